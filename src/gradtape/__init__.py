@@ -1,0 +1,3 @@
+"""TensorFlow's `GradientTape` without TensorFlow: `import gradtape as tf`."""
+
+from gradtape.api.elementwise import abs, add, exp

@@ -1,0 +1,154 @@
+"""The backward walk: from cotangents of some Nodes to those of others, through the rules of everything in between.
+
+The walk is iterative and takes Nodes in reverse running number, so a Node's cotangent is complete when its turn comes. When
+something records, it hands Tensors to the rules and the gradient is itself differentiable; otherwise it hands them plain arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.indexed_slices import RawSlices
+from gradtape.core.node import Node
+from gradtape.core.scope import Scope, here
+from gradtape.core.tensor import Tensor
+
+_number = attrgetter("number")
+
+
+class PerOutput(dict[int, Any]):
+    """The cotangents of an op with several outputs, by output; one that is missing is zero."""
+
+
+class OutputRule:
+    """Output `index` of an op with several outputs: hands its cotangent to the op's Node."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.name = f"output_{index}"
+
+    def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        return (PerOutput({self.index: g}),)
+
+    pull_tensors = pull_arrays
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
+        return None if tangents[0] is None else tangents[0][self.index]
+
+
+def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording: Scope, *, release: bool) -> dict[Node, Any]:
+    """The cotangents of `sources`, given those of some Nodes; a source without a path from a seed is missing.
+
+    `release` lets each Node go of what it saved as soon as its rule has run, unless another open recording needs it.
+    """
+    tensors = here.state.scope is not None
+    wanted = {node for node in sources if node is not None}
+    order, other_sources = _reachable(seeds, wanted, recording)
+    order.sort(key=_number)
+    needed = _leading_to(wanted, order) if other_sources else None
+    cotangents = dict(seeds)
+    found: dict[Node, Any] = {}
+    owned: set[Node] | None = None if tensors else set()
+    while order:
+        node = order.pop()
+        alone = node.scope is recording
+        g = cotangents.pop(node, None)
+        if g is not None:
+            if node in wanted:
+                found[node] = g
+            parents = node.parents
+            if needed is not None or not alone:
+                parents = _asked_for(parents, needed, recording)
+            if type(g) is RawSlices:
+                g = g.dense()
+            rule: Any = node.rule
+            pulled = rule.pull_tensors(node, g, parents) if tensors else rule.pull_arrays(node, g, parents)
+            for parent, cotangent in zip(parents, pulled):  # noqa: B905 - strict costs 0.1 µs for every Node
+                if cotangent is not None and parent is not None:
+                    if parent in cotangents:
+                        cotangent = _sum(cotangents[parent], cotangent, parent, owned)
+                    cotangents[parent] = cotangent
+            g = pulled = cotangent = None  # what has been passed on is not kept alive through the next rule
+        if release and (alone or not _needed_elsewhere(node, recording)):
+            node.saved = node.params = None
+            node.parents = ()
+    for node in wanted:
+        if node in cotangents:  # the Nodes without a rule, where the walk ends
+            found[node] = cotangents[node]
+    return found
+
+
+def _reachable(seeds: Iterable[Node], wanted: set[Node], recording: Scope) -> tuple[list[Node], bool]:
+    """The Nodes with a rule from which the seeds were computed, and whether a source was met that is not wanted."""
+    seen = set(seeds)
+    stack = [node for node in seen if node.rule is not None]
+    order = []
+    other_sources = False
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        alone = node.scope is recording  # then so are its parents
+        for parent in node.parents:
+            if parent is not None and parent not in seen and (alone or recording in parent.scope):
+                seen.add(parent)
+                if parent.rule is not None:
+                    stack.append(parent)
+                elif parent not in wanted:
+                    other_sources = True
+    return order, other_sources
+
+
+def _leading_to(sources: set[Node], ascending: list[Node]) -> set[Node]:
+    """The Nodes that depend on a source."""
+    needed = set(sources)
+    for node in ascending:
+        for parent in node.parents:
+            if parent in needed:
+                needed.add(node)
+                break
+    return needed
+
+
+def _asked_for(parents: Sequence[Node | None], needed: set[Node] | None, recording: Scope) -> tuple[Node | None, ...]:
+    """The parents that need a cotangent, None in the place of the others."""
+    return tuple([
+        parent if parent is not None and (needed is None or parent in needed) and recording in parent.scope else None
+        for parent in parents
+    ])  # fmt: skip
+
+
+def _needed_elsewhere(node: Node, recording: Scope) -> bool:
+    """Whether another recording that may still be differentiated has this Node."""
+    return any(other.open for other in node.scope.recordings if other is not recording)
+
+
+def _sum(earlier: Any, cotangent: Any, parent: Node, owned: set[Node] | None) -> Any:
+    """Two cotangents of one Node added; into the first one's buffer if the walk itself made that buffer."""
+    if type(earlier) is PerOutput:
+        for index, g in cotangent.items():
+            earlier[index] = _sum(earlier[index], g, parent, None) if index in earlier else g
+        return earlier
+    if type(earlier) is RawSlices:
+        if type(cotangent) is RawSlices:
+            return earlier.plus(cotangent)
+        earlier = earlier.dense()
+    elif type(cotangent) is RawSlices:
+        cotangent = cotangent.dense()
+    if owned is None:
+        return earlier + cotangent
+    if parent in owned and type(earlier) is np.ndarray:
+        earlier += cotangent
+        return earlier
+    owned.add(parent)
+    return earlier + cotangent
+
+
+def finished(gradient: Any) -> Any:
+    """A walk's result as the user receives it."""
+    if type(gradient) is RawSlices:
+        return gradient.finished()
+    return gradient if isinstance(gradient, Tensor) else Tensor(gradient)

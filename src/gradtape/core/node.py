@@ -1,0 +1,145 @@
+"""`Node`: one recorded op.
+
+Nodes point to Nodes, never to the Tensors that carry them, so a recording keeps an array alive only if a rule saved it, and a
+branch that leads nowhere is freed by reference counting while recording goes on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from threading import Lock
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from gradtape.core.scope import Scope, scope_of
+
+if TYPE_CHECKING:
+    from gradtape.core.tensor import Tensor
+
+numbers = count()
+"""Numbers every Node in the order of recording: a Node's parents always have smaller ones."""
+
+
+class Rule(Protocol):
+    """The derivative of an op, as the walks use it. `wanted[i]` is None where parent i needs nothing."""
+
+    name: str
+
+    def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        """The parents' cotangents, as plain arrays, from the output's."""
+
+    def pull_tensors(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        """The same on Tensors, recorded by whatever records now."""
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
+        """The output's tangent from the parents' (None where there is none)."""
+
+
+class Node:
+    """One recorded op: its rule, what the rule saved, and the Nodes of its inputs (None: not connected).
+
+    A source, which is a watched Tensor or a Variable, is a Node without rule and parents.
+    """
+
+    __slots__ = ("__weakref__", "number", "params", "parents", "rule", "saved", "scope", "where")
+
+    def __init__(
+        self,
+        rule: Rule | None,
+        saved: Any,
+        params: dict[str, Any] | None,
+        parents: tuple[Node | None, ...],
+        scope: Scope,
+        where: tuple[CodeType, int] | None,
+    ) -> None:
+        self.rule = rule
+        self.saved = saved
+        self.params = params
+        self.parents = parents
+        self.scope = scope
+        self.number = next(numbers)
+        self.where = where
+
+    def release(self) -> None:
+        """Lets go of everything this Node keeps alive."""
+        self.saved = None
+        self.params = None
+        self.parents = ()
+
+    def location(self) -> Location | None:
+        """The line of the user's code that ran this op; a Variable's own Node has none."""
+        return None if self.where is None else locate(*self.where)
+
+    def __repr__(self) -> str:
+        name = "source" if self.rule is None else self.rule.name
+        return f"<Node {self.number} {name} at {self.location()}>"
+
+
+def source_node(scope: Scope, where: tuple[CodeType, int] | None = None) -> Node:
+    """A Node for something that a tape watches."""
+    return Node(None, None, None, (), scope, where)
+
+
+_watching = Lock()
+
+
+def watch_tensor(tensor: Tensor, recording: Scope) -> Node:
+    """Makes `tensor` a source in `recording` besides what it is in other recordings that are still open."""
+    with _watching:  # a tensor may be shared by threads, each with its own tape
+        node = tensor.node
+        if node is None or not node.scope.any_open():
+            node = tensor.node = source_node(recording, caller())
+        elif recording not in node.scope:
+            open_ones = [other for other in node.scope.recordings if other.open]
+            joint = scope_of([*open_ones, recording])
+            assert joint is not None
+            node.scope = joint
+        return node
+
+
+class _OwnFiles(dict[str, bool]):
+    """Whether a source file is part of this package, answered once per file."""
+
+    root = str(Path(__file__).parent.parent) + "/"
+
+    def __missing__(self, filename: str) -> bool:
+        own = self[filename] = filename.replace("\\", "/").startswith(self.root.replace("\\", "/"))
+        return own
+
+
+own_files = _OwnFiles()
+
+
+def caller() -> tuple[CodeType, int]:
+    """Where the innermost frame outside this package stands: code object and instruction offset.
+
+    The search begins above the function that asks, which is always one of this package.
+    """
+    frame = sys._getframe(2)
+    while own_files[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
+
+
+class Location(NamedTuple):
+    """A place in the user's source code."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}, in {self.function}"
+
+
+def locate(code: CodeType, offset: int) -> Location:
+    """File and line of an instruction."""
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if number is not None and start <= offset < end:
+            line = number
+            break
+    return Location(code.co_filename, line, code.co_qualname)

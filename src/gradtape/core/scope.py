@@ -1,0 +1,154 @@
+"""Which tapes are recording on this thread, as one object that can be compared by identity.
+
+A `Scope` stands for one recording of one tape (or accumulator), or for several of them at once. The scope of the ops that run
+now is `here.state.scope`; a Node keeps the scope it was recorded in. With one tape, "does this Node belong to what is being
+recorded?" is `node.scope is scope`; `connect` answers it for nested tapes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakValueDictionary
+
+from gradtape.engines.numpy_engine import quiet_runner
+
+if TYPE_CHECKING:
+    from gradtape.core.node import Node
+    from gradtape.core.variable import Variable
+
+
+class Scope:
+    """One recording (`parts` is empty), or the set `parts` of several recordings.
+
+    A recording stays `open` from a tape's first entering until it is consumed, reset or deleted.
+    """
+
+    __slots__ = ("__weakref__", "open", "parts")
+
+    def __init__(self, parts: frozenset[Scope] = frozenset()) -> None:
+        self.parts = parts
+        self.open = True
+
+    @property
+    def recordings(self) -> frozenset[Scope]:
+        """The single recordings in this scope."""
+        return self.parts or frozenset((self,))
+
+    def __contains__(self, recording: Scope) -> bool:
+        return recording is self or recording in self.parts
+
+    def any_open(self) -> bool:
+        """Whether any recording in this scope may still be continued or differentiated."""
+        return any(part.open for part in self.parts) if self.parts else self.open
+
+
+_joint_scopes: WeakValueDictionary[frozenset[Scope], Scope] = WeakValueDictionary()
+
+
+def scope_of(recordings: Iterable[Scope]) -> Scope | None:
+    """The one Scope object that stands for this set of recordings; None for the empty set."""
+    parts = frozenset(recordings)
+    if len(parts) < 2:
+        for recording in parts:
+            return recording
+        return None
+    joint = _joint_scopes.get(parts)
+    if joint is None:
+        joint = _joint_scopes.setdefault(parts, Scope(parts))
+    return joint
+
+
+class Recorder(Protocol):
+    """What is entered with `with` and follows the ops of a thread: a tape or a ForwardAccumulator."""
+
+    scope: Scope | None
+    pushes: bool
+
+    def variable_node(self, variable: Variable) -> Node | None:
+        """The Node that stands for `variable` in this recording, made at the first read; None if it is not watched."""
+
+
+class Pusher(Recorder, Protocol):
+    """A recorder (`pushes` is True) that carries tangents forward through every op as it is recorded."""
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any) -> None:
+        """Computes the tangent of an op that has just been recorded."""
+
+
+class ThreadState:
+    """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
+
+    __slots__ = ("pushers", "recorders", "run", "scope")
+
+    def __init__(self) -> None:
+        self.recorders: tuple[Recorder, ...] = ()
+        self.scope: Scope | None = None
+        self.pushers: tuple[Pusher, ...] = ()
+        self.run: Callable[..., Any] = quiet_runner()
+
+    def set_recorders(self, recorders: Sequence[Recorder]) -> None:
+        self.recorders = tuple(recorders)
+        self.scope = scope_of([r.scope for r in recorders if r.scope is not None])
+        self.pushers = tuple([r for r in recorders if r.pushes])  # type: ignore[misc]
+
+    def add(self, recorder: Recorder, position: int | None = None) -> None:
+        """Lets `recorder` record too: as the innermost, or in its old place in the order."""
+        if not self.recorders and not recorder.pushes:  # the common case, one tape
+            self.recorders, self.scope = (recorder,), recorder.scope
+            return
+        recorders = list(self.recorders)
+        recorders.insert(len(recorders) if position is None else position, recorder)
+        self.set_recorders(recorders)
+
+    def remove(self, recorder: Recorder) -> None:
+        if len(self.recorders) == 1:
+            self.recorders, self.scope, self.pushers = (), None, ()
+            return
+        self.set_recorders([r for r in self.recorders if r is not recorder])
+
+    @contextmanager
+    def only(self, recorders: Sequence[Recorder]) -> Iterator[None]:
+        """Records on `recorders` alone for the length of a block."""
+        before = self.recorders
+        self.set_recorders(recorders)
+        try:
+            yield
+        finally:
+            self.set_recorders(before)
+
+
+class _Here(threading.local):
+    def __init__(self) -> None:
+        self.state = ThreadState()
+
+
+here = _Here()
+"""`here.state` is the calling thread's state."""
+
+
+def connect(nodes: Sequence[Node | None], scope: Scope | None) -> tuple[tuple[Node | None, ...], Scope] | None:
+    """The parents and the scope of an op on `nodes` that runs in `scope`; None if nothing records it.
+
+    The op belongs to those recordings of `scope` that one of its inputs belongs to.
+    """
+    if scope is None:
+        return None
+    connected = False
+    for node in nodes:
+        if node is not None:
+            if node.scope is not scope:
+                return _connect_nested(nodes, scope)
+            connected = True
+    return (tuple(nodes), scope) if connected else None
+
+
+def _connect_nested(nodes: Sequence[Node | None], scope: Scope) -> tuple[tuple[Node | None, ...], Scope] | None:
+    current = scope.recordings
+    shared = [None if node is None else node.scope.recordings & current for node in nodes]
+    joint = scope_of(recording for part in shared if part for recording in part)
+    if joint is None:
+        return None
+    return tuple([node if part else None for node, part in zip(nodes, shared, strict=True)]), joint

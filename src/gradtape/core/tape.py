@@ -1,0 +1,424 @@
+"""`GradientTape`: records what runs inside its `with` block and differentiates it.
+
+`jacobian` and `batch_jacobian` are put on the class by `gradtape.transforms.jacobian`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape import dtypes, nest
+from gradtape.core.backward import finished, pull_back
+from gradtape.core.needed_ops import needed
+from gradtape.core.node import Node, caller, locate, watch_tensor
+from gradtape.core.scope import Scope, here
+from gradtape.core.tensor import Tensor
+from gradtape.core.values import to_array
+from gradtape.core.variable import Variable
+from gradtape.errors import invalid_argument
+
+logger = logging.getLogger("gradtape")
+
+
+class UnconnectedGradients(Enum):
+    """What stands for the gradient of a source that the target does not depend on: None, or zeros."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class GradientTape:
+    """Records the ops of a `with` block on this thread and computes gradients of what they computed.
+
+    Trainable Variables are watched when they are read, other Tensors with `watch`. A tape gives one `gradient()`, unless
+    it is `persistent`.
+
+    >>> import gradtape as tf
+    >>> x = tf.constant(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = x * x
+    >>> tape.gradient(y, x)
+    <tf.Tensor: shape=(), dtype=float32, numpy=6.0>
+    """
+
+    pushes = False
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self.scope: Scope | None = None
+        self._persistent = persistent
+        self._watch_accessed = watch_accessed_variables
+        self._recording = False
+        self._variables: dict[int, tuple[Variable, Node | None]] = {}
+        self._ended_by: str | None = None  # what consumed the recording
+
+    # Recording
+
+    def __enter__(self) -> GradientTape:
+        if self._recording:
+            raise ValueError("This tape is recording already: a GradientTape cannot be entered twice at once.")
+        if self.scope is None:
+            self.scope = Scope()
+            self._variables = {}
+            self._ended_by = None
+        self._recording = True
+        here.state.add(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._recording:
+            self._stop()
+
+    def _stop(self) -> None:
+        self._recording = False
+        here.state.remove(self)
+
+    def watch(self, tensor: Any) -> None:
+        """Follows `tensor`: a Tensor or Variable, or a structure of them.
+
+        >>> import gradtape as tf
+        >>> x = tf.constant(2.0)
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x**3
+        >>> tape.gradient(y, x).numpy()
+        np.float32(12.0)
+        """
+        leaves = [_source_object(leaf) for leaf in nest.flatten(tensor)]
+        for leaf in leaves:
+            if not isinstance(leaf, (Tensor, Variable)):
+                raise ValueError(
+                    f"watch: tensor must hold Tensors or Variables, got {leaf!r} of type {type(leaf).__name__}; "
+                    "make it a Tensor with gradtape.constant."
+                )
+        if self.scope is None:
+            raise AttributeError("watch: this tape is not recording; call watch inside its `with` block.")
+        for leaf in leaves:
+            if leaf.array.dtype not in dtypes.TRAINABLE:
+                warn_not_trainable("watched tensor", leaf.dtype)
+            if isinstance(leaf, Variable):
+                if id(leaf) not in self._variables:
+                    self._watch_variable(leaf)
+            elif leaf.array.dtype in dtypes.TRAINABLE:
+                watch_tensor(leaf, self.scope)
+
+    def variable_node(self, variable: Variable) -> Node | None:
+        """The Node of a Variable that is being read; None if this tape does not watch it."""
+        entry = self._variables.get(id(variable))
+        if entry is not None:
+            return entry[1]
+        return self._watch_variable(variable) if self._watch_accessed and variable.trainable else None
+
+    def _watch_variable(self, variable: Variable) -> Node | None:
+        assert self.scope is not None
+        node = Node(None, None, None, (), self.scope, None) if variable.has_gradient else None
+        self._variables[id(variable)] = variable, node
+        return node
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Leaves this tape out for the length of a block.
+
+        >>> import gradtape as tf
+        >>> x = tf.Variable(2.0)
+        >>> with tf.GradientTape() as tape:
+        ...     y = x * x
+        ...     with tape.stop_recording():
+        ...         print("not recorded:", (y * y).numpy())
+        not recorded: 16.0
+        """
+        if self.scope is None and not self._recording:
+            raise RuntimeError("stop_recording: this tape has never been entered; use it inside the tape's `with` block.")
+        if not self._recording:
+            raise ValueError("stop_recording: this tape is not recording.")
+        position = here.state.recorders.index(self)
+        self._stop()
+        try:
+            yield
+        finally:
+            if self.scope is not None:
+                self._recording = True
+                here.state.add(self, position)
+
+    def reset(self) -> None:
+        """Forgets everything recorded and watched so far, and goes on recording.
+
+        >>> import gradtape as tf
+        >>> x = tf.Variable(2.0)
+        >>> with tf.GradientTape() as tape:
+        ...     y = x * x
+        ...     tape.reset()
+        ...     z = x * 3
+        >>> tape.gradient(z, x).numpy()
+        np.float32(3.0)
+        """
+        if not self._recording:
+            raise ValueError("reset: this tape is not recording; reset is for use inside its `with` block.")
+        self._stop()
+        self._close()
+        self.__enter__()
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The Variables this tape watches, in the order in which they were created.
+
+        >>> import gradtape as tf
+        >>> a, b = tf.Variable(1.0, name="a"), tf.Variable(2.0, name="b")
+        >>> with tf.GradientTape() as tape:
+        ...     y = b * a
+        >>> [v.name for v in tape.watched_variables()]
+        ['a:0', 'b:0']
+        """
+        return tuple(sorted((variable for variable, _ in self._variables.values()), key=lambda v: v.creation))
+
+    # Differentiating
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
+        """The gradient of `target` (the sum of its elements) with respect to `sources`, in the structure of `sources`.
+
+        >>> import gradtape as tf
+        >>> w, b = tf.Variable([1.0, 2.0]), tf.Variable(0.5)
+        >>> with tf.GradientTape() as tape:
+        ...     loss = tf.reduce_sum(w * w) + b
+        >>> dw, db = tape.gradient(loss, [w, b])
+        >>> dw.numpy(), db.numpy()
+        (array([2., 4.], dtype=float32), np.float32(1.0))
+        """
+        recording = self._prepare("gradient")
+        unconnected = as_unconnected(unconnected_gradients)
+        targets = leaves_of(target, "gradient: target")
+        flat_sources = leaves_of(sources, "gradient: sources")
+        given = None if output_gradients is None else _output_gradients(output_gradients, targets)
+        self._leave_before_differentiating("gradient")
+        release = not self._persistent
+        try:
+            nodes = [self._node_of(source) for source in flat_sources]
+            seeds, by_identity = self._seeds(targets, given)
+            found = self._pull(seeds, nodes, recording, release=release)
+            gradients = [
+                finished(found[node]) if node in found else self._without_path(source, by_identity, unconnected)
+                for node, source in zip(nodes, flat_sources, strict=True)
+            ]
+        except BaseException as error:
+            self._ended_by = f"a gradient() that failed with {type(error).__name__}: {error}"
+            raise
+        finally:
+            if release:
+                self._close()
+        return _packed(sources, gradients)
+
+    def _prepare(self, method: str) -> Scope:
+        """The recording to differentiate, or the error that says why there is none."""
+        if self.scope is None:
+            if self._ended_by is None:
+                raise RuntimeError(f"{method}: this tape has recorded nothing; enter it with `with` before {method}().")
+            raise RuntimeError(
+                f"{method}: this tape was used up by {self._ended_by}. A non-persistent GradientTape gives one gradient; "
+                "use GradientTape(persistent=True) for more."
+            )
+        return self.scope
+
+    def _leave_before_differentiating(self, method: str) -> None:
+        """A tape that is still recording stops, unless it is persistent: then it records its own gradient."""
+        if not self._persistent:
+            self._ended_by = f"an earlier {method}()"
+        if not self._recording:
+            return
+        if not self._persistent:
+            self._stop()
+        elif _first_times(caller(), "inside", limit=1):
+            logger.warning(
+                "%s() was called on a persistent tape inside its own `with` block, so the gradient's ops are recorded too, "
+                "which costs time and memory; call it outside the block unless you want higher orders.",
+                method,
+            )
+
+    def _node_of(self, leaf: Any) -> Node | None:
+        """The Node of a Tensor or Variable in this tape's recording."""
+        entry = self._variables.get(id(leaf))
+        if entry is not None:
+            return entry[1]
+        node: Node | None = getattr(leaf, "node", None)
+        scope = self.scope
+        if node is None or scope is None or (node.scope is not scope and scope not in node.scope):
+            return None
+        return node
+
+    def _seeds(self, targets: Sequence[Any], given: Sequence[Any] | None) -> tuple[dict[Node, Any], dict[int, Tensor]]:
+        """The cotangents to start from, by Node; and, by identity, the gradients of targets that the tape does not know."""
+        tensors = here.state.scope is not None
+        by_node: dict[Node, Any] = {}
+        by_identity: dict[int, Tensor] = {}
+        for i, target in enumerate(targets):
+            seed = None if given is None else given[i]
+            if seed is None:
+                seed = ones_like(target.array)
+            node = self._node_of(target)
+            if node is None:
+                seed = finished(seed)
+                by_identity[id(target)] = by_identity[id(target)] + seed if id(target) in by_identity else seed
+                continue
+            seed = finished(seed) if tensors else seed.array if isinstance(seed, Tensor) else seed
+            by_node[node] = by_node[node] + seed if node in by_node else seed
+        return by_node, by_identity
+
+    @staticmethod
+    def _without_path(source: Any, by_identity: dict[int, Tensor], unconnected: UnconnectedGradients) -> Tensor | None:
+        """The gradient of a source that no walk reached: ones if it is itself the target."""
+        seed = by_identity.get(id(source))
+        return unconnected_value(source, unconnected) if seed is None else seed
+
+    def _pull(self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Scope, *, release: bool) -> dict[Any, Any]:
+        """One backward walk, in which NumPy does not warn of infinities."""
+        with np.errstate(all="ignore"):
+            return pull_back(seeds, sources, recording, release=release)
+
+    def _close(self) -> None:
+        """Ends the recording: nothing can look connected to it any more."""
+        if self.scope is not None:
+            self.scope.open = False
+            self.scope = None
+        self._variables = {key: (entry[0], None) for key, entry in self._variables.items()}
+
+    def __del__(self) -> None:
+        if self.scope is not None:
+            self.scope.open = False
+
+    if TYPE_CHECKING:
+
+        def jacobian(
+            self,
+            target: Any,
+            sources: Any,
+            unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+            parallel_iterations: int | None = None,
+            experimental_use_pfor: bool = True,
+        ) -> Any: ...
+
+        def batch_jacobian(
+            self,
+            target: Any,
+            source: Any,
+            unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+            parallel_iterations: int | None = None,
+            experimental_use_pfor: bool = True,
+        ) -> Any: ...
+
+
+def as_unconnected(value: Any) -> UnconnectedGradients:
+    if type(value) is UnconnectedGradients:
+        return value
+    try:
+        return UnconnectedGradients(value)
+    except ValueError:
+        raise ValueError(
+            f"unconnected_gradients must be UnconnectedGradients.NONE or ZERO, or 'none' or 'zero', got {value!r}."
+        ) from None
+
+
+def unconnected_value(source: Any, unconnected: UnconnectedGradients, prefix: tuple[int, ...] = ()) -> Tensor | None:
+    """None or zeros for a source without a path; `prefix` is put before its shape."""
+    if unconnected is UnconnectedGradients.NONE:
+        return None
+    array = source.array
+    zero = b"" if array.dtype == object else 0
+    return Tensor(np.full(prefix + array.shape, zero, dtype=array.dtype))
+
+
+def ones_like(array: Any) -> Any:
+    return np.ones(array.shape, array.dtype) if array.ndim else array.dtype.type(1)
+
+
+def _source_object(leaf: Any) -> Any:
+    """A leaf, or the Variable that stands behind it: Keras variables name theirs."""
+    return leaf if isinstance(leaf, (Tensor, Variable)) else getattr(leaf, "__gradtape_variable__", leaf)
+
+
+_PLAIN_LEAVES = frozenset((Tensor, Variable))
+
+
+def _is_flat(structure: Any) -> bool:
+    """Whether a structure is a list or tuple of Tensors and Variables: the common case, answered without optree."""
+    return type(structure) in (list, tuple) and _PLAIN_LEAVES.issuperset(map(type, structure))
+
+
+def leaves_of(structure: Any, argument: str) -> list[Any]:
+    """The Tensors and Variables of a structure, or the error that names what else is in it."""
+    if type(structure) in _PLAIN_LEAVES:
+        return [structure]
+    if _is_flat(structure):
+        return list(structure)
+    leaves = [_source_object(leaf) for leaf in nest.flatten(structure)]
+    for leaf in leaves:
+        if leaf is None:
+            raise TypeError(f"{argument} must be a Tensor, a Variable or a structure of them, got None.")
+        if not isinstance(leaf, (Tensor, Variable)):
+            raise AttributeError(
+                f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of type {type(leaf).__name__}; "
+                "a tape follows only what it has seen as a Tensor."
+            )
+    return leaves
+
+
+def _packed(structure: Any, flat: list[Any]) -> Any:
+    if _is_flat(structure):
+        return flat if type(structure) is list else tuple(flat)
+    return nest.pack_sequence_as(structure, flat) if nest.is_nested(structure) else flat[0]
+
+
+def _output_gradients(output_gradients: Any, targets: Sequence[Any]) -> list[Any]:
+    """One seed for each target: None means ones."""
+    given = nest.flatten(output_gradients)[: len(targets)]
+    given += [None] * (len(targets) - len(given))
+    return [None if g is None else _output_gradient(g, target, i) for i, (g, target) in enumerate(zip(given, targets, strict=True))]
+
+
+def _output_gradient(value: Any, target: Any, index: int) -> Any:
+    argument = f"output_gradients[{index}]"
+    array = target.array
+    if isinstance(value, Variable):
+        value = value.tensor()
+    elif hasattr(value, "__gradtape_tensor__"):
+        value = value.__gradtape_tensor__()
+    elif not isinstance(value, Tensor):
+        value = Tensor(to_array(value, array.dtype, argument=argument))
+    if value.array.dtype != array.dtype:
+        raise invalid_argument(
+            f"gradient: {argument} has dtype {value.dtype.name}, but its target has dtype {target.dtype.name}: cast it first."
+        )
+    if value.array.shape == array.shape:
+        return value
+    if value.array.shape != ():
+        raise invalid_argument(f"gradient: {argument} has shape {value.shape}, but its target has shape {target.shape}.")
+    return needed.broadcast_to(value, shape=array.shape)
+
+
+_said: dict[tuple[Any, str], int] = {}
+
+
+def _first_times(where: Any, what: str, *, limit: int) -> bool:
+    """Whether this is one of the first `limit` times that a place in the user's code calls for this message."""
+    key = (where, what)
+    _said[key] = _said.get(key, 0) + 1
+    return _said[key] <= limit
+
+
+def warn_not_trainable(what: str, dtype: dtypes.DType) -> None:
+    """Says that a dtype has no gradients: five times for each line of the user's code."""
+    where = caller()
+    if _first_times(where, what, limit=5):
+        logger.warning(
+            "The dtype of the %s must be floating or complex (such as float32), got %s at %s: it will have no gradient.",
+            what, dtype.name, locate(*where),
+        )  # fmt: skip

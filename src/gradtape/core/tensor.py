@@ -1,0 +1,219 @@
+"""`Tensor`: an immutable array and, while a tape follows it, the Node that made it.
+
+Arithmetic, comparison and indexing are put on the class by `gradtape.ops.operators`; this file knows no op.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape import dtypes
+from gradtape.dtypes import DType
+from gradtape.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gradtape.core.node import Node
+
+
+class TensorOperators:
+    """The operators that `Tensor` and `Variable` share, declared for type checkers; `gradtape.ops.operators` defines them."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __rfloordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __rmod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __rmatmul__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __rand__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __ror__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __rxor__(self, other: Any) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+        def __eq__(self, other: object) -> Any: ...
+        def __ne__(self, other: object) -> Any: ...
+        def __neg__(self) -> Tensor: ...
+        def __pos__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __round__(self, ndigits: int | None = None) -> Tensor: ...
+        def __getitem__(self, key: Any) -> Any: ...
+        def __iter__(self) -> Iterator[Tensor]: ...
+
+    __array_priority__ = 100  # so that `ndarray + tensor` asks the tensor
+
+
+class Tensor(TensorOperators):
+    """An immutable array of one dtype that a `GradientTape` can follow.
+
+    Made by `constant`, `convert_to_tensor` and every op.
+
+    >>> import gradtape as tf
+    >>> tf.constant([1.0, 2.0]) * 3
+    <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 6.], dtype=float32)>
+    """
+
+    __slots__ = ("__weakref__", "array", "node")
+
+    def __init__(self, array: Any, node: Node | None = None) -> None:
+        self.array = array
+        self.node = node
+
+    @property
+    def dtype(self) -> DType:
+        return dtypes.from_numpy(self.array.dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        return TensorShape(self.array.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim  # type: ignore[no-any-return]
+
+    @property
+    def device(self) -> str:
+        return "/job:localhost/replica:0/task:0/device:CPU:0"
+
+    @property
+    def mT(self) -> Tensor:  # noqa: N802 - the Array API's name, which lets one rule serve arrays and Tensors
+        """The last two axes swapped."""
+        return self._swap_last_axes()
+
+    if TYPE_CHECKING:
+
+        def _swap_last_axes(self) -> Tensor: ...
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Checks that `shape` fits: an eager tensor's shape is known already."""
+        if not self.shape.is_compatible_with(shape):
+            raise ValueError(f"set_shape: this tensor has shape {self.shape}, which does not fit {TensorShape(shape)}.")
+
+    def numpy(self) -> Any:
+        """The values as a NumPy array (a scalar for a 0-d tensor): a copy that the caller may write to."""
+        array = self.array
+        return array.copy() if array.ndim else array[()]
+
+    def ref(self) -> Reference:
+        """A hashable reference, for sets and dict keys: tensors themselves compare element by element."""
+        return Reference(self)
+
+    experimental_ref = ref
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            return np.asarray(self.array, dtype=dtype, copy=False)
+        return np.array(self.array, dtype=dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return np.asarray(self.array).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, ...]:
+        return np.asarray(self.array).__dlpack_device__()
+
+    def __len__(self) -> int:
+        if not self.array.ndim:
+            raise TypeError("A scalar tensor has no len().")
+        return len(self.array)
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            raise ValueError(
+                f"The truth value of a tensor of shape {self.shape} is ambiguous: use gradtape.reduce_any or reduce_all."
+            )
+        return bool(self.array)
+
+    def __float__(self) -> float:
+        return float(_scalar(self.array, "float"))
+
+    def __int__(self) -> int:
+        return int(_scalar(self.array, "int"))
+
+    def __complex__(self) -> complex:
+        return complex(_scalar(self.array, "complex"))
+
+    def __index__(self) -> int:
+        if self.array.ndim or self.array.dtype.kind not in "iu":
+            raise TypeError(
+                f"Only a scalar integer tensor can be used as an index, got shape {self.shape}, dtype {self.dtype.name}."
+            )
+        return int(self.array)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.array[()], spec) if spec and not self.array.ndim else format(str(self), spec)
+
+    def __hash__(self) -> int:
+        raise TypeError("Tensor is unhashable: use tensor.ref() as the key.")
+
+    def __copy__(self) -> Tensor:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tensor, (self.array,)
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={values_text(self.array)}>"
+
+    def __str__(self) -> str:
+        return f"tf.Tensor({self.array}, shape={self.shape}, dtype={self.dtype.name})"
+
+
+def values_text(array: Any) -> str:
+    """The values as they stand in a repr: TensorFlow writes a scalar without its NumPy type."""
+    return repr(array) if array.ndim else repr(array.item())
+
+
+def _scalar(array: Any, wanted: str) -> Any:
+    if array.size != 1:
+        raise TypeError(f"Only a tensor with one element can be converted to a Python {wanted}; this one has shape {array.shape}.")
+    return array.reshape(())[()]
+
+
+class Reference:
+    """A hashable stand-in for a Tensor or Variable; `deref()` gives it back."""
+
+    __slots__ = ("_object",)
+
+    def __init__(self, referred: Any) -> None:
+        self._object = referred
+
+    def deref(self) -> Any:
+        return self._object
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._object is other._object
+
+    def __hash__(self) -> int:
+        return id(self._object)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._object!r}>"
+

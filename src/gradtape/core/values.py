@@ -1,0 +1,99 @@
+"""Plain values into arrays: Python numbers, nested lists and NumPy arrays, with TensorFlow's default dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtape import dtypes
+from gradtape.core.tensor import Tensor
+
+_INT32 = np.iinfo(np.int32)
+
+
+def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = "value") -> Any:
+    """`value` as a new array of `dtype`.
+
+    Without a dtype, Python floats become float32, ints int32 (int64 beyond its range), complex complex128; NumPy arrays
+    keep their own. An integer dtype does not take floats: that would lose what stands behind the point.
+    """
+    if isinstance(value, Tensor):
+        array = value.array
+        return array if dtype is None or array.dtype == dtype else _cast(array, dtype, argument)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _from_numpy(value, dtype, argument)
+    if type(value) is float:  # the commonest case, without a detour through object arrays
+        return _cast(np.float64(value), dtype, argument) if dtype is not None else np.float32(value)
+    try:
+        array = np.array(value)
+    except ValueError as error:
+        raise ValueError(
+            f"{argument}: cannot convert {_short(value)} to a tensor; its rows have different lengths."
+        ) from error
+    if array.dtype.kind in "OSU":
+        return _from_objects(value, array, dtype, argument)
+    if dtype is not None:
+        return _cast(array, dtype, argument)
+    if _holds_numpy(value):
+        return array[()]
+    return _python_default(array)[()]
+
+
+def _python_default(array: Any) -> Any:
+    """Python numbers in TensorFlow's default dtype."""
+    if array.dtype == np.float64:
+        return array.astype(np.float32)
+    if array.dtype == np.int64 and (array.size == 0 or (array.min() >= _INT32.min and array.max() <= _INT32.max)):
+        return array.astype(np.int32)
+    return array
+
+
+def _holds_numpy(value: Any) -> bool:
+    """Whether a nested list holds NumPy values, which keep their dtype."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def _from_numpy(value: Any, dtype: np.dtype[Any] | None, argument: str) -> Any:
+    if value.dtype.kind in "SUO":
+        return _from_objects(value, np.asarray(value), dtype, argument)
+    native = dtypes.as_dtype(value.dtype).numpy
+    if dtype is None or dtype == native:
+        return value.astype(native)[()] if value.ndim == 0 else np.array(value, dtype=native)
+    return _cast(value, dtype, argument)
+
+
+def _from_objects(value: Any, array: Any, dtype: np.dtype[Any] | None, argument: str) -> Any:
+    """Strings, which are held as bytes; anything else that NumPy only takes as an object is refused."""
+    leaves = array.reshape(-1).tolist()
+    if all(isinstance(leaf, (str, bytes)) for leaf in leaves) and dtype in (None, dtypes.string.numpy):
+        texts = np.empty(array.size, dtype=object)
+        texts[:] = [leaf.encode() if isinstance(leaf, str) else leaf for leaf in leaves]
+        return texts.reshape(array.shape)
+    if dtype is not None and all(isinstance(leaf, (Tensor, int, float, complex)) for leaf in leaves):
+        return np.array(array.tolist(), dtype=dtype)
+    wanted = "a tensor" if dtype is None else f"a tensor of dtype {dtypes.from_numpy(dtype).name}"
+    raise (TypeError if dtype is not None else ValueError)(f"{argument}: cannot convert {_short(value)} to {wanted}.")
+
+
+def _cast(array: Any, dtype: np.dtype[Any], argument: str) -> Any:
+    """`array` in `dtype`, refused where a value would change its kind: float to int, complex to real, text to number."""
+    kind = array.dtype.kind
+    lossy = (kind in "fcV" and dtype.kind in "iub") or (kind == "c" and dtype.kind != "c")
+    if (lossy and array.size) or (array.dtype == object) != (dtype == object):
+        raise TypeError(
+            f"{argument}: cannot convert {_short(array)} of dtype {dtypes.as_dtype(array.dtype).name} to "
+            f"{dtypes.from_numpy(dtype).name}; cast it first."
+        )
+    if kind in "iu" and dtype.kind in "iu" and array.size:
+        limits = np.iinfo(dtype)
+        if int(array.max()) > limits.max or int(array.min()) < limits.min:
+            raise TypeError(f"{argument}: {_short(array)} does not fit in {dtypes.from_numpy(dtype).name}.")
+    return array.astype(dtype)[()]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

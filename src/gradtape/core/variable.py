@@ -1,0 +1,485 @@
+"""`Variable`: a named buffer that tapes watch by themselves when it is read.
+
+A read keeps the array it saw: `assign` writes in place only while nobody else holds the buffer, and into a new one otherwise,
+so nothing that was recorded ever changes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from enum import Enum
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape import dtypes
+from gradtape.core.node import Node, caller
+from gradtape.core.scope import Recorder, here, scope_of
+from gradtape.core.tensor import Reference, Tensor, TensorOperators, values_text
+from gradtape.core.values import to_array
+from gradtape.dtypes import DType
+from gradtape.errors import invalid_argument
+from gradtape.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from gradtape.core.indexed_slices import IndexedSlices
+
+
+class VariableSynchronization(Enum):
+    """When copies of a distributed variable are synchronised. One process has one copy; the values are kept for callers."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(Enum):
+    """How copies of a distributed variable are combined."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+class ReadRule:
+    """A read of a Variable: the cotangent goes to the Variable's Node in every recording that has one."""
+
+    name = "read_variable"
+
+    def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        return [None if parent is None else g for parent in wanted]
+
+    pull_tensors = pull_arrays
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
+        return next((t for t in tangents if t is not None), None)
+
+
+READ = ReadRule()
+_creation_order = count()
+
+
+class Variable(TensorOperators):
+    """A mutable tensor; tapes watch it when it is read, if it is trainable.
+
+    >>> import gradtape as tf
+    >>> v = tf.Variable(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     y = v * v
+    >>> tape.gradient(y, v)
+    <tf.Tensor: shape=(), dtype=float32, numpy=6.0>
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        import_scope: Any = None,
+        constraint: Callable[[Any], Any] | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        shape: Any = None,
+        experimental_enable_variable_lifting: bool = True,
+    ) -> None:
+        if initial_value is None:
+            raise ValueError("Variable needs an initial_value: a tensor, an array, a number, or a function that returns one.")
+        if constraint is not None and not callable(constraint):
+            raise ValueError(f"Variable: constraint must be callable, got {constraint!r}.")
+        if not isinstance(synchronization, VariableSynchronization):
+            raise ValueError(f"Variable: synchronization must be a VariableSynchronization, got {synchronization!r}.")
+        if not isinstance(aggregation, VariableAggregation):
+            raise ValueError(f"Variable: aggregation must be a VariableAggregation, got {aggregation!r}.")
+        if callable(initial_value) and not isinstance(initial_value, (Tensor, Variable)):
+            initial_value = initial_value()
+        self.array = _initial_array(initial_value, dtype)
+        self._shape = TensorShape(self.array.shape if shape is None else shape)
+        if not self._shape.is_compatible_with(self.array.shape):
+            raise ValueError(
+                f"Variable: initial_value has shape {TensorShape(self.array.shape)}, which does not fit shape={self._shape}."
+            )
+        self._trainable = bool(synchronization is not VariableSynchronization.ON_READ if trainable is None else trainable)
+        self._name = (name or "Variable") + ":0"
+        self.constraint = constraint
+        self.synchronization = synchronization
+        self.aggregation = aggregation
+        self.creation = next(_creation_order)
+        self.has_gradient = self.array.dtype in dtypes.TRAINABLE
+
+    # What it is
+
+    @property
+    def dtype(self) -> DType:
+        return dtypes.from_numpy(self.array.dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim  # type: ignore[no-any-return]
+
+    @property
+    def trainable(self) -> bool:
+        return self._trainable
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def device(self) -> str:
+        return Tensor(self.array).device
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def ref(self) -> Reference:
+        """A hashable reference, for sets and dict keys."""
+        return Reference(self)
+
+    experimental_ref = ref
+
+    # Reading
+
+    def tensor(self) -> Tensor:
+        """The value now, connected to everything that records on this thread: how ops read a Variable."""
+        recorders = here.state.recorders
+        if not recorders:
+            return Tensor(self.array)
+        return Tensor(self.array, recorders[0].variable_node(self) if len(recorders) == 1 else self._joint_node(recorders))
+
+    def _joint_node(self, recorders: Sequence[Recorder]) -> Node | None:
+        nodes = tuple(node for r in recorders if (node := r.variable_node(self)) is not None)
+        if len(nodes) < 2:
+            return nodes[0] if nodes else None
+        scope = scope_of(recording for node in nodes for recording in node.scope.recordings)
+        assert scope is not None
+        return _read_node(nodes, scope)
+
+    def read_value(self) -> Tensor:
+        """The value now, as a tensor that can itself be a gradient's source.
+
+        >>> import gradtape as tf
+        >>> tf.Variable(2.0).read_value()
+        <tf.Tensor: shape=(), dtype=float32, numpy=2.0>
+        """
+        read = self.tensor()
+        if read.node is not None:
+            read.node = _read_node((read.node,), read.node.scope)
+        return read
+
+    value = read_value
+
+    def numpy(self) -> Any:
+        """The values as a NumPy array: a copy."""
+        return Tensor(self.array).numpy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.array, dtype=dtype)
+
+    def __float__(self) -> float:
+        return float(Tensor(self.array))
+
+    def __int__(self) -> int:
+        return int(Tensor(self.array))
+
+    def __complex__(self) -> complex:
+        return complex(Tensor(self.array))
+
+    def __index__(self) -> int:
+        return Tensor(self.array).__index__()
+
+    def __bool__(self) -> bool:
+        return bool(Tensor(self.array))
+
+    # Writing
+
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Replaces the value; nothing flows back to what was assigned.
+
+        >>> import gradtape as tf
+        >>> v = tf.Variable([1.0, 2.0])
+        >>> v.assign([3.0, 4.0]).numpy()
+        array([3., 4.], dtype=float32)
+        """
+        new = self._compatible(value, "assign")
+        if not self._shape.is_compatible_with(new.shape):
+            raise ValueError(
+                f"assign: value has shape {TensorShape(new.shape)}, but the variable '{self._name}' has shape {self._shape}."
+            )
+        if self._alone() and self.array.shape == new.shape:
+            np.copyto(self.array, new)
+        else:
+            self.array = new if isinstance(new, np.generic) else np.array(new)
+        return self._updated(read_value)
+
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Adds `delta` to the value.
+
+        >>> import gradtape as tf
+        >>> tf.Variable(1.0).assign_add(2.0).numpy()
+        np.float32(3.0)
+        """
+        return self._accumulate(np.add, delta, "assign_add", read_value)
+
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Subtracts `delta` from the value.
+
+        >>> import gradtape as tf
+        >>> tf.Variable(1.0).assign_sub(2.0).numpy()
+        np.float32(-1.0)
+        """
+        return self._accumulate(np.subtract, delta, "assign_sub", read_value)
+
+    def _accumulate(self, ufunc: np.ufunc, delta: Any, method: str, read_value: bool) -> Any:
+        change = self._compatible(delta, method, argument="delta")
+        if change.shape != self.array.shape:
+            raise invalid_argument(
+                f"{method}: delta has shape {TensorShape(change.shape)}, but the variable '{self._name}' has shape "
+                f"{TensorShape(self.array.shape)}."
+            )
+        run = here.state.run
+        if self._alone():
+            run(ufunc, self.array, change, self.array)
+        else:
+            self.array = run(ufunc, self.array, change)
+        return self._updated(read_value)
+
+    def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
+        """`value` as an array of this variable's dtype: a tensor must have it, plain values are cast."""
+        array = _array_of(value)
+        if array is None:
+            return to_array(value, self.array.dtype, argument=argument)
+        if array.dtype != self.array.dtype:
+            raise ValueError(
+                f"{method}: {argument} is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, but the variable "
+                f"'{self._name}' is {self.dtype.name}: cast it first."
+            )
+        return array
+
+    def _alone(self) -> bool:
+        """Whether this variable alone holds its buffer, so that it may be written in place."""
+        array = self.array
+        return type(array) is np.ndarray and array.flags.owndata and sys.getrefcount(array) <= _REFERENCES_WHEN_ALONE
+
+    def _updated(self, read_value: bool) -> Variable | None:
+        """The result of a write; handing out the variable counts as an access."""
+        if not read_value:
+            return None
+        for recorder in here.state.recorders:
+            recorder.variable_node(self)
+        return self
+
+    def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
+        """Sets `array[key]`, or combines it with `values` by `ufunc`, repeated indices counting every time."""
+        if not self._alone():
+            self.array = np.array(self.array)
+        if ufunc is None:
+            self.array[key] = values
+        else:
+            here.state.run(ufunc.at, self.array, key, values)
+
+    # Sparse writing
+
+    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Sets the rows that `sparse_delta` names."""
+        return self._scatter(None, sparse_delta, "scatter_update")
+
+    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Adds to the rows that `sparse_delta` names.
+
+        >>> import gradtape as tf
+        >>> v = tf.Variable([1.0, 2.0, 3.0])
+        >>> v.scatter_add(tf.IndexedSlices([10.0, 20.0], [0, 2])).numpy()
+        array([11.,  2., 23.], dtype=float32)
+        """
+        return self._scatter(np.add, sparse_delta, "scatter_add")
+
+    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        return self._scatter(np.subtract, sparse_delta, "scatter_sub")
+
+    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        return self._scatter(np.multiply, sparse_delta, "scatter_mul")
+
+    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        return self._scatter(np.divide, sparse_delta, "scatter_div")
+
+    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        return self._scatter(np.maximum, sparse_delta, "scatter_max")
+
+    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        return self._scatter(np.minimum, sparse_delta, "scatter_min")
+
+    def _scatter(self, ufunc: np.ufunc | None, delta: Any, method: str) -> Any:
+        indices, values = self._slices(delta, method)
+        check_indices(indices, self.array.shape[:1], method)
+        self.write_at(indices, self._fitting(values, indices.shape + self.array.shape[1:], method), ufunc)
+        return self._updated(True)
+
+    def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        """Sets rows along the last axis of the indices, for each batch entry by itself."""
+        indices, values = self._slices(sparse_delta, "batch_scatter_update")
+        batch = indices.ndim - 1
+        if batch < 0 or self.array.shape[:batch] != indices.shape[:-1]:
+            raise invalid_argument(
+                f"batch_scatter_update: indices of shape {indices.shape} do not fit a variable of shape {self.array.shape}."
+            )
+        check_indices(indices, self.array.shape[batch : batch + 1], "batch_scatter_update")
+        key = (*np.indices(indices.shape)[:batch], indices)
+        shape = indices.shape + self.array.shape[batch + 1 :]
+        self.write_at(key, self._fitting(values, shape, "batch_scatter_update"))
+        return self._updated(True)
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Sets the entries at `indices`, whose last axis holds coordinates."""
+        return self._scatter_nd(None, indices, updates, "scatter_nd_update")
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        return self._scatter_nd(np.add, indices, updates, "scatter_nd_add")
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        return self._scatter_nd(np.subtract, indices, updates, "scatter_nd_sub")
+
+    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        return self._scatter_nd(np.maximum, indices, updates, "scatter_nd_max")
+
+    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        return self._scatter_nd(np.minimum, indices, updates, "scatter_nd_min")
+
+    def _scatter_nd(self, ufunc: np.ufunc | None, indices: Any, updates: Any, method: str) -> Any:
+        positions = np.asarray(to_array(_plain(indices), argument="indices"))
+        depth = positions.shape[-1] if positions.ndim else 0
+        if positions.dtype.kind not in "iu" or not 0 < depth <= self.array.ndim:
+            raise invalid_argument(
+                f"{method}: indices must be integers with a last axis of 1 to {self.array.ndim}, got shape {positions.shape}, "
+                f"dtype {positions.dtype}."
+            )
+        check_indices(positions, self.array.shape[:depth], method)
+        shape = positions.shape[:-1] + self.array.shape[depth:]
+        self.write_at(tuple(np.moveaxis(positions, -1, 0)), self._fitting(updates, shape, method), ufunc)
+        return self._updated(True)
+
+    def _slices(self, delta: Any, method: str) -> tuple[Any, Any]:
+        if not (hasattr(delta, "indices") and hasattr(delta, "values")):
+            raise TypeError(f"{method}: sparse_delta must be an IndexedSlices, got {type(delta).__name__}.")
+        return np.asarray(_array_of(delta.indices)), delta.values
+
+    def _fitting(self, values: Any, shape: tuple[int, ...], method: str) -> Any:
+        array = self._compatible(values, method, argument="values")
+        if array.shape not in ((), shape):
+            raise invalid_argument(f"{method}: values have shape {array.shape}, but the indices select shape {shape}.")
+        return array
+
+    # Python's own protocols
+
+    def _in_place(self, other: Any) -> Any:
+        raise RuntimeError(
+            "A Variable cannot be changed with an augmented operator such as +=: use assign_add, assign_sub or assign."
+        )
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = _in_place
+
+    def _graph_only(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("This belongs to TensorFlow 1 graphs: use value() or numpy().")
+
+    eval = _graph_only
+
+    @property
+    def initial_value(self) -> Any:
+        return self._graph_only()
+
+    @property
+    def create(self) -> Any:
+        return self._graph_only()
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        return Tensor(np.bool_(True))
+
+    def __copy__(self) -> Variable:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        copied = memo[id(self)] = _restore(*self.__reduce__()[1])
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        settings = (self.constraint, self.synchronization, self.aggregation)
+        return _restore, (np.array(self.array), self._trainable, self._name[:-2], self._shape.dims, *settings)
+
+    def __repr__(self) -> str:
+        return f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}, numpy={values_text(self.array)}>"
+
+
+def _restore(array: Any, trainable: bool, name: str, shape: Any, constraint: Any, *enums: Any) -> Variable:
+    return Variable(array, trainable, name=name, shape=shape, constraint=constraint,
+                    synchronization=enums[0], aggregation=enums[1])  # fmt: skip
+
+
+def _read_node(parents: tuple[Node, ...], scope: Any) -> Node:
+    return Node(READ, None, None, parents, scope, caller())
+
+
+def _array_of(value: Any) -> Any:
+    """The array inside a Tensor, a Variable or what turns itself into a Tensor; None for a plain value."""
+    if isinstance(value, (Tensor, Variable)):
+        return value.array
+    convert = getattr(value, "__gradtape_tensor__", None)
+    return None if convert is None else convert().array
+
+
+def _plain(value: Any) -> Any:
+    array = _array_of(value)
+    return value if array is None else array
+
+
+def _initial_array(value: Any, dtype: Any) -> Any:
+    """The first buffer: a tensor must have `dtype` already, plain values are cast to it."""
+    wanted = None if dtype is None else dtypes.as_dtype(dtype).numpy
+    array = _array_of(value)
+    if array is None:
+        array = to_array(value, wanted, argument="initial_value")
+    elif wanted is not None and array.dtype != wanted:
+        raise ValueError(
+            f"Variable: initial_value is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, but dtype is "
+            f"{dtypes.from_numpy(wanted).name}: cast it first."
+        )
+    return np.array(array) if array.ndim else array
+
+
+def check_indices(indices: Any, sizes: Sequence[int], op: str) -> None:
+    """Refuses an index outside its axis; `sizes` has one entry, or one for each place of the last axis."""
+    limits = np.asarray(sizes)
+    outside = (indices < 0) | (indices >= limits)
+    if outside.any():
+        place = tuple(int(i) for i in np.argwhere(outside)[0])
+        limit = int(limits[place[-1]] if limits.size > 1 else limits[0])
+        raise invalid_argument(f"{op}: indices{list(place)} = {int(indices[place])} is not in [0, {limit}).")
+
+
+def _references_when_alone() -> int:
+    """What `Variable._alone` counts for a buffer that only its variable holds; it depends on the Python version."""
+
+    class Holder:
+        def __init__(self) -> None:
+            self.array = np.zeros(1)
+
+        def references(self) -> int:
+            array = self.array
+            return sys.getrefcount(array)
+
+    return Holder().references()
+
+
+_REFERENCES_WHEN_ALONE = _references_when_alone()

@@ -1,0 +1,43 @@
+"""The NumPy engine: the embedded default for eager code on the CPU.
+
+A NumPy "array" here is an `ndarray` or a NumPy scalar: NumPy's own arithmetic turns 0-d arrays into scalars, and those are
+several times faster to compute with.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+Kernel = str | Callable[..., Any]
+"""A name in the array namespace, an operator such as `operator.add`, or a function whose first argument is `xp`."""
+
+
+def bind(kernel: Kernel) -> Callable[..., Any]:
+    """The kernel as a function of NumPy arrays."""
+    if isinstance(kernel, str):
+        return getattr(np, kernel)  # type: ignore[no-any-return]
+    code = getattr(kernel, "__code__", None)
+    if code is not None and code.co_varnames[:1] == ("xp",):
+        return partial(kernel, np)
+    return kernel
+
+
+def quiet_runner() -> Callable[..., Any]:
+    """A `run(function, *args)` under which NumPy does not warn of overflow, division by zero and the like.
+
+    The setting lives in a context of its own, which costs 0.04 µs a call where `numpy.errstate` costs 0.9 µs, and leaves
+    the user's own NumPy code as it was. A context serves one thread.
+    """
+    context = contextvars.Context()
+    context.run(np.seterr, all="ignore")
+    return context.run
+
+
+def is_array(value: Any) -> bool:
+    """Whether `value` is an array of this engine."""
+    return isinstance(value, (np.ndarray, np.generic))

@@ -1,0 +1,92 @@
+"""Nested structures (`tf.nest`): lists, tuples, dicts, named tuples and what optree knows besides; None is a leaf.
+
+Everything may use this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import optree
+
+
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """The leaves of `structure`, dict entries in the order of their keys.
+
+    >>> import gradtape as tf
+    >>> tf.nest.flatten({"b": [1, 2], "a": 3})
+    [3, 1, 2]
+    """
+    return optree.tree_leaves(structure, none_is_leaf=True)
+
+
+def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
+    """`flat_sequence` in the shape of `structure`.
+
+    >>> import gradtape as tf
+    >>> tf.nest.pack_sequence_as({"b": (0, 0), "a": 0}, [3, 1, 2])
+    {'b': (1, 2), 'a': 3}
+    """
+    if not is_nested(flat_sequence):
+        raise TypeError(f"flat_sequence must be a list or tuple of leaves, not {type(flat_sequence).__name__}.")
+    spec = optree.tree_structure(structure, none_is_leaf=True)
+    if len(flat_sequence) != spec.num_leaves:
+        raise ValueError(f"structure has {spec.num_leaves} leaves, but flat_sequence has {len(flat_sequence)}.")
+    return optree.tree_unflatten(spec, flat_sequence)
+
+
+def map_structure(func: Callable[..., Any], *structure: Any, expand_composites: bool = False, **kwargs: Any) -> Any:
+    """`func` applied to the leaves of one or more structures that are alike.
+
+    >>> import gradtape as tf
+    >>> tf.nest.map_structure(lambda a, b: a + b, [1, (2,)], [10, (20,)])
+    [11, (22,)]
+    """
+    if not callable(func):
+        raise TypeError(f"func must be callable, got {func!r}.")
+    if not structure:
+        raise ValueError("map_structure needs at least one structure.")
+    check_types = kwargs.pop("check_types", True)
+    if kwargs:
+        raise ValueError(f"map_structure got unexpected keyword arguments {sorted(kwargs)}.")
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, check_types=check_types)
+    leaves = zip(*(flatten(s) for s in structure), strict=True)
+    return pack_sequence_as(structure[0], [func(*group) for group in leaves])
+
+
+def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
+    """Raises `ValueError` if the nesting differs, `TypeError` if only the container types do.
+
+    >>> import gradtape as tf
+    >>> tf.nest.assert_same_structure([1, (2, 3)], [4, (5, 6)])
+    """
+    one = optree.tree_structure(nest1, none_is_leaf=True)
+    two = optree.tree_structure(nest2, none_is_leaf=True)
+    if one == two:
+        return
+    if _shape_only(nest1) == _shape_only(nest2):
+        if check_types:
+            raise TypeError(f"The two structures nest alike but use different container types: {nest1!r} and {nest2!r}.")
+        return
+    raise ValueError(f"The two structures do not have the same nesting: {nest1!r} and {nest2!r}.")
+
+
+def is_nested(structure: Any) -> bool:
+    """Whether `structure` is a container that `flatten` would open.
+
+    >>> import gradtape as tf
+    >>> tf.nest.is_nested([1]), tf.nest.is_nested("text"), tf.nest.is_nested(None)
+    (True, False, False)
+    """
+    return not optree.tree_is_leaf(structure, none_is_leaf=True)
+
+
+def _shape_only(structure: Any) -> Any:
+    """The nesting with container types forgotten: a list of children, dict children beside their sorted keys."""
+    if not is_nested(structure):
+        return None
+    children, _, keys, _ = optree.tree_flatten_one_level(structure, none_is_leaf=True)
+    names = keys if isinstance(structure, dict) else None
+    return names, [_shape_only(child) for child in children]

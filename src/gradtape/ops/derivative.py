@@ -1,0 +1,214 @@
+"""An op's pulls as the walks use them: on arrays, on Tensors, conjugated for complex outputs, and pushed forward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape import dtypes
+from gradtape.core.backward import OutputRule, PerOutput
+from gradtape.core.indexed_slices import RawSlices
+from gradtape.core.needed_ops import needed
+from gradtape.core.node import Node
+from gradtape.core.scope import ThreadState
+from gradtape.core.tape import GradientTape
+from gradtape.core.tensor import Tensor
+from gradtape.ops.written import write_pulls
+
+if TYPE_CHECKING:
+    from gradtape.ops.op import Op
+
+Wanted = Sequence[Node | None]
+
+
+class Derivative:
+    """The rule of an op, as declared: pulls that are transposes of its Jacobian."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+        self.name = op.name
+
+    @cached_property
+    def pull_arrays(self) -> Callable[[Node, Any, Wanted], Sequence[Any]]:
+        """`pull_arrays(node, g, wanted)`: every training step runs this, so it is made to measure for each op."""
+        op = self.op
+        if op.pull_all is not None:
+            return lambda node, g, wanted: self._pull(node, g, wanted, tensors=False)
+        return write_pulls(op)
+
+    def pull_tensors(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
+        return self._pull(node, g, wanted, tensors=True)
+
+    def _pull(self, node: Node, g: Any, wanted: Wanted, *, tensors: bool) -> Sequence[Any]:
+        op = self.op
+        if op.several:
+            g = _every_output(g, node.saved[-1], tensors)
+        if op.pull_all is not None:
+            return op.pull_all(g, wanted, *self.saved(node, 0, tensors))  # type: ignore[no-any-return]
+        return [
+            None if parent is None or pull is None else self._pull_one(node, i, g, tensors)
+            for i, (pull, parent) in enumerate(zip(op.pulls, wanted, strict=True))
+        ]
+
+    def _pull_one(self, node: Node, index: int, g: Any, tensors: bool) -> Any:
+        saved = self.saved(node, index, tensors)
+        pull, names = self.op.pulls[index], self.op.saves[index]
+        assert pull is not None
+        if not names or not names[0].endswith("_broadcast"):
+            return pull(g, *saved)
+        pulled = pull(g, *saved[1:])
+        return pulled if saved[0] is None else needed.sum_to_shape(pulled, shape=saved[0])
+
+    def saved(self, node: Node, index: int, tensors: bool) -> list[Any]:
+        """The values that a pull named. The output was saved as an array, since its Tensor holds this very Node."""
+        names, values = self.op.saves[index], node.saved[index]
+        if not tensors:
+            return [_plain(value) for value in values]
+        return [self._output(node, value) if name == "out" else value for name, value in zip(names, values, strict=True)]
+
+    def _output(self, node: Node, value: Any) -> Any:
+        return several_outputs(node, value) if self.op.several else Tensor(value, node)
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
+        """The output's tangent: through the op itself if it is linear, else through the transpose of its pulls."""
+        if not self.op.linear:
+            return transposed(self, node, outputs, tangents)
+        pulls = self.op.pulls or [self.op.pull_all] * len(args)
+        moved = [arg if pull is None else _or_zeros(t, arg) for arg, pull, t in zip(args, pulls, tangents, strict=True)]
+        pushed = self.op.call(*moved, **(node.params or {}))
+        return dict(enumerate(pushed)) if self.op.several else pushed
+
+
+class ElementwiseDerivative(Derivative):
+    """The rule of an elementwise op: its Jacobian is diagonal, so that the pull of each argument is its push too."""
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
+        total = None
+        skip = len(self.op.arguments) > 1  # the shape that undoes broadcasting
+        for i, tangent in enumerate(tangents):
+            pull = self.op.pulls[i]
+            if tangent is not None and pull is not None:
+                term = pull(tangent, *self.saved(node, i, tensors=True)[skip:])
+                total = term if total is None else total + term
+        shape = outputs.array.shape
+        return total if total is None or total.array.shape == shape else needed.broadcast_to(total, shape=shape)
+
+
+class Conjugated:
+    """The adjoint from pulls that are written as transposes: conjugates what goes in and what comes out."""
+
+    def __init__(self, rule: Derivative) -> None:
+        self._rule = rule
+        self.name = rule.name
+
+    def pull_arrays(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
+        return [conjugated(p) for p in self._rule.pull_arrays(node, conjugated(g), wanted)]
+
+    def pull_tensors(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
+        return [conjugated(p) for p in self._rule.pull_tensors(node, conjugated(g), wanted)]
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
+        if isinstance(self._rule, ElementwiseDerivative) or self._rule.op.linear:
+            return self._rule.push(node, args, outputs, tangents)
+        return transposed(self, node, outputs, tangents)
+
+
+class OnTensors:
+    """A rule whose pulls always run on Tensors, for half precision: ops round where NumPy's own arithmetic would widen."""
+
+    def __init__(self, rule: Any) -> None:
+        self._rule = rule
+        self.name = rule.name
+        self.pull_tensors = rule.pull_tensors
+        self.push = rule.push
+
+    def pull_arrays(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
+        return [_plain_cotangent(p) for p in self._rule.pull_tensors(node, _tensor_cotangent(g), wanted)]
+
+
+def _tensor_cotangent(g: Any) -> Any:
+    return PerOutput((i, Tensor(value)) for i, value in g.items()) if isinstance(g, dict) else Tensor(g)
+
+
+def _plain_cotangent(pulled: Any) -> Any:
+    if type(pulled) is RawSlices:
+        return RawSlices(_plain(pulled.values), _plain(pulled.indices), pulled.shape)
+    return _plain(pulled)
+
+
+def transposed(rule: Any, node: Node, outputs: Any, tangents: Sequence[Any]) -> Any:
+    """The tangent of `outputs`: a pull is linear in its cotangent, so the gradient of the pull is the push."""
+    several = isinstance(outputs, list)
+    like = [Tensor(np.zeros(out.array.shape, out.array.dtype)) for out in (outputs if several else [outputs])]
+    wanted = [None if t is None else parent for parent, t in zip(node.parents, tangents, strict=True)]
+    with GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch([g for g in like if g.array.dtype in dtypes.TRAINABLE])
+        g = PerOutput(enumerate(like)) if several else like[0]
+        pulled = rule.pull_tensors(node, g, wanted)
+        pairs = [(_dense(p), t) for p, t in zip(pulled, tangents, strict=True) if p is not None and t is not None]
+    found = tape.gradient([p for p, _ in pairs], like, output_gradients=[t for _, t in pairs])
+    return dict(enumerate(found)) if several else found[0]
+
+
+def push_forward(state: ThreadState, node: Node, args: Sequence[Any], outputs: Any) -> None:
+    """Lets every accumulator carry its tangents over an op, innermost first, and frees what only they needed."""
+    output_nodes = [out.node for out in outputs if out.node is not None] if isinstance(outputs, list) else []
+    for pusher in reversed(state.pushers):
+        pusher.push(node, args, outputs)
+        for output_node in output_nodes:
+            pusher.push(output_node, [], None)
+    if all(any(recording is pusher.scope for pusher in state.pushers) for recording in node.scope.recordings):
+        for finished in (node, *output_nodes):
+            finished.release()
+
+
+def several_outputs(node: Node, results: Sequence[Any]) -> list[Tensor]:
+    """The outputs of one Node, each with a Node of its own if its dtype has gradients."""
+    return [
+        Tensor(r, Node(_output_rule(i), None, None, (node,), node.scope, node.where) if r.dtype in dtypes.TRAINABLE else None)
+        for i, r in enumerate(results)
+    ]
+
+
+_output_rules: list[OutputRule] = []
+
+
+def _output_rule(index: int) -> OutputRule:
+    while len(_output_rules) <= index:
+        _output_rules.append(OutputRule(len(_output_rules)))
+    return _output_rules[index]
+
+
+def _every_output(g: PerOutput, specs: Sequence[tuple[Any, Any]], tensors: bool) -> list[Any]:
+    """The cotangents of all outputs, zeros where none has arrived."""
+    form = Tensor if tensors else (lambda array: array)
+    return [g[i] if i in g else form(np.zeros(shape, dtype)) for i, (shape, dtype) in enumerate(specs)]
+
+
+def conjugated(value: Any) -> Any:
+    """The conjugate of a cotangent in whatever form it travels; real ones stay as they are."""
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return PerOutput((i, conjugated(g)) for i, g in value.items())
+    if type(value) is RawSlices:
+        return RawSlices(conjugated(value.values), value.indices, value.shape)
+    array = value.array if isinstance(value, Tensor) else value
+    return needed.conj(value) if array.dtype.kind == "c" else value
+
+
+def _plain(value: Any) -> Any:
+    if type(value) is Tensor:
+        return value.array
+    return [_plain(v) for v in value] if type(value) is list else value
+
+
+def _dense(pulled: Any) -> Any:
+    return pulled.dense() if type(pulled) is RawSlices else pulled
+
+
+def _or_zeros(tangent: Any, arg: Tensor) -> Any:
+    return Tensor(np.zeros(arg.array.shape, arg.array.dtype)) if tangent is None else tangent

@@ -1,0 +1,218 @@
+"""`Op` and its declarations: how a call becomes a kernel's result and, if something records, a Node.
+
+A derivative is declared as one *pull* per array argument: `lambda g, y: g * y`. A pull's first parameter is the output's
+cotangent; the names of the others say what it needs, and exactly that is saved when the op is recorded:
+
+- the name of an array argument: that argument;
+- `out`: the output;
+- `x_shape`, `x_dtype` for an argument `x`: its shape (a tuple) and NumPy dtype; `args`, `shapes`:
+  all arguments and their shapes;
+- any other name: the parameter of that name.
+
+A pull is written as the transpose of the op's Jacobian, without conjugation; for complex outputs it is conjugated for it, so
+that a gradient is the adjoint (`conjugate=False` declares pulls that are the adjoint already).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradtape import dtypes
+from gradtape.core.needed_ops import needed
+from gradtape.core.node import Node, caller
+from gradtape.core.scope import ThreadState, connect, here
+from gradtape.core.tensor import Tensor
+from gradtape.core.values import to_array
+from gradtape.core.variable import Variable
+from gradtape.engines.numpy_engine import Kernel, bind
+from gradtape.errors import OpError, invalid_argument
+from gradtape.ops.derivative import Conjugated, Derivative, ElementwiseDerivative, OnTensors, push_forward, several_outputs
+from gradtape.ops.written import Names, function_of, function_written_later, positional_names, write_save
+
+Pull = Callable[..., Any]
+
+_WITHOUT_GRADIENT = "biuO"  # the NumPy kinds of bool, int and string: a result of such a dtype ends a chain
+
+HALF = frozenset((dtypes.float16.numpy, dtypes.bfloat16.numpy))
+
+registry: dict[str, Op] = {}
+"""Every op by name."""
+
+
+class Op:
+    """One op: its kernel, its derivative, and how its arguments' dtypes meet.
+
+    `pulls` has one entry for each array argument, None where there is no derivative. `pull_all` stands instead for ops with
+    any number of arguments or several outputs: one function `(g, wanted, ...)` gives the cotangents of all arguments, and
+    `g` is a list if there are `several` outputs. Arguments named in `apart` (indices, conditions) keep their dtype. `linear`
+    declares that the op is linear in the arguments that have a pull, so that tangents go through the op itself; `moves`, that
+    it computes nothing, so that half precision needs no care.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kernel: Kernel,
+        pulls: Sequence[Pull | None] = (),
+        *,
+        pull_all: Pull | None = None,
+        arguments: Sequence[str] | None = None,
+        apart: Sequence[str] = (),
+        elementwise: bool = False,
+        linear: bool = False,
+        conjugate: bool = True,
+        several: bool = False,
+        moves: bool = False,
+    ) -> None:
+        if name in registry:
+            raise KeyError(f"an op named '{name}' exists already")
+        registry[name] = self
+        self.name = name
+        self.kernel = bind(kernel)
+        self.arguments: Names = tuple(arguments) if arguments is not None else positional_names(kernel)[1:]
+        self.apart = frozenset(self.arguments.index(argument) for argument in apart)
+        self.pulls = tuple(pulls)
+        self.pull_all = pull_all
+        self.linear = linear
+        self.several = several
+        self.moves = moves
+        function = getattr(self.kernel, "func", self.kernel)
+        self.has_parameters = getattr(getattr(function, "__code__", None), "co_kwonlyargcount", 0) > 0
+        self.defaults: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+        self.broadcasts = elementwise and len(self.arguments) > 1
+        self.differentiable = pull_all is not None or any(self.pulls)
+        if pull_all is not None:
+            self.saves: tuple[Names, ...] = (positional_names(pull_all)[2:],)
+        else:
+            self.saves = tuple(() if pull is None else positional_names(pull)[1:] for pull in self.pulls)
+            if self.broadcasts:
+                self.saves = tuple((f"{argument}_broadcast", *names) for argument, names in zip(self.arguments, self.saves))
+        self.rule: Any = ElementwiseDerivative(self) if elementwise else Derivative(self)
+        self.complex_rule: Any = Conjugated(self.rule) if conjugate else self.rule
+        written = pull_all is None and not several and self.arguments
+        self.call = function_written_later(self) if written else function_of(self)
+
+    @cached_property
+    def save(self) -> tuple[Callable[..., tuple[Any, ...]], ...]:
+        """For each pull, the function that saves what it names."""
+        return tuple(write_save(self, names) for names in self.saves)
+
+    def call_any(self, *args: Any, **params: Any) -> Any:
+        """A call with arguments of any kind and number."""
+        read = [operand(arg) for arg in args]
+        tensors = [i for i, a in enumerate(read) if isinstance(a, Tensor)]
+        if not tensors:
+            return self.kernel(*read, **params)
+        strong = next((read[i].array.dtype for i in tensors if i not in self.apart), None)
+        operands = self._promoted([
+            a if isinstance(a, Tensor) else Tensor(beside(a, None if i in self.apart else strong, self._argument(i)))
+            for i, a in enumerate(read)
+        ])  # fmt: skip
+        arrays = [arg.array for arg in operands]
+        state = here.state
+        try:
+            result = self._computed(state.run, arrays, params)
+        except Exception as error:
+            raise self.explained(error, arrays, params) from error
+        return self.finish(operands, params, result, state)
+
+    def _computed(self, run: Callable[..., Any], arrays: list[Any], params: dict[str, Any]) -> Any:
+        """The kernel's result. Half precision is computed in float32 and rounded once: NumPy alone would be slow and mixed."""
+        half = None if self.moves else next((a.dtype for a in arrays if a.dtype in HALF), None)
+        if half is None:
+            return run(self.kernel, *arrays, **params)
+        result = run(self.kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params)
+        return [_rounded(r, half) for r in result] if self.several else _rounded(result, half)
+
+    def finish(self, args: Sequence[Any], params: dict[str, Any], result: Any, state: ThreadState) -> Any:
+        """The result as Tensors; with a Node, if something that records follows an argument that has a derivative."""
+        if state.scope is None or not self.differentiable:
+            return self._constant(result)
+        nodes = [arg.node if isinstance(arg, Tensor) else None for arg in args]
+        if self.pull_all is None:
+            nodes = [None if pull is None else node for node, pull in zip(nodes, self.pulls, strict=True)]
+        connection = connect(nodes, state.scope)
+        if connection is None or (not self.several and result.dtype.kind in _WITHOUT_GRADIENT):
+            return self._constant(result)
+        parents, scope = connection
+        saved = self._saved(args, params, result, parents)
+        if self.several:
+            rule = self.complex_rule if any(r.dtype.kind == "c" for r in result) else self.rule
+            saved = (*saved, [(r.shape, r.dtype) for r in result])
+        else:
+            rule = self.complex_rule if result.dtype.kind == "c" else self.rule
+        if any(p is not None and arg.array.dtype in HALF for p, arg in zip(parents, args, strict=True)):
+            rule = OnTensors(rule)
+        node = Node(rule, saved, params, parents, scope, caller())
+        outputs = several_outputs(node, result) if self.several else Tensor(result, node)
+        if state.pushers:
+            push_forward(state, node, args, outputs)
+        return outputs
+
+    def _saved(self, args: Sequence[Any], params: dict[str, Any], result: Any, parents: Sequence[Any]) -> tuple[Any, ...]:
+        """What the pulls of connected arguments name: one tuple for each pull."""
+        if self.pull_all is not None:
+            return (self.save[0](args, result, params),)
+        return tuple([
+            None if parent is None else save(args, result, params)
+            for save, parent in zip(self.save, parents, strict=True)
+        ])  # fmt: skip
+
+    def _constant(self, result: Any) -> Any:
+        return [Tensor(r) for r in result] if self.several else Tensor(result)
+
+    def _promoted(self, args: list[Any]) -> list[Any]:
+        """The arguments in one dtype, except those that stand apart."""
+        found = {arg.array.dtype for i, arg in enumerate(args) if i not in self.apart}
+        if len(found) < 2:
+            return args
+        common, *others = found
+        for dtype in others:
+            common = dtypes.promote(common, dtype)
+        return [arg if i in self.apart or arg.array.dtype == common else needed.cast(arg, dtype=common) for i, arg in enumerate(args)]
+
+    def _argument(self, index: int) -> str:
+        return f"{self.name}: {self.arguments[index] if index < len(self.arguments) else f'argument {index}'}"
+
+    def explained(self, error: Exception, arrays: Sequence[Any], params: dict[str, Any]) -> Exception:
+        """A kernel's error with the op, the shapes and the dtypes that it was given."""
+        if isinstance(error, (OpError, MemoryError)):
+            return error
+        inputs = ", ".join(_described(array) for array in arrays)
+        given = "".join(f", {key}={value!r}" for key, value in params.items())
+        return invalid_argument(f"{self.name}({inputs}{given}): {error}")
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+def operand(value: Any) -> Any:
+    """What an op works with: a Tensor for everything that is one or can say how to become one, else the plain value."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, Variable):
+        return value.tensor()
+    convert = getattr(value, "__gradtape_tensor__", None)
+    return value if convert is None else convert()
+
+
+def beside(value: Any, strong: Any, argument: str) -> Any:
+    """A plain value as an array that stands beside a Tensor of dtype `strong`."""
+    array = to_array(value, argument=argument)
+    if strong is None:
+        return array
+    wanted = dtypes.promote_weak(strong, array.dtype)
+    return array if array.dtype == wanted else to_array(array, wanted, argument=argument)
+
+
+def _rounded(array: Any, dtype: Any) -> Any:
+    return array.astype(dtype) if array.dtype == np.float32 else array
+
+
+def _described(array: Any) -> str:
+    dtype = getattr(array, "dtype", None)
+    return repr(array) if dtype is None else f"{dtypes.from_numpy(dtype).name}{list(array.shape)}"

@@ -1,0 +1,204 @@
+"""Python's operators and indexing on `Tensor` and `Variable`, put onto the classes that core defines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradtape import dtypes
+from gradtape.core.needed_ops import needed
+from gradtape.core.tensor import Tensor, TensorOperators
+from gradtape.core.variable import Variable
+from gradtape.errors import invalid_argument
+from gradtape.ops import arithmetic as a
+from gradtape.ops import elementary, matrix
+from gradtape.ops.broadcasting import cast, identity
+from gradtape.ops.indexing import take
+from gradtape.ops.op import operand
+from gradtape.ops.shaping import getitem, matrix_transpose, reshape
+
+
+def true_divide(x: Any, y: Any) -> Any:
+    """Division with a float result: integers of up to 16 bits become float32, longer ones float64."""
+    x, y = operand(x), operand(y)
+    if isinstance(x, Tensor) and x.array.dtype.kind in "biu" and _is_integral(y):
+        x = _as_float(x)
+    elif isinstance(y, Tensor) and y.array.dtype.kind in "biu" and _is_integral(x):
+        y = _as_float(y)
+    return a.divide(x, y)
+
+
+def _is_integral(value: Any) -> bool:
+    dtype = value.array.dtype if isinstance(value, Tensor) else np.asarray(value).dtype
+    return dtype.kind in "biu"
+
+
+def _as_float(x: Tensor) -> Tensor:
+    small = x.array.dtype.itemsize <= 2
+    return cast(x, dtype=(dtypes.float32 if small else dtypes.float64).numpy)  # type: ignore[no-any-return]
+
+
+def _divide(x: Any, y: Any) -> Any:
+    """The operator: straight to the op unless integers are involved."""
+    if type(x) is Tensor and x.array.dtype.kind == "f":
+        return a.divide(x, y)
+    return true_divide(x, y)
+
+
+def _logical_or_bitwise(logical: Callable[..., Any], bitwise: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, y: Any) -> Any:
+        x = operand(x)
+        first = x if isinstance(x, Tensor) else operand(y)
+        return (logical if first.array.dtype.kind == "b" else bitwise)(x, y)
+
+    return call
+
+
+def _invert(x: Any) -> Any:
+    x = operand(x)
+    return (a.logical_not if x.array.dtype.kind == "b" else a.bitwise_not)(x)
+
+
+def _equal(op: Callable[..., Any], answer_if_unlike: bool) -> Callable[..., Any]:
+    """Elementwise; shapes that do not fit, and things that are no numbers, are simply unequal."""
+
+    def call(x: Any, y: Any) -> Any:
+        if y is None:
+            return answer_if_unlike
+        try:
+            np.broadcast_shapes(np.shape(_array(x)), np.shape(_array(y)))
+        except ValueError:
+            return answer_if_unlike
+        try:
+            return op(x, y)
+        except (TypeError, ValueError):
+            return NotImplemented
+
+    return call
+
+
+def _array(value: Any) -> Any:
+    return value.array if isinstance(value, (Tensor, Variable)) else value
+
+
+def _round(x: Any, ndigits: int | None = None) -> Any:
+    if ndigits not in (None, 0):
+        raise TypeError("round() of a tensor rounds to whole numbers only.")
+    return a.round_half_even(x)
+
+
+def index(x: Tensor, key: Any) -> Tensor:
+    """`x[key]` with TensorFlow's rules: integers, slices, `...`, new axes, scalar integer tensors, or one boolean mask."""
+    x = operand(x)
+    if isinstance(key, (Tensor, Variable, np.ndarray)) and _array(key).dtype.kind == "b":
+        return _masked(x, np.asarray(_array(key)))
+    parts = key if isinstance(key, tuple) else tuple(key) if isinstance(key, list) else (key,)
+    cleaned = tuple([_index_part(part) for part in parts])
+    try:
+        return getitem(x, key=cleaned)  # type: ignore[no-any-return]
+    except IndexError as error:
+        raise invalid_argument(f"getitem: {error}") from error
+
+
+def _masked(x: Tensor, mask: Any) -> Tensor:
+    if mask.shape != x.array.shape[: mask.ndim] or not mask.ndim:
+        raise invalid_argument(f"getitem: a boolean mask of shape {mask.shape} does not fit a tensor of shape {x.array.shape}.")
+    rows = reshape(x, shape=(mask.size, *x.array.shape[mask.ndim :]))
+    return take(rows, np.flatnonzero(mask), axis=0)  # type: ignore[no-any-return]
+
+
+def _index_part(part: Any) -> Any:
+    if part is None or part is Ellipsis:
+        return part
+    if isinstance(part, slice):
+        return slice(_bound(part.start), _bound(part.stop), _bound(part.step))
+    if isinstance(part, bool) or (isinstance(part, (Tensor, Variable)) and part.array.dtype.kind == "b"):
+        raise TypeError(f"Cannot index with {part!r} among other indices: use gradtape.boolean_mask.")
+    return _integer(part)
+
+
+def _bound(value: Any) -> int | None:
+    return None if value is None else _integer(value)
+
+
+def _integer(value: Any) -> int:
+    """A Python integer from what stands for one."""
+    if isinstance(value, int):
+        return value
+    array = _array(value)
+    if isinstance(array, (np.ndarray, np.generic)) and array.ndim == 0 and array.dtype.kind in "iu":
+        return int(array)
+    raise TypeError(
+        f"Only integers, slices, ellipsis, gradtape.newaxis, scalar integer tensors and a boolean mask are valid indices, "
+        f"got {value!r}; use gradtape.gather to pick several elements."
+    )
+
+
+class VariableSlice(Tensor):
+    """Part of a Variable, as indexing gives it: a Tensor that can be assigned to."""
+
+    __slots__ = ("_key", "_variable")
+
+    def assign(self, value: Any, name: str | None = None) -> Variable:
+        """Writes `value` into that part of the Variable."""
+        variable = self._variable
+        array = operand(value)
+        if isinstance(array, Tensor):
+            array = array.array
+        try:
+            variable.write_at(self._key, np.asarray(array, dtype=variable.array.dtype))
+        except (ValueError, IndexError) as error:
+            raise invalid_argument(f"assign: {error}") from error
+        return variable
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tensor, (self.array,)
+
+
+def _variable_index(variable: Variable, key: Any) -> Tensor:
+    found = index(variable.tensor(), key)
+    part = VariableSlice(found.array, found.node)
+    parts = key if isinstance(key, tuple) else (key,)
+    is_mask = isinstance(key, (Tensor, Variable, np.ndarray)) and _array(key).dtype.kind == "b"
+    part._variable, part._key = variable, np.asarray(_array(key)) if is_mask else tuple(map(_index_part, parts))
+    return part
+
+
+def _iterate(x: Any) -> Iterator[Tensor]:
+    x = operand(x)
+    if not x.array.ndim:
+        raise TypeError("A scalar tensor cannot be iterated over.")
+    return (getitem(x, key=(i,)) for i in range(len(x.array)))
+
+
+def _reflected(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: op(y, x)
+
+
+def _install() -> None:
+    binaries: dict[str, Callable[[Any, Any], Any]] = {
+        "add": a.add, "sub": a.subtract, "mul": a.multiply, "truediv": _divide, "floordiv": a.floordiv, "mod": a.floormod,
+        "pow": elementary.power, "matmul": matrix.matmul, "and": _logical_or_bitwise(a.logical_and, a.bitwise_and),
+        "or": _logical_or_bitwise(a.logical_or, a.bitwise_or), "xor": _logical_or_bitwise(a.logical_xor, a.bitwise_xor),
+    }  # fmt: skip
+    comparisons = {
+        "lt": a.less, "le": a.less_equal, "gt": a.greater, "ge": a.greater_equal,
+        "eq": _equal(a.equal, False), "ne": _equal(a.not_equal, True),
+    }  # fmt: skip
+    unaries = {"neg": a.negative, "pos": identity, "abs": a.absolute, "invert": _invert, "round": _round}
+    for name, op in binaries.items():
+        setattr(TensorOperators, f"__{name}__", op)
+        setattr(TensorOperators, f"__r{name}__", _reflected(op))
+    for name, op in {**comparisons, **unaries}.items():
+        setattr(TensorOperators, f"__{name}__", op)
+    TensorOperators.__getitem__ = index  # type: ignore[method-assign]
+    TensorOperators.__iter__ = _iterate  # type: ignore[method-assign]
+    Variable.__getitem__ = _variable_index  # type: ignore[method-assign]
+    Variable.__hash__ = None  # type: ignore[assignment]
+    Tensor._swap_last_axes = matrix_transpose  # type: ignore[method-assign]
+
+
+_install()
+needed.add = a.add

@@ -1,0 +1,140 @@
+"""Sums, means, products and extrema over axes, and running sums.
+
+`axis` is a tuple of axes that are not negative, or None for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradtape.ops.arithmetic import equal
+from gradtape.ops.broadcasting import broadcast_to, cast
+from gradtape.ops.declare import op
+from gradtape.ops.elementary import exp
+from gradtape.ops.selection import ones_like
+from gradtape.ops.shaping import concat, reshape, transpose
+
+Axes = tuple[int, ...] | None
+Shape = tuple[int, ...]
+
+
+def _sum(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
+    return x.sum(axis, dtype=x.dtype, keepdims=keepdims)
+
+
+def _mean(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
+    count = math.prod(x.shape if axis is None else [x.shape[a] for a in axis])
+    total = _sum(xp, x, axis=axis, keepdims=keepdims)
+    if x.dtype.kind in "iu":
+        return (total / max(count, 1)).astype(x.dtype)
+    return total / x.dtype.type(count)
+
+
+def _logsumexp(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
+    if not x.size:
+        return xp.log(_sum(xp, x, axis=axis, keepdims=keepdims))
+    top = xp.max(x, axis=axis, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    total = xp.log(_sum(xp, xp.exp(x - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else xp.squeeze(total, axis)
+
+
+def _cumsum(xp: Any, x: Any, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Any:
+    if reverse:
+        x = xp.flip(x, axis)
+    out = xp.cumsum(x, axis=axis, dtype=x.dtype)
+    if exclusive and x.shape[axis]:
+        before = [slice(None)] * x.ndim
+        before[axis] = slice(0, 1)
+        first = xp.zeros_like(out[tuple(before)])
+        before[axis] = slice(0, -1)
+        out = xp.concatenate([first, out[tuple(before)]], axis=axis)
+    return xp.flip(out, axis) if reverse else out
+
+
+def _cumsum_pull(g: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    return cumsum(g, axis=axis, exclusive=exclusive, reverse=not reverse)
+
+
+def expand_reduced(g: Any, x_shape: Shape, axis: Axes) -> Any:
+    """A reduction's result, or its cotangent, put beside every element that went into it."""
+    if axis is not None and g.ndim != len(x_shape):
+        g = reshape(g, shape=tuple([1 if i in axis else size for i, size in enumerate(x_shape)]))
+    return broadcast_to(g, shape=x_shape)
+
+
+def _mean_pull(g: Any, x_shape: Shape, axis: Axes) -> Any:
+    return expand_reduced(g / max(_count(x_shape, axis), 1), x_shape, axis)
+
+
+def _count(x_shape: Shape, axis: Axes) -> int:
+    return math.prod(x_shape if axis is None else [x_shape[a] for a in axis])
+
+
+def _extremum(of: Any, x: Any, axis: Axes, keepdims: bool) -> Any:
+    """The extremum of nothing is the dtype's own limit, as in TensorFlow."""
+    if x.size:
+        return of(x, axis=axis, keepdims=keepdims)
+    if x.dtype.kind in "iu":
+        limits = np.iinfo(x.dtype)
+        empty = limits.min if of.__name__ == "max" else limits.max
+    else:
+        empty = -math.inf if of.__name__ == "max" else math.inf
+    return of(x, axis=axis, keepdims=keepdims, initial=empty)
+
+
+def _extremum_pull(g: Any, x: Any, out: Any, x_shape: Shape, x_dtype: Any, axis: Axes, keepdims: bool) -> Any:
+    """The elements that attain the extremum share the cotangent equally."""
+    attained = cast(equal(x, expand_reduced(out, x_shape, axis)), dtype=x_dtype)
+    share = g / reduce_sum(attained, axis=axis, keepdims=keepdims)
+    return attained * expand_reduced(share, x_shape, axis)
+
+
+def _product_pull(g: Any, x: Any, x_shape: Shape, axis: Axes) -> Any:
+    """An element's partial derivative is the product of all the others, which division would lose where one is zero."""
+    axes = range(len(x_shape))
+    reduced = tuple(axes) if axis is None else axis
+    order = tuple([i for i in axes if i not in reduced]) + reduced
+    ordered = tuple([x_shape[i] for i in order])
+    kept = ordered[: len(ordered) - len(reduced)]
+    lined_up = reshape(transpose(x, perm=order), shape=(*kept, _count(x_shape, reduced)))
+    others = reshape(_products_of_others(lined_up), shape=ordered)
+    return expand_reduced(g, x_shape, axis) * transpose(others, perm=tuple([order.index(i) for i in axes]))
+
+
+def _products_of_others(x: Any) -> Any:
+    """For each element of the last axis, the product of the rest of it: of pairs first, then of pairs of pairs."""
+    count = x.shape[-1]
+    if count < 2:
+        return ones_like(x)
+    half = count // 2
+    first, second, rest = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
+    others = _products_of_others(concat(first * second, rest, axis=-1))
+    of_pairs = others[..., :half]
+    return concat(of_pairs * second, of_pairs * first, others[..., half:], axis=-1)
+
+
+reduce_sum = op("reduce_sum", _sum, [lambda g, x_shape, axis: expand_reduced(g, x_shape, axis)], linear=True)
+reduce_mean = op("reduce_mean", _mean, [_mean_pull], linear=True)
+reduce_prod = op(
+    "reduce_prod",
+    lambda xp, x, *, axis=None, keepdims=False: xp.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype),
+    [_product_pull],
+)
+reduce_max = op("reduce_max", lambda xp, x, *, axis=None, keepdims=False: _extremum(xp.max, x, axis, keepdims), [_extremum_pull])
+reduce_min = op("reduce_min", lambda xp, x, *, axis=None, keepdims=False: _extremum(xp.min, x, axis, keepdims), [_extremum_pull])
+reduce_logsumexp = op(
+    "reduce_logsumexp",
+    _logsumexp,
+    [lambda g, x, out, x_shape, axis: expand_reduced(g, x_shape, axis) * exp(x - expand_reduced(out, x_shape, axis))],
+)
+cumsum = op("cumsum", _cumsum, [_cumsum_pull], linear=True)
+
+reduce_all = op("reduce_all", lambda xp, x, *, axis=None, keepdims=False: xp.all(x, axis=axis, keepdims=keepdims), [None])
+reduce_any = op("reduce_any", lambda xp, x, *, axis=None, keepdims=False: xp.any(x, axis=axis, keepdims=keepdims), [None])
+argmax = op("argmax", lambda xp, x, *, axis, dtype: xp.argmax(x, axis=axis).astype(dtype), [None])
+argmin = op("argmin", lambda xp, x, *, axis, dtype: xp.argmin(x, axis=axis).astype(dtype), [None])
+

@@ -1,0 +1,102 @@
+"""Ops that move elements without computing: reshape, transpose, join, split, slice, repeat, pad, reverse.
+
+All are linear, and each is another's transpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.needed_ops import needed
+from gradtape.ops.broadcasting import sum_to_shape
+from gradtape.ops.declare import op
+
+Shape = tuple[int, ...]
+
+
+def _place(xp: Any, x: Any, *, key: Any, shape: Shape) -> Any:
+    """Zeros of `shape` with `x` at a key of slices, integers, new axes and ellipses, which name no element twice."""
+    out = np.zeros(shape, x.dtype)
+    out[key] = x
+    return out
+
+
+def _concat_pull(g: Any, wanted: Sequence[Any], shapes: Sequence[Shape], axis: int) -> list[Any]:
+    pulled, start = [], 0
+    for shape, parent in zip(shapes, wanted, strict=True):
+        stop = start + shape[axis]
+        pulled.append(None if parent is None else getitem(g, key=(*_all(axis % len(shape)), slice(start, stop))))
+        start = stop
+    return pulled
+
+
+def _stack_pull(g: Any, wanted: Sequence[Any], axis: int) -> list[Any]:
+    return [None if parent is None else getitem(g, key=(*_all(axis % g.ndim), i)) for i, parent in enumerate(wanted)]
+
+
+def _all(count: int) -> tuple[slice, ...]:
+    return (slice(None),) * count
+
+
+def _split(xp: Any, x: Any, *, sizes: Sequence[int], axis: int) -> list[Any]:
+    pieces, start = [], 0
+    for size in sizes:
+        pieces.append(x[(*_all(axis), slice(start, start + size))])
+        start += size
+    return pieces
+
+
+def _tile_pull(g: Any, x_shape: Shape, multiples: Shape) -> Any:
+    """The copies of each axis side by side as an axis of their own, and summed over."""
+    pairs = tuple([n for pair in zip(multiples, x_shape, strict=True) for n in pair])
+    ones = tuple([n for size in x_shape for n in (1, size)])
+    return reshape(sum_to_shape(reshape(g, shape=pairs), shape=ones), shape=x_shape)
+
+
+def _pad_pull(g: Any, x_shape: Shape, paddings: Sequence[tuple[int, int]]) -> Any:
+    return getitem(g, key=tuple([slice(low, low + size) for (low, _), size in zip(paddings, x_shape, strict=True)]))
+
+
+reshape = op("reshape", lambda xp, x, *, shape: x.reshape(shape), [lambda g, x_shape: reshape(g, shape=x_shape)], linear=True, moves=True)
+transpose = op(
+    "transpose",
+    lambda xp, x, *, perm: xp.transpose(x, perm),
+    [lambda g, perm: transpose(g, perm=tuple([perm.index(i) for i in range(len(perm))]))],
+    linear=True, moves=True,
+)
+matrix_transpose = op(
+    "matrix_transpose", lambda xp, x: xp.swapaxes(x, -1, -2), [lambda g: matrix_transpose(g)], linear=True, moves=True
+)
+getitem = op("getitem", lambda xp, x, *, key: x[key], [lambda g, x_shape, key: place(g, key=key, shape=x_shape)], linear=True, moves=True)
+place = op("place", _place, [lambda g, key: getitem(g, key=key)], linear=True, moves=True)
+concat = op(
+    "concat",
+    lambda xp, *arrays, axis: xp.concatenate(arrays, axis=axis),
+    pull_all=_concat_pull,
+    arguments=(),
+    linear=True, moves=True,
+)
+stack = op("stack", lambda xp, *arrays, axis: xp.stack(arrays, axis=axis), pull_all=_stack_pull, arguments=(), linear=True, moves=True)
+unstack = op(
+    "unstack",
+    lambda xp, x, *, axis: [x[(*_all(axis), i)] for i in range(x.shape[axis])],
+    pull_all=lambda g, wanted, axis: [stack(*g, axis=axis)],
+    several=True,
+    linear=True, moves=True,
+)
+split = op(
+    "split", _split, pull_all=lambda g, wanted, axis: [concat(*g, axis=axis)], several=True, linear=True, moves=True
+)
+tile = op("tile", lambda xp, x, *, multiples: xp.tile(x, multiples), [_tile_pull], linear=True, moves=True)
+pad = op(
+    "pad",
+    lambda xp, x, *, paddings, value=0: xp.pad(x, paddings, constant_values=value),
+    [_pad_pull],
+    moves=True,
+)
+reverse = op("reverse", lambda xp, x, *, axis: xp.flip(x, axis), [lambda g, axis: reverse(g, axis=axis)], linear=True, moves=True)
+
+needed.concatenate_rows = lambda first, second: concat(first, second, axis=0)

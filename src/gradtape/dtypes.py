@@ -104,7 +104,7 @@ class DType:
             info: Any = np.iinfo(self.numpy)
             return int(info.min), int(info.max)
         if self.is_floating:
-            info = ml_dtypes.finfo(self.numpy)
+            info = ml_dtypes.finfo(self.numpy)  # type: ignore[no-untyped-call]
             return self.numpy.type(info.min), self.numpy.type(info.max)
         raise TypeError(f"{self.name} has no smallest and largest value: ask a real dtype for min and max.")
 

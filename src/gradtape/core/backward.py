@@ -69,13 +69,11 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
             pulled = rule.pull_tensors(node, g, parents) if tensors else rule.pull_arrays(node, g, parents)
             for parent, cotangent in zip(parents, pulled):  # noqa: B905 - strict costs 0.1 µs for every Node
                 if cotangent is not None and parent is not None:
-                    if parent in cotangents:
-                        cotangent = _sum(cotangents[parent], cotangent, parent, owned)
-                    cotangents[parent] = cotangent
+                    earlier = cotangents.get(parent)
+                    cotangents[parent] = cotangent if earlier is None else _sum(earlier, cotangent, parent, owned)
             g = pulled = cotangent = None  # what has been passed on is not kept alive through the next rule
         if release and (alone or not _needed_elsewhere(node, recording)):
-            node.saved = node.params = None
-            node.parents = ()
+            node.release()
     for node in wanted:
         if node in cotangents:  # the Nodes without a rule, where the walk ends
             found[node] = cotangents[node]
@@ -100,6 +98,14 @@ def _reachable(seeds: Iterable[Node], wanted: set[Node], recording: Scope) -> tu
                 elif parent not in wanted:
                     other_sources = True
     return order, other_sources
+
+
+def release_all(targets: Iterable[Node], recording: Scope) -> None:
+    """Lets every Node that led to `targets` go of what it keeps, unless another open recording needs it."""
+    order, _ = _reachable(targets, set(), recording)
+    for node in order:
+        if not _needed_elsewhere(node, recording):
+            node.release()
 
 
 def _leading_to(sources: set[Node], ascending: list[Node]) -> set[Node]:
@@ -149,6 +155,8 @@ def _sum(earlier: Any, cotangent: Any, parent: Node, owned: set[Node] | None) ->
 
 def finished(gradient: Any) -> Any:
     """A walk's result as the user receives it."""
+    if type(gradient) is np.ndarray:
+        return Tensor(gradient)
     if type(gradient) is RawSlices:
         return gradient.finished()
     return gradient if isinstance(gradient, Tensor) else Tensor(gradient)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape import dtypes
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
@@ -48,7 +47,7 @@ class IndexedSlices:
 
     @property
     def name(self) -> str:
-        return self.values.name  # type: ignore[attr-defined,no-any-return] - an AttributeError, as for an eager tensor
+        return self.values.name  # type: ignore[attr-defined]
 
     @property
     def op(self) -> Any:
@@ -66,7 +65,7 @@ class IndexedSlices:
         """The dense tensor, for ops that are given these slices."""
         if self.dense_shape is None:
             raise ValueError("Cannot convert an IndexedSlices without dense_shape to a tensor: give it a dense_shape.")
-        return RawSlices(self.values, self.indices, tuple(self.dense_shape.array.tolist())).dense()  # type: ignore[no-any-return]
+        return RawSlices(self.values, self.indices, tuple(self.dense_shape.array.tolist())).dense()
 
     def __neg__(self) -> IndexedSlices:
         return self.with_values(-self.values)

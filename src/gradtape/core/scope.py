@@ -64,8 +64,11 @@ def scope_of(recordings: Iterable[Scope]) -> Scope | None:
 class Recorder(Protocol):
     """What is entered with `with` and follows the ops of a thread: a tape or a ForwardAccumulator."""
 
-    scope: Scope | None
     pushes: bool
+
+    @property
+    def scope(self) -> Scope | None:
+        """The recording that this one is making now."""
 
     def variable_node(self, variable: Variable) -> Node | None:
         """The Node that stands for `variable` in this recording, made at the first read; None if it is not watched."""

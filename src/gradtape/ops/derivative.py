@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,14 +29,15 @@ class Derivative:
     def __init__(self, op: Op) -> None:
         self.op = op
         self.name = op.name
+        self.pull_arrays: Callable[[Node, Any, Wanted], Sequence[Any]] = self._first_pull
 
-    @cached_property
-    def pull_arrays(self) -> Callable[[Node, Any, Wanted], Sequence[Any]]:
-        """`pull_arrays(node, g, wanted)`: every training step runs this, so it is made to measure for each op."""
-        op = self.op
-        if op.pull_all is not None:
-            return lambda node, g, wanted: self._pull(node, g, wanted, tensors=False)
-        return write_pulls(op)
+    def _first_pull(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
+        """Every training step runs `pull_arrays`, so it is written to measure for each op, when it is first needed."""
+        if self.op.pull_all is None:
+            self.pull_arrays = write_pulls(self.op)
+        else:
+            self.pull_arrays = lambda node, g, wanted: self._pull(node, g, wanted, tensors=False)
+        return self.pull_arrays(node, g, wanted)
 
     def pull_tensors(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         return self._pull(node, g, wanted, tensors=True)
@@ -47,7 +47,7 @@ class Derivative:
         if op.several:
             g = _every_output(g, node.saved[-1], tensors)
         if op.pull_all is not None:
-            return op.pull_all(g, wanted, *self.saved(node, 0, tensors))  # type: ignore[no-any-return]
+            return op.pull_all(g, wanted, *self.saved(node, 0, tensors))
         return [
             None if parent is None or pull is None else self._pull_one(node, i, g, tensors)
             for i, (pull, parent) in enumerate(zip(op.pulls, wanted, strict=True))

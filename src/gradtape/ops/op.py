@@ -90,7 +90,9 @@ class Op:
         else:
             self.saves = tuple(() if pull is None else positional_names(pull)[1:] for pull in self.pulls)
             if self.broadcasts:
-                self.saves = tuple((f"{argument}_broadcast", *names) for argument, names in zip(self.arguments, self.saves))
+                self.saves = tuple(
+                    (f"{argument}_broadcast", *names) for argument, names in zip(self.arguments, self.saves, strict=True)
+                )
         self.rule: Any = ElementwiseDerivative(self) if elementwise else Derivative(self)
         self.complex_rule: Any = Conjugated(self.rule) if conjugate else self.rule
         written = pull_all is None and not several and self.arguments
@@ -173,7 +175,9 @@ class Op:
         common, *others = found
         for dtype in others:
             common = dtypes.promote(common, dtype)
-        return [arg if i in self.apart or arg.array.dtype == common else needed.cast(arg, dtype=common) for i, arg in enumerate(args)]
+        return [
+            arg if i in self.apart or arg.array.dtype == common else needed.cast(arg, dtype=common) for i, arg in enumerate(args)
+        ]
 
     def _argument(self, index: int) -> str:
         return f"{self.name}: {self.arguments[index] if index < len(self.arguments) else f'argument {index}'}"

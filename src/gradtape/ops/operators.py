@@ -37,7 +37,7 @@ def _is_integral(value: Any) -> bool:
 
 def _as_float(x: Tensor) -> Tensor:
     small = x.array.dtype.itemsize <= 2
-    return cast(x, dtype=(dtypes.float32 if small else dtypes.float64).numpy)  # type: ignore[no-any-return]
+    return cast(x, dtype=(dtypes.float32 if small else dtypes.float64).numpy)
 
 
 def _divide(x: Any, y: Any) -> Any:
@@ -97,7 +97,7 @@ def index(x: Tensor, key: Any) -> Tensor:
     parts = key if isinstance(key, tuple) else tuple(key) if isinstance(key, list) else (key,)
     cleaned = tuple([_index_part(part) for part in parts])
     try:
-        return getitem(x, key=cleaned)  # type: ignore[no-any-return]
+        return getitem(x, key=cleaned)
     except IndexError as error:
         raise invalid_argument(f"getitem: {error}") from error
 
@@ -106,7 +106,7 @@ def _masked(x: Tensor, mask: Any) -> Tensor:
     if mask.shape != x.array.shape[: mask.ndim] or not mask.ndim:
         raise invalid_argument(f"getitem: a boolean mask of shape {mask.shape} does not fit a tensor of shape {x.array.shape}.")
     rows = reshape(x, shape=(mask.size, *x.array.shape[mask.ndim :]))
-    return take(rows, np.flatnonzero(mask), axis=0)  # type: ignore[no-any-return]
+    return take(rows, np.flatnonzero(mask), axis=0)
 
 
 def _index_part(part: Any) -> Any:
@@ -140,6 +140,8 @@ class VariableSlice(Tensor):
     """Part of a Variable, as indexing gives it: a Tensor that can be assigned to."""
 
     __slots__ = ("_key", "_variable")
+    _key: Any
+    _variable: Variable
 
     def assign(self, value: Any, name: str | None = None) -> Variable:
         """Writes `value` into that part of the Variable."""
@@ -183,19 +185,19 @@ def _install() -> None:
         "pow": elementary.power, "matmul": matrix.matmul, "and": _logical_or_bitwise(a.logical_and, a.bitwise_and),
         "or": _logical_or_bitwise(a.logical_or, a.bitwise_or), "xor": _logical_or_bitwise(a.logical_xor, a.bitwise_xor),
     }  # fmt: skip
-    comparisons = {
+    comparisons: dict[str, Callable[..., Any]] = {
         "lt": a.less, "le": a.less_equal, "gt": a.greater, "ge": a.greater_equal,
         "eq": _equal(a.equal, False), "ne": _equal(a.not_equal, True),
     }  # fmt: skip
-    unaries = {"neg": a.negative, "pos": identity, "abs": a.absolute, "invert": _invert, "round": _round}
+    unaries: dict[str, Callable[..., Any]] = {"neg": a.negative, "pos": identity, "abs": a.absolute, "invert": _invert, "round": _round}
     for name, op in binaries.items():
         setattr(TensorOperators, f"__{name}__", op)
         setattr(TensorOperators, f"__r{name}__", _reflected(op))
     for name, op in {**comparisons, **unaries}.items():
         setattr(TensorOperators, f"__{name}__", op)
-    TensorOperators.__getitem__ = index  # type: ignore[method-assign]
+    TensorOperators.__getitem__ = index  # type: ignore[method-assign,assignment]
     TensorOperators.__iter__ = _iterate  # type: ignore[method-assign]
-    Variable.__getitem__ = _variable_index  # type: ignore[method-assign]
+    Variable.__getitem__ = _variable_index  # type: ignore[method-assign,assignment]
     Variable.__hash__ = None  # type: ignore[assignment]
     Tensor._swap_last_axes = matrix_transpose  # type: ignore[method-assign]
 

@@ -80,7 +80,7 @@ def _extremum(of: Any, x: Any, axis: Axes, keepdims: bool) -> Any:
         return of(x, axis=axis, keepdims=keepdims)
     if x.dtype.kind in "iu":
         limits = np.iinfo(x.dtype)
-        empty = limits.min if of.__name__ == "max" else limits.max
+        empty: float = limits.min if of.__name__ == "max" else limits.max
     else:
         empty = -math.inf if of.__name__ == "max" else math.inf
     return of(x, axis=axis, keepdims=keepdims, initial=empty)

@@ -11,13 +11,14 @@ values, complex numbers, nested tapes, accumulators) goes through `Op.call_any` 
 from __future__ import annotations
 
 import linecache
+import sys
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape.core.node import Node, caller
+from gradtape.core.node import Node, caller, own_files
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -30,7 +31,7 @@ Names = tuple[str, ...]
 
 _NAMESPACE = {
     "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node, "Tensor": Tensor, "Variable": Variable,
-    "caller": caller, "here": here, "ndarray": np.ndarray, "sum_array_to": sum_array_to,
+    "caller": caller, "getframe": sys._getframe, "here": here, "own_files": own_files, "ndarray": np.ndarray, "sum_array_to": sum_array_to,
 }  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def function_written_later(op: Op) -> Callable[..., Any]:
 
     def write(args: Any, params: Any) -> Any:
         exec(_compiled(op, op.name, _call_lines(op)), namespace)  # noqa: S102 - the text is this module's own
-        function.__code__ = namespace[op.name].__code__  # type: ignore[attr-defined]
+        function.__code__ = namespace[op.name].__code__
         return function(*args, **params)
 
     namespace["write"] = write
@@ -98,7 +99,7 @@ def _before_first_call(*args: Any, **params: Any) -> Any:
 def _named(function: Any, op: Op) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = op.name
     function.op = op
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def _call_lines(op: Op) -> list[str]:
@@ -181,13 +182,15 @@ def _record(op: Op, params: str) -> list[str]:
         ]
     saved = []
     for argument, pull, names in zip(op.arguments, op.pulls, op.saves, strict=True):
-        values = "".join(
-            f"{argument}_shape, " if name.endswith("_broadcast") else f"{saved_value(name, op)}, " for name in names
-        )
+        values = "".join(f"{argument}_shape, " if name.endswith("_broadcast") else f"{saved_value(name, op)}, " for name in names)
         saved.append("None" if pull is None else f"({values}) if {argument}_node is not None else None")
     parents = "".join("None, " if pull is None else f"{x}_node, " for x, pull in zip(op.arguments, op.pulls, strict=True))
-    node = f"Node(rule, ({''.join(f'{s}, ' for s in saved)}), {params}, ({parents}), scope, caller())"
-    return [*lines, f"    return Tensor(out, {node})"]
+    return [
+        *lines,
+        "    frame = getframe(1)",
+        "    where = caller() if own_files[frame.f_code.co_filename] else (frame.f_code, frame.f_lasti)",
+        f"    return Tensor(out, Node(rule, ({''.join(f'{s}, ' for s in saved)}), {params}, ({parents}), scope, where))",
+    ]
 
 
 def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
@@ -220,7 +223,7 @@ def _define(op: Op, name: str, lines: Sequence[str], names: dict[str, Any]) -> C
     """The function `name` that the lines define."""
     namespace = {**_NAMESPACE, **names}
     exec(_compiled(op, name, lines), namespace)  # noqa: S102 - the text is this module's own
-    return namespace[name]  # type: ignore[no-any-return]
+    return namespace[name]
 
 
 def _compiled(op: Op, name: str, lines: Sequence[str]) -> CodeType:

@@ -1,0 +1,1 @@
+"""Control flow on tensors: plain Python in eager code."""

@@ -1,0 +1,282 @@
+"""`cond`, `case`, `switch_case`, `while_loop`, `map_fn`, `scan` and folds: in eager code they run as the Python they stand for.
+
+Whatever their bodies compute is recorded op by op, so they are differentiable to any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape import nest
+from gradtape.core.scope import here
+from gradtape.core.tensor import Tensor
+from gradtape.core.variable import Variable
+from gradtape.errors import invalid_argument
+from gradtape.ops.convert import as_tensor
+from gradtape.ops.shaping import getitem, stack
+
+
+def cond(
+    pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None, name: str | None = None
+) -> Any:
+    """`true_fn()` if `pred` holds, else `false_fn()`.
+
+    >>> import gradtape as tf
+    >>> tf.cond(tf.constant(2.0) > 1.0, lambda: "larger", lambda: "smaller")
+    'larger'
+    """
+    _require_callable("cond", true_fn=true_fn, false_fn=false_fn)
+    return (true_fn if _truth(pred, "cond: pred") else false_fn)()  # type: ignore[misc]
+
+
+def case(
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """The result of the first function whose predicate holds, else of `default`.
+
+    >>> import gradtape as tf
+    >>> x = tf.constant(0.0)
+    >>> tf.case([(x > 0, lambda: "positive"), (x < 0, lambda: "negative")], default=lambda: "zero")
+    'zero'
+    """
+    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not callable(pair[1]):
+            raise TypeError(f"case: pred_fn_pairs[{i}] must be a pair of a predicate and a function, got {pair!r}.")
+    truths = [_truth(pred, f"case: pred_fn_pairs[{i}][0]") for i, (pred, _) in enumerate(pairs)]
+    if exclusive and sum(truths) > 1:
+        raise invalid_argument(f"case: exclusive=True, but {sum(truths)} of the predicates hold.")
+    for holds, (_, function) in zip(truths, pairs, strict=True):
+        if holds:
+            return function()
+    if default is None:
+        raise invalid_argument("case: no predicate holds, and there is no default.")
+    _require_callable("case", default=default)
+    return default()
+
+
+def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case") -> Any:
+    """The result of the function number `branch_index`; of `default`, or else of the last one, if there is no such number.
+
+    >>> import gradtape as tf
+    >>> tf.switch_case(tf.constant(1), [lambda: "zero", lambda: "one"])
+    'one'
+    """
+    if isinstance(branch_fns, dict):
+        branches = dict(branch_fns)
+    else:
+        entries = list(branch_fns)
+        branches = dict(entries) if entries and isinstance(entries[0], (tuple, list)) else dict(enumerate(entries))
+    if not branches:
+        raise ValueError("switch_case: branch_fns must hold at least one function.")
+    for key, function in branches.items():
+        _require_callable("switch_case", **{f"branch_fns[{key}]": function})
+    fallback = branches[max(branches)] if default is None else default
+    return branches.get(int(as_tensor(branch_index)), fallback)()
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """`loop_vars = body(*loop_vars)` for as long as `cond(*loop_vars)` holds.
+
+    >>> import gradtape as tf
+    >>> i, total = tf.while_loop(lambda i, total: i < 5, lambda i, total: (i + 1, total + i), (tf.constant(0), tf.constant(0)))
+    >>> int(total)
+    10
+    """
+    _require_callable("while_loop", cond=cond, body=body)
+    if not isinstance(loop_vars, (list, tuple)) or not loop_vars:
+        raise ValueError(f"while_loop: loop_vars must be a list or tuple with at least one entry, got {loop_vars!r}.")
+    values = nest.map_structure(lambda v: as_tensor(v, argument="while_loop: loop_vars"), loop_vars)
+    limit = None if maximum_iterations is None else int(as_tensor(maximum_iterations))
+    steps = 0
+    while (limit is None or steps < limit) and _truth(cond(*values), "while_loop: the result of cond"):
+        result = body(*values)
+        if not isinstance(result, (list, tuple)):
+            result = (result,)
+        if len(result) != len(loop_vars):
+            raise ValueError(f"while_loop: body returned {len(result)} values for {len(loop_vars)} loop_vars.")
+        packed = nest.pack_sequence_as(loop_vars, nest.flatten(result))
+        values = nest.map_structure(lambda v: as_tensor(v, argument="while_loop: the result of body"), packed)
+        steps += 1
+    return values
+
+
+def map_fn(
+    fn: Callable[[Any], Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    """`fn` applied to each entry along the first axis of `elems`, the results stacked.
+
+    >>> import gradtape as tf
+    >>> tf.map_fn(lambda row: tf.reduce_sum(row), tf.constant([[1.0, 2.0], [3.0, 4.0]])).numpy()
+    array([3., 7.], dtype=float32)
+    """
+    _require_callable("map_fn", fn=fn)
+    tensors, length = _elements(elems, "map_fn")
+    results = [fn(_entry(elems, tensors, i)) for i in range(length)]
+    return _stacked(results) if results else _nothing_like(lambda: fn(_zero_entry(elems, tensors)))
+
+
+def foldl(
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """`fn(...fn(fn(initializer, elems[0]), elems[1])..., elems[-1])`.
+
+    >>> import gradtape as tf
+    >>> tf.foldl(lambda total, x: total * 10 + x, tf.constant([1, 2, 3])).numpy()
+    np.int32(123)
+    """
+    return _states(fn, elems, initializer, "foldl", reverse=False)[-1]
+
+
+def foldr(
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """`foldl` from the last entry to the first.
+
+    >>> import gradtape as tf
+    >>> tf.foldr(lambda total, x: total * 10 + x, tf.constant([1, 2, 3])).numpy()
+    np.int32(321)
+    """
+    return _states(fn, elems, initializer, "foldr", reverse=True)[-1]
+
+
+def scan(
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """All the intermediate results of a fold, stacked.
+
+    >>> import gradtape as tf
+    >>> tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
+    array([1, 3, 6], dtype=int32)
+    """
+    states = _states(fn, elems, initializer, "scan", reverse=reverse)
+    if initializer is not None:
+        first, *states = states
+        if not states:
+            return _nothing_like(lambda: fn(first, _zero_entry(elems, _elements(elems, "scan")[0])))
+    return _stacked(states[::-1] if reverse else states)
+
+
+def _states(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool) -> list[Any]:
+    """The first state and the state after each entry."""
+    _require_callable(function, fn=fn)
+    tensors, length = _elements(elems, function)
+    order = list(range(length))[:: -1 if reverse else 1]
+    if initializer is not None:
+        state = nest.map_structure(as_tensor, initializer)
+    elif order:
+        state = _entry(elems, tensors, order.pop(0))
+    else:
+        raise ValueError(f"{function}: elems has no entries; give an initializer.")
+    states = [state]
+    for i in order:
+        state = fn(state, _entry(elems, tensors, i))
+        states.append(state)
+    return states
+
+
+def _elements(elems: Any, function: str) -> tuple[list[Tensor], int]:
+    """The flat tensors to run over and their common length."""
+    tensors = (
+        [as_tensor(leaf, argument=f"{function}: elems") for leaf in nest.flatten(elems)] if _opened(elems) else [as_tensor(elems)]
+    )
+    if not tensors:
+        raise ValueError(f"{function}: elems is empty.")
+    for t in tensors:
+        if not t.array.ndim:
+            raise ValueError(f"{function}: elems must have at least one dimension to run over, got a scalar.")
+    lengths = {len(t.array) for t in tensors}
+    if len(lengths) > 1:
+        raise ValueError(f"{function}: the entries of elems differ in their first dimension: {sorted(lengths)}.")
+    return tensors, lengths.pop()
+
+
+def _opened(elems: Any) -> bool:
+    """Whether `elems` is a structure of tensors rather than one value such as a list of numbers."""
+    return nest.is_nested(elems) and any(
+        isinstance(leaf, (Tensor, Variable)) or hasattr(leaf, "ndim") for leaf in nest.flatten(elems)
+    )
+
+
+def _entry(structure: Any, tensors: Sequence[Tensor], i: int) -> Any:
+    entries = [getitem(t, key=(i,)) for t in tensors]
+    return nest.pack_sequence_as(structure, entries) if _opened(structure) else entries[0]
+
+
+def _zero_entry(structure: Any, tensors: Sequence[Tensor]) -> Any:
+    entries = [Tensor(np.zeros(t.array.shape[1:], t.array.dtype)) for t in tensors]
+    return nest.pack_sequence_as(structure, entries) if _opened(structure) else entries[0]
+
+
+def _nothing_like(example: Callable[[], Any]) -> Any:
+    """A stack of no results: one run on zeros, which nothing records, tells their shapes."""
+    with here.state.only([]):
+        result = example()
+    return nest.map_structure(lambda leaf: Tensor(np.zeros((0, *(t := as_tensor(leaf).array).shape), t.dtype)), result)
+
+
+def _stacked(results: Sequence[Any]) -> Any:
+    flat = [[as_tensor(leaf) for leaf in nest.flatten(result)] for result in results]
+    joined = [stack(*column, axis=0) for column in zip(*flat, strict=True)]
+    return nest.pack_sequence_as(results[0], joined) if nest.is_nested(results[0]) else joined[0]
+
+
+def _truth(value: Any, argument: str) -> bool:
+    """A Python bool from a bool or a scalar boolean tensor."""
+    if isinstance(value, bool):
+        return value
+    array = as_tensor(value, argument=argument).array
+    if array.ndim:
+        raise ValueError(f"{argument} must be a scalar, got shape {array.shape}.")
+    return bool(array)
+
+
+def _require_callable(function: str, **arguments: Any) -> None:
+    for name, value in arguments.items():
+        if not callable(value):
+            raise TypeError(f"{function}: {name} must be callable, got {value!r}.")

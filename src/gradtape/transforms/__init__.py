@@ -1,0 +1,1 @@
+"""Functions over functions and tapes: custom gradients, recomputation, Jacobians. Built on core and ops."""

@@ -1,0 +1,213 @@
+"""`custom_gradient` and `grad_pass_through`: a function with a backward step of the user's own."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape import nest
+from gradtape.core.backward import PerOutput
+from gradtape.core.indexed_slices import IndexedSlices, RawSlices
+from gradtape.core.node import Node, caller
+from gradtape.core.scope import Scope, connect, here
+from gradtape.core.tensor import Tensor
+from gradtape.core.variable import Variable
+from gradtape.ops.convert import as_tensor
+from gradtape.ops.derivative import push_forward, several_outputs, transposed
+from gradtape.ops.op import operand
+
+
+class VariableReads:
+    """A recorder that records nothing but which trainable Variables are read."""
+
+    pushes = False
+    scope: Scope | None = None
+
+    def __init__(self) -> None:
+        self.variables: dict[int, Variable] = {}
+
+    def variable_node(self, variable: Variable) -> Node | None:
+        if variable.trainable:
+            self.variables[id(variable)] = variable
+        return None
+
+    def besides(self, given: Sequence[Any]) -> list[Variable]:
+        """The Variables read that were not `given` as arguments, in the order of their creation."""
+        arguments = {id(value) for value in given}
+        return sorted((v for key, v in self.variables.items() if key not in arguments), key=lambda v: v.creation)
+
+    def __enter__(self) -> VariableReads:
+        here.state.add(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        here.state.remove(self)
+
+
+class FunctionRule:
+    """The rule of a function that was called as one: `pull(cotangents)` gives one cotangent for each parent."""
+
+    def __init__(self, name: str, specs: list[tuple[Any, Any]], pull: Callable[[list[Tensor]], list[Any]]) -> None:
+        self.name = name
+        self._specs = specs
+        self._pull = pull
+
+    def pull_tensors(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        """Every output has a cotangent, zeros if nothing depends on it."""
+        given = [g.get(i) for i in range(len(self._specs))]
+        tensors = [
+            Tensor(np.zeros(*spec)) if value is None else value if isinstance(value, Tensor) else Tensor(value)
+            for value, spec in zip(given, self._specs, strict=True)
+        ]
+        return [None if parent is None else p for parent, p in zip(wanted, self._pull(tensors), strict=True)]
+
+    def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        return [_arrays(p) for p in self.pull_tensors(node, g, wanted)]
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
+        return transposed(self, node, outputs, tangents)
+
+
+def _arrays(pulled: Any) -> Any:
+    if isinstance(pulled, RawSlices):
+        return RawSlices(pulled.values.array, pulled.indices.array, pulled.shape)
+    return None if pulled is None else pulled.array
+
+
+def call_as_one(
+    name: str, inputs: Sequence[Any], outputs: Sequence[Tensor], pull: Callable[[list[Tensor]], list[Any]]
+) -> list[Tensor]:
+    """`outputs` as new Tensors that one Node connects with `inputs`, whatever was recorded in between."""
+    state = here.state
+    read = [operand(value) for value in inputs]
+    connection = connect([value.node if isinstance(value, Tensor) else None for value in read], state.scope)
+    arrays = [out.array for out in outputs]
+    if connection is None:
+        return [Tensor(array) for array in arrays]
+    rule = FunctionRule(name, [(array.shape, array.dtype) for array in arrays], pull)
+    node = Node(rule, (), None, *connection, caller())
+    made = several_outputs(node, arrays)
+    if state.pushers:
+        push_forward(state, node, read, made)
+    return made
+
+
+def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """Gives a function a gradient of its own: `f` returns its outputs and a function of their cotangents.
+
+    If `f` reads Variables that are not arguments, the gradient function must accept `variables` and return their gradients
+    too. It is checked that gradients have the shapes of the arguments.
+
+    >>> import gradtape as tf
+    >>> @tf.custom_gradient
+    ... def log1pexp(x):
+    ...     e = tf.exp(x)
+    ...     return tf.math.log(1 + e), lambda upstream: upstream * (1 - 1 / (1 + e))
+    >>> x = tf.constant(100.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = log1pexp(x)
+    >>> tape.gradient(y, x).numpy()
+    np.float32(1.0)
+    """
+    if f is None:
+        return custom_gradient
+    if not callable(f):
+        raise TypeError(f"custom_gradient: f must be a function, got {f!r}.")
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        inputs = nest.flatten(args)
+        with VariableReads() as reads:
+            result, grad_fn = f(*args, **kwargs)
+        variables = reads.besides([*inputs, *nest.flatten(kwargs)])
+        if variables and not _accepts_variables(grad_fn):
+            raise TypeError(
+                f"custom_gradient: {f.__qualname__} reads the variables {[v.name for v in variables]}, so its gradient function "
+                "must accept a keyword argument `variables` and return (input_gradients, variable_gradients)."
+            )
+        outputs = [as_tensor(leaf, argument="custom_gradient: an output") for leaf in nest.flatten(result)]
+
+        def pull(cotangents: list[Tensor]) -> list[Any]:
+            if not variables:
+                return _checked(_flat(grad_fn(*cotangents)), inputs, f)
+            try:
+                by_input, by_variable = grad_fn(*cotangents, variables=variables)
+            except (TypeError, ValueError) as error:
+                if "unpack" not in str(error):
+                    raise
+                raise ValueError(
+                    f"custom_gradient: the gradient function of {f.__qualname__} must return (input_gradients, "
+                    "variable_gradients), since variables are read."
+                ) from error
+            found = _flat(by_variable)
+            if len(found) != len(variables):
+                raise ValueError(
+                    f"custom_gradient: {f.__qualname__} reads {len(variables)} variables, but its gradient function returned "
+                    f"{len(found)} variable gradients."
+                )
+            return _checked(_flat(by_input), inputs, f) + _checked(found, variables, f)
+
+        made = call_as_one(f.__qualname__, [*inputs, *variables], outputs, pull)
+        return nest.pack_sequence_as(result, made) if nest.is_nested(result) else made[0]
+
+    return call
+
+
+def _accepts_variables(grad_fn: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(grad_fn).parameters.values()
+    return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _flat(gradients: Any) -> list[Any]:
+    return nest.flatten(gradients) if nest.is_nested(gradients) else [gradients]
+
+
+def _checked(gradients: list[Any], inputs: Sequence[Any], f: Callable[..., Any]) -> list[Any]:
+    """The user's gradients as Tensors or slices, one for each input, with its shape."""
+    if len(gradients) != len(inputs):
+        raise ValueError(
+            f"custom_gradient: {f.__qualname__} has {len(inputs)} inputs, but its gradient function returned "
+            f"{len(gradients)} gradients."
+        )
+    checked: list[Any] = []
+    for i, (gradient, value) in enumerate(zip(gradients, inputs, strict=True)):
+        if gradient is None or not isinstance(value, (Tensor, Variable)):
+            checked.append(None)
+            continue
+        if isinstance(gradient, IndexedSlices):
+            checked.append(RawSlices(gradient.values, gradient.indices, value.array.shape))
+            continue
+        found = gradient if isinstance(gradient, Tensor) else as_tensor(gradient, argument=f"custom_gradient: gradient {i}")
+        if found.array.shape != value.array.shape:
+            raise ValueError(
+                f"custom_gradient: gradient {i} of {f.__qualname__} has shape {found.shape}, but its input has shape {value.shape}."
+            )
+        checked.append(found)
+    return checked
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f` in the forward step and the identity in the backward step, as for a straight-through estimator.
+
+    >>> import gradtape as tf
+    >>> x = tf.constant(2.7)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = tf.grad_pass_through(tf.round)(x)
+    >>> y.numpy(), tape.gradient(y, x).numpy()
+    (np.float32(3.0), np.float32(1.0))
+    """
+
+    @custom_gradient
+    def passed_through(*args: Any, **kwargs: Any) -> Any:
+        def grad(*cotangents: Any, variables: Sequence[Variable] = ()) -> Any:
+            return (cotangents, [None] * len(variables)) if variables else cotangents
+
+        return f(*args, **kwargs), grad
+
+    return functools.wraps(f)(passed_through)

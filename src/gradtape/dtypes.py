@@ -13,6 +13,30 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+__all__ = [
+    "DType",
+    "as_dtype",
+    "bfloat16",
+    "complex64",
+    "complex128",
+    "double",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float16",
+    "float32",
+    "float64",
+    "half",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "string",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
 
 class DType:
     """The type of a tensor's elements.
@@ -70,8 +94,8 @@ class DType:
 
     @property
     def size(self) -> int:
-        """Bytes in one element (1 for string, as in TensorFlow)."""
-        return 1 if self._kind == "string" else self.numpy.itemsize
+        """Bytes in one element; 0 for string, whose elements have no fixed size."""
+        return 0 if self._kind == "string" else self.numpy.itemsize
 
     @property
     def real_dtype(self) -> DType:
@@ -178,6 +202,8 @@ def as_dtype(type_value: Any) -> DType:
     """
     if type(type_value) is DType:
         return type_value
+    if type_value is None:
+        raise TypeError("Cannot convert None to a gradtape dtype; pass one such as gradtape.float32 or 'float32'.")
     if isinstance(type_value, str):
         if (found := _BY_NAME.get(type_value)) is not None:
             return found

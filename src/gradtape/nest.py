@@ -5,10 +5,13 @@ Everything may use this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import optree
+
+__all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
@@ -18,7 +21,10 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     >>> tf.nest.flatten({"b": [1, 2], "a": 3})
     [3, 1, 2]
     """
-    return optree.tree_leaves(structure, none_is_leaf=True)
+    leaves = optree.tree_leaves(structure, is_leaf=_is_ordered, none_is_leaf=True)
+    if not any(type(leaf) is OrderedDict for leaf in leaves):
+        return leaves
+    return [below for leaf in leaves for below in (flatten(dict(leaf)) if type(leaf) is OrderedDict else [leaf])]
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
@@ -30,10 +36,24 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_compos
     """
     if not is_nested(flat_sequence):
         raise TypeError(f"flat_sequence must be a list or tuple of leaves, not {type(flat_sequence).__name__}.")
-    spec = optree.tree_structure(structure, none_is_leaf=True)
-    if len(flat_sequence) != spec.num_leaves:
-        raise ValueError(f"structure has {spec.num_leaves} leaves, but flat_sequence has {len(flat_sequence)}.")
-    return optree.tree_unflatten(spec, flat_sequence)
+    count = len(flatten(structure))
+    if len(flat_sequence) != count:
+        raise ValueError(f"structure has {count} leaves, but flat_sequence has {len(flat_sequence)}.")
+    return _packed(structure, iter(flat_sequence))
+
+
+def _packed(structure: Any, flat: Iterator[Any]) -> Any:
+    leaves, spec = optree.tree_flatten(structure, is_leaf=_is_ordered, none_is_leaf=True)
+    return optree.tree_unflatten(spec, [_ordered(leaf, flat) if type(leaf) is OrderedDict else next(flat) for leaf in leaves])
+
+
+def _ordered(structure: OrderedDict[Any, Any], flat: Iterator[Any]) -> OrderedDict[Any, Any]:
+    return OrderedDict(_packed(dict(structure), flat))
+
+
+def _is_ordered(structure: Any) -> bool:
+    """optree takes the entries of an OrderedDict in their own order; TensorFlow sorts them, as those of every dict."""
+    return type(structure) is OrderedDict
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, expand_composites: bool = False, **kwargs: Any) -> Any:

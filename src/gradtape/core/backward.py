@@ -30,6 +30,7 @@ class OutputRule:
     def __init__(self, index: int) -> None:
         self.index = index
         self.name = f"output_{index}"
+        self.takes_slices = False
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
         return (PerOutput({self.index: g}),)
@@ -45,7 +46,7 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
 
     `release` lets each Node go of what it saved as soon as its rule has run, unless another open recording needs it.
     """
-    tensors = here.state.scope is not None
+    tensors = here.state.scope is not None or bool(here.state.levels)
     wanted = {node for node in sources if node is not None}
     order, other_sources = _reachable(seeds, wanted, recording)
     order.sort(key=_number)
@@ -63,9 +64,9 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
             parents = node.parents
             if needed is not None or not alone:
                 parents = _asked_for(parents, needed, recording)
-            if type(g) is RawSlices:
-                g = g.dense()
             rule: Any = node.rule
+            if type(g) is RawSlices and not rule.takes_slices:
+                g = g.dense()
             pulled = rule.pull_tensors(node, g, parents) if tensors else rule.pull_arrays(node, g, parents)
             for parent, cotangent in zip(parents, pulled):  # noqa: B905 - strict costs 0.1 µs for every Node
                 if cotangent is not None and parent is not None:
@@ -140,7 +141,7 @@ def _sum(earlier: Any, cotangent: Any, parent: Node, owned: set[Node] | None) ->
         return earlier
     if type(earlier) is RawSlices:
         if type(cotangent) is RawSlices:
-            return earlier.plus(cotangent)
+            return cotangent.plus(earlier)  # the walk goes back, so what it met earlier was called later
         earlier = earlier.dense()
     elif type(cotangent) is RawSlices:
         cotangent = cotangent.dense()

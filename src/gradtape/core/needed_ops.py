@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from gradtape.core.tensor import Tensor
+
 
 class NeededOps:
     """Filled in when `gradtape.ops` is imported; each takes arrays or Tensors, like every op."""
@@ -12,9 +16,17 @@ class NeededOps:
     concatenate_rows: Any
     scatter_rows: Any
     cast: Any
+    convert: Any
     broadcast_to: Any
     conj: Any
     sum_to_shape: Any
+    reshape: Any
+    getitem: Any
+    stack: Any
+
+    @staticmethod
+    def zeros(shape: tuple[int, ...], dtype: Any) -> Tensor:
+        return Tensor(np.zeros(shape, dtype))
 
 
 needed = NeededOps()

@@ -27,6 +27,8 @@ class Rule(Protocol):
     """The derivative of an op, as the walks use it. `wanted[i]` is None where parent i needs nothing."""
 
     name: str
+    takes_slices: bool
+    """Whether the pulls take a sparse cotangent as it is: true of those that only pass it on."""
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
         """The parents' cotangents, as plain arrays, from the output's."""

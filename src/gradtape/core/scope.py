@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 from gradtape.engines.numpy_engine import quiet_runner
 
 if TYPE_CHECKING:
+    from gradtape.core.batching import Level
     from gradtape.core.node import Node
     from gradtape.core.variable import Variable
 
@@ -84,12 +85,13 @@ class Pusher(Recorder, Protocol):
 class ThreadState:
     """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
 
-    __slots__ = ("pushers", "recorders", "run", "scope")
+    __slots__ = ("levels", "pushers", "recorders", "run", "scope")
 
     def __init__(self) -> None:
         self.recorders: tuple[Recorder, ...] = ()
         self.scope: Scope | None = None
         self.pushers: tuple[Pusher, ...] = ()
+        self.levels: tuple[Level, ...] = ()  # the vmaps that are running, outermost first
         self.run: Callable[..., Any] = quiet_runner()
 
     def set_recorders(self, recorders: Sequence[Recorder]) -> None:
@@ -121,6 +123,22 @@ class ThreadState:
             yield
         finally:
             self.set_recorders(before)
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """Runs a block that nothing records, whatever tapes are open.
+
+    >>> import gradtape as tf
+    >>> x = tf.Variable(2.0)
+    >>> with tf.GradientTape() as tape:
+    ...     with tf.init_scope():
+    ...         y = x * x
+    >>> print(tape.gradient(y, x))
+    None
+    """
+    with here.state.only([]):
+        yield
 
 
 class _Here(threading.local):

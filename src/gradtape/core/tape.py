@@ -258,7 +258,7 @@ class GradientTape:
 
     def _seeds(self, targets: Sequence[Any], given: Sequence[Any] | None) -> tuple[dict[Node, Any], dict[int, Tensor]]:
         """The cotangents to start from, by Node; and, by identity, the gradients of targets that the tape does not know."""
-        tensors = here.state.scope is not None
+        tensors = here.state.scope is not None or bool(here.state.levels)
         by_node: dict[Node, Any] = {}
         by_identity: dict[int, Tensor] = {}
         for i, target in enumerate(targets):

@@ -165,7 +165,7 @@ class Tensor(TensorOperators):
         return int(self.array)
 
     def __format__(self, spec: str) -> str:
-        return format(self.array[()], spec) if spec and not self.array.ndim else format(str(self), spec)
+        return format(self.array if self.array.ndim else self.array[()], spec)
 
     def __hash__(self) -> int:
         raise TypeError("Tensor is unhashable: use tensor.ref() as the key.")

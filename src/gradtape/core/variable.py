@@ -7,6 +7,7 @@ so nothing that was recorded ever changes.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import count
@@ -49,6 +50,7 @@ class ReadRule:
     """A read of a Variable: the cotangent goes to the Variable's Node in every recording that has one."""
 
     name = "read_variable"
+    takes_slices = True
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
         return [None if parent is None else g for parent in wanted]
@@ -270,9 +272,17 @@ class Variable(TensorOperators):
         return array
 
     def _alone(self) -> bool:
-        """Whether this variable alone holds its buffer, so that it may be written in place."""
+        """Whether this variable alone holds its buffer, so that it may be written in place.
+
+        With other threads about, one of them could read the buffer between this answer and the writing.
+        """
         array = self.array
-        return type(array) is np.ndarray and array.flags.owndata and sys.getrefcount(array) <= _REFERENCES_WHEN_ALONE
+        return (
+            type(array) is np.ndarray
+            and sys.getrefcount(array) <= _REFERENCES_WHEN_ALONE
+            and array.flags.owndata
+            and threading.active_count() == 1
+        )
 
     def _updated(self, read_value: bool) -> Variable | None:
         """The result of a write; handing out the variable counts as an access."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 
 def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
     """`array` summed over the axes that broadcasting `shape` to its shape had added or stretched."""
     found = array.shape
     added = len(found) - len(shape)
     if added and found[added:] == shape:
-        return array.sum(0 if added == 1 else tuple(range(added)))
+        axes = 0 if added == 1 else tuple(range(added))
+        return np.add.reduce(array, axes) if type(array) is np.ndarray else array.sum(axes)
     stretched = tuple([i + added for i, size in enumerate(shape) if size == 1 and found[i + added] != 1])
     axes = tuple(range(added)) + stretched
     return (array.sum(axes) if axes else array).reshape(shape)

@@ -1,14 +1,18 @@
-"""Activations, softmax and the cross entropies."""
+"""Activations, softmax and the cross entropies.
+
+Kernels with two branches add up both, one of which is zero: NumPy's `where` takes several times as long.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gradtape.ops.arithmetic import greater
+from gradtape.ops import batching
+from gradtape.ops.arithmetic import absolute, greater, less, logical_and, minimum, square
 from gradtape.ops.declare import op, unary
 from gradtape.ops.elementary import exp
 from gradtape.ops.reductions import reduce_sum
-from gradtape.ops.selection import where
+from gradtape.ops.selection import drop, keep
 
 
 def _sigmoid(xp: Any, x: Any) -> Any:
@@ -20,7 +24,34 @@ def _softplus(xp: Any, x: Any) -> Any:
 
 
 def _elu(xp: Any, x: Any) -> Any:
-    return xp.where(x > 0, x, xp.expm1(xp.minimum(x, 0)))
+    return xp.maximum(x, 0) + xp.expm1(xp.minimum(x, 0))
+
+
+_SELU_ALPHA = 1.6732632423543772848170429916717
+_SELU_SCALE = 1.0507009873554804934193349852946
+
+
+def _selu(xp: Any, x: Any) -> Any:
+    return xp.maximum(x, 0) * _SELU_SCALE + xp.expm1(xp.minimum(x, 0)) * (_SELU_SCALE * _SELU_ALPHA)
+
+
+def _selu_pull(g: Any, out: Any) -> Any:
+    falls = less(out, 0)
+    return drop(g * _SELU_SCALE, falls) + keep(g * (out + _SELU_SCALE * _SELU_ALPHA), falls)
+
+
+def _leaky_relu_pull(g: Any, x: Any, alpha: float) -> Any:
+    rises = greater(x, 0)
+    return keep(g, rises) + drop(g * alpha, rises)
+
+
+def _normal_cdf(xp: Any, x: Any) -> Any:
+    from scipy.special import ndtr  # noqa: PLC0415 - scipy is loaded when a function first needs it
+
+    return ndtr(x)
+
+
+_NORMAL_DENSITY_AT_0 = 0.3989422804014327
 
 
 def _shifted(xp: Any, x: Any, axis: int) -> Any:
@@ -40,19 +71,32 @@ def _log_softmax(xp: Any, x: Any, *, axis: int) -> Any:
 
 sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (out - out * out))
 softplus = unary("softplus", _softplus, lambda g, x: g * sigmoid(x))
-relu = unary("relu", lambda xp, x: xp.maximum(x, 0), lambda g, out: where(greater(out, 0), g, 0))
+relu = unary("relu", lambda xp, x: xp.maximum(x, 0), lambda g, out: keep(g, greater(out, 0)))
+relu6 = unary(
+    "relu6", lambda xp, x: xp.minimum(xp.maximum(x, 0), 6), lambda g, out: keep(g, logical_and(greater(out, 0), less(out, 6)))
+)
 leaky_relu = op(
     "leaky_relu",
-    lambda xp, x, *, alpha: xp.where(x > 0, x, x * alpha),
-    [lambda g, x, alpha: where(greater(x, 0), g, g * alpha)],
+    lambda xp, x, *, alpha: xp.maximum(x, 0) + xp.minimum(x, 0) * alpha,
+    [_leaky_relu_pull],
+    elementwise=True,
 )
-elu = unary("elu", _elu, lambda g, out: where(greater(out, 0), g, g * (out + 1)))
+elu = unary("elu", _elu, lambda g, out: g * (minimum(out, 0) + 1))
+selu = unary("selu", _selu, _selu_pull)
+normal_cdf = unary("normal_cdf", _normal_cdf, lambda g, x: g * exp(x * x * -0.5) * _NORMAL_DENSITY_AT_0)
+softsign = unary("softsign", lambda xp, x: x / (xp.abs(x) + 1), lambda g, x: g / square(absolute(x) + 1))
 
 softmax = op(
-    "softmax", _softmax, [lambda g, out, axis: out * (g - reduce_sum(g * out, axis=(axis,), keepdims=True))]
+    "softmax",
+    _softmax,
+    [lambda g, out, axis: out * (g - reduce_sum(g * out, axis=(axis,), keepdims=True))],
+    batch=batching.shifted("axis"),
 )
 log_softmax = op(
-    "log_softmax", _log_softmax, [lambda g, out, axis: g - exp(out) * reduce_sum(g, axis=(axis,), keepdims=True)]
+    "log_softmax",
+    _log_softmax,
+    [lambda g, out, axis: g - exp(out) * reduce_sum(g, axis=(axis,), keepdims=True)],
+    batch=batching.shifted("axis"),
 )
 
 
@@ -65,6 +109,7 @@ softmax_cross_entropy = op(
     "softmax_cross_entropy",
     lambda xp, labels, logits: -(labels * _log_softmax(xp, logits, axis=-1)).sum(-1),
     [lambda g, logits: -g[..., None] * log_softmax(logits, axis=-1), _cross_entropy_by_logits],
+    batch=batching.shifted(every=True),
 )
 
 
@@ -81,13 +126,32 @@ def _sparse_cross_entropy_by_logits(g: Any, labels: Any, logits: Any, logits_sha
 
 
 sparse_softmax_cross_entropy = op(
-    "sparse_softmax_cross_entropy", _sparse_cross_entropy, [None, _sparse_cross_entropy_by_logits], apart=["labels"]
+    "sparse_softmax_cross_entropy",
+    _sparse_cross_entropy,
+    [None, _sparse_cross_entropy_by_logits],
+    apart=["labels"],
+    batch=batching.shifted(every=True),
 )
 one_hot = op(
-    "one_hot", lambda xp, labels, *, depth, dtype: (labels[..., None] == xp.arange(depth)).astype(dtype), [None]
+    "one_hot",
+    lambda xp, labels, *, depth, dtype: (labels[..., None] == xp.arange(depth)).astype(dtype),
+    [None],
+    batch=batching.as_it_is,
 )
 sigmoid_cross_entropy = op(
     "sigmoid_cross_entropy",
     lambda xp, labels, logits: _softplus(xp, logits) - logits * labels,
     [lambda g, logits: -g * logits, lambda g, labels, logits: g * (sigmoid(logits) - labels)],
+    elementwise=True,
 )
+
+
+def _in_top_k(xp: Any, targets: Any, predictions: Any, *, k: int) -> Any:
+    """A class that does not exist is not among the best, nor is any if a prediction is not finite."""
+    classes = predictions.shape[-1]
+    valid = (targets >= 0) & (targets < classes) & xp.isfinite(predictions).all(-1)
+    chosen = xp.take_along_axis(predictions, xp.where(valid, targets, 0)[..., None], -1)
+    return valid & ((predictions > chosen).sum(-1) < k)
+
+
+in_top_k = op("in_top_k", _in_top_k, [None, None], apart=["targets"], batch=batching.shifted(every=True))

@@ -5,43 +5,72 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from gradtape.ops.batching import as_it_is, shifted
+from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import binary, op, unary
-from gradtape.ops.selection import where, zeros_like
+from gradtape.ops.selection import drop, keep, zeros_like
 
 # A formula such as `g - g * out * out` stands for `g * (1 - out * out)` because NumPy takes half as long again for an
 # operation with a Python number.
 
 
-def _sign(xp: Any, x: Any) -> Any:
-    if x.dtype.kind != "c":
-        return xp.sign(x)
-    size = xp.abs(x)
-    return xp.where(size == 0, 0, x / xp.where(size == 0, 1, size)).astype(x.dtype)
+def _floordiv(xp: Any, x: Any, y: Any) -> Any:
+    """floor(x / y) for floats, where NumPy's own `//` rounds differently: 1.0 // 0.1 is 10 in TensorFlow."""
+    return x // _not_zero(xp, y) if _holds_integers(x, y) else xp.floor(x / y)
 
 
-def _integer_safe(operation: Any) -> Any:
-    """A division that refuses an integer zero, where NumPy would answer 0."""
-
-    def kernel(xp: Any, x: Any, y: Any) -> Any:
-        if getattr(y, "dtype", None) is not None and y.dtype.kind in "iu" and not xp.all(y):
-            raise ValueError("integer division by zero")
-        return operation(x, y)
-
-    return kernel
+def _floormod(xp: Any, x: Any, y: Any) -> Any:
+    return x % _not_zero(xp, y) if _holds_integers(x, y) else x % y
 
 
-add = binary("add", operator.add, lambda g: g, lambda g: g)
-subtract = binary("subtract", operator.sub, lambda g: g, lambda g: -g)
-multiply = binary("multiply", operator.mul, lambda g, y: g * y, lambda g, x: g * x)
+def _holds_integers(x: Any, y: Any) -> bool:
+    """Whether a kernel's two operands are integers; one of them may be a Python number, and both then stand for floats."""
+    return all(getattr(value, "dtype", None) is not None and value.dtype.kind in "iu" for value in (x, y))
+
+
+def _not_zero(xp: Any, y: Any) -> Any:
+    """`y`, refused if it holds an integer zero, which NumPy would divide by and answer 0."""
+    if not xp.all(y):
+        raise ValueError("integer division by zero")
+    return y
+
+
+def _add_n(xp: Any, *terms: Any) -> Any:
+    first, second, *rest = terms
+    total = first + second
+    for term in rest:
+        total += term
+    return total
+
+
+def _abs_pull(g: Any, x: Any, x_dtype: Any) -> Any:
+    """g times the sign; for a complex number that is its direction, which is a function of it in turn."""
+    if x_dtype.kind != "c":
+        return g * sign(x)
+    return cast(g, dtype=x_dtype) * divide_no_nan(x, cast(absolute(x), dtype=x_dtype))
+
+
+add = binary("add", operator.add, lambda g: g, lambda g: g, kinds="iufcVO")
+subtract = binary("subtract", operator.sub, lambda g: g, lambda g: -g, kinds="iufcV")
+multiply = binary("multiply", operator.mul, lambda g, y: g * y, lambda g, x: g * x, kinds="iufcV")
 divide = binary("divide", operator.truediv, lambda g, y: g / y, lambda g, y, out: -g * out / y)
-floormod = binary("floormod", _integer_safe(operator.mod), lambda g: g, lambda g, x, y: -g * floor(divide(x, y)))
-floordiv = binary("floordiv", _integer_safe(operator.floordiv))
-maximum = binary(
-    "maximum", "maximum", lambda g, x, y: where(greater_equal(x, y), g, 0), lambda g, x, y: where(greater_equal(x, y), 0, g)
+divide_no_nan = binary(
+    "divide_no_nan",
+    lambda xp, x, y: xp.where(xp.equal(y, 0), 0, x / y)[()],
+    lambda g, y: divide_no_nan(g, y),
+    lambda g, y, out: -divide_no_nan(g * out, y),
 )
-minimum = binary(
-    "minimum", "minimum", lambda g, x, y: where(less_equal(x, y), g, 0), lambda g, x, y: where(less_equal(x, y), 0, g)
+multiply_no_nan = binary(
+    "multiply_no_nan",
+    lambda xp, x, y: xp.where(xp.equal(y, 0), 0, x * y)[()],
+    lambda g, y: multiply_no_nan(g, y),
+    lambda g, x: multiply_no_nan(x, g),
 )
+add_n = op("add_n", _add_n, pull_all=lambda g, wanted: [g for _ in wanted], arguments=(), linear=True, batch=shifted(every=True))
+floormod = binary("floormod", _floormod, lambda g: g, lambda g, x, y: -g * floor(divide(x, y)), kinds="iufV")
+floordiv = binary("floordiv", _floordiv, kinds="iufV")
+maximum = binary("maximum", "maximum", lambda g, x, y: keep(g, greater_equal(x, y)), lambda g, x, y: drop(g, greater_equal(x, y)))
+minimum = binary("minimum", "minimum", lambda g, x, y: keep(g, less_equal(x, y)), lambda g, x, y: drop(g, less_equal(x, y)))
 squared_difference = binary(
     "squared_difference",
     lambda xp, x, y: xp.square(x - y),
@@ -51,19 +80,23 @@ squared_difference = binary(
 
 negative = unary("negative", operator.neg, lambda g: -g)
 square = unary("square", "square", lambda g, x: g * (x + x))
-sign = unary("sign", _sign, lambda g: zeros_like(g))
-absolute = op("abs", "abs", [lambda g, x: g * sign(x)], arguments=["x"])
+sign = unary("sign", "sign", lambda g: zeros_like(g))
+absolute = op("abs", "abs", [_abs_pull], arguments=["x"], batch=as_it_is)
 
 floor = unary("floor", "floor")
 ceil = unary("ceil", "ceil")
-round_half_even = unary("round", "rint")
+round_half_even = unary("round", lambda xp, x: x if x.dtype.kind in "iu" else xp.rint(x))
+
+is_nan = unary("is_nan", "isnan")
+is_inf = unary("is_inf", "isinf")
+is_finite = unary("is_finite", "isfinite")
 
 equal = binary("equal", operator.eq)
 not_equal = binary("not_equal", operator.ne)
-less = binary("less", operator.lt)
-less_equal = binary("less_equal", operator.le)
-greater = binary("greater", operator.gt)
-greater_equal = binary("greater_equal", operator.ge)
+less = binary("less", operator.lt, kinds="iufV")
+less_equal = binary("less_equal", operator.le, kinds="iufV")
+greater = binary("greater", operator.gt, kinds="iufV")
+greater_equal = binary("greater_equal", operator.ge, kinds="iufV")
 
 logical_and = binary("logical_and", "logical_and")
 logical_or = binary("logical_or", "logical_or")

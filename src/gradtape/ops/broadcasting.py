@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtape.core.needed_ops import needed
 from gradtape.engines.arrays import sum_array_to
+from gradtape.ops.batching import as_it_is, elementwise, lined_up
 from gradtape.ops.declare import op
 
 
@@ -27,28 +28,57 @@ def _cast(xp: Any, x: Any, *, dtype: Any) -> Any:
     return x.astype(dtype)
 
 
+def _complex(xp: Any, real: Any, imag: Any) -> Any:
+    """Put together, not added: `real + imag * 1j` is NaN where a part is infinite."""
+    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real, np.complex64))
+    out.real, out.imag = real, imag
+    return out[()]
+
+
+def _batch_sum_to_shape(op: Any, size: int, args: Any, mapped: Any, params: Any) -> Any:
+    (x,), shape = args, params["shape"]
+    stretched = (size, *(1,) * (x.array.ndim - 1 - len(shape)), *shape)
+    return needed.reshape(sum_to_shape(x, shape=stretched), shape=(size, *shape))
+
+
+def _batch_broadcast_to(op: Any, size: int, args: Any, mapped: Any, params: Any) -> Any:
+    (x,), shape = args, params["shape"]
+    return broadcast_to(lined_up(x, len(shape)), shape=(size, *shape))
+
+
 sum_to_shape = op(
     "sum_to_shape",
     lambda xp, x, *, shape: sum_array_to(x, shape),
     [lambda g, x_shape: broadcast_to(g, shape=x_shape)],
     linear=True,
+    batch=_batch_sum_to_shape,
 )
 broadcast_to = op(
-    "broadcast_to", _broadcast_to, [lambda g, x_shape: sum_to_shape(g, shape=x_shape)], linear=True, moves=True
+    "broadcast_to",
+    _broadcast_to,
+    [lambda g, x_shape: sum_to_shape(g, shape=x_shape)],
+    linear=True,
+    moves=True,
+    batch=_batch_broadcast_to,
 )
-cast = op("cast", _cast, [lambda g, x_dtype: cast(g, dtype=x_dtype)], linear=True, moves=True)
-identity = op("identity", lambda xp, x: x, [lambda g: g], linear=True, moves=True)
-stop_gradient = op("stop_gradient", lambda xp, x: x, [None], moves=True)
+cast = op("cast", _cast, [lambda g, x_dtype: cast(g, dtype=x_dtype)], linear=True, moves=True, batch=as_it_is)
+identity = op("identity", lambda xp, x: x, [lambda g: g], linear=True, moves=True, batch=as_it_is)
+identity.op.rule.takes_slices = True  # type: ignore[attr-defined]
+stop_gradient = op("stop_gradient", lambda xp, x: x, [None], moves=True, batch=as_it_is)
 
-conj = op("conj", "conj", [lambda g: conj(g)], arguments=["x"], linear=True, conjugate=False)
-real = op("real", "real", [lambda g, x_dtype: cast(g, dtype=x_dtype)], arguments=["x"], linear=True)
-imag = op("imag", "imag", [lambda g, x_dtype: cast(g, dtype=x_dtype) * 1j], arguments=["x"], linear=True)
+conj = op("conj", "conj", [lambda g: conj(g)], arguments=["x"], linear=True, conjugate=False, batch=as_it_is)
+real = op("real", "real", [lambda g, x_dtype: cast(g, dtype=x_dtype)], arguments=["x"], linear=True, batch=as_it_is)
+imag = op("imag", "imag", [lambda g, x_dtype: cast(g, dtype=x_dtype) * 1j], arguments=["x"], linear=True, batch=as_it_is)
 complex_from_parts = op(
     "complex",
-    lambda xp, real, imag: real + imag * xp.asarray(1j, dtype=xp.result_type(real.dtype, xp.complex64)),
-    [lambda g: real(g), lambda g: imag(g)],
+    _complex,
+    [
+        lambda g, real_shape: sum_to_shape(real(g), shape=real_shape),
+        lambda g, imag_shape: sum_to_shape(imag(g), shape=imag_shape),
+    ],
     linear=True,
     conjugate=False,
+    batch=elementwise,
 )
 
 needed.sum_to_shape = sum_to_shape

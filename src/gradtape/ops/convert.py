@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
+from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
@@ -19,10 +20,10 @@ def as_tensor(value: Any, dtype: Any = None, *, argument: str = "value") -> Tens
     if type(value) is Tensor and dtype is None:
         return value
     wanted = None if dtype is None else dtypes.as_dtype(dtype).numpy
+    if isinstance(value, (list, tuple)) and any(_is_tensor_like(leaf) for leaf in nest.flatten(value)):
+        return _stacked(value, wanted, argument)
     found = value.read_value() if isinstance(value, Variable) else operand(value)
     if not isinstance(found, Tensor):
-        if isinstance(value, (list, tuple)) and any(_is_tensor_like(leaf) for leaf in nest.flatten(value)):
-            return _stacked(value, wanted, argument)
         return Tensor(to_array(value, wanted, argument=argument))
     if wanted is not None and found.array.dtype != wanted:
         raise ValueError(
@@ -54,3 +55,6 @@ def first_tensor(x: Any, y: Any) -> Tensor | Any:
     if isinstance(y, np.ndarray) and not isinstance(x, np.ndarray):
         return Tensor(to_array(x, dtypes.promote_weak(y.dtype, np.asarray(x).dtype), argument="x"))
     return as_tensor(x, argument="x")
+
+
+needed.convert = as_tensor

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.core.backward import OutputRule, PerOutput
+from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
@@ -25,6 +26,8 @@ Wanted = Sequence[Node | None]
 
 class Derivative:
     """The rule of an op, as declared: pulls that are transposes of its Jacobian."""
+
+    takes_slices = False
 
     def __init__(self, op: Op) -> None:
         self.op = op
@@ -70,7 +73,7 @@ class Derivative:
         return [self._output(node, value) if name == "out" else value for name, value in zip(names, values, strict=True)]
 
     def _output(self, node: Node, value: Any) -> Any:
-        return several_outputs(node, value) if self.op.several else Tensor(value, node)
+        return several_outputs(node, value) if self.op.several else with_node(value, node)
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         """The output's tangent: through the op itself if it is linear, else through the transpose of its pulls."""
@@ -100,6 +103,8 @@ class ElementwiseDerivative(Derivative):
 class Conjugated:
     """The adjoint from pulls that are written as transposes: conjugates what goes in and what comes out."""
 
+    takes_slices = False
+
     def __init__(self, rule: Derivative) -> None:
         self._rule = rule
         self.name = rule.name
@@ -118,6 +123,8 @@ class Conjugated:
 
 class OnTensors:
     """A rule whose pulls always run on Tensors, for half precision: ops round where NumPy's own arithmetic would widen."""
+
+    takes_slices = False
 
     def __init__(self, rule: Any) -> None:
         self._rule = rule
@@ -154,9 +161,12 @@ def transposed(rule: Any, node: Node, outputs: Any, tangents: Sequence[Any]) -> 
 
 
 def push_forward(state: ThreadState, node: Node, args: Sequence[Any], outputs: Any) -> None:
-    """Lets every accumulator carry its tangents over an op, innermost first, and frees what only they needed."""
+    """Lets every accumulator carry its tangents over an op, and frees what only they needed.
+
+    The outermost goes first: the tangents that an inner one computes from the op's output have to find the outer one's.
+    """
     output_nodes = [out.node for out in outputs if out.node is not None] if isinstance(outputs, list) else []
-    for pusher in reversed(state.pushers):
+    for pusher in state.pushers:
         pusher.push(node, args, outputs)
         for output_node in output_nodes:
             pusher.push(output_node, [], None)
@@ -167,10 +177,17 @@ def push_forward(state: ThreadState, node: Node, args: Sequence[Any], outputs: A
 
 def several_outputs(node: Node, results: Sequence[Any]) -> list[Tensor]:
     """The outputs of one Node, each with a Node of its own if its dtype has gradients."""
-    return [
-        Tensor(r, Node(_output_rule(i), None, None, (node,), node.scope, node.where) if r.dtype in dtypes.TRAINABLE else None)
-        for i, r in enumerate(results)
-    ]
+    outputs = []
+    for i, result in enumerate(results):
+        dtype = (result.array if isinstance(result, Tensor) else result).dtype
+        own = Node(_output_rule(i), None, None, (node,), node.scope, node.where) if dtype in dtypes.TRAINABLE else None
+        outputs.append(with_node(result, own))
+    return outputs
+
+
+def with_node(result: Any, node: Node | None) -> Tensor:
+    """A kernel's result as a Tensor; under `vmap` it is one already."""
+    return result.with_node(node) if isinstance(result, BatchedTensor) else Tensor(result, node)
 
 
 _output_rules: list[OutputRule] = []

@@ -1,18 +1,23 @@
-"""Gathering at indices and its transpose. Boolean masks, `gather_nd` and windows of pooling are gathers too."""
+"""Gathering at indices, its transpose, and overwriting rows. Boolean masks, `gather_nd` and windows of pooling are gathers too."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
+from gradtape.core.tensor import Tensor
+from gradtape.ops.arithmetic import equal
+from gradtape.ops.batching import as_it_is, loop
 from gradtape.ops.declare import op
-from gradtape.ops.shaping import Shape, reshape, transpose
+from gradtape.ops.selection import where, zeros_like
+from gradtape.ops.shaping import Shape, getitem, reshape, transpose
 
 
-def _take(xp: Any, x: Any, indices: Any, *, axis: int) -> Any:
+def _take(xp: Any, x: Any, indices: Any, *, axis: int, sparse: bool = True) -> Any:
     size = x.shape[axis]
     if indices.size and not (0 <= indices.min() and indices.max() < size):
         bad = indices[(indices < 0) | (indices >= size)].reshape(-1)[0]
@@ -20,11 +25,11 @@ def _take(xp: Any, x: Any, indices: Any, *, axis: int) -> Any:
     return xp.take(x, indices, axis=axis)
 
 
-def _take_pull(g: Any, indices: Any, x_shape: Shape, indices_shape: Shape, axis: int) -> Any:
-    """The rows at their indices: sparse for the first axis, added up for another."""
+def _take_pull(g: Any, indices: Any, x_shape: Shape, indices_shape: Shape, axis: int, sparse: bool) -> Any:
+    """The rows at their indices: sparse for the first axis, unless that is not wanted; added up for another."""
     rows = np.prod(indices_shape, dtype=int)
     flat = reshape(indices, shape=(rows,))
-    if axis == 0:
+    if axis == 0 and sparse:
         return RawSlices(reshape(g, shape=(rows, *x_shape[1:])), flat, x_shape)
     width = len(indices_shape)
     front = tuple(range(axis, axis + width))
@@ -36,13 +41,86 @@ def _take_pull(g: Any, indices: Any, x_shape: Shape, indices_shape: Shape, axis:
 
 def _scatter_rows(xp: Any, values: Any, indices: Any, *, shape: Shape) -> Any:
     out = np.zeros(shape, values.dtype)
-    np.add.at(out, indices, values)
+    if values.size < 512 or values.ndim == 1:
+        np.add.at(out, indices, values)
+    else:  # element by element is four times as fast as row by row
+        width = math.prod(shape[1:])
+        np.add.at(out.reshape(-1), (indices.astype(np.int64)[:, None] * width + np.arange(width)).reshape(-1), values.reshape(-1))
     return out
 
 
-take = op("take", _take, [_take_pull, None], apart=["indices"], linear=True, moves=True)
+def _flat_index(xp: Any, indices: Any, *, sizes: Shape) -> Any:
+    """Where the coordinates in the last axis stand in an array of shape `sizes` that is read row by row."""
+    outside = (indices < 0) | (indices >= xp.asarray(sizes))
+    if outside.any():
+        place = xp.argwhere(outside)[0][:-1]
+        raise ValueError(f"indices{place.tolist()} = {indices[tuple(place)].tolist()} is not inside the shape {list(sizes)}")
+    steps = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    return (indices.astype(xp.int64) * xp.asarray(steps, dtype=xp.int64)).sum(-1)
+
+
+def _set_rows(xp: Any, x: Any, indices: Any, values: Any) -> Any:
+    out = np.array(x)
+    out[indices] = values
+    return out
+
+
+def _set_rows_by_values(g: Any, indices: Any, indices_shape: Shape, x_shape: Shape) -> Any:
+    """The rows of the cotangent; of several values for one row only the last has counted."""
+    order = np.arange(indices_shape[0])
+    last = take(set_rows(np.zeros(x_shape[0], order.dtype), indices, order), indices, axis=0)
+    counted = reshape(equal(last, order), shape=(*indices_shape, *(1,) * (len(x_shape) - 1)))
+    return where(counted, take(g, indices, axis=0), 0)
+
+
+def _batch_take(op: Any, size: int, args: Any, mapped: Any, params: Any) -> Any:
+    (x, indices), axis = args, params["axis"]
+    if not mapped[1]:
+        return take(x, indices, axis=axis + 1)
+    if mapped[0]:
+        return loop(op, size, args, mapped, params)
+    found = take(x, indices, **params)
+    return transpose(found, perm=(axis, *(i for i in range(found.array.ndim) if i != axis)))
+
+
+def _batch_scatter_rows(op: Any, size: int, args: Any, mapped: Any, params: Any) -> Any:
+    """With the same rows for all examples, the batch is just one more axis behind them."""
+    (values, indices), (rows, *rest) = args, params["shape"]
+    if mapped[1]:
+        return loop(op, size, args, mapped, params)
+    behind = transpose(values, perm=(1, 0, *range(2, values.array.ndim)))
+    found = scatter_rows(behind, indices, shape=(rows, size, *rest))
+    return transpose(found, perm=(1, 0, *range(2, found.array.ndim)))
+
+
+take = op("take", _take, [_take_pull, None], apart=["indices"], linear=True, moves=True, batch=_batch_take)
 scatter_rows = op(
-    "scatter_rows", _scatter_rows, [lambda g, indices: take(g, indices, axis=0), None], apart=["indices"], linear=True
+    "scatter_rows",
+    _scatter_rows,
+    [lambda g, indices: take(g, indices, axis=0), None],
+    apart=["indices"],
+    linear=True,
+    batch=_batch_scatter_rows,
+)
+flat_index = op("flat_index", _flat_index, [None], batch=as_it_is)
+
+
+def take_at(x: Any, places: Tensor) -> Tensor:
+    """What stands at the coordinates in the last axis of `places`: a take from the axes that they name, made into one."""
+    depth = places.array.shape[-1]
+    if depth == 1:
+        return take(x, getitem(places, key=(..., 0)), axis=0)
+    sizes, rest = x.array.shape[:depth], x.array.shape[depth:]
+    return take(reshape(x, shape=(math.prod(sizes), *rest)), flat_index(places, sizes=sizes), axis=0)
+
+
+set_rows = op(
+    "set_rows",
+    _set_rows,
+    [lambda g, indices: set_rows(g, indices, zeros_like(take(g, indices, axis=0))), None, _set_rows_by_values],
+    apart=["indices"],
+    linear=True,
+    moves=True,
 )
 
 needed.scatter_rows = scatter_rows

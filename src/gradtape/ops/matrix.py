@@ -1,10 +1,14 @@
-"""Matrix products and Einstein sums."""
+"""Matrix products, Einstein sums and diagonals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_letters
 from typing import Any
 
+import numpy as np
+
+from gradtape.ops.batching import as_it_is, elementwise
 from gradtape.ops.broadcasting import broadcast_to, sum_to_shape
 from gradtape.ops.declare import op
 from gradtape.ops.shaping import reshape
@@ -26,7 +30,7 @@ def _by_b(g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
     return pulled if len(b_shape) == 2 == pulled.ndim else sum_to_shape(pulled, shape=b_shape)
 
 
-matmul = op("matmul", _matmul, [_by_a, _by_b])
+matmul = op("matmul", _matmul, [_by_a, _by_b], batch=elementwise)
 
 
 def _einsum(xp: Any, *operands: Any, inputs: Sequence[str], output: str) -> Any:
@@ -51,4 +55,37 @@ def _einsum_pull(g: Any, wanted: Sequence[Any], args: Any, shapes: Any, inputs: 
     return pulled
 
 
-einsum = op("einsum", _einsum, pull_all=_einsum_pull, arguments=())
+def _batch_einsum(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:
+    """The batch axis is one more letter."""
+    letter = next(c for c in ascii_letters if not any(c in names for names in params["inputs"]))
+    inputs = tuple([letter + names if m else names for names, m in zip(params["inputs"], mapped, strict=True)])
+    return einsum(*args, inputs=inputs, output=letter + params["output"])
+
+
+einsum = op("einsum", _einsum, pull_all=_einsum_pull, arguments=(), batch=_batch_einsum)
+
+
+def _on_diagonal(xp: Any, x: Any, *, shape: tuple[int, int], offset: int = 0) -> Any:
+    """Zero matrices of `shape` with the last axis of `x` on the diagonal that begins `offset` columns to the right."""
+    out = np.zeros((*x.shape[:-1], *shape), x.dtype)
+    steps = np.arange(x.shape[-1])
+    out[..., steps + max(-offset, 0), steps + max(offset, 0)] = x
+    return out
+
+
+diagonal = op(
+    "diagonal",
+    lambda xp, x, *, offset=0: xp.diagonal(x, offset, -2, -1),
+    [lambda g, x_shape, offset: on_diagonal(g, shape=x_shape[-2:], offset=offset)],
+    linear=True,
+    moves=True,
+    batch=as_it_is,
+)
+on_diagonal = op(
+    "on_diagonal",
+    _on_diagonal,
+    [lambda g, offset: diagonal(g, offset=offset)],
+    linear=True,
+    moves=True,
+    batch=as_it_is,
+)

@@ -21,16 +21,26 @@ from typing import Any
 
 import numpy as np
 
-from gradtape import dtypes
+from gradtape import dtypes, nest
+from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, caller
-from gradtape.core.scope import ThreadState, connect, here
+from gradtape.core.scope import Scope, ThreadState, connect, here
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.engines.numpy_engine import Kernel, bind
 from gradtape.errors import OpError, invalid_argument
-from gradtape.ops.derivative import Conjugated, Derivative, ElementwiseDerivative, OnTensors, push_forward, several_outputs
+from gradtape.ops import batching
+from gradtape.ops.derivative import (
+    Conjugated,
+    Derivative,
+    ElementwiseDerivative,
+    OnTensors,
+    push_forward,
+    several_outputs,
+    with_node,
+)
 from gradtape.ops.written import Names, function_of, function_written_later, positional_names, write_save
 
 Pull = Callable[..., Any]
@@ -50,7 +60,8 @@ class Op:
     any number of arguments or several outputs: one function `(g, wanted, ...)` gives the cotangents of all arguments, and
     `g` is a list if there are `several` outputs. Arguments named in `apart` (indices, conditions) keep their dtype. `linear`
     declares that the op is linear in the arguments that have a pull, so that tangents go through the op itself; `moves`, that
-    it computes nothing, so that half precision needs no care.
+    it computes nothing, so that half precision needs no care. `kinds` are the NumPy dtype kinds that the op takes, None for all;
+    `batch` is the rule of `ops.batching` by which it runs on a batch.
     """
 
     def __init__(
@@ -67,6 +78,8 @@ class Op:
         conjugate: bool = True,
         several: bool = False,
         moves: bool = False,
+        batch: batching.Rule | None = None,
+        kinds: str | None = None,
     ) -> None:
         if name in registry:
             raise KeyError(f"an op named '{name}' exists already")
@@ -80,6 +93,8 @@ class Op:
         self.linear = linear
         self.several = several
         self.moves = moves
+        self.kinds = kinds
+        self.batch = batching.elementwise if elementwise else batch
         function = getattr(self.kernel, "func", self.kernel)
         self.has_parameters = getattr(getattr(function, "__code__", None), "co_kwonlyargcount", 0) > 0
         self.defaults: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
@@ -114,43 +129,61 @@ class Op:
             a if isinstance(a, Tensor) else Tensor(beside(a, None if i in self.apart else strong, self._argument(i)))
             for i, a in enumerate(read)
         ])  # fmt: skip
+        if self.kinds is not None:
+            self._check_kinds(operands)
+        if here.state.levels and any(isinstance(arg, BatchedTensor) for arg in operands):
+            return batching.call_batched(self, operands, params)
         arrays = [arg.array for arg in operands]
         state = here.state
         try:
             result = self._computed(state.run, arrays, params)
         except Exception as error:
             raise self.explained(error, arrays, params) from error
-        return self.finish(operands, params, result, state)
+        return self.finish(operands, params, result, state, state.scope)
+
+    def _check_kinds(self, args: Sequence[Any]) -> None:
+        for i, arg in enumerate(args):
+            if i not in self.apart and arg.array.dtype.kind not in (self.kinds or ""):
+                raise invalid_argument(
+                    f"{self._argument(i)} has dtype {arg.dtype.name}, which {self.name} does not take: cast it first."
+                )
 
     def _computed(self, run: Callable[..., Any], arrays: list[Any], params: dict[str, Any]) -> Any:
         """The kernel's result. Half precision is computed in float32 and rounded once: NumPy alone would be slow and mixed."""
+        if any(a.dtype.kind == "O" for a in arrays):  # NumPy gives the bare element for a 0-d array of objects
+            result = run(self.kernel, *arrays, **params)
+            return result if self.several or hasattr(result, "dtype") else np.array(result)
         half = None if self.moves else next((a.dtype for a in arrays if a.dtype in HALF), None)
         if half is None:
             return run(self.kernel, *arrays, **params)
         result = run(self.kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params)
         return [_rounded(r, half) for r in result] if self.several else _rounded(result, half)
 
-    def finish(self, args: Sequence[Any], params: dict[str, Any], result: Any, state: ThreadState) -> Any:
-        """The result as Tensors; with a Node, if something that records follows an argument that has a derivative."""
-        if state.scope is None or not self.differentiable:
+    def finish(
+        self, args: Sequence[Any], params: dict[str, Any], result: Any, state: ThreadState, recording: Scope | None
+    ) -> Any:
+        """The result as Tensors; with a Node, if `recording` follows an argument that has a derivative.
+
+        Under `vmap` the result is of BatchedTensors, else of arrays.
+        """
+        if recording is None or not self.differentiable:
             return self._constant(result)
         nodes = [arg.node if isinstance(arg, Tensor) else None for arg in args]
         if self.pull_all is None:
             nodes = [None if pull is None else node for node, pull in zip(nodes, self.pulls, strict=True)]
-        connection = connect(nodes, state.scope)
-        if connection is None or (not self.several and result.dtype.kind in _WITHOUT_GRADIENT):
+        connection = connect(nodes, recording)
+        arrays = [_array(r) for r in (result if self.several else [result])]
+        if connection is None or all(array.dtype.kind in _WITHOUT_GRADIENT for array in arrays):
             return self._constant(result)
         parents, scope = connection
         saved = self._saved(args, params, result, parents)
         if self.several:
-            rule = self.complex_rule if any(r.dtype.kind == "c" for r in result) else self.rule
-            saved = (*saved, [(r.shape, r.dtype) for r in result])
-        else:
-            rule = self.complex_rule if result.dtype.kind == "c" else self.rule
+            saved = (*saved, [(array.shape, array.dtype) for array in arrays])
+        rule = self.complex_rule if any(array.dtype.kind == "c" for array in arrays) else self.rule
         if any(p is not None and arg.array.dtype in HALF for p, arg in zip(parents, args, strict=True)):
             rule = OnTensors(rule)
         node = Node(rule, saved, params, parents, scope, caller())
-        outputs = several_outputs(node, result) if self.several else Tensor(result, node)
+        outputs = several_outputs(node, result) if self.several else with_node(result, node)
         if state.pushers:
             push_forward(state, node, args, outputs)
         return outputs
@@ -165,7 +198,7 @@ class Op:
         ])  # fmt: skip
 
     def _constant(self, result: Any) -> Any:
-        return [Tensor(r) for r in result] if self.several else Tensor(result)
+        return [with_node(r, None) for r in result] if self.several else with_node(result, None)
 
     def _promoted(self, args: list[Any]) -> list[Any]:
         """The arguments in one dtype, except those that stand apart."""
@@ -182,12 +215,12 @@ class Op:
     def _argument(self, index: int) -> str:
         return f"{self.name}: {self.arguments[index] if index < len(self.arguments) else f'argument {index}'}"
 
-    def explained(self, error: Exception, arrays: Sequence[Any], params: dict[str, Any]) -> Exception:
+    def explained(self, error: Exception, arrays: Sequence[Any], params: dict[str, Any] | None) -> Exception:
         """A kernel's error with the op, the shapes and the dtypes that it was given."""
         if isinstance(error, (OpError, MemoryError)):
             return error
         inputs = ", ".join(_described(array) for array in arrays)
-        given = "".join(f", {key}={value!r}" for key, value in params.items())
+        given = "".join(f", {key}={value!r}" for key, value in (params or {}).items())
         return invalid_argument(f"{self.name}({inputs}{given}): {error}")
 
     def __repr__(self) -> str:
@@ -200,6 +233,8 @@ def operand(value: Any) -> Any:
         return value
     if isinstance(value, Variable):
         return value.tensor()
+    if isinstance(value, (list, tuple)) and any(isinstance(leaf, (Tensor, Variable)) for leaf in nest.flatten(value)):
+        return needed.convert(value)
     convert = getattr(value, "__gradtape_tensor__", None)
     return value if convert is None else convert()
 
@@ -210,11 +245,15 @@ def beside(value: Any, strong: Any, argument: str) -> Any:
     if strong is None:
         return array
     wanted = dtypes.promote_weak(strong, array.dtype)
-    return array if array.dtype == wanted else to_array(array, wanted, argument=argument)
+    return array if array.dtype == wanted else to_array(value, wanted, argument=argument)
 
 
 def _rounded(array: Any, dtype: Any) -> Any:
     return array.astype(dtype) if array.dtype == np.float32 else array
+
+
+def _array(value: Any) -> Any:
+    return value.array if isinstance(value, Tensor) else value
 
 
 def _described(array: Any) -> str:

@@ -15,7 +15,8 @@ from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic as a
 from gradtape.ops import elementary, matrix
 from gradtape.ops.broadcasting import cast, identity
-from gradtape.ops.indexing import take
+from gradtape.ops.convert import as_tensor
+from gradtape.ops.indexing import take, take_at
 from gradtape.ops.op import operand
 from gradtape.ops.shaping import getitem, matrix_transpose, reshape
 
@@ -168,6 +169,26 @@ def _variable_index(variable: Variable, key: Any) -> Tensor:
     return part
 
 
+def _sparse_read(variable: Variable, indices: Any, name: str | None = None) -> Tensor:
+    """The rows of a Variable at `indices`; its gradient is an IndexedSlices.
+
+    >>> import gradtape as tf
+    >>> tf.Variable([1.0, 2.0, 3.0]).sparse_read([2, 0]).numpy()
+    array([3., 1.], dtype=float32)
+    """
+    return take(variable, as_tensor(indices, argument="sparse_read: indices"), axis=0)
+
+
+def _gather_nd(variable: Variable, indices: Any, name: str | None = None) -> Tensor:
+    """The elements or slices of a Variable at the coordinates in the last axis of `indices`.
+
+    >>> import gradtape as tf
+    >>> tf.Variable([[1.0, 2.0], [3.0, 4.0]]).gather_nd([[0, 1], [1, 0]]).numpy()
+    array([2., 3.], dtype=float32)
+    """
+    return take_at(variable, as_tensor(indices, argument="gather_nd: indices"))
+
+
 def _iterate(x: Any) -> Iterator[Tensor]:
     x = operand(x)
     if not x.array.ndim:
@@ -189,7 +210,13 @@ def _install() -> None:
         "lt": a.less, "le": a.less_equal, "gt": a.greater, "ge": a.greater_equal,
         "eq": _equal(a.equal, False), "ne": _equal(a.not_equal, True),
     }  # fmt: skip
-    unaries: dict[str, Callable[..., Any]] = {"neg": a.negative, "pos": identity, "abs": a.absolute, "invert": _invert, "round": _round}
+    unaries: dict[str, Callable[..., Any]] = {
+        "neg": a.negative,
+        "pos": identity,
+        "abs": a.absolute,
+        "invert": _invert,
+        "round": _round,
+    }
     for name, op in binaries.items():
         setattr(TensorOperators, f"__{name}__", op)
         setattr(TensorOperators, f"__r{name}__", _reflected(op))
@@ -199,6 +226,7 @@ def _install() -> None:
     TensorOperators.__iter__ = _iterate  # type: ignore[method-assign]
     Variable.__getitem__ = _variable_index  # type: ignore[method-assign,assignment]
     Variable.__hash__ = None  # type: ignore[assignment]
+    Variable.sparse_read, Variable.gather_nd = _sparse_read, _gather_nd  # type: ignore[attr-defined]
     Tensor._swap_last_axes = matrix_transpose  # type: ignore[method-assign]
 
 

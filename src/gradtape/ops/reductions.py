@@ -1,4 +1,4 @@
-"""Sums, means, products and extrema over axes, and running sums.
+"""Sums, means, products and extrema over axes, and running sums and products.
 
 `axis` is a tuple of axes that are not negative, or None for all of them.
 """
@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from gradtape.ops.arithmetic import equal
+from gradtape.ops.batching import shifted
 from gradtape.ops.broadcasting import broadcast_to, cast
 from gradtape.ops.declare import op
 from gradtape.ops.elementary import exp
-from gradtape.ops.selection import ones_like
-from gradtape.ops.shaping import concat, reshape, transpose
+from gradtape.ops.selection import ones_like, zeros_like
+from gradtape.ops.shaping import concat, getitem, reshape, transpose
+from gradtape.ops.shaping import reverse as flip
 
 Axes = tuple[int, ...] | None
 Shape = tuple[int, ...]
@@ -27,10 +29,10 @@ def _sum(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
 
 def _mean(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
     count = math.prod(x.shape if axis is None else [x.shape[a] for a in axis])
-    total = _sum(xp, x, axis=axis, keepdims=keepdims)
     if x.dtype.kind in "iu":
-        return (total / max(count, 1)).astype(x.dtype)
-    return total / x.dtype.type(count)
+        total = x.sum(axis, dtype=xp.int64 if x.dtype.kind == "i" else xp.uint64, keepdims=keepdims)
+        return (xp.sign(total) * (abs(total) // max(count, 1))).astype(x.dtype)  # a mean of integers is cut off towards 0
+    return _sum(xp, x, axis=axis, keepdims=keepdims) / x.dtype.type(count)
 
 
 def _logsumexp(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
@@ -47,16 +49,56 @@ def _cumsum(xp: Any, x: Any, *, axis: int, exclusive: bool = False, reverse: boo
         x = xp.flip(x, axis)
     out = xp.cumsum(x, axis=axis, dtype=x.dtype)
     if exclusive and x.shape[axis]:
-        before = [slice(None)] * x.ndim
-        before[axis] = slice(0, 1)
-        first = xp.zeros_like(out[tuple(before)])
-        before[axis] = slice(0, -1)
-        out = xp.concatenate([first, out[tuple(before)]], axis=axis)
+        out = xp.concatenate([xp.zeros_like(out[_along(axis, 0, 1)]), out[_along(axis, 0, -1)]], axis=axis)
     return xp.flip(out, axis) if reverse else out
+
+
+def _cumprod(xp: Any, x: Any, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Any:
+    if reverse:
+        x = xp.flip(x, axis)
+    if exclusive and x.shape[axis]:
+        x = xp.concatenate([xp.ones_like(x[_along(axis, 0, 1)]), x[_along(axis, 0, -1)]], axis=axis)
+    out = xp.cumprod(x, axis=axis, dtype=x.dtype)
+    return xp.flip(out, axis) if reverse else out
+
+
+def _along(axis: int, start: int, stop: int) -> tuple[slice, ...]:
+    """The key of a slice of one axis."""
+    return (*(slice(None),) * axis, slice(start, stop))
 
 
 def _cumsum_pull(g: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
     return cumsum(g, axis=axis, exclusive=exclusive, reverse=not reverse)
+
+
+def _cumprod_pull(g: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    """The product of what comes before an element, times the sum of the cotangents g[i] of itself and of all that follow, each
+    with the product of the elements in between: products only, so that zeros do no harm in any derivative.
+    """
+    if reverse:
+        g, x = flip(g, axis=axis), flip(x, axis=axis)
+    count = x.shape[axis]
+    if exclusive and count:
+        g = concat(getitem(g, key=_along(axis, 1, count)), zeros_like(getitem(g, key=_along(axis, 0, 1))), axis=axis)
+    step, product = 1, getitem(x, key=_along(axis, 1, count))
+    while step < count:  # g[i] sums over `step` cotangents, product[i] is that of the `step` elements behind i
+        near, far = getitem(g, key=_along(axis, 0, count - step)), getitem(g, key=_along(axis, step, count))
+        g = concat(near + product * far, getitem(g, key=_along(axis, count - step, count)), axis=axis)
+        if 2 * step < count:
+            product = getitem(product, key=_along(axis, 0, count - 2 * step)) * getitem(
+                product, key=_along(axis, step, count - step)
+            )
+        step *= 2
+    pulled = g * cumprod(x, axis=axis, exclusive=True)
+    return flip(pulled, axis=axis) if reverse else pulled
+
+
+def _arg_extremum(xp: Any, of: Any, x: Any, axis: int, dtype: Any) -> Any:
+    """The first index of the extremum; a NaN is passed over, as in TensorFlow, unless there is nothing else."""
+    found = of(x, axis=axis)
+    if x.dtype.kind == "f" and found.size and xp.isnan(xp.take_along_axis(x, xp.expand_dims(found, axis), axis)).any():
+        found = of(xp.where(xp.isnan(x), -math.inf if of.__name__ == "argmax" else math.inf, x), axis=axis)
+    return found.astype(dtype)
 
 
 def expand_reduced(g: Any, x_shape: Shape, axis: Axes) -> Any:
@@ -93,6 +135,12 @@ def _extremum_pull(g: Any, x: Any, out: Any, x_shape: Shape, x_dtype: Any, axis:
     return attained * expand_reduced(share, x_shape, axis)
 
 
+def _logsumexp_pull(g: Any, x: Any, out: Any, x_shape: Shape, axis: Axes, keepdims: bool) -> Any:
+    """Each element's share of the sum. A large `out` is rounded, which all shares show alike: their own total sets that right."""
+    shares = exp(x - expand_reduced(out, x_shape, axis))
+    return shares * expand_reduced(g / reduce_sum(shares, axis=axis, keepdims=keepdims), x_shape, axis)
+
+
 def _product_pull(g: Any, x: Any, x_shape: Shape, axis: Axes) -> Any:
     """An element's partial derivative is the product of all the others, which division would lose where one is zero."""
     axes = range(len(x_shape))
@@ -117,24 +165,48 @@ def _products_of_others(x: Any) -> Any:
     return concat(of_pairs * second, of_pairs * first, others[..., half:], axis=-1)
 
 
-reduce_sum = op("reduce_sum", _sum, [lambda g, x_shape, axis: expand_reduced(g, x_shape, axis)], linear=True)
-reduce_mean = op("reduce_mean", _mean, [_mean_pull], linear=True)
+reduce_sum = op(
+    "reduce_sum", _sum, [lambda g, x_shape, axis: expand_reduced(g, x_shape, axis)], linear=True, batch=shifted("axis")
+)
+reduce_mean = op("reduce_mean", _mean, [_mean_pull], linear=True, batch=shifted("axis"))
 reduce_prod = op(
     "reduce_prod",
     lambda xp, x, *, axis=None, keepdims=False: xp.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype),
     [_product_pull],
+    batch=shifted("axis"),
 )
-reduce_max = op("reduce_max", lambda xp, x, *, axis=None, keepdims=False: _extremum(xp.max, x, axis, keepdims), [_extremum_pull])
-reduce_min = op("reduce_min", lambda xp, x, *, axis=None, keepdims=False: _extremum(xp.min, x, axis, keepdims), [_extremum_pull])
+reduce_max = op(
+    "reduce_max",
+    lambda xp, x, *, axis=None, keepdims=False: _extremum(xp.max, x, axis, keepdims),
+    [_extremum_pull],
+    batch=shifted("axis"),
+)
+reduce_min = op(
+    "reduce_min",
+    lambda xp, x, *, axis=None, keepdims=False: _extremum(xp.min, x, axis, keepdims),
+    [_extremum_pull],
+    batch=shifted("axis"),
+)
 reduce_logsumexp = op(
     "reduce_logsumexp",
     _logsumexp,
-    [lambda g, x, out, x_shape, axis: expand_reduced(g, x_shape, axis) * exp(x - expand_reduced(out, x_shape, axis))],
+    [_logsumexp_pull],
+    batch=shifted("axis"),
 )
-cumsum = op("cumsum", _cumsum, [_cumsum_pull], linear=True)
+cumsum = op("cumsum", _cumsum, [_cumsum_pull], linear=True, batch=shifted("axis"))
+cumprod = op("cumprod", _cumprod, [_cumprod_pull], batch=shifted("axis"))
 
-reduce_all = op("reduce_all", lambda xp, x, *, axis=None, keepdims=False: xp.all(x, axis=axis, keepdims=keepdims), [None])
-reduce_any = op("reduce_any", lambda xp, x, *, axis=None, keepdims=False: xp.any(x, axis=axis, keepdims=keepdims), [None])
-argmax = op("argmax", lambda xp, x, *, axis, dtype: xp.argmax(x, axis=axis).astype(dtype), [None])
-argmin = op("argmin", lambda xp, x, *, axis, dtype: xp.argmin(x, axis=axis).astype(dtype), [None])
-
+reduce_all = op(
+    "reduce_all",
+    lambda xp, x, *, axis=None, keepdims=False: xp.all(x, axis=axis, keepdims=keepdims),
+    [None],
+    batch=shifted("axis"),
+)
+reduce_any = op(
+    "reduce_any",
+    lambda xp, x, *, axis=None, keepdims=False: xp.any(x, axis=axis, keepdims=keepdims),
+    [None],
+    batch=shifted("axis"),
+)
+argmax = op("argmax", lambda xp, x, *, axis, dtype: _arg_extremum(xp, xp.argmax, x, axis, dtype), [None], batch=shifted("axis"))
+argmin = op("argmin", lambda xp, x, *, axis, dtype: _arg_extremum(xp, xp.argmin, x, axis, dtype), [None], batch=shifted("axis"))

@@ -1,23 +1,57 @@
-"""Choosing between values, and constants like a given tensor."""
+"""Choosing between values, where a condition holds, and constants like a given tensor."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from gradtape.ops import batching
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op
 
-
-def _chosen(g: Any, condition: Any, x_shape: tuple[int, ...]) -> Any:
-    return sum_to_shape(where(condition, g, 0), shape=x_shape)
+_BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
-def _not_chosen(g: Any, condition: Any, y_shape: tuple[int, ...]) -> Any:
-    return sum_to_shape(where(condition, 0, g), shape=y_shape)
+def keep_array(xp: Any, x: Any, condition: Any) -> Any:
+    """`x` where the condition holds, else 0.
+
+    On NumPy the bits of x are multiplied by the condition: `numpy.where` branches at each element, which takes twelve times as
+    long if the conditions are mixed, and a product of the values would make NaN of 0 times infinity.
+    """
+    bits = _BITS.get(x.dtype.itemsize)
+    if xp is not np or bits is None:
+        return xp.where(condition, x, xp.zeros((), x.dtype))
+    return np.multiply(x.view(bits), condition, dtype=bits).view(x.dtype)
 
 
-where = op(
-    "where", lambda xp, condition, x, y: xp.where(condition, x, y), [None, _chosen, _not_chosen], apart=["condition"]
+keep = op(
+    "keep",
+    keep_array,
+    [lambda g, condition, x_shape: sum_to_shape(keep(g, condition), shape=x_shape), None],
+    apart=["condition"],
+    linear=True,
+    batch=batching.elementwise,
 )
-zeros_like = op("zeros_like", lambda xp, x, *, dtype=None: xp.zeros(x.shape, dtype or x.dtype), [None])
-ones_like = op("ones_like", lambda xp, x, *, dtype=None: xp.ones(x.shape, dtype or x.dtype), [None])
+drop = op(
+    "drop",
+    lambda xp, x, condition: keep_array(xp, x, ~condition),
+    [lambda g, condition, x_shape: sum_to_shape(drop(g, condition), shape=x_shape), None],
+    apart=["condition"],
+    linear=True,
+    batch=batching.elementwise,
+)
+where = op(
+    "where",
+    lambda xp, condition, x, y: xp.where(condition, x, y),
+    [
+        None,
+        lambda g, condition, x_shape: sum_to_shape(keep(g, condition), shape=x_shape),
+        lambda g, condition, y_shape: sum_to_shape(drop(g, condition), shape=y_shape),
+    ],
+    apart=["condition"],
+    batch=batching.elementwise,
+)
+zeros_like = op("zeros_like", lambda xp, x, *, dtype=None: xp.zeros(x.shape, dtype or x.dtype), [None], batch=batching.as_it_is)
+ones_like = op("ones_like", lambda xp, x, *, dtype=None: xp.ones(x.shape, dtype or x.dtype), [None], batch=batching.as_it_is)
+where_true = op("where_true", lambda xp, x: xp.argwhere(x), [None])

@@ -1,4 +1,4 @@
-"""Ops that move elements without computing: reshape, transpose, join, split, slice, repeat, pad, reverse.
+"""Ops that move elements without computing: reshape, transpose, join, split, slice, repeat, pad, reverse, roll.
 
 All are linear, and each is another's transpose.
 """
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.needed_ops import needed
+from gradtape.ops.batching import as_it_is, shifted, with_params
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op
 
@@ -60,43 +61,115 @@ def _pad_pull(g: Any, x_shape: Shape, paddings: Sequence[tuple[int, int]]) -> An
     return getitem(g, key=tuple([slice(low, low + size) for (low, _), size in zip(paddings, x_shape, strict=True)]))
 
 
-reshape = op("reshape", lambda xp, x, *, shape: x.reshape(shape), [lambda g, x_shape: reshape(g, shape=x_shape)], linear=True, moves=True)
+reshape = op(
+    "reshape",
+    lambda xp, x, *, shape: x.reshape(shape),
+    [lambda g, x_shape: reshape(g, shape=x_shape)],
+    linear=True,
+    moves=True,
+    batch=with_params(lambda size, _, shape: {"shape": (size, *shape)}),
+)
 transpose = op(
     "transpose",
     lambda xp, x, *, perm: xp.transpose(x, perm),
     [lambda g, perm: transpose(g, perm=tuple([perm.index(i) for i in range(len(perm))]))],
-    linear=True, moves=True,
+    linear=True,
+    moves=True,
+    batch=with_params(lambda size, _, perm: {"perm": (0, *[axis + 1 for axis in perm])}),
 )
 matrix_transpose = op(
-    "matrix_transpose", lambda xp, x: xp.swapaxes(x, -1, -2), [lambda g: matrix_transpose(g)], linear=True, moves=True
+    "matrix_transpose",
+    lambda xp, x: xp.swapaxes(x, -1, -2),
+    [lambda g: matrix_transpose(g)],
+    linear=True,
+    moves=True,
+    batch=as_it_is,
 )
-getitem = op("getitem", lambda xp, x, *, key: x[key], [lambda g, x_shape, key: place(g, key=key, shape=x_shape)], linear=True, moves=True)
-place = op("place", _place, [lambda g, key: getitem(g, key=key)], linear=True, moves=True)
+getitem = op(
+    "getitem",
+    lambda xp, x, *, key: x[key],
+    [lambda g, x_shape, key: place(g, key=key, shape=x_shape)],
+    linear=True,
+    moves=True,
+    batch=with_params(lambda size, _, key: {"key": (slice(None), *key)}),
+)
+place = op(
+    "place",
+    _place,
+    [lambda g, key: getitem(g, key=key)],
+    linear=True,
+    moves=True,
+    batch=with_params(lambda size, _, key, shape: {"key": (slice(None), *key), "shape": (size, *shape)}),
+)
 concat = op(
     "concat",
     lambda xp, *arrays, axis: xp.concatenate(arrays, axis=axis),
     pull_all=_concat_pull,
     arguments=(),
-    linear=True, moves=True,
+    linear=True,
+    moves=True,
+    batch=shifted("axis", every=True),
 )
-stack = op("stack", lambda xp, *arrays, axis: xp.stack(arrays, axis=axis), pull_all=_stack_pull, arguments=(), linear=True, moves=True)
+stack = op(
+    "stack",
+    lambda xp, *arrays, axis: xp.stack(arrays, axis=axis),
+    pull_all=_stack_pull,
+    arguments=(),
+    linear=True,
+    moves=True,
+    batch=shifted("axis", every=True),
+)
 unstack = op(
     "unstack",
     lambda xp, x, *, axis: [x[(*_all(axis), i)] for i in range(x.shape[axis])],
     pull_all=lambda g, wanted, axis: [stack(*g, axis=axis)],
     several=True,
-    linear=True, moves=True,
+    linear=True,
+    moves=True,
+    batch=shifted("axis"),
 )
 split = op(
-    "split", _split, pull_all=lambda g, wanted, axis: [concat(*g, axis=axis)], several=True, linear=True, moves=True
+    "split",
+    _split,
+    pull_all=lambda g, wanted, axis: [concat(*g, axis=axis)],
+    several=True,
+    linear=True,
+    moves=True,
+    batch=shifted("axis"),
 )
-tile = op("tile", lambda xp, x, *, multiples: xp.tile(x, multiples), [_tile_pull], linear=True, moves=True)
+tile = op(
+    "tile",
+    lambda xp, x, *, multiples: xp.tile(x, multiples),
+    [_tile_pull],
+    linear=True,
+    moves=True,
+    batch=with_params(lambda size, _, multiples: {"multiples": (1, *multiples)}),
+)
 pad = op(
     "pad",
-    lambda xp, x, *, paddings, value=0: xp.pad(x, paddings, constant_values=value),
+    lambda xp, x, *, paddings, value=0: xp.pad(x, paddings, constant_values=value) if paddings else x,
     [_pad_pull],
     moves=True,
+    batch=with_params(lambda size, _, paddings, value: {"paddings": ((0, 0), *paddings), "value": value}),
 )
-reverse = op("reverse", lambda xp, x, *, axis: xp.flip(x, axis), [lambda g, axis: reverse(g, axis=axis)], linear=True, moves=True)
+reverse = op(
+    "reverse",
+    lambda xp, x, *, axis: xp.flip(x, axis),
+    [lambda g, axis: reverse(g, axis=axis)],
+    linear=True,
+    moves=True,
+    batch=shifted("axis"),
+)
+roll = op(
+    "roll",
+    lambda xp, x, *, shift, axis: xp.roll(x, shift, axis),
+    [lambda g, shift, axis: roll(g, shift=tuple([-steps for steps in shift]), axis=axis)],
+    linear=True,
+    moves=True,
+    batch=shifted("axis"),
+)
 
+needed.reshape = reshape
+needed.getitem = getitem
+needed.stack = stack
 needed.concatenate_rows = lambda first, second: concat(first, second, axis=0)

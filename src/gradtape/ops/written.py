@@ -31,7 +31,7 @@ Names = tuple[str, ...]
 
 _NAMESPACE = {
     "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node, "Tensor": Tensor, "Variable": Variable,
-    "caller": caller, "getframe": sys._getframe, "here": here, "own_files": own_files, "ndarray": np.ndarray, "sum_array_to": sum_array_to,
+    "caller": caller, "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray, "sum_array_to": sum_array_to,
 }  # fmt: skip
 
 
@@ -138,7 +138,10 @@ def _read_argument(op: Op, argument: str, slow: str) -> list[str]:
     if op.broadcasts:
         lines += [f"    elif type({x}) is float or type({x}) is int:", f"        {x}_array = {x}", f"        {x}_node = None"]
     elif len(op.arguments) == 1:
-        lines += [f"    elif type({x}) is ndarray:", f"        return kernel({x}{', **params' if op.has_parameters else ''})"]
+        lines += [
+            f"    elif isinstance({x}, (ndarray, generic)):",
+            f"        return kernel({x}{', **params' if op.has_parameters else ''})",
+        ]
     return [*lines, "    else:", f"        return {slow}"]
 
 
@@ -170,7 +173,7 @@ def _record(op: Op, params: str) -> list[str]:
         "    scope = state.scope",
         "    dtype = out.dtype",
         f"    if {other} or state.pushers or (dtype is not FLOAT32 and dtype is not FLOAT64):",
-        f"        return finish(({given}), {params}, out, state)",
+        f"        return finish(({given}), {params}, out, state, scope)",
     ]
     if op.broadcasts:
         x, y = op.arguments

@@ -18,7 +18,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.derivative import push_forward, several_outputs, transposed
-from gradtape.ops.op import operand
+from gradtape.ops.op import beside, operand
 
 
 class VariableReads:
@@ -50,6 +50,8 @@ class VariableReads:
 
 class FunctionRule:
     """The rule of a function that was called as one: `pull(cotangents)` gives one cotangent for each parent."""
+
+    takes_slices = False
 
     def __init__(self, name: str, specs: list[tuple[Any, Any]], pull: Callable[[list[Tensor]], list[Any]]) -> None:
         self.name = name
@@ -118,44 +120,55 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
         return custom_gradient
     if not callable(f):
         raise TypeError(f"custom_gradient: f must be a function, got {f!r}.")
+    return CustomGradient(f)
 
-    @functools.wraps(f)
-    def call(*args: Any, **kwargs: Any) -> Any:
+
+class CustomGradient:
+    """A function with a gradient of its own. As a method it is bound first, so that `self` is no input."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, f)
+        self._f = f
+        self._name = getattr(f, "__qualname__", repr(f))
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else CustomGradient(self._f.__get__(instance, owner))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         inputs = nest.flatten(args)
         with VariableReads() as reads:
-            result, grad_fn = f(*args, **kwargs)
+            result, grad_fn = self._f(*args, **kwargs)
         variables = reads.besides([*inputs, *nest.flatten(kwargs)])
         if variables and not _accepts_variables(grad_fn):
             raise TypeError(
-                f"custom_gradient: {f.__qualname__} reads the variables {[v.name for v in variables]}, so its gradient function "
+                f"custom_gradient: {self._name} reads the variables {[v.name for v in variables]}, so its gradient function "
                 "must accept a keyword argument `variables` and return (input_gradients, variable_gradients)."
             )
         outputs = [as_tensor(leaf, argument="custom_gradient: an output") for leaf in nest.flatten(result)]
 
         def pull(cotangents: list[Tensor]) -> list[Any]:
             if not variables:
-                return _checked(_flat(grad_fn(*cotangents)), inputs, f)
-            try:
-                by_input, by_variable = grad_fn(*cotangents, variables=variables)
-            except (TypeError, ValueError) as error:
-                if "unpack" not in str(error):
-                    raise
-                raise ValueError(
-                    f"custom_gradient: the gradient function of {f.__qualname__} must return (input_gradients, "
-                    "variable_gradients), since variables are read."
-                ) from error
-            found = _flat(by_variable)
-            if len(found) != len(variables):
-                raise ValueError(
-                    f"custom_gradient: {f.__qualname__} reads {len(variables)} variables, but its gradient function returned "
-                    f"{len(found)} variable gradients."
-                )
-            return _checked(_flat(by_input), inputs, f) + _checked(found, variables, f)
+                return _checked(_flat(grad_fn(*cotangents)), inputs, self._name)
+            by_input, by_variable = self._with_variables(grad_fn(*cotangents, variables=variables), len(variables))
+            return _checked(by_input, inputs, self._name) + _checked(by_variable, variables, self._name)
 
-        made = call_as_one(f.__qualname__, [*inputs, *variables], outputs, pull)
+        made = call_as_one(self._name, [*inputs, *variables], outputs, pull)
         return nest.pack_sequence_as(result, made) if nest.is_nested(result) else made[0]
 
-    return call
+    def _with_variables(self, returned: Any, count: int) -> tuple[list[Any], list[Any]]:
+        """What a gradient function returns when variables are read: the gradients of inputs, and of variables."""
+        if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+            raise ValueError(
+                f"custom_gradient: the gradient function of {self._name} must return (input_gradients, variable_gradients), "
+                "since variables are read."
+            )
+        by_variable = _flat(returned[1])
+        if len(by_variable) != count:
+            raise ValueError(
+                f"custom_gradient: {self._name} reads {count} variables, but its gradient function returned "
+                f"{len(by_variable)} variable gradients."
+            )
+        return _flat(returned[0]), by_variable
 
 
 def _accepts_variables(grad_fn: Callable[..., Any]) -> bool:
@@ -167,12 +180,11 @@ def _flat(gradients: Any) -> list[Any]:
     return nest.flatten(gradients) if nest.is_nested(gradients) else [gradients]
 
 
-def _checked(gradients: list[Any], inputs: Sequence[Any], f: Callable[..., Any]) -> list[Any]:
+def _checked(gradients: list[Any], inputs: Sequence[Any], name: str) -> list[Any]:
     """The user's gradients as Tensors or slices, one for each input, with its shape."""
     if len(gradients) != len(inputs):
         raise ValueError(
-            f"custom_gradient: {f.__qualname__} has {len(inputs)} inputs, but its gradient function returned "
-            f"{len(gradients)} gradients."
+            f"custom_gradient: {name} has {len(inputs)} inputs, but its gradient function returned {len(gradients)} gradients."
         )
     checked: list[Any] = []
     for i, (gradient, value) in enumerate(zip(gradients, inputs, strict=True)):
@@ -182,10 +194,12 @@ def _checked(gradients: list[Any], inputs: Sequence[Any], f: Callable[..., Any])
         if isinstance(gradient, IndexedSlices):
             checked.append(RawSlices(gradient.values, gradient.indices, value.array.shape))
             continue
-        found = gradient if isinstance(gradient, Tensor) else as_tensor(gradient, argument=f"custom_gradient: gradient {i}")
+        found = operand(gradient)
+        if not isinstance(found, Tensor):
+            found = Tensor(beside(found, value.array.dtype, f"custom_gradient: gradient {i}"))
         if found.array.shape != value.array.shape:
             raise ValueError(
-                f"custom_gradient: gradient {i} of {f.__qualname__} has shape {found.shape}, but its input has shape {value.shape}."
+                f"custom_gradient: gradient {i} of {name} has shape {found.shape}, but its input has shape {value.shape}."
             )
         checked.append(found)
     return checked

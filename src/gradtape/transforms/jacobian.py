@@ -1,4 +1,4 @@
-"""`GradientTape.jacobian` and `batch_jacobian`: one backward walk for each element of the target."""
+"""`GradientTape.jacobian` and `batch_jacobian`: one backward walk with a whole batch of cotangents."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from gradtape import nest
+from gradtape import dtypes, nest
 from gradtape.core.backward import finished, release_all
+from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
 from gradtape.core.tape import GradientTape, UnconnectedGradients, as_unconnected, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
-from gradtape.ops.shaping import reshape, stack
+from gradtape.ops.shaping import reshape, stack, transpose
+from gradtape.transforms.vectorize import whole
 
 Unconnected = UnconnectedGradients | str
 
@@ -48,10 +50,16 @@ def jacobian(
     flat_sources = leaves_of(sources, "jacobian: sources")
 
     def of(one_target: Any) -> Any:
-        size = math.prod(one_target.array.shape)
-        rows = _rows(self, recording, one_target, flat_sources, size, lambda i: np.arange(size) == i)
-        found = [_joined(row, one_target, source, unconnected) for row, source in zip(rows, flat_sources, strict=True)]
-        return nest.pack_sequence_as(sources, found) if nest.is_nested(sources) else found[0]
+        array = one_target.array
+        seeds = np.eye(array.size, dtype=array.dtype).reshape(array.size, *array.shape)
+        found = _pulled(self, recording, one_target, flat_sources, seeds)
+        shaped = [
+            unconnected_value(source, unconnected, array.shape)
+            if rows is None
+            else reshape(rows, shape=array.shape + source.array.shape)
+            for rows, source in zip(found, flat_sources, strict=True)
+        ]
+        return nest.pack_sequence_as(sources, shaped) if nest.is_nested(sources) else shaped[0]
 
     results = _differentiated(self, recording, "jacobian", targets, lambda: [of(one) for one in targets])
     return nest.pack_sequence_as(target, results) if nest.is_nested(target) else results[0]
@@ -87,14 +95,13 @@ def batch_jacobian(
     size = math.prod(shape[1:])
 
     def run() -> Any:
-        def seed(i: int) -> Any:
-            return np.broadcast_to(np.arange(size) == i, (shape[0], size))
-
-        (rows,) = _rows(self, recording, one_target, [one_source], size, seed)
-        if not size or all(row is None for row in rows):
+        columns = np.eye(size, dtype=one_target.array.dtype)[:, None, :]
+        seeds = np.broadcast_to(columns, (size, shape[0], size)).reshape(size, *shape)
+        (rows,) = _pulled(self, recording, one_target, [one_source], seeds)
+        if rows is None:
             return Tensor(np.zeros(shape + source_shape[1:], one_source.array.dtype))
-        stacked = stack(*_zeros_for_none(rows, one_source), axis=1)
-        return finished(reshape(stacked, shape=shape + source_shape[1:]))
+        batch_first = transpose(rows, perm=(1, 0, *range(2, rows.array.ndim)))
+        return reshape(batch_first, shape=shape + source_shape[1:])
 
     return _differentiated(self, recording, "batch_jacobian", [one_target], run)
 
@@ -114,40 +121,38 @@ def _differentiated(tape: GradientTape, recording: Scope, method: str, targets: 
             tape._close()
 
 
-def _rows(
-    tape: GradientTape, recording: Scope, target: Any, sources: Sequence[Any], size: int, seed: Callable[[int], Any]
-) -> list[list[Any]]:
-    """For each source, its gradient for each of `size` seeds; None where there is no path."""
+def _pulled(tape: GradientTape, recording: Scope, target: Any, sources: Sequence[Any], seeds: Any) -> list[Tensor | None]:
+    """For each source, its gradients for all `seeds` of the target, stacked; None where there is no path."""
     node = tape._node_of(target)
     nodes = [tape._node_of(source) for source in sources]
-    rows: list[list[Any]] = [[] for _ in sources]
-    array = target.array
-    for i in range(size):
-        g = seed(i).reshape(array.shape).astype(array.dtype)
-        found: dict[Node | None, Any] = {}
-        if node is not None:
-            seeds = {node: Tensor(g) if here.state.scope is not None else g}
-            found = tape._pull(seeds, nodes, recording, release=False)
-        for row, source, source_node in zip(rows, sources, nodes, strict=True):
-            pulled = found.get(source_node) if source_node is not None else g if source is target else None
-            row.append(pulled.dense() if isinstance(pulled, RawSlices) else pulled)
-    return rows
+    if node is None or target.array.dtype not in dtypes.TRAINABLE:
+        return [Tensor(seeds) if source is target and source.dtype.is_trainable else None for source in sources]
+    if not len(seeds):
+        return [
+            None if n is None else Tensor(np.zeros((0, *s.array.shape), s.array.dtype))
+            for n, s in zip(nodes, sources, strict=True)
+        ]
+    try:
+        found = _pulled_at_once(tape, recording, node, nodes, seeds)
+    except Exception:  # noqa: BLE001 - a custom gradient that cannot take a batch; what is really wrong is raised again below
+        found = _pulled_one_by_one(tape, recording, node, nodes, seeds)
+    return [found.get(n) if n is not None else None for n in nodes]
 
 
-def _joined(rows: list[Any], target: Any, source: Any, unconnected: UnconnectedGradients) -> Any:
-    shape = target.array.shape
-    connected = [row for row in rows if row is not None]
-    if not rows and source.dtype.is_trainable and target.dtype.is_trainable:
-        return Tensor(np.zeros(shape + source.array.shape, source.array.dtype))
-    if not connected:
-        return unconnected_value(source, unconnected, shape)
-    return finished(reshape(stack(*_zeros_for_none(rows, source), axis=0), shape=shape + source.array.shape))
+def _pulled_at_once(tape: GradientTape, recording: Scope, node: Node, nodes: Sequence[Any], seeds: Any) -> dict[Node, Any]:
+    with Level(len(seeds)) as level:
+        found = tape._pull({node: BatchedTensor(Tensor(seeds), level)}, nodes, recording, release=False)
+        return {source: whole(_dense(g), level) for source, g in found.items()}
 
 
-def _zeros_for_none(rows: Sequence[Any], source: Any) -> list[Any]:
-    zeros = np.zeros(source.array.shape, source.array.dtype)
-    tensors = any(isinstance(row, Tensor) for row in rows)
-    return [(Tensor(zeros) if tensors else zeros) if row is None else row for row in rows]
+def _pulled_one_by_one(tape: GradientTape, recording: Scope, node: Node, nodes: Sequence[Any], seeds: Any) -> dict[Node, Any]:
+    tensors = here.state.scope is not None
+    rows = [tape._pull({node: Tensor(g) if tensors else g}, nodes, recording, release=False) for g in seeds]
+    return {source: finished(stack(*[_dense(row[source]) for row in rows], axis=0)) for source in rows[0]}
+
+
+def _dense(g: Any) -> Any:
+    return g.dense() if isinstance(g, RawSlices) else g
 
 
 GradientTape.jacobian = jacobian  # type: ignore[method-assign]

@@ -1,0 +1,1 @@
+"""How fast gradtape is beside hand-written NumPy and other libraries: `make bench`."""

@@ -1,0 +1,42 @@
+"""Runs all benchmarks. The environment variable QUICK=1 makes it a matter of seconds, and leaves the document as it is."""
+
+import os
+from collections.abc import Sequence
+
+from benchmarks import harness, import_time, memory, report
+from benchmarks.libraries import BASELINE, Library, Step, installed
+from benchmarks.report import Row
+from benchmarks.workloads import Workload, measured_in_memory, timed
+
+
+def steps(workload: Workload, libraries: Sequence[Library]) -> dict[str, Step]:
+    """Each library's step for a workload, after checking that all give the same gradients."""
+    found = {library.title: getattr(library.steps(), workload.name)(workload.inputs) for library in libraries}
+    harness.check(found, BASELINE)
+    return found
+
+
+def main() -> None:
+    quick = os.environ.get("QUICK", "") not in ("", "0")
+    effort = harness.QUICK if quick else harness.FULL
+    libraries = installed()
+    rows = []
+    for workload in timed():
+        print(f"measuring: {workload.title}", flush=True)
+        rows.append(Row(workload.title, "µs", harness.times(steps(workload, libraries), effort)))
+
+    print("measuring: import", flush=True)
+    rows.append(Row("import, on top of NumPy's", "ms", import_time.times(libraries, effort.subprocesses)))
+
+    workload = measured_in_memory()
+    print(f"measuring: {workload.title}", flush=True)
+    traced = [library for library in libraries if library.memory_is_traced]
+    rows.append(Row(workload.title, "MB", memory.peaks(steps(workload, traced))))
+
+    print(f"\n{report.as_text(rows, libraries)}\n\nIn brackets: how many times what hand-written NumPy takes.")
+    report.write_results(rows, libraries, quick=quick)
+    if not quick:
+        report.write_document(rows, libraries, effort.repeats, effort.subprocesses)
+
+
+main()

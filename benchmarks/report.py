@@ -1,0 +1,117 @@
+"""What `make bench` leaves: a table on the terminal, results.json, and docs/benchmarks.md."""
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.libraries import BASELINE, Library
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results.json"
+DOCUMENT = HERE.parent / "docs" / "benchmarks.md"
+
+_UNITS = {"µs": 1e6, "ms": 1e3, "MB": 1 / 2**20}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One workload's measurements by library, in seconds or bytes, and the unit to show them in."""
+
+    title: str
+    unit: str
+    values: dict[str, float]
+
+    def cell(self, library: str) -> str:
+        """The measurement, and how many times the baseline's that is."""
+        if library not in self.values:
+            return "-"
+        value = self.values[library]
+        shown = f"{_rounded(value * _UNITS[self.unit])} {self.unit}"
+        return shown if library == BASELINE else f"{shown} ({value / self.values[BASELINE]:.2f} ×)"
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def cells(rows: Sequence[Row], libraries: Sequence[Library]) -> list[list[str]]:
+    titles = [library.title for library in libraries]
+    return [["", *titles], *([row.title, *(row.cell(title) for title in titles)] for row in rows)]
+
+
+def as_text(rows: Sequence[Row], libraries: Sequence[Library]) -> str:
+    """The table for a terminal."""
+    table = cells(rows, libraries)
+    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+    return "\n".join(
+        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))])
+        for line in table
+    )
+
+
+def as_markdown(rows: Sequence[Row], libraries: Sequence[Library]) -> str:
+    head, *body = [f"| {' | '.join(line)} |" for line in cells(rows, libraries)]
+    return "\n".join([head, "|---|" + "---:|" * len(libraries), *body])
+
+
+def machine() -> str:
+    """The processor and the number of cores this process may use, without the machine's name."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{_processor()}, {cores} cores, {platform.system()}"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.machine()
+
+
+def versions(libraries: Sequence[Library]) -> dict[str, str]:
+    return {"Python": platform.python_version()} | {library.package: library.version for library in libraries}
+
+
+def write_results(rows: Sequence[Row], libraries: Sequence[Library], *, quick: bool) -> None:
+    found = {"quick": quick, "machine": machine(), "versions": versions(libraries), "rows": [asdict(row) for row in rows]}
+    RESULTS.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_document(rows: Sequence[Row], libraries: Sequence[Library], repeats: int, subprocesses: int) -> None:
+    listed = ", ".join(f"{name} {number}" for name, number in versions(libraries).items())
+    DOCUMENT.parent.mkdir(exist_ok=True)
+    DOCUMENT.write_text(
+        f"""# Benchmarks
+
+`make bench` measures gradtape beside hand-written NumPy and the libraries that are installed in its environment, and writes
+this page. `make bench QUICK=1` takes seconds and only prints.
+
+{as_markdown(rows, libraries)}
+
+In brackets: how many times what the gradient derived and written by hand in NumPy takes. Each cell is one whole step, which
+computes the loss and all its gradients.
+
+Machine: {machine()}.
+Versions: {listed}.
+
+## What is measured
+
+- **small MLP**: tanh twice, mean squared error, six gradients: the overhead of recording shows most.
+- **chain**: 100 times multiply by a constant, add a constant, tanh; the gradient of the sum with respect to the input.
+- **large MLP**: relu twice, softmax cross entropy, six gradients: the arithmetic dominates.
+- **import**: of each library, after NumPy has been imported; beside it, NumPy's own import.
+- **memory**: the most memory allocated at once, forward and backward, while a sum of 50 arrays of 4 MB is recorded and
+  differentiated; the inputs are not counted. Libraries that do not allocate through NumPy have no figure.
+
+## How
+
+All libraries compute in float32 on the CPU in one process, and their gradients are compared with NumPy's before anything is
+timed. They run in turns, {repeats} repeats of many steps each, and the best repeat counts. An import is the median of
+{subprocesses} fresh processes. Every library has its default number of threads.
+""",
+        encoding="utf-8",
+    )

@@ -1,0 +1,222 @@
+"""What all functions of `tf.random` share: arrays of random numbers from a NumPy generator, and Tensors made of them.
+
+A `Source` is made for one call, so that threads share nothing and a call's numbers depend only on its key. Means, deviations and
+bounds come in by arithmetic, so they have gradients.
+"""
+
+# mypy: disable-error-code="no-any-return"
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+from gradtape import dtypes
+from gradtape.api.accepted import FLOATING, of_kind
+from gradtape.api.arguments import as_int, as_shape
+from gradtape.api.operands import as_operand
+from gradtape.core.batching import BatchedTensor
+from gradtape.core.scope import here
+from gradtape.core.tensor import Tensor
+from gradtape.errors import invalid_argument
+from gradtape.ops.broadcasting import cast
+from gradtape.ops.convert import as_tensor
+from gradtape.ops.indexing import take
+from gradtape.ops.sampling import class_of, gamma_sample
+
+RNG = np.random.Generator
+Shape = tuple[int, ...]
+
+_MASK = (1 << 64) - 1
+
+
+class Source(NamedTuple):
+    """The numbers of one call; under `vmap`, either `each` example gets its own or all get the same."""
+
+    rng: RNG
+    each: bool
+
+    def tensor(self, sample: Callable[..., Any], shape: Shape, *params: Any) -> Tensor:
+        """`sample(rng, shape, *params)` as a Tensor."""
+        levels = here.state.levels if self.each else ()
+        drawn = Tensor(sample(self.rng, (*[level.size for level in levels], *shape), *params))
+        for level in levels:
+            drawn = BatchedTensor(drawn, level)
+        return drawn
+
+
+def source(key: Sequence[int], counter: Sequence[int] = (0, 0), *, each: bool = True) -> Source:
+    """The source for two words of key and two of counter: each choice has a sequence of its own."""
+    words = [0, counter[0] & _MASK, counter[1] & _MASK, 0]
+    philox = np.random.Philox(key=np.array([word & _MASK for word in key], np.uint64), counter=np.array(words, np.uint64))
+    return Source(np.random.Generator(philox), each)
+
+
+def float_dtype(dtype: Any, function: str) -> Any:
+    """The NumPy dtype of a `dtype` argument that must be a float."""
+    found = dtypes.as_dtype(dtype)
+    if not found.is_floating:
+        message = f"{function}: dtype must be a float such as gradtape.float32, got {found.name}."
+        raise invalid_argument(message) if found.is_complex else TypeError(message)
+    return found.numpy
+
+
+def normals(rng: RNG, shape: Shape, dtype: Any) -> Any:
+    return rng.standard_normal(shape, np.float64 if dtype == np.float64 else np.float32).astype(dtype)
+
+
+def truncated_normals(rng: RNG, shape: Shape, dtype: Any) -> Any:
+    """Normal numbers of at most two deviations: those beyond are drawn again."""
+    drawn = np.asarray(normals(rng, shape, np.float64 if dtype == np.float64 else np.float32))
+    while (beyond := np.abs(drawn) > 2).any():
+        drawn[beyond] = normals(rng, (int(beyond.sum()),), drawn.dtype)
+    return drawn.astype(dtype)
+
+
+def uniforms(rng: RNG, shape: Shape, dtype: Any) -> Any:
+    """Numbers in [0, 1). Half precision has few of them; rounding others would give 1."""
+    if dtype in (np.float32, np.float64):
+        return rng.random(shape, dtype)
+    digits = 11 if dtype == np.float16 else 8
+    return (rng.integers(0, 1 << digits, shape) / (1 << digits)).astype(dtype)
+
+
+def full_integers(rng: RNG, shape: Shape, dtype: Any) -> Any:
+    """Integers from the whole range of their dtype."""
+    limits = np.iinfo(dtype)
+    return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+
+
+def integers_between(rng: RNG, shape: Shape, dtype: Any, bounds: tuple[int, int]) -> Any:
+    return rng.integers(*bounds, shape, dtype) if np.prod(shape, dtype=int) else np.zeros(shape, dtype)
+
+
+def integer_bounds(minval: Any, maxval: Any, shape: Shape, dtype: Any, function: str) -> tuple[int, int]:
+    """The bounds of an integer draw as Python integers."""
+    for name, bound in (("minval", minval), ("maxval", maxval)):
+        if np.ndim(getattr(bound, "array", bound)):
+            raise invalid_argument(f"{function}: {name} must be a scalar for integers, got {bound!r}.")
+    low, high = as_int(minval, f"{function}: minval"), as_int(maxval, f"{function}: maxval")
+    limits = np.iinfo(dtype)
+    if np.prod(shape, dtype=int) and not limits.min <= low < high <= limits.max + 1:
+        raise invalid_argument(
+            f"{function}: minval must be less than maxval, and both in the range of {np.dtype(dtype).name}, got {low} and {high}."
+        )
+    return low, high
+
+
+def scaled(noise: Tensor, mean: Any, stddev: Any, function: str) -> Tensor:
+    """`noise * stddev + mean`; gradients flow to both."""
+    dtype = noise.dtype
+    if type(stddev) not in (int, float) or stddev != 1:
+        noise = noise * as_tensor(stddev, dtype, argument=f"{function}: stddev")
+    if type(mean) not in (int, float) or mean != 0:
+        noise = noise + as_tensor(mean, dtype, argument=f"{function}: mean")
+    return noise
+
+
+def between(noise: Tensor, minval: Any, maxval: Any, function: str) -> Tensor:
+    """Numbers in [0, 1) moved to [minval, maxval); gradients flow to both bounds."""
+    if minval is None:
+        raise ValueError(f"{function}: minval must be a number for floats, got None.")
+    high = 1 if maxval is None else maxval
+    if type(minval) in (int, float) and type(high) in (int, float):
+        return scaled(noise, minval, high - minval, function)
+    low = as_tensor(minval, noise.dtype, argument=f"{function}: minval")
+    return noise * (as_tensor(high, noise.dtype, argument=f"{function}: maxval") - low) + low
+
+
+def normal(numbers: Source, shape: Any, mean: Any, stddev: Any, dtype: Any, function: str, sample: Any = normals) -> Tensor:
+    noise = numbers.tensor(sample, as_shape(shape, f"{function}: shape"), float_dtype(dtype, function))
+    return scaled(noise, mean, stddev, function)
+
+
+def uniform(numbers: Source, shape: Any, minval: Any, maxval: Any, dtype: dtypes.DType, function: str) -> Tensor:
+    """Floats, or integers; the bounds of integers are both None for their whole range."""
+    sizes = as_shape(shape, f"{function}: shape")
+    if dtype.is_floating:
+        return between(numbers.tensor(uniforms, sizes, dtype.numpy), minval, maxval, function)
+    if minval is None:
+        return numbers.tensor(full_integers, sizes, dtype.numpy)
+    bounds = integer_bounds(minval, maxval, sizes, dtype.numpy, function)
+    return numbers.tensor(integers_between, sizes, dtype.numpy, bounds)
+
+
+def broadcast_shape(*shapes: Shape, function: str) -> Shape:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise invalid_argument(f"{function}: the shapes of its parameters, {shapes}, do not fit together.") from error
+
+
+def ending_in(shape: Any, end: Shape, function: str) -> Shape:
+    """`shape`, which must end with the shape of the distribution's parameters."""
+    wanted = as_shape(shape, f"{function}: shape")
+    if end and wanted[-len(end) :] != end:
+        raise invalid_argument(f"{function}: shape={list(wanted)} must end with the shape of the parameters, {list(end)}.")
+    return wanted
+
+
+def gammas(rng: RNG, shape: Shape, alpha: Any) -> Any:
+    """Numbers of the gamma distribution with rate 1; never 0, so that their logarithm is finite."""
+    drawn = np.asarray(rng.standard_gamma(alpha.astype(np.float64), shape)).astype(alpha.dtype)
+    return np.maximum(drawn, ml_dtypes.finfo(alpha.dtype).tiny)
+
+
+def categories(numbers: Source, logits: Any, num_samples: Any, dtype: Any, function: str) -> Tensor:
+    x = of_kind(logits, FLOATING, function, "logits")
+    count = as_int(num_samples, f"{function}: num_samples")
+    if x.ndim != 2 or not x.array.shape[1]:
+        raise invalid_argument(f"{function}: logits must be a matrix with a row for each distribution, got shape {x.shape}.")
+    if count < 0:
+        raise invalid_argument(f"{function}: num_samples must be at least 0, got {count}.")
+    wanted = dtypes.as_dtype(dtypes.int64 if dtype is None else dtype)
+    if wanted not in (dtypes.int32, dtypes.int64):
+        raise ValueError(f"{function}: dtype must be int32 or int64, got {wanted.name}.")
+    # 32 bits, so that a number and the number of its row fit into a float64 together.
+    uniform = numbers.tensor(lambda rng, shape: rng.integers(0, 1 << 32, shape) / (1 << 32), (x.array.shape[0], count))
+    return cast(class_of(x, uniform), dtype=wanted.numpy)
+
+
+def gamma(numbers: Source, shape: Shape, alpha: Any, beta: Any, dtype: Any, function: str) -> Tensor:
+    """Gamma numbers; `shape` is put before that of the parameters."""
+    wanted = float_dtype(dtype, function)
+    shapes = as_tensor(alpha, wanted, argument=f"{function}: alpha")
+    rates = None if beta is None else as_tensor(beta, wanted, argument=f"{function}: beta")
+    if (shapes.array < 0).any():
+        raise invalid_argument(f"{function}: alpha must not be negative, got {shapes}.")
+    end = broadcast_shape(shapes.array.shape, () if rates is None else rates.array.shape, function=function)
+    sample = gamma_sample(shapes, numbers.tensor(gammas, (*shape, *end), shapes.array))
+    return sample if rates is None else sample / rates
+
+
+def poisson(numbers: Source, shape: Shape, rates: Any, dtype: Any, function: str) -> Tensor:
+    wanted = dtypes.as_dtype(dtype)
+    if not (wanted.is_floating or wanted.is_integer):
+        raise invalid_argument(f"{function}: dtype must be a float or an integer, got {wanted.name}.")
+    if not (rates >= 0).all():
+        raise invalid_argument(f"{function}: lam must not be negative, got {rates}.")
+    return numbers.tensor(lambda rng, sizes: np.asarray(rng.poisson(rates, sizes)).astype(wanted.numpy), shape)
+
+
+def binomial(numbers: Source, shape: Any, counts: Any, probs: Any, dtype: Any, function: str) -> Tensor:
+    trials = as_operand(counts, f"{function}: counts").array.astype(np.int64)
+    chances = as_operand(probs, f"{function}: probs").array.astype(np.float64)
+    if not ((trials >= 0).all() and (chances >= 0).all() and (chances <= 1).all()):
+        raise invalid_argument(f"{function}: counts must not be negative and probs must be in [0, 1].")
+    sizes = ending_in(shape, broadcast_shape(trials.shape, chances.shape, function=function), function)
+    wanted = dtypes.as_dtype(dtype).numpy
+    return numbers.tensor(lambda rng, drawn: np.asarray(rng.binomial(trials, chances, drawn)).astype(wanted), sizes)
+
+
+def shuffled(numbers: Source, value: Any, function: str) -> Tensor:
+    x = as_operand(value, f"{function}: value")
+    if not x.ndim:
+        return x
+    rows = np.arange(x.array.shape[0])
+    order = numbers.tensor(lambda rng, shape: rng.permuted(np.broadcast_to(rows, shape), axis=-1), rows.shape)
+    return take(x, order, axis=0, sparse=False)

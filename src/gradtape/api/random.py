@@ -1,0 +1,167 @@
+"""Random numbers of `tf.random` that depend on a seed and on how many calls came before.
+
+With `set_seed(s)`, the n-th call without a seed of its own always gives the same numbers, whatever the shapes of the others; so does
+the n-th call of one function with one `seed`. Without any seed, every call draws its key from the system.
+"""
+
+from __future__ import annotations
+
+import secrets
+from threading import Lock
+from typing import Any
+
+from gradtape import dtypes
+from gradtape.api import draws
+from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape
+from gradtape.api.operands import as_operand
+from gradtape.core.tensor import Tensor
+
+
+class _Seeds:
+    """The global seed, and how often each kind of call has drawn since it was set."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.seed: int | None = None
+        self.calls: dict[tuple[str, int] | None, int] = {}
+
+
+_seeds = _Seeds()
+
+
+def source(function: str, seed: Any) -> draws.Source:
+    """The numbers for one call of a function."""
+    own = None if seed is None else as_int(seed, f"{function}: seed")
+    kind = None if own is None else (function, own)
+    with _seeds.lock:
+        known = _seeds.seed
+        number = _seeds.calls[kind] = _seeds.calls.get(kind, -1) + 1
+    if own is None:
+        return draws.source((secrets.randbits(64), secrets.randbits(64)) if known is None else (known, 0), (number, 0))
+    return draws.source((known or 0, own), (number, 1))
+
+
+def set_seed(seed: int) -> None:
+    """Makes the random numbers that follow reproducible.
+
+    >>> import gradtape as tf
+    >>> tf.random.set_seed(1)
+    >>> first = tf.random.normal([3])
+    >>> tf.random.set_seed(1)
+    >>> bool(tf.reduce_all(first == tf.random.normal([3])))
+    True
+    """
+    value = None if seed is None else as_int(seed, "set_seed: seed")
+    with _seeds.lock:
+        _seeds.seed = value
+        _seeds.calls = {}
+
+
+def normal(
+    shape: ShapeLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of the normal distribution; gradients flow to `mean` and `stddev`.
+
+    >>> import gradtape as tf
+    >>> tf.random.normal([2, 3], mean=5.0).shape
+    TensorShape([2, 3])
+    """
+    return draws.normal(source("normal", seed), shape, mean, stddev, dtype, "normal")
+
+
+def truncated_normal(
+    shape: ShapeLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of the normal distribution, none further from `mean` than two deviations.
+
+    >>> import gradtape as tf
+    >>> bool(tf.reduce_all(tf.abs(tf.random.truncated_normal([1000])) <= 2.0))
+    True
+    """
+    numbers = source("truncated_normal", seed)
+    return draws.normal(numbers, shape, mean, stddev, dtype, "truncated_normal", draws.truncated_normals)
+
+
+def uniform(
+    shape: ShapeLike,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers spread evenly over [minval, maxval); maxval is 1 for floats if it is not given, and needed for integers.
+
+    >>> import gradtape as tf
+    >>> dice = tf.random.uniform([100], minval=1, maxval=7, dtype=tf.int32)
+    >>> int(tf.reduce_min(dice)) >= 1 and int(tf.reduce_max(dice)) <= 6
+    True
+    """
+    wanted = dtypes.as_dtype(dtype)
+    if not wanted.is_floating and wanted not in (dtypes.int32, dtypes.int64):
+        raise ValueError(f"uniform: dtype must be a float, int32 or int64, got {wanted.name}.")
+    if wanted.is_integer and (minval is None or maxval is None):
+        raise ValueError(f"uniform: minval and maxval must be given for dtype {wanted.name}.")
+    return draws.uniform(source("uniform", seed), shape, minval, maxval, wanted, "uniform")
+
+
+def gamma(
+    shape: ShapeLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of the gamma distribution of shape `alpha` and rate `beta`: a block of `shape` for each of their elements.
+
+    >>> import gradtape as tf
+    >>> tf.random.gamma([10], alpha=[0.5, 1.5]).shape
+    TensorShape([10, 2])
+    """
+    return draws.gamma(source("gamma", seed), as_shape(shape, "gamma: shape"), alpha, beta, dtype, "gamma")
+
+
+def poisson(
+    shape: ShapeLike, lam: TensorLike, dtype: DTypeLike = dtypes.float32, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Numbers of the Poisson distribution of mean `lam`: a block of `shape` for each of its elements.
+
+    >>> import gradtape as tf
+    >>> tf.random.poisson([10], lam=[0.5, 1.5]).shape
+    TensorShape([10, 2])
+    """
+    rates = as_operand(lam, "poisson: lam").array
+    return draws.poisson(source("poisson", seed), (*as_shape(shape, "poisson: shape"), *rates.shape), rates, dtype, "poisson")
+
+
+def categorical(
+    logits: TensorLike, num_samples: int, dtype: DTypeLike = None, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """For each row of `logits`, `num_samples` classes drawn with the probabilities `softmax(logits)`.
+
+    >>> import gradtape as tf
+    >>> tf.random.categorical([[-100.0, 100.0]], num_samples=3).numpy()
+    array([[1, 1, 1]])
+    """
+    return draws.categories(source("categorical", seed), logits, num_samples, dtype, "categorical")
+
+
+def shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
+    """The rows of `value` in random order; a gradient goes back to where each row came from.
+
+    >>> import gradtape as tf
+    >>> sorted(tf.random.shuffle([1, 2, 3]).numpy().tolist())
+    [1, 2, 3]
+    """
+    return draws.shuffled(source("shuffle", seed), value, "shuffle")

@@ -1,0 +1,85 @@
+"""`BatchedTensor`: what a function sees under `vmap`, one example of a batch whose size it does not know.
+
+Its values are those of `inner`, a Tensor with the batch as its first axis. Ops compute with the inner Tensors, recorded by
+what was entered before the `vmap`, and record BatchedTensors for what was entered inside it; so tapes may be inside and outside.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradtape.core.node import Node
+from gradtape.core.scope import Recorder, here
+from gradtape.core.tensor import Tensor
+
+
+class Level:
+    """One `vmap` that is running: how many examples it has, and what records outside it."""
+
+    __slots__ = ("depth", "outside", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.outside: tuple[Recorder, ...] = here.state.recorders
+        self.depth = len(here.state.levels)
+
+    def __enter__(self) -> Level:
+        here.state.levels = (*here.state.levels, self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        here.state.levels = here.state.levels[: self.depth]
+
+
+class Abstract:
+    """Stands where a Tensor has its array when there is no one array: shape and dtype are known, values are not."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def __getattr__(self, name: str) -> Any:
+        raise TypeError(
+            f"A tensor inside vmap or vectorized_map has no single value, so that '{name}' cannot be had: use gradtape functions on "
+            "it, such as gradtape.where instead of a Python if."
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.values
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def __repr__(self) -> str:
+        return f"<one example of a batch, shape={self.shape}, dtype={self.dtype}>"
+
+
+class BatchedTensor(Tensor):
+    """One example of a batch, as a function under `vmap` sees it."""
+
+    __slots__ = ("inner", "level")
+
+    def __init__(self, inner: Tensor, level: Level, node: Node | None = None) -> None:
+        super().__init__(Abstract(tuple(inner.array.shape[1:]), inner.array.dtype), node)
+        self.inner = inner
+        self.level = level
+
+    def with_node(self, node: Node | None) -> BatchedTensor:
+        """The same values, recorded by another Node."""
+        return BatchedTensor(self.inner, self.level, node)
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, one example of a batch of {self.level.size}>"
+
+    __str__ = __repr__

@@ -1,0 +1,43 @@
+"""`tf.random`: random numbers, with and without a state."""
+
+from gradtape.api.random import categorical, gamma, normal, poisson, set_seed, shuffle, truncated_normal, uniform
+from gradtape.api.random_generator import Generator, create_rng_state, get_global_generator, set_global_generator
+from gradtape.api.stateless_random import (
+    Algorithm,
+    fold_in,
+    split,
+    stateless_binomial,
+    stateless_categorical,
+    stateless_gamma,
+    stateless_normal,
+    stateless_poisson,
+    stateless_truncated_normal,
+    stateless_uniform,
+)
+from gradtape.random import experimental
+
+__all__ = [
+    "Algorithm",
+    "Generator",
+    "categorical",
+    "create_rng_state",
+    "experimental",
+    "fold_in",
+    "gamma",
+    "get_global_generator",
+    "normal",
+    "poisson",
+    "set_global_generator",
+    "set_seed",
+    "shuffle",
+    "split",
+    "stateless_binomial",
+    "stateless_categorical",
+    "stateless_gamma",
+    "stateless_normal",
+    "stateless_poisson",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+    "truncated_normal",
+    "uniform",
+]

@@ -1,0 +1,17 @@
+"""`tf.random.experimental`: older names for parts of `tf.random`, and `stateless_shuffle`."""
+
+from gradtape.api.random_generator import Generator, create_rng_state, get_global_generator, set_global_generator
+from gradtape.api.stateless_random import Algorithm, stateless_shuffle
+from gradtape.api.stateless_random import fold_in as stateless_fold_in
+from gradtape.api.stateless_random import split as stateless_split
+
+__all__ = [
+    "Algorithm",
+    "Generator",
+    "create_rng_state",
+    "get_global_generator",
+    "set_global_generator",
+    "stateless_fold_in",
+    "stateless_shuffle",
+    "stateless_split",
+]

@@ -1,0 +1,186 @@
+"""Imports point one way: every module of the package imports only from its own layer and those below it.
+
+Imports under `if TYPE_CHECKING:` are exempt, because they do not run.
+"""
+
+import ast
+import graphlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import gradtape
+
+ROOT = Path(gradtape.__file__).parent
+
+# The lowest layer first. A module that is in none of these, such as `gradtape` itself or `gradtape.math`, is a public
+# namespace: the top.
+LAYERS = (
+    ("errors", "dtypes", "nest", "shapes"),
+    ("engines",),
+    ("core",),
+    ("ops",),
+    ("transforms", "inspect"),
+    ("function",),
+    ("api",),
+)
+
+ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}
+INSIDE_FUNCTIONS = {"scipy"}  # slow to import, needed by few
+XLA = {"jax", "jaxlib", "malt"}
+XLA_MODULES = ("gradtape.engines.xla", "gradtape.function")
+
+
+class Import(NamedTuple):
+    name: str  # dotted, such as `gradtape.core.tape` or `numpy`
+    line: int
+    inside_function: bool
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def imports(source: str, module: str, *, package: bool = False) -> list[Import]:
+    """Everything that a module imports when it is imported or when its functions run."""
+    home = module if package else module.rpartition(".")[0]
+    return list(_imports(ast.parse(source).body, home, inside_function=False))
+
+
+def _imports(body: list[ast.stmt], home: str, *, inside_function: bool) -> Iterator[Import]:
+    for statement in body:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                yield Import(alias.name, statement.lineno, inside_function)
+        elif isinstance(statement, ast.ImportFrom):
+            base = _absolute(statement, home)
+            for alias in statement.names:
+                full = f"{base}.{alias.name}"  # `from gradtape import nest` imports a module, `from gradtape import exp` a name
+                yield Import(full if full in FILES else base, statement.lineno, inside_function)
+        elif isinstance(statement, ast.If) and _is_type_checking(statement.test):
+            yield from _imports(statement.orelse, home, inside_function=inside_function)
+        else:
+            deeper = inside_function or isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+            yield from _imports(_blocks(statement), home, inside_function=deeper)
+
+
+def _absolute(statement: ast.ImportFrom, home: str) -> str:
+    if not statement.level:
+        return statement.module or ""
+    parts = home.split(".")
+    parts = parts[: len(parts) - statement.level + 1]
+    return ".".join([*parts, statement.module] if statement.module else parts)
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+def _blocks(statement: ast.stmt) -> list[ast.stmt]:
+    """The statements inside a compound statement, of all its branches."""
+    found = []
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            found.append(child)
+        elif isinstance(child, (ast.excepthandler, ast.match_case)):
+            found.extend(child.body)
+    return found
+
+
+def layer(module: str) -> int:
+    parts = module.split(".")
+    for rank, names in enumerate(LAYERS):
+        if len(parts) > 1 and parts[1] in names:
+            return rank
+    return len(LAYERS)
+
+
+def complaints(module: str, found: list[Import]) -> list[str]:
+    """What is wrong with a module's imports, a line each."""
+    wrong = []
+    for name, line, inside_function in found:
+        place = f"{module}, line {line}: imports {name}"
+        root = name.partition(".")[0]
+        if root == "gradtape":
+            if layer(name) > layer(module):
+                wrong.append(f"{place}, which is in a layer above")
+        elif root in XLA:
+            if not module.startswith(XLA_MODULES):
+                wrong.append(f"{place}: only the XLA engine and function/ may")
+        elif root in INSIDE_FUNCTIONS:
+            if not inside_function:
+                wrong.append(f"{place} at module level: do it in the function that needs it")
+        elif root not in ANYWHERE and root not in sys.stdlib_module_names:
+            wrong.append(f"{place}, which is not a dependency")
+    return wrong
+
+
+def test_the_package_was_found():
+    assert {"gradtape", "gradtape.core.tape", "gradtape.ops.op"} <= FILES.keys()
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_imports_point_one_way(module):
+    path = FILES[module]
+    found = imports(path.read_text(encoding="utf-8"), module, package=path.name == "__init__.py")
+    assert not complaints(module, found)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {}
+    for module, path in FILES.items():
+        found = imports(path.read_text(encoding="utf-8"), module, package=path.name == "__init__.py")
+        graph[module] = {i.name for i in found if i.name in FILES and i.name != module and not i.inside_function}
+    graphlib.TopologicalSorter(graph).prepare()
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "complaint"),
+    [
+        ("gradtape.core.tape", "from gradtape.ops.op import Op", "layer above"),
+        ("gradtape.core.tape", "from ..ops.op import Op", "layer above"),
+        ("gradtape.core.tape", "from gradtape import ops", "layer above"),
+        ("gradtape.core.tape", "import gradtape.ops.op", "layer above"),
+        ("gradtape.core.tape", "def f():\n    from gradtape.api import arguments", "layer above"),
+        ("gradtape.core.tape", "class C:\n    import gradtape", "layer above"),
+        ("gradtape.core.tape", "try:\n    pass\nexcept OSError:\n    import gradtape", "layer above"),
+        ("gradtape.core.tape", "if TYPE_CHECKING:\n    pass\nelse:\n    import gradtape", "layer above"),
+        ("gradtape.ops.op", "import jax.numpy", "only the XLA engine"),
+        ("gradtape.ops.op", "def f():\n    import jax", "only the XLA engine"),
+        ("gradtape.ops.op", "from scipy import special", "at module level"),
+        ("gradtape.function.trace", "import keras", "not a dependency"),
+        ("gradtape.function.trace", "def f():\n    import tensorflow", "not a dependency"),
+    ],
+)
+def test_a_wrong_import_is_found(module, source, complaint):
+    (wrong,) = complaints(module, imports(source, module))
+    assert complaint in wrong
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        (
+            "gradtape.core.tape",
+            "from gradtape.engines.arrays import sum_array_to\nfrom gradtape import nest, dtypes\nimport logging",
+        ),
+        ("gradtape.core.tape", "if TYPE_CHECKING:\n    from gradtape.ops.op import Op"),
+        ("gradtape.core.tape", "if typing.TYPE_CHECKING:\n    import keras"),
+        ("gradtape.ops.special", "def kernel():\n    from scipy import special"),
+        ("gradtape.engines.xla_engine", "import jax"),
+        ("gradtape.function.trace", "import jax.numpy as jnp"),
+        ("gradtape.math", "from gradtape.api.elementwise import exp"),
+        ("gradtape", "from gradtape import math"),
+    ],
+)
+def test_a_right_import_passes(module, source):
+    assert complaints(module, imports(source, module)) == []

@@ -8,6 +8,8 @@ from benchmarks.libraries import BASELINE, Library, Step, installed
 from benchmarks.report import Row
 from benchmarks.workloads import Workload, measured_in_memory, timed
 
+BUSY = 0.5  # the load average above which other work takes the cores that are being timed
+
 
 def steps(workload: Workload, libraries: Sequence[Library]) -> dict[str, Step]:
     """Each library's step for a workload, after checking that all give the same gradients."""
@@ -20,6 +22,9 @@ def main() -> None:
     quick = os.environ.get("QUICK", "") not in ("", "0")
     effort = harness.QUICK if quick else harness.FULL
     libraries = installed()
+    load_before = report.load()
+    if load_before > BUSY:
+        print(f"warning: the machine is busy (load average {load_before:.1f}), so these figures will not hold still", flush=True)
     rows = []
     for workload in timed():
         print(f"measuring: {workload.title}", flush=True)
@@ -33,10 +38,10 @@ def main() -> None:
     traced = [library for library in libraries if library.memory_is_traced]
     rows.append(Row(workload.title, "MB", memory.peaks(steps(workload, traced))))
 
-    print(f"\n{report.as_text(rows, libraries)}\n\nIn brackets: how many times what hand-written NumPy takes.")
-    report.write_results(rows, libraries, quick=quick)
+    print(f"\n{report.as_text(rows, libraries)}\n\nIn brackets: the multiple of the NumPy column.")
+    report.write_results(rows, libraries, load_before, quick=quick)
     if not quick:
-        report.write_document(rows, libraries, effort.repeats, effort.subprocesses)
+        report.write_document(rows, libraries, load_before, effort.repeats, effort.subprocesses)
 
 
 main()

@@ -63,6 +63,11 @@ def machine() -> str:
     return f"{_processor()}, {cores} cores, {platform.system()}"
 
 
+def load() -> float:
+    """How many processes have wanted a core in the last minute: well below 1 on a machine whose figures can be trusted."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+
+
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -76,12 +81,20 @@ def versions(libraries: Sequence[Library]) -> dict[str, str]:
     return {"Python": platform.python_version()} | {library.package: library.version for library in libraries}
 
 
-def write_results(rows: Sequence[Row], libraries: Sequence[Library], *, quick: bool) -> None:
-    found = {"quick": quick, "machine": machine(), "versions": versions(libraries), "rows": [asdict(row) for row in rows]}
+def write_results(rows: Sequence[Row], libraries: Sequence[Library], load_before: float, *, quick: bool) -> None:
+    found = {
+        "quick": quick,
+        "machine": machine(),
+        "load_before": load_before,
+        "versions": versions(libraries),
+        "rows": [asdict(row) for row in rows],
+    }
     RESULTS.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write_document(rows: Sequence[Row], libraries: Sequence[Library], repeats: int, subprocesses: int) -> None:
+def write_document(
+    rows: Sequence[Row], libraries: Sequence[Library], load_before: float, repeats: int, subprocesses: int
+) -> None:
     listed = ", ".join(f"{name} {number}" for name, number in versions(libraries).items())
     DOCUMENT.parent.mkdir(exist_ok=True)
     DOCUMENT.write_text(
@@ -92,10 +105,10 @@ this page. `make bench QUICK=1` takes seconds and only prints.
 
 {as_markdown(rows, libraries)}
 
-In brackets: how many times what the gradient derived and written by hand in NumPy takes. Each cell is one whole step, which
-computes the loss and all its gradients.
+In brackets: the multiple of the NumPy column, where the gradients are derived and written by hand. A step computes the loss and
+all its gradients.
 
-Machine: {machine()}.
+Machine: {machine()}; load average before the run: {load_before:.1f}.
 Versions: {listed}.
 
 ## What is measured
@@ -104,8 +117,8 @@ Versions: {listed}.
 - **chain**: 100 times multiply by a constant, add a constant, tanh; the gradient of the sum with respect to the input.
 - **large MLP**: relu twice, softmax cross entropy, six gradients: the arithmetic dominates.
 - **import**: of each library, after NumPy has been imported; beside it, NumPy's own import.
-- **memory**: the most memory allocated at once, forward and backward, while a sum of 50 arrays of 4 MB is recorded and
-  differentiated; the inputs are not counted. Libraries that do not allocate through NumPy have no figure.
+- **memory**: the most memory allocated at once, forward and backward, while 50 additions of arrays of 4 MB are recorded
+  and differentiated; the inputs are not counted. Libraries that do not allocate through NumPy have no figure.
 
 ## How
 

@@ -54,7 +54,7 @@ def timed() -> list[Workload]:
 
 
 def measured_in_memory() -> Workload:
-    """The workload whose memory is measured: an array of 4 MB and a sum of 50 more."""
+    """The workload whose memory is measured: to an array of 4 MB another is added 50 times."""
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, 1024, 1024)).astype(np.float32)
     return Workload("adds", f"memory of {ADDS} additions, 1024 × 1024", Inputs(x, y))

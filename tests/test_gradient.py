@@ -434,14 +434,28 @@ def test_a_result_used_many_times_collects_all_its_gradients():
     assert is_equal(tape.gradient(total, x), [191.0, 191.0])
 
 
-def test_gradients_of_two_sources_do_not_share_a_buffer():
+def test_what_is_added_to_one_gradient_is_not_added_to_another():
     a, b = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])
     with tf.GradientTape() as tape:
         tape.watch([a, b])
-        y = a + b
+        tripled = a * 3.0
+        y = (a + b) + tripled  # one cotangent for both parts of a sum, and then more for a
     da, db = tape.gradient(y, [a, b])
-    da.numpy()[0] = 100.0
+    assert is_equal(da, [4.0, 4.0])
     assert is_equal(db, [1.0, 1.0])
+
+
+def test_the_walk_does_not_write_into_the_output_gradients():
+    a, b = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])
+    seed = tf.constant([5.0, 7.0])
+    with tf.GradientTape() as tape:
+        tape.watch([a, b])
+        tripled = a * 3.0
+        y = (a + b) + tripled + a + a
+    da, db = tape.gradient([y, y], [a, b], [seed, seed])
+    assert is_equal(da, [60.0, 84.0])
+    assert is_equal(db, [10.0, 14.0])
+    assert is_equal(seed, [5.0, 7.0])
 
 
 def test_an_op_with_several_outputs_of_which_one_is_used():

@@ -31,6 +31,15 @@ def in_step(function, count=THREADS):
         return list(pool.map(run, range(count)))
 
 
+@pytest.fixture
+def eager_switching():
+    """Lets Python switch threads as often as it can, so that a gap between two steps is found."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
 # Whose tape it is
 
 
@@ -126,6 +135,7 @@ def test_an_exception_in_a_thread_leaves_the_others_alone():
 # Many at once
 
 
+@pytest.mark.usefixtures("eager_switching")
 def test_eight_threads_with_a_tape_each_and_shared_variables():
     v, w = tf.Variable([1.0, 2.0]), tf.Variable([[1.0, 2.0], [3.0, 4.0]])
 
@@ -145,6 +155,7 @@ def test_eight_threads_with_a_tape_each_and_shared_variables():
             np.testing.assert_array_equal(dw, 2.0 * i * np.outer(a, product))
 
 
+@pytest.mark.usefixtures("eager_switching")
 def test_eight_threads_that_watch_the_same_tensor():
     x = tf.constant([1.0, 2.0])
 
@@ -193,6 +204,7 @@ def test_a_tensor_of_one_tape_is_a_constant_for_the_tapes_of_other_threads():
     assert tape.gradient(y, x).numpy() == 6.0
 
 
+@pytest.mark.usefixtures("eager_switching")
 def test_nested_tapes_in_eight_threads():
     x = tf.Variable(2.0)
 
@@ -216,15 +228,6 @@ def test_one_finished_persistent_tape_differentiated_in_eight_threads():
         ys = [x * x * float(i) for i in range(THREADS)]
     gradients = in_step(lambda i: tape.gradient(ys[i], x).numpy().tolist())
     assert gradients == [[2.0 * i, 4.0 * i] for i in range(THREADS)]
-
-
-@pytest.fixture
-def eager_switching():
-    """Lets Python switch threads as often as it can, so that a gap between two steps is found."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.mark.usefixtures("eager_switching")

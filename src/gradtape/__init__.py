@@ -1,6 +1,110 @@
 """TensorFlow's `GradientTape` without TensorFlow: `import gradtape as tf`."""
 
-from gradtape import autodiff, dtypes, errors, nest
+from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
+from gradtape.api.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
+from gradtape.api.creation import (
+    cast,
+    constant,
+    convert_to_tensor,
+    ensure_shape,
+    executing_eagerly,
+    eye,
+    fill,
+    identity,
+    is_tensor,
+    linspace,
+    one_hot,
+    ones,
+    ones_like,
+    range,
+    rank,
+    shape,
+    size,
+    stop_gradient,
+    zeros,
+    zeros_like,
+)
+from gradtape.api.debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank, print
+from gradtape.api.elementwise import (
+    abs,
+    acos,
+    acosh,
+    add,
+    add_n,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    complex,
+    cos,
+    cosh,
+    divide,
+    exp,
+    floor,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    pow,
+    round,
+    scalar_mul,
+    sigmoid,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    subtract,
+    tan,
+    tanh,
+    truediv,
+)
+from gradtape.api.indexing import (
+    boolean_mask,
+    gather,
+    gather_nd,
+    scatter_nd,
+    tensor_scatter_nd_add,
+    tensor_scatter_nd_sub,
+    tensor_scatter_nd_update,
+    where,
+)
+from gradtape.api.linalg import einsum, matmul, norm, tensordot
+from gradtape.api.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, not_equal
+from gradtape.api.ordering import argsort, sort
+from gradtape.api.reductions import (
+    argmax,
+    argmin,
+    cumsum,
+    reduce_all,
+    reduce_any,
+    reduce_logsumexp,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from gradtape.api.shaping import (
+    broadcast_to,
+    concat,
+    expand_dims,
+    meshgrid,
+    pad,
+    repeat,
+    reshape,
+    reverse,
+    roll,
+    slice,
+    split,
+    squeeze,
+    stack,
+    strided_slice,
+    tile,
+    transpose,
+    unstack,
+)
 from gradtape.core.device import device
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.module import Module
@@ -40,31 +144,4 @@ from gradtape.transforms.recompute import recompute_grad
 from gradtape.transforms.vectorize import vectorized_map, vmap
 
 newaxis = None
-
-from gradtape import math
-from gradtape.api.elementwise import (
-    abs, acos, acosh, add, add_n, asin, asinh, atan, atan2, atanh, complex, cos, cosh, divide, exp, floor, maximum, minimum,
-    multiply, negative, pow, round, sigmoid, sign, sin, sinh, sqrt, square, subtract, tan, tanh, truediv,
-)  # fmt: skip
-from gradtape.api.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, not_equal
-from gradtape.api.reductions import (
-    argmax, argmin, cumsum, reduce_all, reduce_any, reduce_logsumexp, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum,
-)  # fmt: skip
-
-from gradtape import debugging, linalg
-from gradtape.api.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
-from gradtape.api.creation import (
-    cast, constant, convert_to_tensor, ensure_shape, executing_eagerly, eye, fill, identity, is_tensor, linspace, one_hot, ones,
-    ones_like, range, rank, shape, size, stop_gradient, zeros, zeros_like,
-)  # fmt: skip
-from gradtape.api.debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank, print
-from gradtape.api.indexing import (
-    boolean_mask, gather, gather_nd, scatter_nd, tensor_scatter_nd_add, tensor_scatter_nd_sub, tensor_scatter_nd_update, where,
-)  # fmt: skip
-from gradtape.api.linalg import einsum, matmul, norm, tensordot
-from gradtape.api.shaping import (
-    broadcast_to, concat, expand_dims, meshgrid, pad, repeat, reshape, reverse, roll, slice, split, squeeze, stack, strided_slice,
-    tile, transpose, unstack,
-)  # fmt: skip
-
-from gradtape import nn, random
+dtypes.cast = cast  # type: ignore[attr-defined] # tf.dtypes.cast: dtypes itself is the lowest layer and knows no op

@@ -7,7 +7,7 @@ import scipy.special
 
 from gradtape.ops import activations as a
 
-from .table import Case, at, fails, integers, real, sample, unary
+from .table import Case, at, binary, fails, integers, real, sample, unary
 
 ALONG_AXIS = [
     sample(real(2, 3), axis=-1), sample(real(2, 3, 2), axis=1), sample(real(3), axis=0), sample(real(2, 0), axis=-1),
@@ -47,6 +47,11 @@ def sparse_cross_entropy(labels, logits):
     return -np.take_along_axis(log_softmax(logits), labels[..., None], -1)[..., 0]
 
 
+def in_top_k(targets, predictions, k):
+    chosen = np.take_along_axis(predictions, targets[..., None], -1)
+    return (predictions > chosen).sum(-1) < k
+
+
 ROWS = [
     unary(a.sigmoid, scipy.special.expit, specials=[at([-1000.0, 1000.0], gives=[0, 1], gradient=[0.0, 0.0])]),
     unary(a.softplus, softplus, specials=[at([-1000.0, 1000.0], gives=[0, 1000], gradient=[0.0, 1.0])]),
@@ -59,6 +64,7 @@ ROWS = [
     unary(a.elu, elu, specials=[at([-1000.0, 0.0, 1.0], gives=[-1, 0, 1], gradient=[0.0, 1.0, 1.0])]),
     unary(a.relu6, lambda x: np.clip(x, 0, 6), -3, 9, specials=[at([-1.0, 0.0, 3.0, 6.0, 7.0], gradient=[0, 0, 1, 0, 0])]),
     unary(a.selu, selu, specials=[at([-1000.0, 0.0], gives=[-SCALE * ALPHA, 0], gradient=[0, SCALE])]),
+    unary(a.normal_cdf, scipy.special.ndtr, specials=[at([-1e3, 0.0, 1e3], gives=[0, 0.5, 1], gradient=[0, 0.39894228, 0])]),
     unary(a.softsign, lambda x: x / (1 + np.abs(x)), specials=[at(0.0, gives=0.0, gradient=1.0)]),
     Case(
         a.softmax, softmax, ALONG_AXIS,
@@ -90,7 +96,13 @@ ROWS = [
         orders=0, specials=[at(np.array([-1, 3]), depth=3, dtype=np.dtype(np.float32), gives=np.zeros((2, 3)))],
     ),
     Case(
-        a.sigmoid_cross_entropy, lambda labels, logits: softplus(logits) - logits * labels, PAIRS,
+        a.in_top_k, in_top_k,
+        [sample(integers(4), real(4, 3), k=2), sample(integers(0), real(0, 3), k=1), sample(integers(), real(3), k=5)], orders=0,
+        specials=[at(np.array([-1, 3, 0]), np.zeros((3, 3), np.float32), k=1, gives=[False, False, True])],
+    ),
+    binary(
+        a.sigmoid_cross_entropy, lambda labels, logits: softplus(logits) - logits * labels,
+        numbers=False,  # the public function makes Tensors of them
         specials=[at([1.0, 0.0], [1000.0, -1000.0], gives=[0, 0], gradient=([-1000, 1000], [0, 0]))],
     ),
 ]  # fmt: skip

@@ -147,8 +147,7 @@ class Case:
     `dtypes` are those that the samples' arguments of the column's dtype can have. `orders` says how many derivatives exist: 0
     means that the gradient is None; where it exists but is not implemented, asking for it `refuses` with an exception. `result`
     gives the result's dtype from the column's and the parameters, where the reference's own does not say it. `batches` is False
-    if the result's shape depends on values, so that there is no batch of them. `loose` is a factor on tolerances, with its reason
-    beside it.
+    if the result's shape depends on values, so that there is no batch of them.
     """
 
     op: Any
@@ -161,7 +160,6 @@ class Case:
     result: Callable[[str, dict[str, Any]], Any] | None = None
     refuses: type[Exception] | None = None
     batches: bool = True
-    loose: float = 1.0
     family: str = ""
 
     @property
@@ -195,11 +193,13 @@ def unary(op: Any, reference: Callable[..., Any], low: float = -2.0, high: float
     return replace(case, specials=[*case.specials, *_special_numbers(case)])
 
 
-def binary(op: Any, reference: Callable[..., Any], x: Any = (-2, 2), y: Any = (-2, 2), **options: Any) -> Case:
-    """A row for an elementwise op of two arguments from the ranges `x` and `y`: all ways of broadcasting, and a plain number."""
+def binary(
+    op: Any, reference: Callable[..., Any], x: Any = (-2, 2), y: Any = (-2, 2), *, numbers: bool = True, **options: Any
+) -> Case:
+    """A row for an elementwise op of two arguments from the ranges `x` and `y`: all ways of broadcasting, and Python numbers."""
     samples = [sample(real(*a, low=x[0], high=x[1]), real(*b, low=y[0], high=y[1])) for a, b in BINARY_SHAPES]
     case = Case(op, reference, samples, **options)
-    if "float32" in case.dtypes:
+    if numbers and "float32" in case.dtypes:
         samples += [sample(samples[0].args[0], fixed(2)), sample(fixed(2), samples[0].args[1])]
     wrong = fails(np.ones(2, case.dtypes[0]), np.ones(3, case.dtypes[0]), says=[case.name, "[2]", "[3]"])
     return replace(case, specials=[*case.specials, *_special_numbers(case)], failures=[*case.failures, wrong])

@@ -18,6 +18,8 @@ from gradtape.errors import invalid_argument
 from gradtape.ops.convert import as_tensor, first_tensor
 from gradtape.ops.op import operand
 
+FLOAT32 = dtypes.float32.numpy
+
 Refusal = Callable[[str], Exception]
 
 
@@ -41,6 +43,8 @@ SUMMABLE = Kind("numeric or string", NUMERIC.dtypes | {dtypes.string.numpy})
 
 def of_kind(value: Any, kind: Kind, function: str, argument: str = "x", refusal: Refusal = invalid_argument) -> Tensor:
     """`value` as a Tensor whose dtype is of this kind."""
+    if type(value) is Tensor and value.array.dtype is FLOAT32:  # every kind has it
+        return value
     x = value if type(value) is Tensor else as_tensor(value, argument=f"{function}: {argument}")
     if x.array.dtype not in kind.dtypes:
         raise refusal(_wrong_dtype(function, argument, x.array.dtype, kind))
@@ -49,8 +53,7 @@ def of_kind(value: Any, kind: Kind, function: str, argument: str = "x", refusal:
 
 def pair_of_kind(x: Any, y: Any, kind: Kind, function: str, refusal: Refusal = invalid_argument) -> tuple[Any, Any]:
     """Two operands, at least one of them a Tensor, whose common dtype is of this kind. Plain numbers stay as they are."""
-    accepted = kind.dtypes
-    if type(x) is Tensor and type(y) is Tensor and x.array.dtype in accepted and y.array.dtype in accepted:
+    if type(x) is Tensor and type(y) is Tensor and x.array.dtype is FLOAT32 and y.array.dtype is FLOAT32:
         return x, y  # the commonest case, before the general one
     x = first_tensor(x, y)
     return (x, y) if _fits(x, kind) and _fits(y, kind) else tensors_of_kind(x, y, kind, function, refusal=refusal)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import logging
 import math
 from typing import Any
 
@@ -13,6 +12,7 @@ from gradtape import dtypes
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, numpy_dtype, one_axis
 from gradtape.api.operands import as_indices, as_operand, as_operands
 from gradtape.core.indexed_slices import IndexedSlices
+from gradtape.core.messages import log_warning
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
@@ -21,8 +21,6 @@ from gradtape.ops import activations, broadcasting, selection, shaping
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import operand
 from gradtape.shapes import TensorShape
-
-logger = logging.getLogger("gradtape")
 
 
 def constant(value: Any, dtype: DTypeLike = None, shape: ShapeLike | None = None, name: str = "Const") -> Tensor:
@@ -348,7 +346,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
         names = f"{dtypes.from_numpy(found).name} to {dtypes.from_numpy(wanted).name}"
         raise UnimplementedError(None, None, f"cast: cannot cast {names}.")
     if found.kind == "c" and wanted.kind not in "cb":
-        logger.warning("cast from %s to %s drops the imaginary part.", found, dtypes.from_numpy(wanted).name)
+        log_warning("cast from %s to %s drops the imaginary part.", found, dtypes.from_numpy(wanted).name)
     return broadcasting.cast(given, dtype=wanted)
 
 

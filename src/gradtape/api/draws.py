@@ -10,9 +10,8 @@ bounds come in by arithmetic, so they have gradients.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import ml_dtypes
 import numpy as np
 
 from gradtape import dtypes
@@ -28,7 +27,9 @@ from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import take
 from gradtape.ops.sampling import class_of, gamma_sample
 
-RNG = np.random.Generator
+if TYPE_CHECKING:
+    RNG = np.random.Generator  # NumPy loads its random module when a number is first drawn
+
 Shape = tuple[int, ...]
 
 _MASK = (1 << 64) - 1
@@ -164,7 +165,8 @@ def ending_in(shape: Any, end: Shape, function: str) -> Shape:
 def gammas(rng: RNG, shape: Shape, alpha: Any) -> Any:
     """Numbers of the gamma distribution with rate 1; never 0, so that their logarithm is finite."""
     drawn = np.asarray(rng.standard_gamma(alpha.astype(np.float64), shape)).astype(alpha.dtype)
-    return np.maximum(drawn, ml_dtypes.finfo(alpha.dtype).tiny)
+    smallest = np.finfo(np.float16 if drawn.dtype == np.float16 else np.float32).tiny
+    return np.maximum(drawn, np.asarray(smallest, drawn.dtype))
 
 
 def categories(numbers: Source, logits: Any, num_samples: Any, dtype: Any, function: str) -> Tensor:

@@ -13,7 +13,8 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, INEXACT, NUMERIC, REAL, SIGNED, SUMMABLE, of_kind, pair_of_kind, tensors_of_kind
-from gradtape.api.arguments import TensorLike
+from gradtape.api.arguments import TensorLike, tensor
+from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import activations, arithmetic, broadcasting, elementary
@@ -180,6 +181,19 @@ def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     array([1., 3.], dtype=float32)
     """
     return arithmetic.minimum(*pair_of_kind(x, y, REAL, "minimum"))
+
+
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor | IndexedSlices:
+    """`x` times a scalar; an `IndexedSlices` stays sparse.
+
+    >>> import gradtape as tf
+    >>> tf.math.scalar_mul(2.0, [1.0, 2.0]).numpy()
+    array([2., 4.], dtype=float32)
+    """
+    factor = tensor(scalar, "scalar_mul: scalar")
+    if factor.array.ndim:
+        raise ValueError(f"scalar_mul: scalar must be a scalar, got shape {factor.shape}.")
+    return x.with_values(multiply(factor, x.values)) if isinstance(x, IndexedSlices) else multiply(factor, x)
 
 
 def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from string import ascii_letters
 from typing import Any
 
 import numpy as np
 
-from gradtape.api.accepted import INEXACT, NUMERIC, of_kind
+from gradtape.api.accepted import INEXACT, of_kind
 from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike, as_int, axes, integers, numpy_dtype, one_axis
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.tensor import Tensor
@@ -58,12 +59,8 @@ def matmul(
 def _factors(a: Any, b: Any, function: str) -> tuple[Any, Any]:
     """Two factors of a product; the commonest ones go to the op as they are."""
     if type(a) is Tensor and (type(b) is Variable or type(b) is Tensor):
-        x, y = a, b
-    else:
-        x, y = as_operands([a, b], [f"{function}: a", f"{function}: b"])
-    for argument, factor in (("a", x), ("b", y)):
-        if factor.array.dtype not in NUMERIC.dtypes:
-            raise invalid_argument(f"{function}: {argument} must be numeric, got dtype {factor.dtype.name}.")
+        return a, b
+    x, y = as_operands([a, b], [f"{function}: a", f"{function}: b"])
     return x, y
 
 
@@ -319,10 +316,16 @@ def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
     if unexpected:
         raise TypeError(f"einsum: unexpected keyword arguments {sorted(unexpected)}; it takes optimize, greedy and name.")
     tensors = as_operands(inputs, "einsum: inputs")
-    terms, output, stretched = _subscripts(equation, [x.array.shape for x in tensors])
-    sizes = _sizes(equation, terms, [x.array.shape for x in tensors], stretched)
+    terms, output, sizes = _plan(equation, tuple([x.array.shape for x in tensors]))
     pairs = [_distinct(*_without_stretched(x, term, sizes)) for x, term in zip(tensors, terms, strict=True)]
     return matrix.einsum(*[x for x, _ in pairs], inputs=tuple(term for _, term in pairs), output=output)
+
+
+@lru_cache(maxsize=1024)
+def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[list[str], str, dict[str, int]]:
+    """The letters of the inputs and of the output, and their sizes."""
+    terms, output, stretched = _subscripts(equation, shapes)
+    return terms, output, _sizes(equation, terms, shapes, stretched)
 
 
 def _subscripts(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], str, str]:

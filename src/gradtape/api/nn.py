@@ -413,12 +413,13 @@ def stateless_dropout(
 
 def _dropped(x: Any, rate: Any, noise_shape: Any, numbers: Callable[[], draws.Source], function: str) -> Tensor:
     values = of_kind(x, FLOATING, function, "x", ValueError)
-    if isinstance(rate, Real) and not isinstance(rate, np.ndarray):
+    if isinstance(rate, Real):
+        rate = float(rate)
         if not 0 <= rate < 1:
             raise ValueError(f"{function}: rate must be in [0, 1), got {rate}.")
         if rate == 0:
             return values
-        scale: Any = 1 / (1 - float(rate))
+        scale: Any = 1 / (1 - rate)
     else:
         rate = _scalar_rate(rate, values, function)
         scale = 1.0 / (1.0 - rate)

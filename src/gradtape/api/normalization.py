@@ -95,7 +95,7 @@ def l2_normalize(
     >>> tf.nn.l2_normalize([3.0, 4.0]).numpy()
     array([0.6, 0.8], dtype=float32)
     """
-    values = of_kind(x, INEXACT, "l2_normalize", refusal=TypeError)
+    values = of_kind(of_kind(x, NUMERIC, "l2_normalize"), INEXACT, "l2_normalize", refusal=TypeError)
     reduced = _axes(dim if axis is None else axis, values, "l2_normalize: axis")
     if values.dtype.is_complex:
         squares = arithmetic.square(broadcasting.real(values)) + arithmetic.square(broadcasting.imag(values))
@@ -112,8 +112,8 @@ def local_response_normalization(
     """`input` divided by a power of the sum of squares in the neighbouring channels.
 
     >>> import gradtape as tf
-    >>> tf.nn.local_response_normalization(tf.ones([1, 1, 1, 3]), depth_radius=1).numpy().round(4).tolist()
-    [[[[0.5773502588272095, 0.5, 0.5773502588272095]]]]
+    >>> tf.nn.local_response_normalization(tf.ones([1, 1, 1, 3]), depth_radius=1)[0, 0, 0].numpy().round(4)
+    array([0.5774, 0.5   , 0.5774], dtype=float32)
     """
     x = of_kind(input, FLOATING, "local_response_normalization", "input")
     if x.ndim != 4:

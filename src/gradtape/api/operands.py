@@ -14,7 +14,6 @@ import numpy as np
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.errors import invalid_argument
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import beside, operand
 
 
@@ -23,7 +22,7 @@ def as_operand(value: Any, argument: str) -> Tensor:
     if type(value) is Tensor:
         return value
     read = operand(value)
-    return read if isinstance(read, Tensor) else as_tensor(read, argument=argument)
+    return read if isinstance(read, Tensor) else Tensor(to_array(read, argument=argument))
 
 
 def as_operands(values: Sequence[Any], arguments: str | Sequence[str]) -> list[Tensor]:

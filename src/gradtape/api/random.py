@@ -6,7 +6,7 @@ the n-th call of one function with one `seed`. Without any seed, every call draw
 
 from __future__ import annotations
 
-import secrets
+import os
 from threading import Lock
 from typing import Any
 
@@ -37,8 +37,12 @@ def source(function: str, seed: Any) -> draws.Source:
         known = _seeds.seed
         number = _seeds.calls[kind] = _seeds.calls.get(kind, -1) + 1
     if own is None:
-        return draws.source((secrets.randbits(64), secrets.randbits(64)) if known is None else (known, 0), (number, 0))
+        return draws.source(_entropy() if known is None else (known, 0), (number, 0))
     return draws.source((known or 0, own), (number, 1))
+
+
+def _entropy() -> tuple[int, int]:
+    return int.from_bytes(os.urandom(8), "little"), int.from_bytes(os.urandom(8), "little")
 
 
 def set_seed(seed: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import secrets
+import os
 from threading import Lock
 from typing import Any
 
@@ -79,7 +79,7 @@ class Generator:
         >>> tf.random.Generator.from_non_deterministic_state().state.shape
         TensorShape([3])
         """
-        return cls(state=[secrets.randbits(63) for _ in range(3)], alg=alg or Algorithm.PHILOX)
+        return cls(state=np.frombuffer(os.urandom(24), np.int64), alg=alg or Algorithm.PHILOX)
 
     @property
     def state(self) -> Variable:

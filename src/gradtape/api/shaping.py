@@ -248,7 +248,7 @@ def _mirrored(size: int, pair: tuple[int, int], kind: Any, axis: int) -> Any:
 
 
 def _paddings(paddings: Any, shape: Shape) -> tuple[tuple[int, int], ...]:
-    table = np.asarray(as_tensor(paddings, argument="pad: paddings").array)
+    table = np.asarray(as_operand(paddings, "pad: paddings").array)
     if table.shape != (len(shape), 2) or (table.size and (table.dtype.kind not in "iu" or table.min() < 0)):
         raise invalid_argument(
             f"pad: paddings must be integers of at least 0 in shape ({len(shape)}, 2), a pair for each axis, got {table.tolist()}."

@@ -9,9 +9,7 @@ from typing import Any
 
 from gradtape.errors import invalid_argument
 
-_SPEC = re.compile(
-    r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?", re.IGNORECASE
-)
+_SPEC = r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?"
 
 
 @contextmanager
@@ -34,7 +32,7 @@ def check_device(device_name: Any) -> None:
         return
     if callable(device_name):
         raise RuntimeError("device: a function of ops is for graphs; pass a device name such as '/CPU:0'.")
-    match = _SPEC.fullmatch(str(device_name))
+    match = re.fullmatch(_SPEC, str(device_name), re.IGNORECASE)
     if match is None:
         raise ValueError(f"device: cannot read {device_name!r}; pass a name such as '/CPU:0'.")
     if match["kind"].upper() != "CPU" or match["index"] not in (None, "0", "*"):

@@ -7,9 +7,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from gradtape import dtypes, nest
+from gradtape.core.messages import warn_not_trainable
 from gradtape.core.node import Node, source_node, watch_tensor
 from gradtape.core.scope import Scope, here
-from gradtape.core.tape import UnconnectedGradients, as_unconnected, leaves_of, unconnected_value, warn_not_trainable
+from gradtape.core.tape import UnconnectedGradients, as_unconnected, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable

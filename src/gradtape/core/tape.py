@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
@@ -16,15 +15,14 @@ import numpy as np
 from gradtape import dtypes, nest
 from gradtape.core.backward import finished, pull_back
 from gradtape.core.indexed_slices import IndexedSlices
+from gradtape.core.messages import first_times, log_warning, warn_not_trainable
 from gradtape.core.needed_ops import needed
-from gradtape.core.node import Node, caller, locate, watch_tensor
+from gradtape.core.node import Node, watch_tensor
 from gradtape.core.scope import Scope, here
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
-
-logger = logging.getLogger("gradtape")
 
 
 class UnconnectedGradients(Enum):
@@ -238,8 +236,8 @@ class GradientTape:
             return
         if not self._persistent:
             self._stop()
-        elif _first_times(caller(), "inside", limit=1):
-            logger.warning(
+        elif first_times("inside", limit=1) is not None:
+            log_warning(
                 "%s() was called on a persistent tape inside its own `with` block, so the gradient's ops are recorded too, "
                 "which costs time and memory; call it outside the block unless you want higher orders.",
                 method,
@@ -412,23 +410,3 @@ def _output_gradient(value: Any, target: Any, index: int) -> Any:
     if value.array.shape != ():
         raise invalid_argument(f"gradient: {argument} has shape {value.shape}, but its target has shape {target.shape}.")
     return needed.broadcast_to(value, shape=array.shape)
-
-
-_said: dict[tuple[Any, str], int] = {}
-
-
-def _first_times(where: Any, what: str, *, limit: int) -> bool:
-    """Whether this is one of the first `limit` times that a place in the user's code calls for this message."""
-    key = (where, what)
-    _said[key] = _said.get(key, 0) + 1
-    return _said[key] <= limit
-
-
-def warn_not_trainable(what: str, dtype: dtypes.DType) -> None:
-    """Says that a dtype has no gradients: five times for each line of the user's code."""
-    where = caller()
-    if _first_times(where, what, limit=5):
-        logger.warning(
-            "The dtype of the %s must be floating or complex (such as float32), got %s at %s: it will have no gradient.",
-            what, dtype.name, locate(*where),
-        )  # fmt: skip

@@ -81,7 +81,7 @@ leaky_relu = op(
     [_leaky_relu_pull],
     elementwise=True,
 )
-elu = unary("elu", _elu, lambda g, out: g * (minimum(out, 0) + 1))
+elu = unary("elu", _elu, lambda g, out: g * (minimum(0, out) + 1))
 selu = unary("selu", _selu, _selu_pull)
 normal_cdf = unary("normal_cdf", _normal_cdf, lambda g, x: g * exp(x * x * -0.5) * _NORMAL_DENSITY_AT_0)
 softsign = unary("softsign", lambda xp, x: x / (xp.abs(x) + 1), lambda g, x: g / square(absolute(x) + 1))

@@ -30,7 +30,7 @@ def _by_b(g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
     return pulled if len(b_shape) == 2 == pulled.ndim else sum_to_shape(pulled, shape=b_shape)
 
 
-matmul = op("matmul", _matmul, [_by_a, _by_b], batch=elementwise)
+matmul = op("matmul", _matmul, [_by_a, _by_b], batch=elementwise, kinds="iufcV")
 
 
 def _einsum(xp: Any, *operands: Any, inputs: Sequence[str], output: str) -> Any:

@@ -24,11 +24,11 @@ Shape = tuple[int, ...]
 
 
 def _sum(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    return x.sum(axis, dtype=x.dtype, keepdims=keepdims)
+    return xp.add.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)
 
 
 def _mean(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
-    count = math.prod(x.shape if axis is None else [x.shape[a] for a in axis])
+    count = x.size if axis is None else math.prod([x.shape[a] for a in axis])
     if x.dtype.kind in "iu":
         total = x.sum(axis, dtype=xp.int64 if x.dtype.kind == "i" else xp.uint64, keepdims=keepdims)
         return (xp.sign(total) * (abs(total) // max(count, 1))).astype(x.dtype)  # a mean of integers is cut off towards 0

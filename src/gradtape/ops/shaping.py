@@ -57,8 +57,19 @@ def _tile_pull(g: Any, x_shape: Shape, multiples: Shape) -> Any:
     return reshape(sum_to_shape(reshape(g, shape=pairs), shape=ones), shape=x_shape)
 
 
+def _pad(xp: Any, x: Any, *, paddings: Sequence[tuple[int, int]], value: Any = 0) -> Any:
+    """What numpy.pad does, without the 30 µs that it takes for a small array."""
+    out = np.full([low + size + high for (low, high), size in zip(paddings, x.shape, strict=True)], value, x.dtype)
+    out[_inside(paddings, x.shape)] = x
+    return out
+
+
+def _inside(paddings: Sequence[tuple[int, int]], shape: Shape) -> tuple[slice, ...]:
+    return tuple([slice(low, low + size) for (low, _), size in zip(paddings, shape, strict=True)])
+
+
 def _pad_pull(g: Any, x_shape: Shape, paddings: Sequence[tuple[int, int]]) -> Any:
-    return getitem(g, key=tuple([slice(low, low + size) for (low, _), size in zip(paddings, x_shape, strict=True)]))
+    return getitem(g, key=_inside(paddings, x_shape))
 
 
 reshape = op(
@@ -147,7 +158,7 @@ tile = op(
 )
 pad = op(
     "pad",
-    lambda xp, x, *, paddings, value=0: xp.pad(x, paddings, constant_values=value) if paddings else x,
+    _pad,
     [_pad_pull],
     moves=True,
     batch=with_params(lambda size, _, paddings, value: {"paddings": ((0, 0), *paddings), "value": value}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -172,6 +171,8 @@ class CustomGradient:
 
 
 def _accepts_variables(grad_fn: Callable[..., Any]) -> bool:
+    import inspect  # noqa: PLC0415 - 8 ms that only functions with variables need
+
     parameters = inspect.signature(grad_fn).parameters.values()
     return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
 

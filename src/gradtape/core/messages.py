@@ -1,0 +1,35 @@
+"""Warnings that go to the logger `gradtape`, some of them only a few times for each line of the user's code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape.core.node import caller, locate
+from gradtape.dtypes import DType
+
+_said: dict[tuple[Any, str], int] = {}
+
+
+def log_warning(message: str, *values: Any) -> None:
+    """A warning in the log. The module is imported here because that takes 2 ms, and most programs never warn."""
+    import logging  # noqa: PLC0415
+
+    logging.getLogger("gradtape").warning(message, *values)
+
+
+def first_times(what: str, *, limit: int) -> Any:
+    """The place in the user's code, if this is one of the first `limit` times that it calls for a message; else None."""
+    where = caller()
+    key = (where, what)
+    _said[key] = _said.get(key, 0) + 1
+    return where if _said[key] <= limit else None
+
+
+def warn_not_trainable(what: str, dtype: DType) -> None:
+    """Says that a dtype has no gradients: five times for each line of the user's code."""
+    where = first_times(what, limit=5)
+    if where is not None:
+        log_warning(
+            "The dtype of the %s must be floating or complex (such as float32), got %s at %s: it will have no gradient.",
+            what, dtype.name, locate(*where),
+        )  # fmt: skip

@@ -16,7 +16,18 @@ from gradtape.ops.convert import as_tensor
 from gradtape.shapes import TensorShape
 
 TensorLike: TypeAlias = (
-    Tensor | Variable | IndexedSlices | np.ndarray[Any, Any] | np.generic | bool | int | float | complex | str | bytes | Sequence[Any]
+    Tensor
+    | Variable
+    | IndexedSlices
+    | np.ndarray[Any, Any]
+    | np.generic
+    | bool
+    | int
+    | float
+    | complex
+    | str
+    | bytes
+    | Sequence[Any]
 )
 """What a function takes where TensorFlow takes a tensor."""
 

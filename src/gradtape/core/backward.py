@@ -41,7 +41,7 @@ class OutputRule:
         return None if tangents[0] is None else tangents[0][self.index]
 
 
-def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording: Scope, *, release: bool) -> dict[Node, Any]:
+def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording: Scope, release: bool) -> dict[Node, Any]:
     """The cotangents of `sources`, given those of some Nodes; a source without a path from a seed is missing.
 
     `release` lets each Node go of what it saved as soon as its rule has run, unless another open recording needs it.

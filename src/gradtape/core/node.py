@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from itertools import count
 from threading import Lock
-from types import CodeType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gradtape.core.scope import Scope, scope_of
@@ -80,6 +80,21 @@ class Node:
         return f"<Node {self.number} {name} at {self.location()}>"
 
 
+class VariableNode(Node):
+    """A Variable in one recording: a source that is made at the first read, so it sets no more than it must."""
+
+    __slots__ = ()
+    rule = saved = params = where = None
+    parents = ()
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.number = next(numbers)
+
+    def release(self) -> None:
+        """Keeps nothing."""
+
+
 def source_node(scope: Scope, where: tuple[CodeType, int] | None = None) -> Node:
     """A Node for something that a tape watches."""
     return Node(None, None, None, (), scope, where)
@@ -120,10 +135,15 @@ def caller() -> tuple[CodeType, int]:
 
     The search begins above the function that asks, which is always one of this package.
     """
-    frame = sys._getframe(2)
+    frame = outside(sys._getframe(2))
+    return frame.f_code, frame.f_lasti
+
+
+def outside(frame: FrameType) -> FrameType:
+    """The innermost frame at or above `frame` that is not this package's."""
     while own_files[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
-    return frame.f_code, frame.f_lasti
+    return frame
 
 
 class Location(NamedTuple):

@@ -11,13 +11,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy import ndarray
 
 from gradtape import dtypes, nest
 from gradtape.core.backward import finished, pull_back
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import first_times, log_warning, warn_not_trainable
 from gradtape.core.needed_ops import needed
-from gradtape.core.node import Node, watch_tensor
+from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.scope import Scope, here
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
@@ -112,11 +113,10 @@ class GradientTape:
         entry = self._variables.get(id(variable))
         if entry is not None:
             return entry[1]
-        return self._watch_variable(variable) if self._watch_accessed and variable.trainable else None
+        return self._watch_variable(variable) if self._watch_accessed and variable._trainable else None
 
     def _watch_variable(self, variable: Variable) -> Node | None:
-        assert self.scope is not None
-        node = Node(None, None, None, (), self.scope, None) if variable.has_gradient else None
+        node = VariableNode(self.scope) if variable.has_gradient else None  # type: ignore[arg-type]
         self._variables[id(variable)] = variable, node
         return node
 
@@ -197,25 +197,30 @@ class GradientTape:
         recording = self._prepare("gradient")
         unconnected = as_unconnected(unconnected_gradients)
         targets = leaves_of(target, "gradient: target")
-        flat_sources = leaves_of(sources, "gradient: sources")
+        flat = _is_flat(sources)  # the common case, kept short
+        leaves = sources if flat else leaves_of(sources, "gradient: sources")
         given = None if output_gradients is None else _output_gradients(output_gradients, targets)
         self._leave_before_differentiating("gradient")
         release = not self._persistent
         try:
-            nodes = [self._node_of(source) for source in flat_sources]
+            nodes = [self._node_of(source) for source in leaves]
             seeds, by_identity = self._seeds(targets, given)
-            found = self._pull(seeds, nodes, recording, release=release)
+            found = self._pull(seeds, nodes, recording, release)
             gradients = [
-                finished(found[node]) if node in found else self._without_path(source, by_identity, unconnected)
-                for node, source in zip(nodes, flat_sources)  # noqa: B905 - equally long, and strict is slow
-            ]
+                Tensor(g) if type(g := found.get(node)) is ndarray
+                else self._without_path(source, by_identity, unconnected) if g is None
+                else finished(g)
+                for node, source in zip(nodes, leaves)  # noqa: B905 - equally long, and strict is slow
+            ]  # fmt: skip
         except BaseException as error:
             self._ended_by = f"a gradient() that failed with {type(error).__name__}: {error}"
             raise
         finally:
             if release:
                 self._close()
-        return _packed(sources, gradients)
+        if flat:
+            return gradients if type(sources) is list else tuple(gradients)
+        return nest.pack_sequence_as(sources, gradients) if nest.is_nested(sources) else gradients[0]
 
     def _prepare(self, method: str) -> Scope:
         """The recording to differentiate, or the error that says why there is none."""
@@ -278,10 +283,10 @@ class GradientTape:
         seed = by_identity.get(id(source))
         return unconnected_value(source, unconnected) if seed is None else seed
 
-    def _pull(self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Scope, *, release: bool) -> dict[Any, Any]:
+    def _pull(self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Scope, release: bool) -> dict[Any, Any]:
         """One backward walk, in which NumPy does not warn of infinities."""
         with np.errstate(all="ignore"):
-            return pull_back(seeds, sources, recording, release=release)
+            return pull_back(seeds, sources, recording, release)
 
     def _close(self) -> None:
         """Ends the recording: nothing can look connected to it any more."""
@@ -375,12 +380,6 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
                 "a tape follows only what it has seen as a Tensor."
             )
     return leaves
-
-
-def _packed(structure: Any, flat: list[Any]) -> Any:
-    if _is_flat(structure):
-        return flat if type(structure) is list else tuple(flat)
-    return nest.pack_sequence_as(structure, flat) if nest.is_nested(structure) else flat[0]
 
 
 def _output_gradients(output_gradients: Any, targets: Sequence[Any]) -> list[Any]:

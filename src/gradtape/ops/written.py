@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape.core.node import Node, caller, own_files
+from gradtape.core.node import Node, outside, own_files
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -31,7 +31,7 @@ Names = tuple[str, ...]
 
 _NAMESPACE = {
     "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node, "Tensor": Tensor, "Variable": Variable,
-    "caller": caller, "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray, "sum_array_to": sum_array_to,
+    "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray, "outside": outside, "sum_array_to": sum_array_to,
 }  # fmt: skip
 
 
@@ -191,8 +191,11 @@ def _record(op: Op, params: str) -> list[str]:
     return [
         *lines,
         "    frame = getframe(1)",
-        "    where = caller() if own_files[frame.f_code.co_filename] else (frame.f_code, frame.f_lasti)",
-        f"    return Tensor(out, Node(rule, ({''.join(f'{s}, ' for s in saved)}), {params}, ({parents}), scope, where))",
+        "    if own_files[frame.f_code.co_filename]:",  # a public function, whose caller is the user, most of the time
+        "        frame = getframe(2)",
+        "        if own_files[frame.f_code.co_filename]:",
+        "            frame = outside(frame)",
+        f"    return Tensor(out, Node(rule, ({''.join(f'{s}, ' for s in saved)}), {params}, ({parents}), scope, (frame.f_code, frame.f_lasti)))",
     ]
 
 

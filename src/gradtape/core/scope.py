@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from gradtape.engines.numpy_engine import quiet_runner
 
 if TYPE_CHECKING:
@@ -24,14 +26,16 @@ if TYPE_CHECKING:
 class Scope:
     """One recording (`parts` is empty), or the set `parts` of several recordings.
 
-    A recording stays `open` from a tape's first entering until it is consumed, reset or deleted.
+    A recording stays `open` from a tape's first entering until it is consumed, reset or deleted. It is `foreign` if some of
+    its rules run functions of the user's.
     """
 
-    __slots__ = ("__weakref__", "open", "parts")
+    __slots__ = ("__weakref__", "foreign", "open", "parts")
 
     def __init__(self, parts: frozenset[Scope] = frozenset()) -> None:
         self.parts = parts
         self.open = True
+        self.foreign = False
 
     @property
     def recordings(self) -> frozenset[Scope]:
@@ -85,7 +89,7 @@ class Pusher(Recorder, Protocol):
 class ThreadState:
     """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
 
-    __slots__ = ("levels", "pushers", "recorders", "run", "scope")
+    __slots__ = ("_run_walk", "_walking", "levels", "pushers", "recorders", "run", "scope")
 
     def __init__(self) -> None:
         self.recorders: tuple[Recorder, ...] = ()
@@ -93,6 +97,8 @@ class ThreadState:
         self.pushers: tuple[Pusher, ...] = ()
         self.levels: tuple[Level, ...] = ()  # the vmaps that are running, outermost first
         self.run: Callable[..., Any] = quiet_runner()
+        self._run_walk = quiet_runner()
+        self._walking = False
 
     def set_recorders(self, recorders: Sequence[Recorder]) -> None:
         self.recorders = tuple(recorders)
@@ -113,6 +119,20 @@ class ThreadState:
             self.recorders, self.scope, self.pushers = (), None, ()
             return
         self.set_recorders([r for r in self.recorders if r is not recorder])
+
+    def walk(self, recording: Scope, walk: Callable[..., Any], *args: Any) -> Any:
+        """Runs a walk over a recording, in which NumPy does not warn of overflow and the like.
+
+        The quick way needs a context of our own, which functions of the user's must not see, and which cannot be entered twice.
+        """
+        if recording.foreign or self._walking:
+            with np.errstate(all="ignore"):
+                return walk(*args)
+        self._walking = True
+        try:
+            return self._run_walk(walk, *args)
+        finally:
+            self._walking = False
 
     @contextmanager
     def only(self, recorders: Sequence[Recorder]) -> Iterator[None]:

@@ -285,8 +285,7 @@ class GradientTape:
 
     def _pull(self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Scope, release: bool) -> dict[Any, Any]:
         """One backward walk, in which NumPy does not warn of infinities."""
-        with np.errstate(all="ignore"):
-            return pull_back(seeds, sources, recording, release)
+        return here.state.walk(recording, pull_back, seeds, sources, recording, release)
 
     def _close(self) -> None:
         """Ends the recording: nothing can look connected to it any more."""

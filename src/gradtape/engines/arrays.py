@@ -10,6 +10,8 @@ import numpy as np
 def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
     """`array` summed over the axes that broadcasting `shape` to its shape had added or stretched."""
     found = array.shape
+    if found[1:] == shape and type(array) is np.ndarray:  # the commonest case: the gradient of a bias
+        return np.add.reduce(array, 0)
     added = len(found) - len(shape)
     if added and found[added:] == shape:
         axes = 0 if added == 1 else tuple(range(added))

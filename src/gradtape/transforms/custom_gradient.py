@@ -91,6 +91,8 @@ def call_as_one(
         return [Tensor(array) for array in arrays]
     rule = FunctionRule(name, [(array.shape, array.dtype) for array in arrays], pull)
     node = Node(rule, (), None, *connection, caller())
+    for recording in node.scope.recordings:
+        recording.foreign = True
     made = several_outputs(node, arrays)
     if state.pushers:
         push_forward(state, node, read, made)

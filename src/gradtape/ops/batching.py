@@ -31,7 +31,7 @@ def call_batched(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     state = here.state
     inside = state.recorders[len(level.outside) :]
     with state.only(level.outside):
-        rule = (op.batch or loop) if level.size else _of_nothing
+        rule = (op.batch or loop) if level.size or op.batch in (as_it_is, elementwise, together) else _of_nothing
         found = rule(op, level.size, inner, mapped, params)
     result: Any = [BatchedTensor(r, level) for r in found] if op.several else BatchedTensor(found, level)
     return op.finish(args, params, result, state, scope_of([r.scope for r in inside if r.scope is not None]))

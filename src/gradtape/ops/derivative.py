@@ -13,7 +13,7 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
-from gradtape.core.scope import ThreadState
+from gradtape.core.scope import ThreadState, here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.ops.written import write_pulls
@@ -73,7 +73,15 @@ class Derivative:
         return [self._output(node, value) if name == "out" else value for name, value in zip(names, values, strict=True)]
 
     def _output(self, node: Node, value: Any) -> Any:
-        return several_outputs(node, value) if self.op.several else with_node(value, node)
+        """The output again, as a Tensor; several ones have new Nodes, which accumulators have to hear of."""
+        if not self.op.several:
+            return with_node(value, node)
+        outputs = several_outputs(node, value)
+        for pusher in here.state.pushers:
+            for output in outputs:
+                if output.node is not None:
+                    pusher.push(output.node, [], None)
+        return outputs
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         """The output's tangent: through the op itself if it is linear, else through the transpose of its pulls."""

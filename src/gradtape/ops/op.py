@@ -99,6 +99,8 @@ class Op:
         self.has_parameters = getattr(getattr(function, "__code__", None), "co_kwonlyargcount", 0) > 0
         self.defaults: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
         self.broadcasts = elementwise and len(self.arguments) > 1
+        if elementwise and len(self.arguments) > 2:
+            raise TypeError(f"{name}: an elementwise op has one or two arguments; declare it with `op` and undo broadcasting.")
         self.differentiable = pull_all is not None or any(self.pulls)
         if pull_all is not None:
             self.saves: tuple[Names, ...] = (positional_names(pull_all)[2:],)

@@ -1,5 +1,6 @@
 """How long `import` takes in a fresh Python, on top of NumPy's own import."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -31,5 +32,7 @@ def times(libraries: Sequence[Library], subprocesses: int) -> dict[str, float]:
 
 
 def _once(package: str) -> float:
-    done = subprocess.run([sys.executable, "-c", _CODE.format(package=package)], capture_output=True, text=True, check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", _CODE.format(package=package)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return float(done.stdout.split()[-1])

@@ -43,6 +43,8 @@ def matmul(
     >>> tf.matmul([[1.0, 2.0]], [[3.0, 4.0]], transpose_b=True).numpy()
     array([[11.]], dtype=float32)
     """
+    if type(a) is Tensor and not (transpose_a or transpose_b or adjoint_a or adjoint_b or output_type):
+        return matrix.matmul(a, b)
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         raise ValueError("matmul: an argument can be transposed or adjoint, not both.")
     x, y = _factors(a, b, "matmul")

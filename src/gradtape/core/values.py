@@ -7,9 +7,17 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.core.tensor import Tensor
+from gradtape.core.tensor import Tensor, TensorOperators
 
 _INT32 = np.iinfo(np.int32)
+
+
+def array_of(value: Any) -> Any:
+    """The array inside a Tensor, a Variable or what turns itself into a Tensor; None for a plain value."""
+    if isinstance(value, TensorOperators):
+        return value.array  # type: ignore[attr-defined]
+    convert = getattr(value, "__gradtape_tensor__", None)
+    return None if convert is None else convert().array
 
 
 def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = "value") -> Any:

@@ -18,14 +18,15 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.core.node import Node, caller
 from gradtape.core.scope import Recorder, here, scope_of
+from gradtape.core.sparse_writes import SparseWrites
 from gradtape.core.tensor import Reference, Tensor, TensorOperators, values_text
-from gradtape.core.values import to_array
+from gradtape.core.values import array_of, to_array
 from gradtape.dtypes import DType
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorShape
 
 if TYPE_CHECKING:
-    from gradtape.core.indexed_slices import IndexedSlices
+    pass
 
 
 class VariableSynchronization(Enum):
@@ -65,7 +66,7 @@ READ = ReadRule()
 _creation_order = count()
 
 
-class Variable(TensorOperators):
+class Variable(SparseWrites, TensorOperators):
     """A mutable tensor; tapes watch it when it is read, if it is trainable.
 
     >>> import gradtape as tf
@@ -261,7 +262,7 @@ class Variable(TensorOperators):
 
     def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
         """`value` as an array of this variable's dtype: a tensor must have it, plain values are cast."""
-        array = _array_of(value)
+        array = array_of(value)
         if array is None:
             return to_array(value, self.array.dtype, argument=argument)
         if array.dtype != self.array.dtype:
@@ -291,106 +292,6 @@ class Variable(TensorOperators):
         for recorder in here.state.recorders:
             recorder.variable_node(self)
         return self
-
-    def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
-        """Sets `array[key]`, or combines it with `values` by `ufunc`, repeated indices counting every time."""
-        if not self._alone():
-            self.array = np.array(self.array)
-        if ufunc is None:
-            self.array[key] = values
-        else:
-            here.state.run(ufunc.at, self.array, key, values)
-
-    # Sparse writing
-
-    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Sets the rows that `sparse_delta` names."""
-        return self._scatter(None, sparse_delta, "scatter_update")
-
-    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Adds to the rows that `sparse_delta` names.
-
-        >>> import gradtape as tf
-        >>> v = tf.Variable([1.0, 2.0, 3.0])
-        >>> v.scatter_add(tf.IndexedSlices([10.0, 20.0], [0, 2])).numpy()
-        array([11.,  2., 23.], dtype=float32)
-        """
-        return self._scatter(np.add, sparse_delta, "scatter_add")
-
-    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        return self._scatter(np.subtract, sparse_delta, "scatter_sub")
-
-    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        return self._scatter(np.multiply, sparse_delta, "scatter_mul")
-
-    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        return self._scatter(np.divide, sparse_delta, "scatter_div")
-
-    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        return self._scatter(np.maximum, sparse_delta, "scatter_max")
-
-    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        return self._scatter(np.minimum, sparse_delta, "scatter_min")
-
-    def _scatter(self, ufunc: np.ufunc | None, delta: Any, method: str) -> Any:
-        indices, values = self._slices(delta, method)
-        check_indices(indices, self.array.shape[:1], method)
-        self.write_at(indices, self._fitting(values, indices.shape + self.array.shape[1:], method), ufunc)
-        return self._updated(True)
-
-    def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
-        """Sets rows along the last axis of the indices, for each batch entry by itself."""
-        indices, values = self._slices(sparse_delta, "batch_scatter_update")
-        batch = indices.ndim - 1
-        if batch < 0 or self.array.shape[:batch] != indices.shape[:-1]:
-            raise invalid_argument(
-                f"batch_scatter_update: indices of shape {indices.shape} do not fit a variable of shape {self.array.shape}."
-            )
-        check_indices(indices, self.array.shape[batch : batch + 1], "batch_scatter_update")
-        key = (*np.indices(indices.shape)[:batch], indices)
-        shape = indices.shape + self.array.shape[batch + 1 :]
-        self.write_at(key, self._fitting(values, shape, "batch_scatter_update"))
-        return self._updated(True)
-
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Sets the entries at `indices`, whose last axis holds coordinates."""
-        return self._scatter_nd(None, indices, updates, "scatter_nd_update")
-
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        return self._scatter_nd(np.add, indices, updates, "scatter_nd_add")
-
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        return self._scatter_nd(np.subtract, indices, updates, "scatter_nd_sub")
-
-    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        return self._scatter_nd(np.maximum, indices, updates, "scatter_nd_max")
-
-    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        return self._scatter_nd(np.minimum, indices, updates, "scatter_nd_min")
-
-    def _scatter_nd(self, ufunc: np.ufunc | None, indices: Any, updates: Any, method: str) -> Any:
-        positions = np.asarray(to_array(_plain(indices), argument="indices"))
-        depth = positions.shape[-1] if positions.ndim else 0
-        if positions.dtype.kind not in "iu" or not 0 < depth <= self.array.ndim:
-            raise invalid_argument(
-                f"{method}: indices must be integers with a last axis of 1 to {self.array.ndim}, got shape {positions.shape}, "
-                f"dtype {positions.dtype}."
-            )
-        check_indices(positions, self.array.shape[:depth], method)
-        shape = positions.shape[:-1] + self.array.shape[depth:]
-        self.write_at(tuple(np.moveaxis(positions, -1, 0)), self._fitting(updates, shape, method), ufunc)
-        return self._updated(True)
-
-    def _slices(self, delta: Any, method: str) -> tuple[Any, Any]:
-        if not (hasattr(delta, "indices") and hasattr(delta, "values")):
-            raise TypeError(f"{method}: sparse_delta must be an IndexedSlices, got {type(delta).__name__}.")
-        return np.asarray(_array_of(delta.indices)), delta.values
-
-    def _fitting(self, values: Any, shape: tuple[int, ...], method: str) -> Any:
-        array = self._compatible(values, method, argument="values")
-        if array.shape not in ((), shape):
-            raise invalid_argument(f"{method}: values have shape {array.shape}, but the indices select shape {shape}.")
-        return array
 
     # Python's own protocols
 
@@ -441,23 +342,10 @@ def _read_node(parents: tuple[Node, ...], scope: Any) -> Node:
     return Node(READ, None, None, parents, scope, caller())
 
 
-def _array_of(value: Any) -> Any:
-    """The array inside a Tensor, a Variable or what turns itself into a Tensor; None for a plain value."""
-    if isinstance(value, (Tensor, Variable)):
-        return value.array
-    convert = getattr(value, "__gradtape_tensor__", None)
-    return None if convert is None else convert().array
-
-
-def _plain(value: Any) -> Any:
-    array = _array_of(value)
-    return value if array is None else array
-
-
 def _initial_array(value: Any, dtype: Any) -> Any:
     """The first buffer: a tensor must have `dtype` already, plain values are cast to it."""
     wanted = None if dtype is None else dtypes.as_dtype(dtype).numpy
-    array = _array_of(value)
+    array = array_of(value)
     if array is None:
         array = to_array(value, wanted, argument="initial_value")
     elif wanted is not None and array.dtype != wanted:
@@ -471,16 +359,6 @@ def _initial_array(value: Any, dtype: Any) -> Any:
 def _own(array: Any) -> Any:
     """An array that may become a buffer: a Tensor's own will do, since writing waits until the Tensor is gone; a view will not."""
     return array if isinstance(array, np.generic) or array.flags.owndata else np.array(array)
-
-
-def check_indices(indices: Any, sizes: Sequence[int], op: str) -> None:
-    """Refuses an index outside its axis; `sizes` has one entry, or one for each place of the last axis."""
-    limits = np.asarray(sizes)
-    outside = (indices < 0) | (indices >= limits)
-    if outside.any():
-        place = tuple(int(i) for i in np.argwhere(outside)[0])
-        limit = int(limits[place[-1]] if limits.size > 1 else limits[0])
-        raise invalid_argument(f"{op}: indices{list(place)} = {int(indices[place])} is not in [0, {limit}).")
 
 
 def _references_when_alone() -> int:

@@ -159,7 +159,7 @@ class Op:
         if half is None:
             return run(self.kernel, *arrays, **params)
         result = run(self.kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params)
-        return [_rounded(r, half) for r in result] if self.several else _rounded(result, half)
+        return [run(_rounded, r, half) for r in result] if self.several else run(_rounded, result, half)
 
     def finish(
         self, args: Sequence[Any], params: dict[str, Any], result: Any, state: ThreadState, recording: Scope | None

@@ -94,6 +94,41 @@ def test_an_accumulator_inside_and_outside():
     np.testing.assert_allclose(acc.jvp(found), np.sum(np.exp(xs) * (xs + 2) * ts * ts, axis=1))
 
 
+def test_a_custom_gradient_with_tapes_inside_and_outside():
+    @tf.custom_gradient
+    def cube(x, w):
+        def grad(g):
+            return g * 30.0 * x**2 * w, g * 10.0 * x**3
+
+        return x**3 * w, grad
+
+    x, w = array(4), tf.Variable(np.float64(2.0))
+
+    def inside(a):
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            y = cube(a, w)
+        return tape.gradient(y, [a, w])
+
+    by_x, by_w = tf.vectorized_map(inside, x)
+    np.testing.assert_allclose(by_x, 60 * x.numpy() ** 2)
+    np.testing.assert_allclose(by_w, 10 * x.numpy() ** 3)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.vectorized_map(lambda a: cube(a, w), x)
+    by_x, by_w = tape.gradient(y, [x, w])
+    np.testing.assert_allclose(y, 2 * x.numpy() ** 3)
+    np.testing.assert_allclose(by_x, 60 * x.numpy() ** 2)
+    np.testing.assert_allclose(by_w, np.sum(10 * x.numpy() ** 3))
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = tf.vectorized_map(lambda a: cube(a, w), x)
+        slope = inner.gradient(y, x)
+    np.testing.assert_allclose(outer.gradient(slope, x), 120 * x.numpy())
+
+
 def test_an_op_without_a_rule_runs_as_a_loop():
     x, indices = array(3, 5), tf.constant([[0, 4], [1, 1], [2, 0]])
     batching.fallbacks.clear()

@@ -7,6 +7,8 @@ what was entered before the `vmap`, and record BatchedTensors for what was enter
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gradtape.core.node import Node
@@ -30,6 +32,16 @@ class Level:
 
     def __exit__(self, *exception: object) -> None:
         here.state.levels = here.state.levels[: self.depth]
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """Runs a block on this level's batch after the `vmap` has ended, inside what records now."""
+        state, before = here.state, (self.outside, here.state.levels)
+        self.outside, state.levels = state.recorders, (*state.levels, self)
+        try:
+            yield
+        finally:
+            self.outside, state.levels = before
 
 
 class Abstract:

@@ -10,14 +10,17 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.backward import PerOutput
+from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.node import Node, caller
-from gradtape.core.scope import Scope, connect, here
+from gradtape.core.scope import Scope, connect, here, scope_of
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.ops.convert import as_tensor
-from gradtape.ops.derivative import push_forward, several_outputs, transposed
+from gradtape.ops.derivative import push_forward, several_outputs, transposed, with_node
 from gradtape.ops.op import beside, operand
+from gradtape.ops.reductions import reduce_sum
+from gradtape.transforms.vectorize import whole
 
 
 class VariableReads:
@@ -85,18 +88,46 @@ def call_as_one(
     """`outputs` as new Tensors that one Node connects with `inputs`, whatever was recorded in between."""
     state = here.state
     read = [operand(value) for value in inputs]
-    connection = connect([value.node if isinstance(value, Tensor) else None for value in read], state.scope)
-    arrays = [out.array for out in outputs]
+    recording = state.scope
+    levels = [value.level for value in (*read, *outputs) if isinstance(value, BatchedTensor)]
+    if levels:
+        level = max(levels, key=lambda found: found.depth)
+        outputs = _on_whole_batch(name, level, read, outputs, pull)
+        recording = scope_of(r.scope for r in state.recorders[len(level.outside) :] if r.scope is not None)
+    results = [out if isinstance(out, BatchedTensor) else out.array for out in outputs]
+    connection = connect([value.node if isinstance(value, Tensor) else None for value in read], recording)
     if connection is None:
-        return [Tensor(array) for array in arrays]
-    rule = FunctionRule(name, [(array.shape, array.dtype) for array in arrays], pull)
+        return [with_node(result, None) for result in results]
+    rule = FunctionRule(name, [(out.array.shape, out.array.dtype) for out in outputs], pull)
     node = Node(rule, (), None, *connection, caller())
-    for recording in node.scope.recordings:
-        recording.foreign = True
-    made = several_outputs(node, arrays)
+    for part in node.scope.recordings:
+        part.foreign = True
+    made = several_outputs(node, results)
     if state.pushers:
         push_forward(state, node, read, made)
     return made
+
+
+def _on_whole_batch(
+    name: str, level: Level, read: Sequence[Any], outputs: Sequence[Tensor], pull: Callable[[list[Tensor]], list[Any]]
+) -> list[Tensor]:
+    """The outputs of a call under `vmap`, connected with the inner Tensors of its inputs for what records outside it."""
+    mapped = [isinstance(value, BatchedTensor) and value.level is level for value in read]
+
+    def pull_whole(cotangents: list[Tensor]) -> list[Any]:
+        with level.again():
+            pulled = [_dense(p) for p in pull([BatchedTensor(g, level) for g in cotangents])]
+            gathered = [None if p is None else whole(p, level) for p in pulled]
+        return [g if g is None or m else reduce_sum(g, axis=(0,)) for g, m in zip(gathered, mapped, strict=True)]
+
+    inner = [value.inner if m else value for value, m in zip(read, mapped, strict=True)]
+    with here.state.only(level.outside):
+        made = call_as_one(name, inner, [whole(out, level) for out in outputs], pull_whole)
+    return [BatchedTensor(out, level) for out in made]
+
+
+def _dense(pulled: Any) -> Any:
+    return pulled.dense() if isinstance(pulled, RawSlices) else pulled
 
 
 def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:

@@ -1,7 +1,20 @@
 """TensorFlow's `GradientTape` without TensorFlow: `import gradtape as tf`."""
 
+from importlib import import_module as _import_module
+
 from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
+from gradtape.api.arithmetic import realdiv, truncatediv, truncatemod
 from gradtape.api.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
+from gradtape.api.conversion import bitcast, saturate_cast
+from gradtape.api.counting import (
+    histogram_fixed_width,
+    histogram_fixed_width_bins,
+    searchsorted,
+    sequence_mask,
+    unique,
+    unique_with_counts,
+    unravel_index,
+)
 from gradtape.api.creation import (
     cast,
     constant,
@@ -25,6 +38,7 @@ from gradtape.api.creation import (
     zeros_like,
 )
 from gradtape.api.debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank, print
+from gradtape.api.decompositions import eig, eigvals
 from gradtape.api.elementwise import (
     abs,
     acos,
@@ -60,6 +74,21 @@ from gradtape.api.elementwise import (
     tanh,
     truediv,
 )
+from gradtape.api.environment import (
+    AggregationMethod,
+    broadcast_dynamic_shape,
+    broadcast_static_shape,
+    control_dependencies,
+    get_logger,
+    get_static_value,
+    group,
+    identity_n,
+    inside_function,
+    is_symbolic_tensor,
+    no_op,
+    shape_n,
+    tuple,
+)
 from gradtape.api.indexing import (
     boolean_mask,
     gather,
@@ -70,9 +99,28 @@ from gradtape.api.indexing import (
     tensor_scatter_nd_update,
     where,
 )
+from gradtape.api.initializers import (
+    constant_initializer,
+    ones_initializer,
+    random_normal_initializer,
+    random_uniform_initializer,
+    zeros_initializer,
+)
 from gradtape.api.linalg import einsum, matmul, norm, tensordot
 from gradtape.api.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, not_equal
 from gradtape.api.ordering import argsort, sort
+from gradtape.api.python_functions import numpy_function, py_function
+from gradtape.api.rearranging import (
+    batch_to_space,
+    dynamic_partition,
+    dynamic_stitch,
+    extract_volume_patches,
+    reverse_sequence,
+    space_to_batch,
+    space_to_batch_nd,
+    tensor_scatter_nd_max,
+    tensor_scatter_nd_min,
+)
 from gradtape.api.reductions import (
     argmax,
     argmin,
@@ -105,10 +153,14 @@ from gradtape.api.shaping import (
     transpose,
     unstack,
 )
+from gradtape.api.tensor_array import TensorArray
+from gradtape.api.type_specs import IndexedSlicesSpec, TypeSpec, type_spec_from_value
 from gradtape.core.device import device
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.module import Module
+from gradtape.core.naming import name_scope
 from gradtape.core.scope import init_scope
+from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tape import GradientTape, UnconnectedGradients
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable, VariableAggregation, VariableSynchronization
@@ -144,4 +196,21 @@ from gradtape.transforms.recompute import recompute_grad
 from gradtape.transforms.vectorize import vectorized_map, vmap
 
 newaxis = None
-dtypes.cast = cast  # type: ignore[attr-defined] # tf.dtypes.cast: dtypes itself is the lowest layer and knows no op
+matrix_square_root = linalg.sqrtm
+# `tf.dtypes` has functions too; the module itself is the lowest layer, and knows no op.
+dtypes.cast = cast  # type: ignore[attr-defined]
+dtypes.complex = complex  # type: ignore[attr-defined]
+dtypes.saturate_cast = saturate_cast  # type: ignore[attr-defined]
+
+_LOADED_WHEN_USED = frozenset(("bitwise", "config", "image", "quantization", "signal", "sparse", "test", "testing"))
+
+
+def __getattr__(name: str) -> object:
+    """Namespaces that few programs use are imported at their first use, which keeps `import gradtape` short."""
+    if name in _LOADED_WHEN_USED:
+        return _import_module(f"gradtape.{name}")
+    raise AttributeError(f"module 'gradtape' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LOADED_WHEN_USED})

@@ -396,3 +396,17 @@ def conv_transpose(
     [[[1.0], [1.0], [1.0], [1.0]]]
     """
     return _convolve_transposed("conv_transpose", input, filters, output_shape, strides, padding, data_format, dilations, None)
+
+
+def atrous_conv2d_transpose(
+    value: TensorLike, filters: TensorLike, output_shape: Any, rate: int, padding: Padding, name: str | None = None
+) -> Tensor:
+    """The transpose of `atrous_conv2d`; filters are `(height, width, output, input channels)`.
+
+    >>> import gradtape as tf
+    >>> tf.nn.atrous_conv2d_transpose(tf.ones([1, 1, 1, 1]), tf.ones([2, 2, 1, 1]), [1, 3, 3, 1], 2, "VALID")[0, :, :, 0].numpy()
+    array([[1., 0., 1.],
+           [0., 0., 0.],
+           [1., 0., 1.]], dtype=float32)
+    """
+    return _convolve_transposed("atrous_conv2d_transpose", value, filters, output_shape, 1, padding, None, rate, 2)

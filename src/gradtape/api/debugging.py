@@ -105,6 +105,24 @@ def assert_non_negative(x: TensorLike, message: str | None = None, summarize: in
     _compare("assert_non_negative", "x >= 0", arithmetic.greater_equal, x, 0, message, summarize)
 
 
+def assert_negative(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> None:
+    """Raises an InvalidArgumentError unless `x < 0` for every element.
+
+    >>> import gradtape as tf
+    >>> tf.debugging.assert_negative([-1, -2])
+    """
+    _compare("assert_negative", "x < 0", arithmetic.less, x, 0, message, summarize)
+
+
+def assert_non_positive(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> None:
+    """Raises an InvalidArgumentError unless `x <= 0` for every element.
+
+    >>> import gradtape as tf
+    >>> tf.debugging.assert_non_positive([0, -1])
+    """
+    _compare("assert_non_positive", "x <= 0", arithmetic.less_equal, x, 0, message, summarize)
+
+
 def _compare(
     function: str, condition: str, op: Callable[..., Any], x: Any, y: Any, message: str | None, summarize: int | None
 ) -> None:

@@ -10,14 +10,16 @@ bounds come in by arithmetic, so they have gradients.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, of_kind
 from gradtape.api.arguments import as_int, as_shape
-from gradtape.api.operands import as_operand
+from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
@@ -25,7 +27,7 @@ from gradtape.errors import invalid_argument
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import take
-from gradtape.ops.sampling import class_of, gamma_sample
+from gradtape.ops.sampling import class_of, gamma_sample, truncated_sample
 
 if TYPE_CHECKING:
     RNG = np.random.Generator  # NumPy loads its random module when a number is first drawn
@@ -48,6 +50,31 @@ class Source(NamedTuple):
         for level in levels:
             drawn = BatchedTensor(drawn, level)
         return drawn
+
+    def tensor_of(self, sample: Callable[..., Any], shape: Shape, parameter: Tensor) -> Tensor:
+        """`sample(rng, shape, values)` for the values of a tensor; under `vmap`, for those that each example has."""
+        levels = here.state.levels
+        if not isinstance(parameter, BatchedTensor):
+            return self.tensor(sample, shape, parameter.array)
+        sizes = tuple(level.size for level in levels)
+        values = np.broadcast_to(in_all_examples(parameter), (*sizes, *parameter.array.shape))
+        drawn = np.empty((*sizes, *shape), parameter.array.dtype)
+        for example in np.ndindex(sizes):
+            drawn[example] = sample(self.rng if self.each else deepcopy(self.rng), shape, values[example])
+        result = Tensor(drawn)
+        for level in levels:
+            result = BatchedTensor(result, level)
+        return result
+
+
+def in_all_examples(x: Tensor) -> Any:
+    """The values of a tensor in all examples: before its own axes stands one for each `vmap`, of size 1 if all have the same."""
+    found, levels = x, here.state.levels
+    mapped = []
+    for level in reversed(levels):
+        mapped.append(isinstance(found, BatchedTensor) and found.level is level)
+        found = found.inner if isinstance(found, BatchedTensor) and mapped[-1] else found
+    return np.expand_dims(found.array, [i for i, own in enumerate(reversed(mapped)) if not own])
 
 
 def source(key: Sequence[int], counter: Sequence[int] = (0, 0), *, each: bool = True) -> Source:
@@ -84,6 +111,12 @@ def uniforms(rng: RNG, shape: Shape, dtype: Any) -> Any:
         return rng.random(shape, dtype)
     digits = 11 if dtype == np.float16 else 8
     return (rng.integers(0, 1 << digits, shape) / (1 << digits)).astype(dtype)
+
+
+def quantiles(rng: RNG, shape: Shape, dtype: Any) -> Any:
+    """Numbers in (0, 1), neither end among them, so that every quantile is finite."""
+    digits = int(ml_dtypes.finfo(dtype).nmant)  # type: ignore[no-untyped-call]
+    return ((rng.integers(0, 1 << digits, shape) + 0.5) / (1 << digits)).astype(dtype)
 
 
 def full_integers(rng: RNG, shape: Shape, dtype: Any) -> Any:
@@ -189,11 +222,23 @@ def gamma(numbers: Source, shape: Shape, alpha: Any, beta: Any, dtype: Any, func
     wanted = float_dtype(dtype, function)
     shapes = as_tensor(alpha, wanted, argument=f"{function}: alpha")
     rates = None if beta is None else as_tensor(beta, wanted, argument=f"{function}: beta")
-    if (shapes.array < 0).any():
+    if (in_all_examples(shapes) < 0).any():
         raise invalid_argument(f"{function}: alpha must not be negative, got {shapes}.")
     end = broadcast_shape(shapes.array.shape, () if rates is None else rates.array.shape, function=function)
-    sample = gamma_sample(shapes, numbers.tensor(gammas, (*shape, *end), shapes.array))
+    sample = gamma_sample(shapes, shapes, numbers.tensor_of(gammas, (*shape, *end), shapes))
     return sample if rates is None else sample / rates
+
+
+def bounded_normal(numbers: Source, shape: Any, params: Sequence[Any], function: str) -> Tensor:
+    """Normal numbers between bounds, from means, deviations and both bounds; gradients flow to all four."""
+    names = ("means", "stddevs", "minvals", "maxvals")
+    tensors = as_operands(params, [f"{function}: {name}" for name in names])
+    mean, deviation, low, high = (of_kind(x, FLOATING, function, name) for x, name in zip(tensors, names, strict=True))
+    sizes = ending_in(shape, broadcast_shape(*[x.array.shape for x in (mean, deviation, low, high)], function=function), function)
+    if not (in_all_examples(deviation) > 0).all() or not np.all(in_all_examples(low) < in_all_examples(high)):
+        raise invalid_argument(f"{function}: stddevs must be positive, and minvals less than maxvals.")
+    lower, upper = (low - mean) / deviation, (high - mean) / deviation
+    return truncated_sample(lower, upper, numbers.tensor(quantiles, sizes, lower.array.dtype)) * deviation + mean
 
 
 def poisson(numbers: Source, shape: Shape, rates: Any, dtype: Any, function: str) -> Tensor:

@@ -1,4 +1,4 @@
-"""Matrix products, Einstein sums, norms and diagonals: `tf.linalg`."""
+"""Matrix products, Einstein sums, norms and traces: `tf.linalg`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from functools import lru_cache
 from string import ascii_letters
 from typing import Any
 
-import numpy as np
-
 from gradtape.api.accepted import INEXACT, of_kind
 from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike, as_int, axes, integers, numpy_dtype, one_axis
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
-from gradtape.ops import arithmetic, broadcasting, elementary, matrix, reductions, selection, shaping
+from gradtape.ops import arithmetic, broadcasting, decompositions, elementary, matrix, reductions, shaping
 from gradtape.ops.operators import true_divide
 
 Shape = tuple[int, ...]
@@ -170,7 +168,7 @@ def norm(
 ) -> Tensor:
     """The norm of vectors along `axis`, of matrices in two axes, or of all elements as one vector.
 
-    `ord` is 'euclidean', 1, 2, inf or any positive number for vectors; 'euclidean', 'fro', 1 or inf for matrices.
+    `ord` is 'euclidean', 1, 2, inf or any positive number for vectors; 'euclidean', 'fro', 1, 2 or inf for matrices.
 
     >>> import gradtape as tf
     >>> tf.norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
@@ -186,13 +184,11 @@ def norm(
         x = of_kind(x, INEXACT, "norm", "tensor")
         squares = x * broadcasting.conj(x) if x.array.dtype.kind == "c" else arithmetic.square(x)
         return elementary.sqrt(reductions.reduce_sum(squares, axis=places, keepdims=keep))
-    sizes = arithmetic.absolute(x)
     if is_matrix:
         assert places is not None
-        summed, greatest = places if ord == 1 else places[::-1]
-        sums = reductions.reduce_sum(sizes, axis=(summed,), keepdims=True)
-        found = reductions.reduce_max(sums, axis=(greatest,), keepdims=True)
+        found = _spectral_norm(x, places) if ord == 2 else _greatest_sum(x, places if ord == 1 else places[::-1])
         return found if keep else shaping.reshape(found, shape=tuple(n for i, n in enumerate(x.array.shape) if i not in places))
+    sizes = arithmetic.absolute(x)
     if ord == math.inf:
         return reductions.reduce_max(sizes, axis=places, keepdims=keep)
     if ord == 1:
@@ -200,14 +196,25 @@ def norm(
     return reductions.reduce_sum(sizes**ord, axis=places, keepdims=keep) ** (1 / ord)
 
 
+def _greatest_sum(x: Tensor, places: Sequence[int]) -> Tensor:
+    """The greatest sum of absolute values along the first axis, over the second."""
+    sums = reductions.reduce_sum(arithmetic.absolute(x), axis=(places[0],), keepdims=True)
+    return reductions.reduce_max(sums, axis=(places[1],), keepdims=True)
+
+
+def _spectral_norm(x: Tensor, places: Sequence[int]) -> Tensor:
+    """The greatest singular value of the matrices in two axes."""
+    x = of_kind(x, INEXACT, "norm", "tensor")
+    others = tuple(i for i in range(x.array.ndim) if i not in places)
+    values = decompositions.singular_values(shaping.transpose(x, perm=(*others, *places)))
+    greatest = reductions.reduce_max(values, axis=(len(others),))
+    return shaping.reshape(greatest, shape=tuple(1 if i in places else n for i, n in enumerate(x.array.shape)))
+
+
 def _check_order(ord: Any, is_matrix: bool) -> None:
     if is_matrix:
-        if ord == 2:
-            raise ValueError(
-                "norm: the 2-norm of a matrix needs its singular values, which gradtape does not compute yet; use 'fro'."
-            )
-        if ord not in ("euclidean", "fro", 1, math.inf):
-            raise ValueError(f"norm: ord for a matrix must be 'euclidean', 'fro', 1 or inf, got {ord!r}.")
+        if ord not in ("euclidean", "fro", 1, 2, math.inf):
+            raise ValueError(f"norm: ord for a matrix must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}.")
     elif ord != "euclidean" and not (not isinstance(ord, str) and ord > 0):
         raise ValueError(f"norm: ord for a vector must be 'euclidean' or a positive number, got {ord!r}.")
 
@@ -238,69 +245,12 @@ def trace(x: TensorLike, name: str | None = None) -> Tensor:
     return reductions.reduce_sum(found, axis=(found.array.ndim - 1,))
 
 
-def diag_part(
-    input: TensorLike, name: str = "diag_part", k: int = 0, padding_value: TensorLike = 0, align: str = "RIGHT_LEFT"
-) -> Tensor:
-    """A diagonal of a matrix, or of each matrix of a batch, `k` columns to the right of the main one.
-
-    >>> import gradtape as tf
-    >>> tf.linalg.diag_part([[1, 2, 3], [4, 5, 6]], k=1).numpy()
-    array([2, 6], dtype=int32)
-    """
-    found = _batch_of_matrices(input, "diag_part: input")
-    offset = as_int(k, "diag_part: k (one diagonal; bands of several are not supported)")
-    rows, columns = found.array.shape[-2:]
-    if offset and not -rows < offset < columns:
-        raise invalid_argument(f"diag_part: k={offset} is outside a matrix of shape ({rows}, {columns}).")
-    return matrix.diagonal(found, offset=offset)
-
-
 def _batch_of_matrices(x: Any, argument: str) -> Tensor:
     """A matrix or a batch of them, as a Tensor."""
     found = as_operand(x, argument)
     if found.array.ndim < 2:
         raise invalid_argument(f"{argument} must have at least two axes, got shape {found.shape}.")
     return found
-
-
-def diag(
-    diagonal: TensorLike,
-    name: str = "diag",
-    k: int = 0,
-    num_rows: int = -1,
-    num_cols: int = -1,
-    padding_value: TensorLike = 0,
-    align: str = "RIGHT_LEFT",
-) -> Tensor:
-    """Matrices with the last axis of `diagonal` on a diagonal, `k` columns to the right of the main one.
-
-    >>> import gradtape as tf
-    >>> tf.linalg.diag([1, 2]).numpy()
-    array([[1, 0],
-           [0, 2]], dtype=int32)
-    """
-    found = as_operand(diagonal, "diag: diagonal")
-    if not found.array.ndim:
-        raise invalid_argument("diag: diagonal must have at least one axis, got a scalar.")
-    offset = as_int(k, "diag: k (one diagonal; bands of several are not supported)")
-    length = found.array.shape[-1]
-    shape = _diag_shape(length, offset, as_int(num_rows, "diag: num_rows"), as_int(num_cols, "diag: num_cols"))
-    placed = matrix.on_diagonal(found, shape=shape, offset=offset)
-    if type(padding_value) is int and not padding_value:
-        return placed
-    inside = matrix.on_diagonal(np.ones(length, bool), shape=shape, offset=offset)
-    return selection.where(Tensor(inside), *as_operands([placed, padding_value], ["diag: diagonal", "diag: padding_value"]))
-
-
-def _diag_shape(length: int, offset: int, rows: int, columns: int) -> Shape:
-    """The shape of a matrix with `length` elements on a diagonal; -1 for both sizes asks for a square, for one for the least."""
-    least = (length + max(-offset, 0), length + max(offset, 0))
-    if rows == columns == -1:
-        return (length + abs(offset),) * 2
-    shape = (least[0] if rows == -1 else rows, least[1] if columns == -1 else columns)
-    if shape[0] < least[0] or shape[1] < least[1] or (shape[0] > least[0] and shape[1] > least[1]):
-        raise invalid_argument(f"diag: {length} elements at k={offset} do not fill a diagonal of a matrix of shape {shape}.")
-    return shape
 
 
 _TERM = r"[A-Za-z]*(?:\.\.\.[A-Za-z]*)?"

@@ -389,7 +389,7 @@ def dropout(
     >>> sorted(set(tf.nn.dropout(tf.ones([100]), rate=0.5, seed=1).numpy().tolist()))
     [0.0, 2.0]
     """
-    return _dropped(x, rate, noise_shape, lambda: source("dropout", seed), "dropout")
+    return _dropped(x, rate, noise_shape, lambda shape: _uniforms(source("dropout", seed), shape), "dropout")
 
 
 def stateless_dropout(
@@ -407,11 +407,38 @@ def stateless_dropout(
     >>> bool(tf.reduce_all(first == second))
     True
     """
-    function = "stateless_dropout"
-    return _dropped(x, rate, noise_shape, lambda: stateless_source(seed, function, rng_alg or "auto_select"), function)
+    function, algorithm = "stateless_dropout", rng_alg or "auto_select"
+    return _dropped(x, rate, noise_shape, lambda shape: _uniforms(stateless_source(seed, function, algorithm), shape), function)
 
 
-def _dropped(x: Any, rate: Any, noise_shape: Any, numbers: Callable[[], draws.Source], function: str) -> Tensor:
+def general_dropout(
+    x: TensorLike,
+    rate: TensorLike,
+    uniform_sampler: Callable[..., TensorLike],
+    noise_shape: ShapeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """`dropout` with random numbers from `uniform_sampler(shape=..., dtype=...)`, which gives numbers from 0 to 1.
+
+    >>> import gradtape as tf
+    >>> def sampler(shape, dtype):
+    ...     return tf.linspace(0.0, 1.0, shape[0])
+    >>> tf.nn.experimental.general_dropout(tf.ones([4]), rate=0.5, uniform_sampler=sampler).numpy()
+    array([0., 0., 2., 2.], dtype=float32)
+    """
+    values = of_kind(x, FLOATING, "general_dropout", "x", ValueError)
+
+    def drawn(shape: tuple[int, ...]) -> Tensor:
+        return as_operand(uniform_sampler(shape=shape, dtype=values.dtype), "general_dropout: uniform_sampler")
+
+    return _dropped(values, rate, noise_shape, drawn, "general_dropout")
+
+
+def _uniforms(numbers: draws.Source, shape: tuple[int, ...]) -> Tensor:
+    return numbers.tensor(draws.uniforms, shape, np.dtype(np.float32))
+
+
+def _dropped(x: Any, rate: Any, noise_shape: Any, sampler: Callable[[tuple[int, ...]], Tensor], function: str) -> Tensor:
     values = of_kind(x, FLOATING, function, "x", ValueError)
     if isinstance(rate, Real):
         rate = float(rate)
@@ -429,8 +456,7 @@ def _dropped(x: Any, rate: Any, noise_shape: Any, numbers: Callable[[], draws.So
         if len(given) == len(shape):
             given = [size if entry is None else entry for entry, size in zip(given, shape, strict=True)]
         shape = integers(given, f"{function}: noise_shape")
-    drawn = numbers().tensor(draws.uniforms, shape, np.dtype(np.float32))
-    return keep(values * scale, arithmetic.greater_equal(drawn, rate))
+    return keep(values * scale, arithmetic.greater_equal(sampler(shape), rate))
 
 
 def _scalar_rate(rate: Any, x: Tensor, function: str) -> Tensor:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,64 @@ def weighted_moments(
     if not keepdims:
         found = [reductions.reduce_sum(moment, axis=reduced) for moment in found]
     return _narrowed(found[0], values), _narrowed(found[1], values)
+
+
+def sufficient_statistics(
+    x: TensorLike, axes: AxisLike, shift: TensorLike | None = None, keepdims: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """What `normalize_moments` needs: how many elements, their sum, the sum of their squares, and the shift they are less by.
+
+    >>> import gradtape as tf
+    >>> [part.numpy().item() for part in tf.nn.sufficient_statistics([1.0, 2.0, 4.0], axes=[0])[:3]]
+    [3.0, 7.0, 21.0]
+    """
+    values = of_kind(x, NUMERIC, "sufficient_statistics")
+    reduced = _axes(axes, values, "sufficient_statistics: axes")
+    count = math.prod([values.array.shape[axis] for axis in reduced])
+    total = Tensor(np.array(count, values.array.dtype))
+    if shift is None:
+        less, found = values, None
+    else:
+        values, found = as_operands([values, shift], ["sufficient_statistics: x", "sufficient_statistics: shift"])
+        less = values - found
+    sums = [reductions.reduce_sum(part, axis=reduced, keepdims=bool(keepdims)) for part in (less, arithmetic.square(less))]
+    return total, sums[0], sums[1], found
+
+
+def normalize_moments(
+    counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike | None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """The mean and the variance from what `sufficient_statistics` gives.
+
+    >>> import gradtape as tf
+    >>> mean, variance = tf.nn.normalize_moments(2.0, tf.constant(6.0), tf.constant(20.0), shift=None)
+    >>> mean.numpy(), variance.numpy()
+    (np.float32(3.0), np.float32(1.0))
+    """
+    names = [f"normalize_moments: {argument}" for argument in ("mean_ss", "variance_ss", "counts")]
+    total, squares, count = as_operands([mean_ss, variance_ss, counts], names)
+    shifted = total / count
+    variance = squares / count - arithmetic.square(shifted)
+    return (shifted if shift is None else shifted + shift), variance
+
+
+def batch_norm_with_global_normalization(
+    input: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    beta: TensorLike,
+    gamma: TensorLike,
+    variance_epsilon: TensorLike,
+    scale_after_normalization: bool,
+    name: str | None = None,
+) -> Tensor:
+    """`batch_normalization` with the offset `beta` and, if `scale_after_normalization`, the scale `gamma`.
+
+    >>> import gradtape as tf
+    >>> tf.nn.batch_norm_with_global_normalization([1.0, 3.0], 2.0, 1.0, 10.0, 2.0, 0.0, scale_after_normalization=False).numpy()
+    array([ 9., 11.], dtype=float32)
+    """
+    return batch_normalization(input, mean, variance, beta, gamma if scale_after_normalization else None, variance_epsilon)
 
 
 def batch_normalization(

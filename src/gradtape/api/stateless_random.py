@@ -89,6 +89,26 @@ def stateless_truncated_normal(
     return draws.normal(stateless_source(seed, function, alg), shape, mean, stddev, dtype, function, draws.truncated_normals)
 
 
+def stateless_parameterized_truncated_normal(
+    shape: ShapeLike,
+    seed: TensorLike,
+    means: TensorLike = 0.0,
+    stddevs: TensorLike = 1.0,
+    minvals: TensorLike = -2.0,
+    maxvals: TensorLike = 2.0,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of the normal distribution between `minvals` and `maxvals`, always the same for one `seed`.
+
+    >>> import gradtape as tf
+    >>> x = tf.random.stateless_parameterized_truncated_normal([100], seed=[1, 2], minvals=0.5, maxvals=1.0)
+    >>> bool(tf.reduce_min(x) >= 0.5) and bool(tf.reduce_max(x) <= 1.0)
+    True
+    """
+    function = "stateless_parameterized_truncated_normal"
+    return draws.bounded_normal(stateless_source(seed, function), shape, [means, stddevs, minvals, maxvals], function)
+
+
 def stateless_uniform(
     shape: ShapeLike,
     seed: TensorLike,

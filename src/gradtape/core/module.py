@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from gradtape import nest
+from gradtape.core.naming import name_scope
 from gradtape.core.variable import Variable
 
 M = TypeVar("M", bound=Callable[..., Any])
@@ -41,6 +42,11 @@ class Module:
         return getattr(self, "_name", _snake_case(type(self).__name__))
 
     @property
+    def name_scope(self) -> name_scope:
+        """A context in which Variables are named behind the module's name."""
+        return name_scope(self.name)
+
+    @property
     def variables(self) -> tuple[Variable, ...]:
         """All Variables of this module and its submodules, each once, in the order of attribute names."""
         return tuple(_unique(leaf for leaf in self._walk() if _is_variable(leaf)))
@@ -62,11 +68,12 @@ class Module:
 
     @classmethod
     def with_name_scope(cls, method: M) -> M:
-        """Accepts a method as TensorFlow's decorator does; names are not uniquified in eager code."""
+        """A method whose Variables are named behind the module's name."""
 
         @functools.wraps(method)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return method(*args, **kwargs)
+        def call(self: Module, *args: Any, **kwargs: Any) -> Any:
+            with self.name_scope:
+                return method(self, *args, **kwargs)
 
         return call  # type: ignore[return-value]
 

@@ -20,6 +20,7 @@ from gradtape.core.messages import first_times, log_warning, warn_not_trainable
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.scope import Scope, here
+from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
@@ -349,8 +350,8 @@ def _source_object(leaf: Any) -> Any:
 
 
 def _components(leaf: Any) -> Sequence[Any]:
-    """What a leaf is made of: an IndexedSlices is watched by its parts."""
-    if isinstance(leaf, IndexedSlices):
+    """What a leaf is made of: an IndexedSlices or a SparseTensor is watched by its parts."""
+    if isinstance(leaf, (IndexedSlices, SparseTensor)):
         return [part for part in (leaf.values, leaf.indices, leaf.dense_shape) if part is not None]
     return [_source_object(leaf)]
 
@@ -373,6 +374,8 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
     for leaf in leaves:
         if leaf is None:
             raise TypeError(f"{argument} must be a Tensor, a Variable or a structure of them, got None.")
+        if isinstance(leaf, SparseTensor):
+            raise ValueError(f"{argument} cannot be a SparseTensor: use its `values`.")
         if not isinstance(leaf, (Tensor, Variable)):
             raise AttributeError(
                 f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of type {type(leaf).__name__}; "

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.core.naming import scoped
 from gradtape.core.node import Node, caller
 from gradtape.core.scope import Recorder, here, scope_of
 from gradtape.core.sparse_writes import SparseWrites
@@ -112,7 +113,7 @@ class Variable(SparseWrites, TensorOperators):
                 f"Variable: initial_value has shape {TensorShape(self.array.shape)}, which does not fit shape={self._shape}."
             )
         self._trainable = bool(synchronization is not VariableSynchronization.ON_READ if trainable is None else trainable)
-        self._name = (name or "Variable") + ":0"
+        self._name = scoped(name or "Variable") + ":0"
         self.constraint = constraint
         self.synchronization = synchronization
         self.aggregation = aggregation
@@ -334,8 +335,12 @@ class Variable(SparseWrites, TensorOperators):
 
 
 def _restore(array: Any, trainable: bool, name: str, shape: Any, constraint: Any, *enums: Any) -> Variable:
-    return Variable(array, trainable, name=name, shape=shape, constraint=constraint,
-                    synchronization=enums[0], aggregation=enums[1])  # fmt: skip
+    synchronization, aggregation = enums
+    restored = Variable(
+        array, trainable, shape=shape, constraint=constraint, synchronization=synchronization, aggregation=aggregation
+    )
+    restored._name = f"{name}:0"  # as it was, whatever name scope is open now
+    return restored
 
 
 def _read_node(parents: tuple[Node, ...], scope: Any) -> Node:

@@ -103,7 +103,7 @@ def while_loop(
     _require_callable("while_loop", cond=cond, body=body)
     if not isinstance(loop_vars, (list, tuple)) or not loop_vars:
         raise ValueError(f"while_loop: loop_vars must be a list or tuple with at least one entry, got {loop_vars!r}.")
-    values = nest.map_structure(lambda v: as_tensor(v, argument="while_loop: loop_vars"), loop_vars)
+    values = nest.map_structure(lambda v: _loop_variable(v, "while_loop: loop_vars"), loop_vars)
     limit = None if maximum_iterations is None else int(as_tensor(maximum_iterations))
     steps = 0
     while (limit is None or steps < limit) and _truth(cond(*values), "while_loop: the result of cond"):
@@ -113,9 +113,15 @@ def while_loop(
         if len(result) != len(loop_vars):
             raise ValueError(f"while_loop: body returned {len(result)} values for {len(loop_vars)} loop_vars.")
         packed = nest.pack_sequence_as(loop_vars, nest.flatten(result))
-        values = nest.map_structure(lambda v: as_tensor(v, argument="while_loop: the result of body"), packed)
+        values = nest.map_structure(lambda v: _loop_variable(v, "while_loop: the result of body"), packed)
         steps += 1
     return values
+
+
+def _loop_variable(value: Any, argument: str) -> Any:
+    """A loop variable as a Tensor; a TensorArray goes through as it is."""
+    is_array = hasattr(value, "element_shape") and hasattr(value, "stack")
+    return value if is_array else as_tensor(value, argument=argument)
 
 
 def map_fn(

@@ -1,7 +1,10 @@
 """`tf.nn`: activations, losses, convolution, pooling, normalisation and embeddings."""
 
+from gradtape.api.approximation import approx_max_k, approx_min_k
+from gradtape.api.candidates import all_candidate_sampler, nce_loss, sampled_softmax_loss
 from gradtape.api.convolution import (
     atrous_conv2d,
+    atrous_conv2d_transpose,
     conv1d,
     conv1d_transpose,
     conv2d,
@@ -14,6 +17,10 @@ from gradtape.api.convolution import (
     separable_conv2d,
 )
 from gradtape.api.elementwise import sigmoid, softplus, tanh
+from gradtape.api.embeddings import embedding_lookup_sparse, safe_embedding_lookup_sparse
+from gradtape.api.fractional_pooling import fractional_avg_pool, fractional_max_pool
+from gradtape.api.isotonic import isotonic_regression
+from gradtape.api.morphology import dilation2d, erosion2d
 from gradtape.api.nn import (
     bias_add,
     compute_average_loss,
@@ -42,13 +49,17 @@ from gradtape.api.nn import (
     zero_fraction,
 )
 from gradtape.api.normalization import (
+    batch_norm_with_global_normalization,
     batch_normalization,
     l2_normalize,
     local_response_normalization,
     lrn,
     moments,
+    normalize_moments,
+    sufficient_statistics,
     weighted_moments,
 )
+from gradtape.api.ordering import top_k
 from gradtape.api.pooling import (
     avg_pool,
     avg_pool1d,
@@ -63,16 +74,24 @@ from gradtape.api.pooling import (
     pool,
     space_to_depth,
 )
+from gradtape.api.rearranging import space_to_batch
+from gradtape.api.sequence_losses import collapse_repeated, ctc_greedy_decoder, ctc_loss
 from gradtape.nn import experimental
 
 __all__ = [
+    "all_candidate_sampler",
+    "approx_max_k",
+    "approx_min_k",
     "atrous_conv2d",
+    "atrous_conv2d_transpose",
     "avg_pool",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "batch_norm_with_global_normalization",
     "batch_normalization",
     "bias_add",
+    "collapse_repeated",
     "compute_average_loss",
     "conv1d",
     "conv1d_transpose",
@@ -83,14 +102,22 @@ __all__ = [
     "conv_transpose",
     "convolution",
     "crelu",
+    "ctc_greedy_decoder",
+    "ctc_loss",
     "depth_to_space",
     "depthwise_conv2d",
+    "dilation2d",
     "dropout",
     "elu",
     "embedding_lookup",
+    "embedding_lookup_sparse",
+    "erosion2d",
     "experimental",
+    "fractional_avg_pool",
+    "fractional_max_pool",
     "gelu",
     "in_top_k",
+    "isotonic_regression",
     "l2_loss",
     "l2_normalize",
     "leaky_relu",
@@ -104,9 +131,13 @@ __all__ = [
     "max_pool3d",
     "max_pool_with_argmax",
     "moments",
+    "nce_loss",
+    "normalize_moments",
     "pool",
     "relu",
     "relu6",
+    "safe_embedding_lookup_sparse",
+    "sampled_softmax_loss",
     "scale_regularization_loss",
     "selu",
     "separable_conv2d",
@@ -117,10 +148,13 @@ __all__ = [
     "softmax_cross_entropy_with_logits",
     "softplus",
     "softsign",
+    "space_to_batch",
     "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
+    "sufficient_statistics",
     "swish",
     "tanh",
+    "top_k",
     "weighted_cross_entropy_with_logits",
     "weighted_moments",
     "zero_fraction",

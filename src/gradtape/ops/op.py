@@ -56,7 +56,8 @@ registry: dict[str, Op] = {}
 class Op:
     """One op: its kernel, its derivative, and how its arguments' dtypes meet.
 
-    `pulls` has one entry for each array argument, None where there is no derivative. `pull_all` stands instead for ops with
+    `pulls` has one entry for each array argument: None declares that there is no derivative by it (an index, a condition, a
+    step function); an entry that is not given at all makes `gradient()` raise a LookupError. `pull_all` stands instead for ops with
     any number of arguments or several outputs: one function `(g, wanted, ...)` gives the cotangents of all arguments, and
     `g` is a list if there are `several` outputs. Arguments named in `apart` (indices, conditions) keep their dtype. `linear`
     declares that the op is linear in the arguments that have a pull, so that tangents go through the op itself; `moves`, that
@@ -88,6 +89,8 @@ class Op:
         self.kernel = bind(kernel)
         self.arguments: Names = tuple(arguments) if arguments is not None else positional_names(kernel)[1:]
         self.apart = frozenset(self.arguments.index(argument) for argument in apart)
+        if pull_all is None:
+            pulls = [*pulls, *(_no_rule(name, argument) for argument in self.arguments[len(pulls) :])]
         self.pulls = tuple(pulls)
         self.pull_all = pull_all
         self.linear = linear
@@ -227,6 +230,17 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+def _no_rule(name: str, argument: str) -> Pull:
+    """The pull of an argument that nobody wrote one for: a derivative is missing, never silently zero."""
+
+    def pull(g: Any) -> Any:
+        raise LookupError(
+            f"{name}: there is no rule for the derivative by '{argument}'; use gradtape.custom_gradient to give one."
+        )
+
+    return pull
 
 
 def operand(value: Any) -> Any:

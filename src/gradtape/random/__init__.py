@@ -1,5 +1,6 @@
 """`tf.random`: random numbers, with and without a state."""
 
+from gradtape.api.candidates import all_candidate_sampler, log_uniform_candidate_sampler, uniform_candidate_sampler
 from gradtape.api.random import categorical, gamma, normal, poisson, set_seed, shuffle, truncated_normal, uniform
 from gradtape.api.random_generator import Generator, create_rng_state, get_global_generator, set_global_generator
 from gradtape.api.stateless_random import (
@@ -10,6 +11,7 @@ from gradtape.api.stateless_random import (
     stateless_categorical,
     stateless_gamma,
     stateless_normal,
+    stateless_parameterized_truncated_normal,
     stateless_poisson,
     stateless_truncated_normal,
     stateless_uniform,
@@ -19,12 +21,14 @@ from gradtape.random import experimental
 __all__ = [
     "Algorithm",
     "Generator",
+    "all_candidate_sampler",
     "categorical",
     "create_rng_state",
     "experimental",
     "fold_in",
     "gamma",
     "get_global_generator",
+    "log_uniform_candidate_sampler",
     "normal",
     "poisson",
     "set_global_generator",
@@ -35,9 +39,11 @@ __all__ = [
     "stateless_categorical",
     "stateless_gamma",
     "stateless_normal",
+    "stateless_parameterized_truncated_normal",
     "stateless_poisson",
     "stateless_truncated_normal",
     "stateless_uniform",
     "truncated_normal",
     "uniform",
+    "uniform_candidate_sampler",
 ]

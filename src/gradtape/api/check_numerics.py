@@ -1,0 +1,167 @@
+"""`tf.debugging.enable_check_numerics`: the first op, forward or backward, that makes a NaN or an infinity is an error.
+
+Off, it costs nothing, because it sits in two places that are looked up anyway, and puts something else there while it is on:
+
+- `here.state.run`, the function through which a thread runs every kernel;
+- `GradientTape._pull`, the backward walk, which then runs with rules that look at what they hand on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.backward import _reachable
+from gradtape.core.batching import BatchedTensor
+from gradtape.core.indexed_slices import RawSlices
+from gradtape.core.node import Node
+from gradtape.core.scope import Scope, here
+from gradtape.core.tape import GradientTape
+from gradtape.core.tensor import Tensor
+from gradtape.engines.numpy_engine import quiet_runner
+from gradtape.errors import invalid_argument
+from gradtape.ops.op import registry
+
+_ADVICE = "found by enable_check_numerics"
+
+
+def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
+    """From now on, an op of this thread whose result has NaN or infinity raises an InvalidArgumentError, and so does a gradient.
+
+    Ops that only move values about are not to blame for what they are given, and are not checked. The limits shorten
+    TensorFlow's messages; here the message names the op, its inputs and, for a gradient, the line that ran the op.
+
+    >>> import gradtape as tf
+    >>> tf.debugging.enable_check_numerics()
+    >>> try:
+    ...     tf.math.log(tf.constant([1.0, 0.0]))
+    ... except tf.errors.InvalidArgumentError as error:
+    ...     print(error)
+    ... finally:
+    ...     tf.debugging.disable_check_numerics()
+    log(float32[2]): the result has Inf values (found by enable_check_numerics)
+    """
+    state = here.state
+    if isinstance(state.run, _CheckingRun):
+        return
+    state.run = _CheckingRun()
+    _walk.add_thread()
+
+
+def disable_check_numerics() -> None:
+    """Ends what `enable_check_numerics` began on this thread.
+
+    >>> import gradtape as tf
+    >>> tf.debugging.enable_check_numerics()
+    >>> tf.debugging.disable_check_numerics()
+    >>> tf.math.log(0.0).numpy()
+    np.float32(-inf)
+    """
+    state = here.state
+    if isinstance(state.run, _CheckingRun):
+        state.run = quiet_runner()
+        _walk.remove_thread()
+
+
+class _CheckingRun:
+    """Runs a kernel and looks at its result. The op adds its name and inputs to the error."""
+
+    def __init__(self) -> None:
+        self._run = quiet_runner()
+        self._unchecked = {op.kernel for op in registry.values() if op.moves or op.name in ("maximum", "minimum")}
+
+    def __call__(self, kernel: Callable[..., Any], *args: Any, **params: Any) -> Any:
+        result = self._run(kernel, *args, **params)
+        if kernel not in self._unchecked:
+            found = self._run(_not_finite, result)
+            if found:
+                raise FloatingPointError(f"the result has {found} values ({_ADVICE})")
+        return result
+
+
+class _CheckedWalk:
+    """Stands for `GradientTape._pull` while at least one thread wants checks."""
+
+    def __init__(self) -> None:
+        self._threads = 0
+        self._lock = threading.Lock()
+        self._plain = GradientTape._pull
+
+    def add_thread(self) -> None:
+        with self._lock:
+            self._threads += 1
+            GradientTape._pull = lambda *args, **options: self._pull(*args, **options)  # type: ignore[method-assign]
+
+    def remove_thread(self) -> None:
+        with self._lock:
+            self._threads -= 1
+            if not self._threads:
+                GradientTape._pull = self._plain  # type: ignore[method-assign]
+
+    def _pull(self, tape: GradientTape, seeds: dict[Node, Any], sources: Any, recording: Scope, release: bool) -> Any:
+        if not isinstance(here.state.run, _CheckingRun):
+            return self._plain(tape, seeds, sources, recording, release)
+        nodes, _ = _reachable(seeds, set(), recording)
+        before = [node.rule for node in nodes]
+        for node in nodes:
+            node.rule = _CheckingRule(node.rule)
+        try:
+            return self._plain(tape, seeds, sources, recording, release)
+        finally:
+            for node, rule in zip(nodes, before, strict=True):
+                node.rule = rule
+
+
+_walk = _CheckedWalk()
+
+
+class _CheckingRule:
+    """A rule that refuses to hand on a cotangent with NaN or infinity."""
+
+    def __init__(self, rule: Any) -> None:
+        self._rule = rule
+        self.name = rule.name
+        self.takes_slices = rule.takes_slices
+        self.push = rule.push
+
+    def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        return self._checked(node, self._rule.pull_arrays(node, g, wanted))
+
+    def pull_tensors(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        return self._checked(node, self._rule.pull_tensors(node, g, wanted))
+
+    def _checked(self, node: Node, pulled: Iterable[Any]) -> Sequence[Any]:
+        cotangents = list(pulled)
+        for i, cotangent in enumerate(cotangents):
+            found = _not_finite(cotangent)
+            if found:
+                raise invalid_argument(
+                    f"The gradient of {self.name} by its argument {i} has {found} values ({_ADVICE}); the op ran at {node.location()}."
+                )
+        return cotangents
+
+
+def _not_finite(value: Any) -> str:
+    """What is not finite in a result or a cotangent of any form: "NaN", "Inf", both, or nothing."""
+    arrays = [array for array in _arrays(value) if array.dtype.kind in "fcV"]
+    tests = (("NaN", np.isnan), ("Inf", np.isinf))
+    return " and ".join([name for name, test in tests if any(test(array).any() for array in arrays)])
+
+
+def _arrays(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, BatchedTensor):
+        return _arrays(value.inner)
+    if isinstance(value, Tensor):
+        return [value.array]
+    if isinstance(value, RawSlices):
+        return _arrays(value.values)
+    if isinstance(value, (list, tuple)):
+        return [array for part in value for array in _arrays(part)]
+    if isinstance(value, dict):
+        return [array for part in value.values() for array in _arrays(part)]
+    return [value]

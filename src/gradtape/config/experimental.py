@@ -1,0 +1,23 @@
+"""`tf.config.experimental`: devices under their older names, determinism and precision."""
+
+from gradtape.api.config import (
+    enable_op_determinism,
+    enable_tensor_float_32_execution,
+    get_visible_devices,
+    list_logical_devices,
+    list_physical_devices,
+    set_memory_growth,
+    set_visible_devices,
+    tensor_float_32_execution_enabled,
+)
+
+__all__ = [
+    "enable_op_determinism",
+    "enable_tensor_float_32_execution",
+    "get_visible_devices",
+    "list_logical_devices",
+    "list_physical_devices",
+    "set_memory_growth",
+    "set_visible_devices",
+    "tensor_float_32_execution_enabled",
+]

@@ -1,0 +1,15 @@
+"""`tf.config.threading`: numbers of threads."""
+
+from gradtape.api.config import (
+    get_inter_op_parallelism_threads,
+    get_intra_op_parallelism_threads,
+    set_inter_op_parallelism_threads,
+    set_intra_op_parallelism_threads,
+)
+
+__all__ = [
+    "get_inter_op_parallelism_threads",
+    "get_intra_op_parallelism_threads",
+    "set_inter_op_parallelism_threads",
+    "set_intra_op_parallelism_threads",
+]

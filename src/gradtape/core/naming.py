@@ -1,0 +1,51 @@
+"""`name_scope`: prefixes for the names of Variables, one stack of them for each thread."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+
+class _Prefix(threading.local):
+    def __init__(self) -> None:
+        self.now = ""
+
+
+_prefix = _Prefix()
+
+
+def scoped(name: str) -> str:
+    """`name` behind the name scopes that are open on this thread."""
+    return _prefix.now + name
+
+
+class name_scope:  # noqa: N801 - TensorFlow's name
+    """Puts a prefix before the names of the Variables that a block makes; a name that ends in "/" is the whole prefix.
+
+    >>> import gradtape as tf
+    >>> with tf.name_scope("model"):
+    ...     with tf.name_scope("layer") as scope:
+    ...         print(scope)
+    model/layer/
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise ValueError(f"name_scope: name must be a string, got {name!r}.")
+        self._name = name
+        self._before: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def __enter__(self) -> str:
+        self._before.append(_prefix.now)
+        if not self._name or self._name.endswith("/"):
+            _prefix.now = self._name
+        else:
+            _prefix.now = f"{_prefix.now}{self._name}/"
+        return _prefix.now
+
+    def __exit__(self, *exception: Any) -> None:
+        _prefix.now = self._before.pop()

@@ -1,0 +1,19 @@
+"""Settings of the whole process. `gradtape.config` reads and changes them; whatever they concern may read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Settings:
+    """What `gradtape.config` can change."""
+
+    functions_run_eagerly: bool = False
+    soft_device_placement: bool = True
+    tensor_float_32: bool = True
+    inter_op_threads: int = 0
+    intra_op_threads: int = 0
+
+
+settings = Settings()

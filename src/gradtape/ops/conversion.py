@@ -1,0 +1,34 @@
+"""Other ways than `cast` from one dtype to another: the same bits, and integers that stop at their limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtape.ops.batching import as_it_is
+from gradtape.ops.declare import op
+
+
+def _bitcast(xp: Any, x: Any, *, dtype: Any) -> Any:
+    """Smaller elements take a new last axis; larger ones are made of the elements of the last axis."""
+    ratio = dtype.itemsize // x.dtype.itemsize
+    if ratio > 1:
+        if x.shape[-1:] != (ratio,):
+            raise ValueError(f"the last axis must have size {ratio} to make {dtype.name} of it")
+        return np.ascontiguousarray(x).view(dtype)[..., 0]
+    parts = x.dtype.itemsize // dtype.itemsize
+    found = np.ascontiguousarray(x).reshape(*x.shape, 1).view(dtype)
+    return found if parts > 1 else found[..., 0]
+
+
+def _saturate(xp: Any, x: Any, *, dtype: Any) -> Any:
+    """Whole numbers cut off towards 0; what is too large or too small becomes the largest or the smallest, NaN becomes 0."""
+    limits = np.iinfo(dtype)
+    low, high = (x < limits.min, x > limits.max) if x.dtype.kind in "iu" else (x <= float(limits.min), x >= float(limits.max))
+    inside = xp.where(low | high | (x != x), xp.zeros((), x.dtype), x).astype(dtype)  # noqa: PLR0124 - a NaN is not itself
+    return xp.where(low, dtype.type(limits.min), xp.where(high, dtype.type(limits.max), inside))
+
+
+bitcast = op("bitcast", _bitcast, [None], moves=True, batch=as_it_is)
+saturate_to_integer = op("saturate_to_integer", _saturate, [None], batch=as_it_is)

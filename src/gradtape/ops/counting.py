@@ -1,0 +1,54 @@
+"""Ops that find places: bins, positions in a sorted row, inverse permutations, coordinates. None has a derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtape.ops.batching import as_it_is, elementwise, together
+from gradtape.ops.declare import op
+
+
+def _histogram_bins(xp: Any, x: Any, low: Any, high: Any, *, nbins: int) -> Any:
+    """The bin of each number; what lies outside goes to the first or the last."""
+    if not (low < high).all():
+        raise ValueError(f"the range must rise, got {low} to {high}")
+    if xp.isnan(x).any():
+        raise ValueError("NaN is in no bin")
+    return xp.clip(xp.floor((x - low) / (high - low) * nbins), 0, nbins - 1).astype(np.int32)
+
+
+def _searchsorted(xp: Any, x: Any, values: Any, *, side: str) -> Any:
+    """Where each of the values would stand in its row of `x`; each axis but the last is of rows."""
+    rows = x.reshape(-1, x.shape[-1]) if x.size else x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
+    wanted = values.reshape(len(rows), values.shape[-1])
+    found = [xp.searchsorted(row, value, side=side) for row, value in zip(rows, wanted, strict=True)]
+    return xp.asarray(found, dtype=np.int64).reshape(values.shape)
+
+
+def _invert_permutation(xp: Any, x: Any) -> Any:
+    numbers = xp.arange(x.shape[-1], dtype=x.dtype)
+    if not (xp.sort(x, axis=-1) == numbers).all():
+        raise ValueError(f"each number from 0 to {x.shape[-1] - 1} must be there once")
+    return xp.argsort(x, axis=-1).astype(x.dtype)
+
+
+def _coordinates(xp: Any, x: Any, *, sizes: tuple[int, ...]) -> Any:
+    """The coordinates, in a new last axis, of places in an array of shape `sizes` that is read row by row."""
+    return xp.stack(xp.unravel_index(x, sizes), axis=-1).astype(x.dtype)
+
+
+def _reversing_indices(xp: Any, lengths: Any, *, size: int) -> Any:
+    """For each length, the indices of a row of `size` elements whose first ones are in reverse."""
+    if lengths.size and not (0 <= lengths.min() and lengths.max() <= size):
+        raise ValueError(f"lengths must be from 0 to {size}, got {lengths}")
+    column, indices = xp.expand_dims(lengths, -1), xp.arange(size)
+    return xp.where(indices < column, column - 1 - indices, indices)
+
+
+histogram_bins = op("histogram_bins", _histogram_bins, [None, None, None], batch=elementwise)
+searchsorted = op("searchsorted", _searchsorted, [None, None], batch=together)
+invert_permutation = op("invert_permutation", _invert_permutation, [None], batch=as_it_is)
+coordinates = op("coordinates", _coordinates, [None], batch=as_it_is)
+reversing_indices = op("reversing_indices", _reversing_indices, [None], batch=as_it_is)

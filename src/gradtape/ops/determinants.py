@@ -1,0 +1,108 @@
+"""Determinants. The derivative of one is the matrix of its cofactors, which exists for singular matrices too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.batching import BatchedTensor
+from gradtape.core.tensor import Tensor
+from gradtape.errors import InvalidArgumentError
+from gradtape.ops.batching import as_it_is
+from gradtape.ops.broadcasting import conj, imag, stop_gradient
+from gradtape.ops.declare import op
+from gradtape.ops.decompositions import rounding, svd
+from gradtape.ops.selection import zeros_like
+from gradtape.ops.shaping import concat
+from gradtape.ops.solvers import adjoint, dtype_of, inverse, trace
+
+
+def _det_pull(g: Any, x: Any, out: Any) -> Any:
+    return g[..., None, None] * _cofactors(x, out)
+
+
+def _cofactors(x: Any, out: Any) -> Any:
+    """The determinant times the transposed inverse, unless a matrix is so near to a singular one that this loses its digits."""
+    try:
+        inverted = inverse(x)
+    except (InvalidArgumentError, np.linalg.LinAlgError):
+        return _cofactors_in_blocks(x)
+    if _ill_conditioned(_values(x), _values(inverted)):
+        return _cofactors_in_blocks(x)
+    return out[..., None, None] * inverted.mT
+
+
+def _values(x: Any) -> Any:
+    """The array of a Tensor; under `vmap`, that of the whole batch."""
+    while isinstance(x, BatchedTensor):
+        x = x.inner
+    return x.array if isinstance(x, Tensor) else x
+
+
+def _ill_conditioned(x: Any, inverted: Any) -> bool:
+    condition = np.linalg.norm(x, axis=(-2, -1)) * np.linalg.norm(inverted, axis=(-2, -1))
+    return bool(np.any(condition * _small(x) > 1))
+
+
+def _small(x: Any) -> float:
+    """The share of the largest singular value up to which one is small: two thirds of the digits are left at least."""
+    return rounding(x) ** (1 / 3)
+
+
+def _cofactors_in_blocks(x: Any) -> Any:
+    """The same by polynomials in the small singular values, so that no derivative of it divides by them.
+
+    With the singular vectors as constants, B = Uᴴ A V has an invertible block P beside a block that is small. Its adjugate
+    follows from the inverse of P and the adjugate of the small block's Schur complement.
+    """
+    s, u, v = svd(stop_gradient(x))
+    values = _values(s)
+    size = values.shape[-1]
+    large = size - int(np.max(np.sum(values <= _small(values) * values[..., :1], axis=-1)))
+    b = adjoint(u) @ x @ v
+    p = b[..., :large, :large]
+    inverted = inverse(p)
+    right, left = inverted @ b[..., :large, large:], b[..., large:, :large] @ inverted
+    complement = b[..., large:, large:] - b[..., large:, :large] @ right
+    determinant, adjugate = _adjugate(complement)
+    top = concat(determinant[..., None, None] * inverted + right @ adjugate @ left, -(right @ adjugate), axis=-1)
+    whole = concat(top, concat(-(adjugate @ left), adjugate, axis=-1), axis=-2)
+    factor = det(p) * det(u) * det(adjoint(v))
+    return factor[..., None, None] * (conj(u) @ whole.mT @ v.mT)
+
+
+def _adjugate(x: Any) -> tuple[Any, Any]:
+    """The determinant and the adjugate of a small matrix, by Faddeev and LeVerrier: products and traces only."""
+    size = x.shape[-1]
+    one = np.eye(size, dtype=dtype_of(x))
+    found = zeros_like(x) + one
+    for i in range(1, size):
+        product = x @ found
+        found = product - (trace(product) / i)[..., None, None] * one
+    return trace(x @ found) / size * (-1) ** (size - 1), found * (-1) ** (size - 1)
+
+
+det = op("det", lambda xp, x: xp.linalg.det(x), [_det_pull], batch=as_it_is)
+
+
+def _slogdet_pull(g: Any, wanted: Sequence[Any], x: Any, x_dtype: Any) -> list[Any]:
+    """The sign of a real determinant has a derivative, which is 0; that of a complex one turns."""
+    by_sign, by_log = g
+    if x_dtype.kind == "c":
+        sign, _ = slogdet(x)
+        by_log = by_log + 1j * imag(by_sign * conj(sign))
+    else:
+        by_log = by_log + by_sign * 0
+    return [by_log[..., None, None] * adjoint(inverse(x))]
+
+
+slogdet = op(
+    "slogdet",
+    lambda xp, x: list(xp.linalg.slogdet(x)),
+    pull_all=_slogdet_pull,
+    several=True,
+    conjugate=False,
+    batch=as_it_is,
+)

@@ -1,0 +1,127 @@
+"""Discrete Fourier transforms, complex and real, and the overlapping frames of a signal.
+
+All are linear, and the pulls are adjoints. A transform and its inverse are each other's adjoint when what one of them
+divides by is left to the other: that is what `norm` says, in NumPy's words. The half spectrum of a real signal has one
+frequency for two of the whole spectrum, except for the first and, if the length is even, the last: the adjoint of `irfft`
+counts those twice, and that of `rfft` counts half of what `irfft` counts twice. Single precision stays what it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from gradtape.ops.batching import as_it_is, shifted
+from gradtape.ops.declare import op
+
+Shape = tuple[int, ...]
+
+ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def half(length: int) -> int:
+    """How many frequencies the half spectrum of a real signal has. Nothing has none."""
+    return length // 2 + 1 if length else 0
+
+
+def _along_axes(transform: str) -> Any:
+    """A complex transform over one axis after the other."""
+
+    def kernel(xp: Any, x: Any, *, axes: Shape, norm: str = "backward") -> Any:
+        for axis in axes:
+            x = getattr(xp.fft, transform)(x, axis=axis, norm=norm) if x.shape[axis] else x
+        return x
+
+    return kernel
+
+
+def _rfft(xp: Any, x: Any, *, axis: int, norm: str = "backward") -> Any:
+    if x.shape[axis]:
+        return xp.fft.rfft(x, axis=axis, norm=norm)
+    return xp.zeros(x.shape, xp.result_type(x, xp.complex64))
+
+
+def _irfft(xp: Any, x: Any, *, length: int, axis: int, norm: str = "backward") -> Any:
+    """The signal of a half spectrum; the imaginary parts of the frequencies that stand for one alone mean nothing."""
+    return xp.fft.irfft(x, length, axis=axis, norm=norm) if length else xp.zeros(x.shape, x.real.dtype)
+
+
+def _counted(length: int, doubled: float, shape: Shape, axis: int) -> Any:
+    """`doubled` for each frequency of a half spectrum that stands for two, 1 for the others, to multiply `shape` with."""
+    counts = np.full(half(length), doubled, np.float32)
+    counts[:1] = 1
+    if length % 2 == 0:
+        counts[-1:] = 1
+    return counts.reshape(-1, *(1,) * (len(shape) - 1 - axis % len(shape)))
+
+
+def _rfft_adjoint(g: Any, x_shape: Shape, axis: int, norm: str) -> Any:
+    length = x_shape[axis]
+    return irfft(g * _counted(length, 0.5, x_shape, axis), length=length, axis=axis, norm=ADJOINT[norm])
+
+
+def _irfft_adjoint(g: Any, x_shape: Shape, length: int, axis: int, norm: str) -> Any:
+    return rfft(g, axis=axis, norm=ADJOINT[norm]) * _counted(length, 2, x_shape, axis)
+
+
+def _frames(xp: Any, x: Any, *, length: int, step: int) -> Any:
+    """A view of the frames that fit into the last axis, each beginning `step` after the one before."""
+    count = max(0, 1 + (x.shape[-1] - length) // step)
+    if not count or not length:
+        return xp.zeros((*x.shape[:-1], count, length), x.dtype)
+    return sliding_window_view(x, length, axis=-1)[..., ::step, :]
+
+
+def _overlap_and_add(xp: Any, x: Any, *, step: int, size: int) -> Any:
+    """Frame by frame, or piece by piece of `step` elements for all frames at once: whatever is done in fewer rounds."""
+    *batch, count, length = x.shape
+    pieces = -(-length // step)
+    if count <= pieces:
+        out = np.zeros((*batch, size), x.dtype)
+        for i in range(count):
+            out[..., i * step : i * step + length] += x[..., i, :]
+        return out
+    rows = max(count + pieces, -(-size // step))
+    table = np.zeros((*batch, rows, step), x.dtype)
+    for i in range(pieces):
+        piece = x[..., i * step : (i + 1) * step]
+        table[..., i : i + count, : piece.shape[-1]] += piece
+    return table.reshape(*batch, rows * step)[..., :size]
+
+
+fft = op(
+    "fft",
+    _along_axes("fft"),
+    [lambda g, axes, norm: ifft(g, axes=axes, norm=ADJOINT[norm])],
+    linear=True,
+    conjugate=False,
+    batch=shifted("axes"),
+)
+ifft = op(
+    "ifft",
+    _along_axes("ifft"),
+    [lambda g, axes, norm: fft(g, axes=axes, norm=ADJOINT[norm])],
+    linear=True,
+    conjugate=False,
+    batch=shifted("axes"),
+)
+rfft = op("rfft", _rfft, [_rfft_adjoint], linear=True, conjugate=False, batch=shifted("axis"))
+irfft = op("irfft", _irfft, [_irfft_adjoint], linear=True, conjugate=False, batch=shifted("axis"))
+
+frames = op(
+    "frames",
+    _frames,
+    [lambda g, x_shape, step: overlap_and_add(g, step=step, size=x_shape[-1])],
+    linear=True,
+    moves=True,
+    batch=as_it_is,
+)
+overlap_and_add = op(
+    "overlap_and_add",
+    _overlap_and_add,
+    [lambda g, x_shape, step: frames(g, length=x_shape[-1], step=step)],
+    linear=True,
+    batch=as_it_is,
+)

@@ -1,0 +1,99 @@
+"""Error functions and their inverses, integrals without a closed form, and neighbours of numbers.
+
+The kernels of this family are scipy's, which are compiled for NumPy arrays; scipy is loaded when one of them first runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gradtape.ops.declare import binary, op, unary
+from gradtape.ops.elementary import _nonzero, cos, exp, sin, xdivy
+from gradtape.ops.selection import zeros_like
+
+
+@cache
+def scipy_special() -> Any:
+    """The module `scipy.special`."""
+    import scipy.special  # noqa: PLC0415 - loading it takes longer than loading gradtape
+
+    return scipy.special
+
+
+def scipy_kernel(name: str) -> Callable[..., Any]:
+    """The kernel that is the function of this name in `scipy.special`."""
+
+    def kernel(xp: Any, *args: Any) -> Any:
+        return getattr(scipy_special(), name)(*same_dtype(args))
+
+    return kernel
+
+
+def same_dtype(args: tuple[Any, ...]) -> list[Any]:
+    """The arguments as floats of one dtype: beside a Python number, some of scipy's functions would widen float32."""
+    if len(args) == 1:
+        return list(args)
+    dtype = np.result_type(*args)
+    return [np.asarray(arg, dtype) for arg in args]
+
+
+def _fresnel(which: int) -> Callable[..., Any]:
+    return lambda xp, x: scipy_special().fresnel(x)[which]
+
+
+_TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
+_HALF_SQRT_PI = math.sqrt(math.pi) / 2
+_SQRT_TWO_PI = math.sqrt(2 * math.pi)
+_HALF_PI = math.pi / 2
+
+erf = unary("erf", scipy_kernel("erf"), lambda g, x: g * (exp(-x * x) * _TWO_OVER_SQRT_PI))
+erfc = unary("erfc", scipy_kernel("erfc"), lambda g, x: g * (exp(-x * x) * -_TWO_OVER_SQRT_PI))
+erfinv = unary("erfinv", scipy_kernel("erfinv"), lambda g, out: g * (exp(out * out) * _HALF_SQRT_PI))
+erfcinv = unary("erfcinv", scipy_kernel("erfcinv"), lambda g, out: g * (exp(out * out) * -_HALF_SQRT_PI))
+ndtri = unary("ndtri", scipy_kernel("ndtri"), lambda g, out: g * (exp(out * out * 0.5) * _SQRT_TWO_PI))
+
+dawsn = unary("dawsn", scipy_kernel("dawsn"), lambda g, x, out: g - g * (x + x) * out)
+expint = unary("expint", scipy_kernel("expi"), lambda g, x: g * exp(x) / x)
+fresnel_sin = unary("fresnel_sin", _fresnel(0), lambda g, x: g * sin(x * x * _HALF_PI))
+fresnel_cos = unary("fresnel_cos", _fresnel(1), lambda g, x: g * cos(x * x * _HALF_PI))
+
+_SERIES_RADIUS = 0.5
+_SERIES_TERMS = 64
+
+
+def _log_ratio(xp: Any, x: Any, *, order: int) -> Any:
+    """The derivative of some order of log(x) / (x - 1): near the removable singularity at 1 by its power series."""
+    x = xp.asarray(x)
+    wide = x.astype(np.float64)
+    y = wide - 1
+    near = xp.abs(y) < _SERIES_RADIUS
+    far = xp.where(near, np.nan, y)
+    value = xp.log(wide) / far
+    for n in range(1, order + 1):  # Leibniz' rule for log(x) = y * ratio
+        value = ((-1) ** (n - 1) * math.factorial(n - 1) / wide**n - n * value) / far
+    series = xp.zeros_like(y)
+    small = xp.where(near, y, 0)
+    for k in range(order + _SERIES_TERMS, order - 1, -1):
+        series = series * small + (-1) ** k * math.perm(k, order) / (k + 1)
+    return xp.where(near, series, value).astype(x.dtype)[()]
+
+
+log_ratio = op(
+    "log_ratio", _log_ratio, [lambda g, x, order: g * log_ratio(x, order=order + 1)], arguments=["x"], elementwise=True
+)
+spence = unary("spence", scipy_kernel("spence"), lambda g, x: -g * log_ratio(x, order=0))
+
+
+# It is 0 where x is 0, whatever y is, and so are its derivatives.
+xlog1py = binary(
+    "xlog1py",
+    lambda xp, x, y: xp.where(xp.equal(x, 0), 0, x * xp.log1p(xp.asarray(y, dtype=xp.result_type(x, y))))[()],
+    lambda g, x, y: g * xlog1py(_nonzero(x), y),
+    lambda g, x, y: g * xdivy(x, y + 1),
+)
+nextafter = binary("nextafter", "nextafter", lambda g: g, lambda g: zeros_like(g))

@@ -1,0 +1,31 @@
+"""Division that cuts off towards 0, and its remainder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape.ops.declare import binary
+
+
+def _truncatediv(xp: Any, x: Any, y: Any) -> Any:
+    if x.dtype.kind not in "iu":
+        return xp.trunc(x / y)
+    _refuse_zero(xp, y)
+    quotient = x // y
+    return quotient + ((quotient < 0) & (quotient * y != x)).astype(quotient.dtype)
+
+
+def _truncatemod(xp: Any, x: Any, y: Any) -> Any:
+    if x.dtype.kind in "iu":
+        _refuse_zero(xp, y)
+    return xp.fmod(x, y)
+
+
+def _refuse_zero(xp: Any, y: Any) -> None:
+    """NumPy would divide by an integer zero and answer 0."""
+    if not xp.all(y):
+        raise ValueError("integer division by zero")
+
+
+truncatediv = binary("truncatediv", _truncatediv, kinds="iufV")
+truncatemod = binary("truncatemod", _truncatemod, lambda g: g, lambda g, x, y: -g * truncatediv(x, y), kinds="iufV")

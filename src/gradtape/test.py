@@ -1,0 +1,21 @@
+"""`tf.test`: checking derivatives, and what this machine has."""
+
+from gradtape.api.checking import (
+    compute_gradient,
+    gpu_device_name,
+    is_built_with_cuda,
+    is_built_with_gpu_support,
+    is_built_with_rocm,
+    is_built_with_xla,
+    is_gpu_available,
+)
+
+__all__ = [
+    "compute_gradient",
+    "gpu_device_name",
+    "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
+    "is_built_with_xla",
+    "is_gpu_available",
+]

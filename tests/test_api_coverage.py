@@ -1,0 +1,36 @@
+"""docs/api-coverage.md says what is there: after a change that is meant, write it anew with `python tests/coverage_page.py`."""
+
+import pytest
+
+import coverage_page
+from coverage_page import Symbol
+
+
+def test_the_page_is_true():
+    assert coverage_page.PAGE.read_text(encoding="utf-8") == coverage_page.page(), "see this file's docstring"
+
+
+def test_tier_1_is_complete():
+    assert [s.name for s in coverage_page.symbols() if s.tier == 1 and not s.present] == []
+
+
+def test_what_counts_as_present():
+    assert coverage_page.has("tf.newaxis")
+    assert coverage_page.has("tf.math.log")
+    assert not coverage_page.has("tf.math.no_such_function")
+    assert not coverage_page.has("tf.no_such_namespace.log")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("tf.RaggedTensor", "ragged"), ("tf.linalg.LinearOperatorDiag", "hierarchy"), ("tf.math.something", "not yet")],
+)
+def test_a_missing_symbol_has_a_reason(name, reason):
+    assert reason in Symbol(name, "tf", differentiable=False, tier=2, present=False).reason
+
+
+def test_every_name_in_the_tables_is_a_symbol():
+    with coverage_page.SYMBOLS.open(encoding="utf-8") as file:
+        listed = {line.partition(",")[0] for line in file}
+    assert coverage_page.DIFFERENTIABLE_HERE <= listed
+    assert set(coverage_page.NAMESPACES) <= {name.rpartition(".")[0] for name in listed}

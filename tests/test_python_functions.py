@@ -1,0 +1,97 @@
+"""`py_function` and `numpy_function`. Answers and exceptions are TensorFlow's, but second derivatives work."""
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+
+def test_py_function_gives_what_the_dtypes_ask_for():
+    assert tf.py_function(lambda x: x * 2, [1.0], tf.float32).numpy() == 2
+    several = tf.py_function(lambda x, y: [x + y, 3], [1.0, 2.0], [tf.float32, tf.int32])
+    assert [(x.dtype, x.numpy()) for x in several] == [(tf.float32, 3), (tf.int32, 3)]
+    assert tf.py_function(lambda x: None, [1.0], []) == []
+    assert tf.py_function(lambda x: np.float64(3), [1.0], tf.TensorSpec([], tf.float32)).dtype == tf.float32
+
+
+def test_py_function_hands_over_tensors():
+    seen = []
+    tf.py_function(lambda *args: seen.extend(args), [tf.Variable(1.0), 2, np.ones(2)], [])
+    assert [type(x) for x in seen] == [tf.Tensor] * 3
+    assert [x.dtype for x in seen] == [tf.float32, tf.int32, tf.float64]
+
+
+def test_py_function_as_a_decorator():
+    @tf.py_function(Tout=tf.float32)
+    def double(x):
+        return x * 2
+
+    assert double(1.0).numpy() == 2
+
+
+def test_py_function_is_differentiable_twice():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            y = tf.py_function(lambda x: x**3, [x], tf.float32)
+        first = inner.gradient(y, x)
+    assert first.numpy() == 12
+    assert outer.gradient(first, x).numpy() == 12
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (ValueError, tf.errors.InvalidArgumentError), (TypeError, tf.errors.InvalidArgumentError),
+        (KeyError, tf.errors.UnknownError), (StopIteration, tf.errors.OutOfRangeError),
+        (MemoryError, tf.errors.ResourceExhaustedError), (NotImplementedError, tf.errors.UnimplementedError),
+        (ZeroDivisionError, tf.errors.UnknownError),
+    ],
+)  # fmt: skip
+def test_exceptions(raised, expected):
+    def fail(*args):
+        raise raised("because")
+
+    with pytest.raises(expected, match="because") as found:
+        tf.py_function(fail, [1.0], tf.float32)
+    assert found.type is expected
+    assert isinstance(found.value.__cause__, raised)
+    with pytest.raises(raised):
+        tf.numpy_function(fail, [1.0], tf.float32)
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"), [(lambda x: x, tf.int32), (lambda x: None, tf.float32), (lambda x: [x], [tf.float32] * 2)]
+)
+def test_py_function_refuses_another_result(function, wanted):
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.py_function(function, [1.0], wanted)
+
+
+def test_the_dtype_is_needed():
+    for function in (tf.py_function, tf.numpy_function):
+        with pytest.raises(TypeError, match="Tout"):
+            function(lambda x: x, [1.0])
+
+
+def test_numpy_function():
+    seen = []
+
+    def double(x):
+        seen.append(type(x))
+        return x * 2
+
+    x = tf.Variable([1.0])
+    with tf.GradientTape() as tape:
+        y = tf.numpy_function(double, [x], tf.float32)
+    assert seen == [np.ndarray]
+    assert y.numpy().tolist() == [2]
+    assert tape.gradient(y, x) is None
+    two = tf.numpy_function(lambda x: (x, x + 1), [np.float32(1)], [tf.float32, tf.float32])
+    assert [x.numpy() for x in two] == [1, 2]
+
+    @tf.numpy_function(Tout=tf.float32)
+    def triple(x):
+        return x * 3
+
+    assert triple(tf.constant(1.0)).numpy() == 3

@@ -37,8 +37,7 @@ from gradtape.api.creation import (
     zeros,
     zeros_like,
 )
-from gradtape.api.debugging import Assert, assert_equal, assert_greater, assert_less, assert_rank, print
-from gradtape.api.decompositions import eig, eigvals
+from gradtape.api.debugging.printing import Assert, assert_equal, assert_greater, assert_less, assert_rank, print
 from gradtape.api.elementwise import (
     abs,
     acos,
@@ -99,17 +98,18 @@ from gradtape.api.indexing import (
     tensor_scatter_nd_update,
     where,
 )
-from gradtape.api.initializers import (
+from gradtape.api.linalg.decompositions import eig, eigvals
+from gradtape.api.linalg.products import einsum, matmul, norm, tensordot
+from gradtape.api.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, not_equal
+from gradtape.api.ordering import argsort, sort
+from gradtape.api.python_functions import numpy_function, py_function
+from gradtape.api.random.initializers import (
     constant_initializer,
     ones_initializer,
     random_normal_initializer,
     random_uniform_initializer,
     zeros_initializer,
 )
-from gradtape.api.linalg import einsum, matmul, norm, tensordot
-from gradtape.api.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, not_equal
-from gradtape.api.ordering import argsort, sort
-from gradtape.api.python_functions import numpy_function, py_function
 from gradtape.api.rearranging import (
     batch_to_space,
     dynamic_partition,

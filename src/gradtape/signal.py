@@ -1,6 +1,6 @@
 """`tf.signal`: Fourier and cosine transforms, frames and windows."""
 
-from gradtape.api.signal import (
+from gradtape.api.signal.fourier import (
     fft,
     fft2d,
     fft3d,
@@ -20,7 +20,7 @@ from gradtape.api.signal import (
     rfft3d,
     rfftnd,
 )
-from gradtape.api.spectral import (
+from gradtape.api.signal.spectral import (
     dct,
     frame,
     idct,
@@ -33,7 +33,7 @@ from gradtape.api.spectral import (
     overlap_and_add,
     stft,
 )
-from gradtape.api.windows import hamming_window, hann_window, kaiser_bessel_derived_window, kaiser_window, vorbis_window
+from gradtape.api.signal.windows import hamming_window, hann_window, kaiser_bessel_derived_window, kaiser_window, vorbis_window
 
 __all__ = [
     "dct",

@@ -1,6 +1,19 @@
 """`tf.sparse`: SparseTensors and what is computed with them."""
 
-from gradtape.api.sparse import (
+from gradtape.api.sparse.mathematics import (
+    add,
+    maximum,
+    minimum,
+    reduce_max,
+    reduce_sum,
+    sampled_addmm,
+    segment_mean,
+    segment_sqrt_n,
+    segment_sum,
+    softmax,
+    sparse_dense_matmul,
+)
+from gradtape.api.sparse.tensors import (
     concat,
     expand_dims,
     eye,
@@ -17,19 +30,6 @@ from gradtape.api.sparse import (
     to_dense,
     to_indicator,
     transpose,
-)
-from gradtape.api.sparse_math import (
-    add,
-    maximum,
-    minimum,
-    reduce_max,
-    reduce_sum,
-    sampled_addmm,
-    segment_mean,
-    segment_sqrt_n,
-    segment_sum,
-    softmax,
-    sparse_dense_matmul,
 )
 from gradtape.core.sparse_tensor import SparseTensor
 

@@ -1,6 +1,6 @@
 """`tf.test`: checking derivatives, and what this machine has."""
 
-from gradtape.api.checking import (
+from gradtape.api.debugging.gradients import (
     compute_gradient,
     gpu_device_name,
     is_built_with_cuda,

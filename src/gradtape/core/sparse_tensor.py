@@ -1,6 +1,6 @@
 """`SparseTensor`: the elements of a tensor that are not zero, and where they stand.
 
-Its functions are in `gradtape.api.sparse`; `*` and `/` are put on the class there. A tape follows its `values`.
+Its functions are in `gradtape.api.sparse.tensors`; `*` and `/` are put on the class there. A tape follows its `values`.
 """
 
 from __future__ import annotations

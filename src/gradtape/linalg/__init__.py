@@ -2,7 +2,7 @@
 
 from gradtape.api.clipping import global_norm
 from gradtape.api.creation import eye
-from gradtape.api.decompositions import (
+from gradtape.api.linalg.decompositions import (
     eig,
     eigh,
     eigh_tridiagonal,
@@ -16,8 +16,9 @@ from gradtape.api.decompositions import (
     qr,
     svd,
 )
-from gradtape.api.diagonals import band_part, diag, diag_part, set_diag, tensor_diag, tensor_diag_part
-from gradtape.api.linalg import (
+from gradtape.api.linalg.diagonals import band_part, diag, diag_part, set_diag, tensor_diag, tensor_diag_part
+from gradtape.api.linalg.matrices import cross, expm, logm, sqrtm
+from gradtape.api.linalg.products import (
     adjoint,
     einsum,
     matmul,
@@ -28,9 +29,7 @@ from gradtape.api.linalg import (
     tensordot,
     trace,
 )
-from gradtape.api.matrices import cross, expm, logm, sqrtm
-from gradtape.api.normalization import l2_normalize
-from gradtape.api.solvers import (
+from gradtape.api.linalg.solvers import (
     banded_triangular_solve,
     cholesky,
     cholesky_solve,
@@ -45,6 +44,7 @@ from gradtape.api.solvers import (
     tridiagonal_matmul,
     tridiagonal_solve,
 )
+from gradtape.api.nn.normalization import l2_normalize
 from gradtape.linalg import experimental
 
 __all__ = [

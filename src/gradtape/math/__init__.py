@@ -87,8 +87,8 @@ from gradtape.api.logic import (
     logical_xor,
     not_equal,
 )
-from gradtape.api.nn import in_top_k, log_sigmoid, log_softmax, softmax, softsign, zero_fraction
-from gradtape.api.normalization import l2_normalize
+from gradtape.api.nn.activations import in_top_k, log_sigmoid, log_softmax, softmax, softsign, zero_fraction
+from gradtape.api.nn.normalization import l2_normalize
 from gradtape.api.ordering import top_k
 from gradtape.api.reductions import (
     argmax,

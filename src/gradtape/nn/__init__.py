@@ -1,27 +1,8 @@
 """`tf.nn`: activations, losses, convolution, pooling, normalisation and embeddings."""
 
 from gradtape.api.approximation import approx_max_k, approx_min_k
-from gradtape.api.candidates import all_candidate_sampler, nce_loss, sampled_softmax_loss
-from gradtape.api.convolution import (
-    atrous_conv2d,
-    atrous_conv2d_transpose,
-    conv1d,
-    conv1d_transpose,
-    conv2d,
-    conv2d_transpose,
-    conv3d,
-    conv3d_transpose,
-    conv_transpose,
-    convolution,
-    depthwise_conv2d,
-    separable_conv2d,
-)
 from gradtape.api.elementwise import sigmoid, softplus, tanh
-from gradtape.api.embeddings import embedding_lookup_sparse, safe_embedding_lookup_sparse
-from gradtape.api.fractional_pooling import fractional_avg_pool, fractional_max_pool
-from gradtape.api.isotonic import isotonic_regression
-from gradtape.api.morphology import dilation2d, erosion2d
-from gradtape.api.nn import (
+from gradtape.api.nn.activations import (
     bias_add,
     compute_average_loss,
     crelu,
@@ -48,7 +29,26 @@ from gradtape.api.nn import (
     weighted_cross_entropy_with_logits,
     zero_fraction,
 )
-from gradtape.api.normalization import (
+from gradtape.api.nn.candidates import all_candidate_sampler, nce_loss, sampled_softmax_loss
+from gradtape.api.nn.convolution import (
+    atrous_conv2d,
+    atrous_conv2d_transpose,
+    conv1d,
+    conv1d_transpose,
+    conv2d,
+    conv2d_transpose,
+    conv3d,
+    conv3d_transpose,
+    conv_transpose,
+    convolution,
+    depthwise_conv2d,
+    separable_conv2d,
+)
+from gradtape.api.nn.embeddings import embedding_lookup_sparse, safe_embedding_lookup_sparse
+from gradtape.api.nn.fractional_pooling import fractional_avg_pool, fractional_max_pool
+from gradtape.api.nn.isotonic import isotonic_regression
+from gradtape.api.nn.morphology import dilation2d, erosion2d
+from gradtape.api.nn.normalization import (
     batch_norm_with_global_normalization,
     batch_normalization,
     l2_normalize,
@@ -59,8 +59,7 @@ from gradtape.api.normalization import (
     sufficient_statistics,
     weighted_moments,
 )
-from gradtape.api.ordering import top_k
-from gradtape.api.pooling import (
+from gradtape.api.nn.pooling import (
     avg_pool,
     avg_pool1d,
     avg_pool2d,
@@ -74,8 +73,9 @@ from gradtape.api.pooling import (
     pool,
     space_to_depth,
 )
+from gradtape.api.nn.sequence_losses import collapse_repeated, ctc_greedy_decoder, ctc_loss
+from gradtape.api.ordering import top_k
 from gradtape.api.rearranging import space_to_batch
-from gradtape.api.sequence_losses import collapse_repeated, ctc_greedy_decoder, ctc_loss
 from gradtape.nn import experimental
 
 __all__ = [

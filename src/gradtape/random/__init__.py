@@ -1,9 +1,9 @@
 """`tf.random`: random numbers, with and without a state."""
 
-from gradtape.api.candidates import all_candidate_sampler, log_uniform_candidate_sampler, uniform_candidate_sampler
-from gradtape.api.random import categorical, gamma, normal, poisson, set_seed, shuffle, truncated_normal, uniform
-from gradtape.api.random_generator import Generator, create_rng_state, get_global_generator, set_global_generator
-from gradtape.api.stateless_random import (
+from gradtape.api.nn.candidates import all_candidate_sampler, log_uniform_candidate_sampler, uniform_candidate_sampler
+from gradtape.api.random.generator import Generator, create_rng_state, get_global_generator, set_global_generator
+from gradtape.api.random.sequence import categorical, gamma, normal, poisson, set_seed, shuffle, truncated_normal, uniform
+from gradtape.api.random.stateless import (
     Algorithm,
     fold_in,
     split,

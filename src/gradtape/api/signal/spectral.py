@@ -12,8 +12,8 @@ from gradtape import dtypes
 from gradtape.api.accepted import Refusal
 from gradtape.api.arguments import DTypeLike, TensorLike, as_int, one_axis, tensor
 from gradtape.api.shaping import pad
-from gradtape.api.signal import REAL_SIGNAL, irfft, resized, rfft
-from gradtape.api.windows import hann_window, vorbis_window
+from gradtape.api.signal.fourier import REAL_SIGNAL, irfft, resized, rfft
+from gradtape.api.signal.windows import hann_window, vorbis_window
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

@@ -14,7 +14,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, REAL, of_kind
 from gradtape.api.arguments import DTypeLike, TensorLike, as_int, numpy_dtype
-from gradtape.api.convolution import Layout, Padding, PerAxis
+from gradtape.api.nn.convolution import Layout, Padding, PerAxis
 from gradtape.api.operands import as_operand
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

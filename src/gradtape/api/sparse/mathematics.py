@@ -12,7 +12,7 @@ from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, INEXACT, NUMERIC, REAL, of_kind
 from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike, as_int, integers, numpy_dtype, one_axis
 from gradtape.api.operands import as_indices, as_operand, as_operands
-from gradtape.api.sparse import coordinates, flat_places, given, made, picked, places, shape_of
+from gradtape.api.sparse.tensors import coordinates, flat_places, given, made, picked, places, shape_of
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

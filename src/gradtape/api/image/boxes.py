@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api import draws
 from gradtape.api.accepted import FLOATING, REAL, of_kind
 from gradtape.api.arguments import TensorLike, as_int, integers
-from gradtape.api.random import source
+from gradtape.api.random import draws
+from gradtape.api.random.sequence import source
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, reductions

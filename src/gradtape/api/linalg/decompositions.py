@@ -8,7 +8,7 @@ import numpy as np
 
 from gradtape.api.accepted import INEXACT, of_kind, tensors_of_kind
 from gradtape.api.arguments import DTypeLike, TensorLike, integers, numpy_dtype
-from gradtape.api.matrices import checked_square, in_dtype, matrices, square
+from gradtape.api.linalg.matrices import checked_square, in_dtype, matrices, square
 from gradtape.api.operands import as_indices, as_operand
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

@@ -11,9 +11,9 @@ from threading import Lock
 from typing import Any
 
 from gradtape import dtypes
-from gradtape.api import draws
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape
 from gradtape.api.operands import as_operand
+from gradtape.api.random import draws
 from gradtape.core.tensor import Tensor
 
 

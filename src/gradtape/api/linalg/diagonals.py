@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape.api.arguments import TensorLike, as_int, integers
-from gradtape.api.matrices import checked_matrices
+from gradtape.api.linalg.matrices import checked_matrices
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradtape.api.accepted import FLOATING, REAL, of_kind
 from gradtape.api.arguments import TensorLike, as_int, integers
-from gradtape.api.image_geometry import as_batch, pad_to_bounding_box
+from gradtape.api.image.geometry import as_batch, pad_to_bounding_box
 from gradtape.api.operands import as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import OutOfRangeError, invalid_argument

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api import draws
 from gradtape.api.accepted import FLOATING, INEXACT, NUMERIC, REAL, Kind, of_kind, tensors_of_kind
 from gradtape.api.arguments import ShapeLike, TensorLike, as_int, integers, one_axis
 from gradtape.api.operands import as_indices, as_operand, as_operands
-from gradtape.api.random import source
-from gradtape.api.stateless_random import stateless_source
+from gradtape.api.random import draws
+from gradtape.api.random.sequence import source
+from gradtape.api.random.stateless import stateless_source
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument

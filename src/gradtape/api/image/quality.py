@@ -14,7 +14,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, REAL, SIGNED, of_kind
 from gradtape.api.arguments import TensorLike, as_int
-from gradtape.api.image_color import convert_image_dtype
+from gradtape.api.image.color import convert_image_dtype
 from gradtape.api.operands import as_operand
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

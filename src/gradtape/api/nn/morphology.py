@@ -12,7 +12,7 @@ import numpy as np
 
 from gradtape.api.accepted import REAL, tensors_of_kind
 from gradtape.api.arguments import TensorLike
-from gradtape.api.convolution import Layout, Padding, PerAxis
+from gradtape.api.nn.convolution import Layout, Padding, PerAxis
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic

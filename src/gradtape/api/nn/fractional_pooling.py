@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtape.api.accepted import REAL, of_kind
 from gradtape.api.arguments import TensorLike, as_int
-from gradtape.api.random import source
+from gradtape.api.random.sequence import source
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape.api.arguments import TensorLike, as_int
-from gradtape.api.nn import embedding_lookup
+from gradtape.api.nn.activations import embedding_lookup
 from gradtape.api.operands import as_indices, as_operand
-from gradtape.api.random import source
+from gradtape.api.random.sequence import source
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import activations, arithmetic, broadcasting, elementary, matrix, reductions

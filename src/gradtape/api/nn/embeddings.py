@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.accepted import FLOATING, of_kind
-from gradtape.api.nn import embedding_lookup
+from gradtape.api.nn.activations import embedding_lookup
 from gradtape.api.operands import as_indices
-from gradtape.api.sparse import fill_empty_rows, given, made, picked, reshape, shape_of
+from gradtape.api.sparse.tensors import fill_empty_rows, given, made, picked, reshape, shape_of
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

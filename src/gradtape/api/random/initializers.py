@@ -9,8 +9,8 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.arguments import DTypeLike, ShapeLike
 from gradtape.api.creation import constant, ones, zeros
-from gradtape.api.random import normal, uniform
-from gradtape.api.stateless_random import stateless_normal, stateless_uniform
+from gradtape.api.random.sequence import normal, uniform
+from gradtape.api.random.stateless import stateless_normal, stateless_uniform
 from gradtape.core.tensor import Tensor
 
 

@@ -6,10 +6,10 @@ from enum import Enum
 from typing import Any
 
 from gradtape import dtypes
-from gradtape.api import draws
 from gradtape.api.accepted import Kind, of_kind
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int
 from gradtape.api.operands import as_operand
+from gradtape.api.random import draws
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api import draws
 from gradtape.api.arguments import TensorLike, as_shape
-from gradtape.api.image_color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
-from gradtape.api.image_geometry import as_batch
+from gradtape.api.image.color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
+from gradtape.api.image.geometry import as_batch
 from gradtape.api.operands import as_operand
-from gradtape.api.random import source
-from gradtape.api.stateless_random import stateless_source
+from gradtape.api.random import draws
+from gradtape.api.random.sequence import source
+from gradtape.api.random.stateless import stateless_source
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting

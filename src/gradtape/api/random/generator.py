@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api import draws
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, integers
-from gradtape.api.stateless_random import Algorithm, as_algorithm, uniform_from
+from gradtape.api.random import draws
+from gradtape.api.random.stateless import Algorithm, as_algorithm, uniform_from
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 

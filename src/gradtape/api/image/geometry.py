@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gradtape.api.accepted import NUMERIC, of_kind
 from gradtape.api.arguments import TensorLike, as_int, integers
-from gradtape.api.convolution import Layout
+from gradtape.api.nn.convolution import Layout
 from gradtape.api.operands import as_operand
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

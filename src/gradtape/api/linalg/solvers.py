@@ -8,8 +8,8 @@ import numpy as np
 
 from gradtape.api.accepted import INEXACT, of_kind, tensors_of_kind
 from gradtape.api.arguments import TensorLike
-from gradtape.api.diagonals import matrix_from_bands
-from gradtape.api.matrices import checked_matrices, checked_square, in_dtype, square
+from gradtape.api.linalg.diagonals import matrix_from_bands
+from gradtape.api.linalg.matrices import checked_matrices, checked_square, in_dtype, square
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

@@ -15,7 +15,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, REAL, of_kind
 from gradtape.api.arguments import DTypeLike, TensorLike
-from gradtape.api.image_geometry import at_least_3d
+from gradtape.api.image.geometry import at_least_3d
 from gradtape.api.operands import as_operand
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable

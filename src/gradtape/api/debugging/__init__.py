@@ -1,0 +1,1 @@
+"""Assertions, printing, and checks of values and gradients."""

@@ -1,0 +1,1 @@
+"""Linear algebra: products, solvers, decompositions and functions of matrices."""

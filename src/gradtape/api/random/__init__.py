@@ -1,0 +1,1 @@
+"""Random numbers: a seeded sequence, generators, and pure functions of a seed."""

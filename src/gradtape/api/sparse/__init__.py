@@ -1,0 +1,1 @@
+"""Sparse tensors: making them, and mathematics on them."""

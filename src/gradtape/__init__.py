@@ -191,6 +191,7 @@ from gradtape.ops import operators as _operators
 from gradtape.shapes import TensorShape, TensorSpec
 from gradtape.transforms import jacobian as _jacobian
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
+from gradtape.transforms.functional import diag_hessian, grad, hessian, hvp, jvp, laplacian, value_and_grad, vjp
 from gradtape.transforms.graph_gradients import RegisterGradient, gradients, hessians, no_gradient
 from gradtape.transforms.recompute import recompute_grad
 from gradtape.transforms.vectorize import vectorized_map, vmap

@@ -1,0 +1,196 @@
+"""Derivatives as functions of functions, for those who prefer them to tapes: `grad`, `vjp`, `jvp`, `hvp`, `hessian` and others.
+
+Arguments may be Tensors, Variables, arrays, numbers, or structures of them; everything is built on tapes and accumulators, so
+the results can be differentiated again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape import nest
+from gradtape.core.forward import ForwardAccumulator
+from gradtape.core.tape import GradientTape, UnconnectedGradients
+from gradtape.core.tensor import Tensor
+from gradtape.core.variable import Variable
+from gradtape.ops.convert import as_tensor
+from gradtape.ops.reductions import reduce_sum
+from gradtape.ops.shaping import reshape
+from gradtape.transforms.vectorize import vmap
+
+ZERO = UnconnectedGradients.ZERO
+
+
+def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that gives `f`'s value and its gradient by the arguments that `argnums` counts out.
+
+    >>> import gradtape as tf
+    >>> value, gradient = tf.value_and_grad(lambda x: tf.reduce_sum(x**3))(tf.constant([1.0, 2.0]))
+    >>> value.numpy(), gradient.numpy()
+    (np.float32(9.0), array([ 3., 12.], dtype=float32))
+    """
+    _check_function(f, "value_and_grad")
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        chosen, given = _chosen(args, argnums, "value_and_grad")
+        with GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(chosen)
+            value = _scalar(f(*given, **kwargs), "value_and_grad")
+        return value, tape.gradient(value, chosen, unconnected_gradients=ZERO)
+
+    return call
+
+
+def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that gives the gradient of `f`, whose result is a scalar.
+
+    >>> import gradtape as tf
+    >>> tf.grad(tf.grad(lambda x: x**3))(2.0).numpy()
+    np.float32(12.0)
+    """
+    _check_function(f, "grad")
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return value_and_grad(f, argnums)(*args, **kwargs)[1]
+
+    return call
+
+
+def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """`f(*primals)`, and the function that takes a cotangent of it to those of the primals.
+
+    >>> import gradtape as tf
+    >>> value, pull = tf.vjp(lambda x, y: x * y, tf.constant([1.0, 2.0]), 3.0)
+    >>> [g.numpy().tolist() for g in pull(tf.constant([1.0, 10.0]))]
+    [[3.0, 30.0], 21.0]
+    """
+    _check_function(f, "vjp")
+    inputs = _tensors(primals)
+    with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
+        tape.watch(inputs)
+        value = f(*inputs)
+
+    def pull(cotangents: Any) -> tuple[Any, ...]:
+        nest.assert_same_structure(value, cotangents)
+        return tape.gradient(value, inputs, output_gradients=cotangents, unconnected_gradients=ZERO)
+
+    return value, pull
+
+
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """`f(*primals)` and its derivative along `tangents`.
+
+    >>> import gradtape as tf
+    >>> value, tangent = tf.jvp(lambda x, y: x * y, [2.0, 3.0], [1.0, 10.0])
+    >>> value.numpy(), tangent.numpy()
+    (np.float32(6.0), np.float32(23.0))
+    """
+    _check_function(f, "jvp")
+    if not isinstance(primals, (list, tuple)) or not isinstance(tangents, (list, tuple)) or len(primals) != len(tangents):
+        raise ValueError("jvp: primals and tangents must be lists or tuples of one length, with an entry for each argument of f.")
+    inputs = _tensors(tuple(primals))
+    with ForwardAccumulator(inputs, tuple(tangents)) as accumulator:
+        value = f(*inputs)
+    return value, accumulator.jvp(value, unconnected_gradients=ZERO)
+
+
+def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
+    """The Hessian of `f` at `x` times `v`, without the Hessian: the derivative of the gradient along v.
+
+    >>> import gradtape as tf
+    >>> tf.hvp(lambda x: tf.reduce_prod(x), tf.constant([1.0, 2.0, 3.0]), tf.constant([1.0, 0.0, 0.0])).numpy()
+    array([0., 3., 2.], dtype=float32)
+    """
+    return jvp(grad(f), [x], [v])[1]
+
+
+def hessian(f: Callable[..., Any]) -> Callable[[Any], Any]:
+    """A function that gives the matrix of second derivatives of `f`, with the shape of its argument twice.
+
+    >>> import gradtape as tf
+    >>> tf.hessian(lambda x: tf.reduce_prod(x))(tf.constant([1.0, 2.0, 3.0])).numpy().tolist()
+    [[0.0, 3.0, 2.0], [3.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
+    """
+    _check_function(f, "hessian")
+
+    @functools.wraps(f)
+    def call(x: Any) -> Any:
+        x = as_tensor(x, argument="hessian: x")
+        with GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(x)
+            gradient = grad(f)(x)
+        return tape.jacobian(gradient, x, unconnected_gradients=ZERO)
+
+    return call
+
+
+def diag_hessian(f: Callable[..., Any]) -> Callable[[Any], Tensor]:
+    """A function that gives the second derivatives of `f` by each element of its argument alone.
+
+    >>> import gradtape as tf
+    >>> tf.diag_hessian(lambda x: tf.reduce_sum(x**3))(tf.constant([1.0, 2.0])).numpy()
+    array([ 6., 12.], dtype=float32)
+    """
+    _check_function(f, "diag_hessian")
+
+    @functools.wraps(f)
+    def call(x: Any) -> Tensor:
+        x = as_tensor(x, argument="diag_hessian: x")
+        array = x.array
+        basis = Tensor(np.eye(array.size, dtype=array.dtype).reshape(array.size, *array.shape))
+        return reshape(vmap(lambda e: reduce_sum(e * hvp(f, x, e)))(basis), shape=array.shape)
+
+    return call
+
+
+def laplacian(f: Callable[..., Any]) -> Callable[[Any], Tensor]:
+    """A function that gives the sum of `diag_hessian`.
+
+    >>> import gradtape as tf
+    >>> tf.laplacian(lambda x: tf.reduce_sum(x**3))(tf.constant([1.0, 2.0])).numpy()
+    np.float32(18.0)
+    """
+    diagonal = diag_hessian(f)
+
+    @functools.wraps(f)
+    def call(x: Any) -> Tensor:
+        return reduce_sum(diagonal(x))
+
+    return call
+
+
+def _tensors(structure: Any) -> Any:
+    """A structure with Tensors for its plain values; Variables stay what they are."""
+    return nest.map_structure(lambda leaf: leaf if isinstance(leaf, Variable) else as_tensor(leaf), structure)
+
+
+def _chosen(args: tuple[Any, ...], argnums: int | Sequence[int], function: str) -> tuple[Any, list[Any]]:
+    """The arguments to differentiate by, as Tensors, and all arguments with those in their places."""
+    numbers = [argnums] if isinstance(argnums, int) else list(argnums)
+    if not all(-len(args) <= number < len(args) for number in numbers):
+        raise ValueError(f"{function}: argnums={argnums!r} counts out an argument that is not there: {len(args)} were given.")
+    given = list(args)
+    for number in numbers:
+        given[number] = _tensors(given[number])
+    chosen = [given[number] for number in numbers]
+    return (chosen[0] if isinstance(argnums, int) else tuple(chosen)), given
+
+
+def _scalar(value: Any, function: str) -> Tensor:
+    found = as_tensor(value, argument=f"{function}: the result of f")
+    if found.array.shape != () or found.dtype.is_complex:
+        raise ValueError(
+            f"{function}: f must give a real scalar, got shape {found.shape}, dtype {found.dtype.name}; use vjp or a tape for others."
+        )
+    return found
+
+
+def _check_function(f: Any, function: str) -> None:
+    if not callable(f):
+        raise TypeError(f"{function}: f must be a function, got {f!r}.")

@@ -3,6 +3,7 @@
 #   make demo       train a classifier of handwritten digits with a tape; leaves out/digits.png and out/tape-report.txt
 #   make test       lint, types and tests
 #   make test-all   the same with the slow tests
+#   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
 #   make bench      measure against NumPy and other libraries (QUICK=1: in seconds)
 #   make lint       lint and types only
 #   make clean      remove everything that these commands made
@@ -10,16 +11,16 @@
 PYTHON ?= python3
 WORKERS ?= 2
 
-SOURCES := src tests examples benchmarks
+SOURCES := src tests tests_tf examples benchmarks
 
-.PHONY: help demo test test-all bench lint clean
+.PHONY: help demo test test-all test-tf bench lint clean
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 # Small matrices gain nothing from BLAS threads, and lose much when other processes want the cores.
-demo test test-all: export OPENBLAS_NUM_THREADS = 1
+demo test test-all test-tf: export OPENBLAS_NUM_THREADS = 1
 
 demo: .venv/.installed
 	@.venv/bin/python examples/digits.py
@@ -29,6 +30,9 @@ test: lint
 
 test-all: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS) --all
+
+test-tf: .venv-tf/.installed
+	@.venv-tf/bin/python -m pytest -q tests_tf
 
 bench: .venv-bench/.installed
 	@.venv-bench/bin/python -m benchmarks
@@ -41,13 +45,15 @@ lint: .venv/.installed
 # A stamp says that an environment has what pyproject.toml asks for.
 .venv/.installed: EXTRAS := test,demo
 .venv-bench/.installed: EXTRAS := bench
-.venv/.installed .venv-bench/.installed: pyproject.toml
+.venv-tf/.installed: EXTRAS := test
+.venv-tf/.installed: MORE := tensorflow-cpu
+.venv/.installed .venv-bench/.installed .venv-tf/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("gradtape needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 	@echo "Preparing $(@D) (once, and again when pyproject.toml changes)"
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]' $(MORE)
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results.json
+	rm -rf .venv .venv-bench .venv-tf out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results.json
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +

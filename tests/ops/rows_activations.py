@@ -52,7 +52,24 @@ def in_top_k(targets, predictions, k):
     return (predictions > chosen).sum(-1) < k
 
 
+def gate(y, x, high=np.inf, slope=0.0):
+    return np.where((x > 0) & (x < high), y, slope * y)
+
+
 ROWS = [
+    Case(
+        a.gate,
+        gate,
+        [
+            sample(real(2, 3), real(2, 3)),
+            sample(real(2, 3), real(2, 3), high=1.0),
+            sample(real(3), real(2, 3), slope=0.2),
+            sample(real(2, 3), real(3)),
+            sample(real(), real()),
+            sample(real(0, 3), real(3)),
+        ],
+        specials=[at([np.inf, np.nan, 1.0], [-1.0, 0.0, 2.0], gives=[0.0, 0.0, 1.0])],
+    ),
     unary(a.sigmoid, scipy.special.expit, specials=[at([-1000.0, 1000.0], gives=[0, 1], gradient=[0.0, 0.0])]),
     unary(a.softplus, softplus, specials=[at([-1000.0, 1000.0], gives=[0, 1000], gradient=[0.0, 1.0])]),
     unary(a.relu, lambda x: np.maximum(x, 0), specials=[at([-1.0, 0.0, 1.0], gradient=[0.0, 0.0, 1.0])]),

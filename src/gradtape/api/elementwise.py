@@ -190,10 +190,10 @@ def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Te
     >>> tf.math.scalar_mul(2.0, [1.0, 2.0]).numpy()
     array([2., 4.], dtype=float32)
     """
-    factor = tensor(scalar, "scalar_mul: scalar")
-    if factor.array.ndim:
-        raise ValueError(f"scalar_mul: scalar must be a scalar, got shape {factor.shape}.")
-    return x.with_values(multiply(factor, x.values)) if isinstance(x, IndexedSlices) else multiply(factor, x)
+    shape = tensor(scalar, "scalar_mul: scalar").shape
+    if shape.rank:
+        raise ValueError(f"scalar_mul: scalar must be a scalar, got shape {shape}.")
+    return x.with_values(multiply(scalar, x.values)) if isinstance(x, IndexedSlices) else multiply(scalar, x)
 
 
 def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:

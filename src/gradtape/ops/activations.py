@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from gradtape.ops import batching
-from gradtape.ops.arithmetic import absolute, greater, less, logical_and, minimum, square
+from gradtape.ops.arithmetic import absolute, less, minimum, square
 from gradtape.ops.declare import op, unary
 from gradtape.ops.elementary import exp
 from gradtape.ops.reductions import reduce_sum
-from gradtape.ops.selection import drop, keep
+from gradtape.ops.selection import drop, keep, keep_array, zeros_like
 
 
 def _sigmoid(xp: Any, x: Any) -> Any:
@@ -40,9 +40,10 @@ def _selu_pull(g: Any, out: Any) -> Any:
     return drop(g * _SELU_SCALE, falls) + keep(g * (out + _SELU_SCALE * _SELU_ALPHA), falls)
 
 
-def _leaky_relu_pull(g: Any, x: Any, alpha: float) -> Any:
-    rises = greater(x, 0)
-    return keep(g, rises) + drop(g * alpha, rises)
+def _gate(xp: Any, y: Any, x: Any, *, high: float | None = None, slope: float = 0.0) -> Any:
+    open_ = x > 0 if high is None else (x > 0) & (x < high)
+    passed = keep_array(xp, y, open_)
+    return passed + keep_array(xp, y * slope, ~open_) if slope else passed
 
 
 def _normal_cdf(xp: Any, x: Any) -> Any:
@@ -71,14 +72,18 @@ def _log_softmax(xp: Any, x: Any, *, axis: int) -> Any:
 
 sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (out - out * out))
 softplus = unary("softplus", _softplus, lambda g, x: g * sigmoid(x))
-relu = unary("relu", lambda xp, x: xp.maximum(x, 0), lambda g, out: keep(g, greater(out, 0)))
-relu6 = unary(
-    "relu6", lambda xp, x: xp.minimum(xp.maximum(x, 0), 6), lambda g, out: keep(g, logical_and(greater(out, 0), less(out, 6)))
+gate = op(  # y where 0 < x < high, else `slope` times y: a step in x, whose derivative is zeros as in TensorFlow, not None
+    "gate",
+    _gate,
+    [lambda g, x, high, slope: gate(g, x, high=high, slope=slope), lambda g: zeros_like(g)],
+    elementwise=True,
 )
+relu = unary("relu", lambda xp, x: xp.maximum(x, 0), lambda g, out: gate(g, out))
+relu6 = unary("relu6", lambda xp, x: xp.minimum(xp.maximum(x, 0), 6), lambda g, out: gate(g, out, high=6))
 leaky_relu = op(
     "leaky_relu",
     lambda xp, x, *, alpha: xp.maximum(x, 0) + xp.minimum(x, 0) * alpha,
-    [_leaky_relu_pull],
+    [lambda g, x, alpha: gate(g, x, slope=alpha)],
     elementwise=True,
 )
 elu = unary("elu", _elu, lambda g, out: g * (minimum(0, out) + 1))

@@ -1,0 +1,12 @@
+"""Imports TensorFlow before any test, so that what its import warns about is not an error here."""
+
+import os
+import warnings
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # it tells on every start which instructions it uses
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # what TensorFlow itself imports is not ours to change
+    import tensorflow as tf
+
+tf.get_logger().setLevel("ERROR")  # some functions we must call tell that they will change one day

@@ -3,13 +3,15 @@
     python tests/coverage_page.py
 
 `api_symbols.csv` lists TensorFlow's public symbols: whether each is differentiable in TensorFlow, and in which tier it stands
-(1: nearly every user of a tape calls it; 2: common; 3: rare).
+(1: nearly every user of a tape calls it; 2: common; 3: rare). Where the samples of `tests_tf` have a call of the function, its
+derivatives are computed to say which orders there are.
 """
 
 import csv
 import re
+import sys
 from collections.abc import Iterable, Iterator
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ import gradtape
 HERE = Path(__file__).parent
 SYMBOLS = HERE / "api_symbols.csv"
 PAGE = HERE.parent / "docs" / "api-coverage.md"
+SAMPLES = HERE.parent / "tests_tf"
 
 NAMESPACES = (
     "tf", "tf.autodiff", "tf.math", "tf.math.special", "tf.linalg", "tf.linalg.experimental", "tf.nn", "tf.nn.experimental", "tf.signal",
@@ -51,6 +54,7 @@ class Symbol(NamedTuple):
     differentiable: bool
     tier: int
     present: bool
+    orders: int | None = None  # of derivatives that the samples have; None if there is no sample
 
     @property
     def reason(self) -> str:
@@ -67,6 +71,36 @@ def has(symbol: str) -> bool:
     return True
 
 
+def orders_of(symbol: str) -> int | None:
+    """How many orders of derivatives, up to two, the samples of a function have; None if it has no sample."""
+    if not has(symbol):
+        return None
+    return measured().get(id(reduce(getattr, symbol.split(".")[1:], gradtape)))
+
+
+@cache
+def measured() -> dict[int, int]:
+    """For each function with samples that have floating arguments, by identity: the orders of derivatives that are not None."""
+    sys.path.append(str(SAMPLES))
+    try:
+        from derivatives import outcome
+        from table import all_rows, resolve
+
+        rows = all_rows()
+    finally:
+        sys.path.remove(str(SAMPLES))
+    found: dict[int, int] = {}
+    for row in rows:
+        if row.wanted and has(row.symbol):
+            arrays = row.arrays(row.dtypes[-1])
+            orders = 0
+            while orders < 2 and any(g is not None for g in outcome(gradtape, row, arrays, orders + 1)):
+                orders += 1
+            key = id(resolve(gradtape, row.symbol))
+            found[key] = max(found.get(key, 0), orders)
+    return found
+
+
 def symbols() -> list[Symbol]:
     """The symbols of the page, in its order."""
     with SYMBOLS.open(encoding="utf-8", newline="") as file:
@@ -78,6 +112,7 @@ def symbols() -> list[Symbol]:
             row["differentiable"] == "yes" or row["symbol"] in DIFFERENTIABLE_HERE,
             int(row["tier"]),
             has(row["symbol"]),
+            orders_of(row["symbol"]),
         )
         for row in rows
     ]
@@ -93,7 +128,8 @@ def _lines(every: list[Symbol]) -> Iterator[str]:
     yield "# Which of TensorFlow's functions gradtape has"
     yield ""
     yield "Written by `python tests/coverage_page.py`; a test keeps it true. Tier 1 is what nearly every user of a tape calls, tier 2 is"
-    yield "common, tier 3 rare. *Differentiable* means by a tape and by a ForwardAccumulator, to every order that exists."
+    yield "common, tier 3 rare. *Differentiable* means by a tape and by a ForwardAccumulator, to every order that exists. *Second order* is"
+    yield "what the samples of `make test-tf` showed: yes, or zero for a function that is linear in its arguments; empty without a sample."
     yield ""
     yield "| namespace | tier 1 | tier 2 | tier 3 |"
     yield "|---|---|---|---|"
@@ -105,10 +141,12 @@ def _lines(every: list[Symbol]) -> Iterator[str]:
         yield ""
         yield f"## {namespace}"
         yield ""
-        yield "| symbol | tier | present | differentiable |"
-        yield "|---|---|---|---|"
+        yield "| symbol | tier | present | differentiable | second order |"
+        yield "|---|---|---|---|---|"
         for s in inside:
-            yield f"| `{s.name}` | {s.tier} | {'yes' if s.present else f'no: {s.reason}'} | {'yes' if s.differentiable else ''} |"
+            present = "yes" if s.present else f"no: {s.reason}"
+            second = {2: "yes", 1: "zero"}.get(s.orders or 0, "") if s.differentiable else ""
+            yield f"| `{s.name}` | {s.tier} | {present} | {'yes' if s.differentiable else ''} | {second} |"
 
 
 def _totals(label: str, some: Iterable[Symbol]) -> str:

@@ -14,6 +14,12 @@ def test_tier_1_is_complete():
     assert [s.name for s in coverage_page.symbols() if s.tier == 1 and not s.present] == []
 
 
+def test_what_is_called_differentiable_has_a_derivative():
+    sampled = [s for s in coverage_page.symbols() if s.differentiable and s.orders is not None]
+    assert len(sampled) > 250
+    assert [s.name for s in sampled if s.orders == 0] == []
+
+
 def test_what_counts_as_present():
     assert coverage_page.has("tf.newaxis")
     assert coverage_page.has("tf.math.log")

@@ -7,7 +7,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from compare import COLUMNS, FLOATING, HALF, differences, errors, in_tensorflow, outcome
+from compare import COLUMNS, HALF, differences, errors, in_tensorflow
+from derivatives import FLOATING, outcome
 from differences import DIFFERENCES, HALF_DIFFERENCES, KINKS, NOT_COMPARED
 from table import all_rows, resolve
 

@@ -24,6 +24,20 @@ class PerOutput(dict[int, Any]):
     """The cotangents of an op with several outputs, by output; one that is missing is zero."""
 
 
+class NothingToDo:
+    """Stands for the rule of a Node that no parent wants anything of; what it saved may be gone."""
+
+    takes_slices = True
+
+    def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        return ()
+
+    pull_tensors = pull_arrays
+
+
+_NOTHING_TO_DO = NothingToDo()
+
+
 class OutputRule:
     """Output `index` of an op with several outputs: hands its cotangent to the op's Node."""
 
@@ -64,7 +78,7 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
             parents = node.parents
             if needed is not None or not alone:
                 parents = _asked_for(parents, needed, recording)
-            rule: Any = node.rule
+            rule: Any = node.rule if alone or any(parents) else _NOTHING_TO_DO
             if type(g) is RawSlices and not rule.takes_slices:
                 g = g.dense()
             pulled = rule.pull_tensors(node, g, parents) if tensors else rule.pull_arrays(node, g, parents)

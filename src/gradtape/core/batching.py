@@ -26,6 +26,12 @@ class Level:
         self.outside: tuple[Recorder, ...] = here.state.recorders
         self.depth = len(here.state.levels)
 
+    def split(self) -> tuple[list[Recorder], list[Recorder]]:
+        """What records now, as what was there before this `vmap` and what was entered inside it."""
+        now = here.state.recorders
+        before = [r for r in now if any(r is other for other in self.outside)]
+        return before, [r for r in now if not any(r is other for other in self.outside)]
+
     def __enter__(self) -> Level:
         here.state.levels = (*here.state.levels, self)
         return self
@@ -60,6 +66,9 @@ class Abstract:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
     def __getattr__(self, name: str) -> Any:
         raise TypeError(

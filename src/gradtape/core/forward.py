@@ -63,6 +63,14 @@ class ForwardAccumulator:
             self._active = False
             here.state.remove(self)
 
+    @property
+    def recording(self) -> bool:
+        """Whether this accumulator is active now."""
+        return self._active
+
+    def before_write(self, variable: Variable) -> None:
+        """Assigning does not change a tangent."""
+
     def variable_node(self, variable: Variable) -> Node | None:
         entry = self._variables.get(id(variable))
         return None if entry is None else entry[1]

@@ -12,7 +12,6 @@ from gradtape.core.tensor import Tensor
 class NeededOps:
     """Filled in when `gradtape.ops` is imported; each takes arrays or Tensors, like every op."""
 
-    add: Any
     concatenate_rows: Any
     scatter_rows: Any
     cast: Any

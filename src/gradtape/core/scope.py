@@ -72,6 +72,13 @@ class Recorder(Protocol):
     pushes: bool
 
     @property
+    def recording(self) -> bool:
+        """Whether it has been entered and not left."""
+
+    def before_write(self, variable: Variable) -> None:
+        """Hears that a Variable is about to change."""
+
+    @property
     def scope(self) -> Scope | None:
         """The recording that this one is making now."""
 
@@ -115,7 +122,7 @@ class ThreadState:
         self.set_recorders(recorders)
 
     def remove(self, recorder: Recorder) -> None:
-        if len(self.recorders) == 1:
+        if len(self.recorders) == 1 and self.recorders[0] is recorder:
             self.recorders, self.scope, self.pushers = (), None, ()
             return
         self.set_recorders([r for r in self.recorders if r is not recorder])
@@ -142,7 +149,7 @@ class ThreadState:
         try:
             yield
         finally:
-            self.set_recorders(before)
+            self.set_recorders([r for r in before if r.recording])  # one may have ended in the block
 
 
 @contextmanager

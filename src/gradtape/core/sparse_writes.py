@@ -22,11 +22,13 @@ class SparseWrites:
         array: Any
 
         def _alone(self) -> bool: ...
+        def _before_write(self) -> None: ...
         def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any: ...
         def _updated(self, read_value: bool) -> Any: ...
 
     def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
         """Sets `array[key]`, or combines it with `values` by `ufunc`, repeated indices counting every time."""
+        self._before_write()
         if not self._alone():
             self.array = np.array(self.array)
         if ufunc is None:

@@ -50,9 +50,9 @@ class GradientTape:
     """
 
     pushes = False
+    scope: Scope | None = None
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self.scope: Scope | None = None
         self._persistent = persistent
         self._watch_accessed = watch_accessed_variables
         self._recording = False
@@ -64,13 +64,16 @@ class GradientTape:
     def __enter__(self) -> GradientTape:
         if self._recording:
             raise ValueError("This tape is recording already: a GradientTape cannot be entered twice at once.")
+        self._start()
+        return self
+
+    def _start(self, position: int | None = None) -> None:
         if self.scope is None:
             self.scope = Scope()
             self._variables = {}
             self._ended_by = None
         self._recording = True
-        here.state.add(self)
-        return self
+        here.state.add(self, position)
 
     def __exit__(self, *exception: object) -> None:
         if self._recording:
@@ -79,6 +82,14 @@ class GradientTape:
     def _stop(self) -> None:
         self._recording = False
         here.state.remove(self)
+
+    @property
+    def recording(self) -> bool:
+        """Whether this tape is recording now."""
+        return self._recording
+
+    def before_write(self, variable: Variable) -> None:
+        """A Variable may change at any time: what was read keeps its own buffer."""
 
     def watch(self, tensor: Any) -> None:
         """Follows `tensor`: a Tensor or Variable, or a structure of them.
@@ -137,7 +148,7 @@ class GradientTape:
             raise RuntimeError("stop_recording: this tape has never been entered; use it inside the tape's `with` block.")
         if not self._recording:
             raise ValueError("stop_recording: this tape is not recording.")
-        position = here.state.recorders.index(self)
+        position = self._position()
         self._stop()
         try:
             yield
@@ -145,6 +156,10 @@ class GradientTape:
             if self.scope is not None:
                 self._recording = True
                 here.state.add(self, position)
+
+    def _position(self) -> int | None:
+        """Where this tape stands among what records on this thread."""
+        return next((i for i, recorder in enumerate(here.state.recorders) if recorder is self), None)
 
     def reset(self) -> None:
         """Forgets everything recorded and watched so far, and goes on recording.
@@ -160,9 +175,10 @@ class GradientTape:
         """
         if not self._recording:
             raise ValueError("reset: this tape is not recording; reset is for use inside its `with` block.")
+        position = self._position()
         self._stop()
         self._close()
-        self.__enter__()
+        self._start(position)
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The Variables this tape watches, in the order in which they were created.
@@ -344,7 +360,7 @@ def ones_like(array: Any) -> Any:
     return np.ones(array.shape, array.dtype) if array.ndim else array.dtype.type(1)
 
 
-def _source_object(leaf: Any) -> Any:
+def source_object(leaf: Any) -> Any:
     """A leaf, or the Variable that stands behind it: Keras variables name theirs."""
     return leaf if isinstance(leaf, (Tensor, Variable)) else getattr(leaf, "__gradtape_variable__", leaf)
 
@@ -353,7 +369,7 @@ def _components(leaf: Any) -> Sequence[Any]:
     """What a leaf is made of: an IndexedSlices or a SparseTensor is watched by its parts."""
     if isinstance(leaf, (IndexedSlices, SparseTensor)):
         return [part for part in (leaf.values, leaf.indices, leaf.dense_shape) if part is not None]
-    return [_source_object(leaf)]
+    return [source_object(leaf)]
 
 
 _PLAIN_LEAVES = frozenset((Tensor, Variable))
@@ -370,7 +386,7 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
         return [structure]
     if _is_flat(structure):
         return list(structure)
-    leaves = [_source_object(leaf) for leaf in nest.flatten(structure)]
+    leaves = [source_object(leaf) for leaf in nest.flatten(structure)]
     for leaf in leaves:
         if leaf is None:
             raise TypeError(f"{argument} must be a Tensor, a Variable or a structure of them, got None.")

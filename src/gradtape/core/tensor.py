@@ -127,7 +127,9 @@ class Tensor(TensorOperators):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
-            return np.asarray(self.array, dtype=dtype, copy=False)
+            view = np.asarray(self.array, dtype=dtype, copy=False).view()
+            view.flags.writeable = False  # a tensor does not change
+            return view
         return np.array(self.array, dtype=dtype)
 
     def __dlpack__(self, **options: Any) -> Any:

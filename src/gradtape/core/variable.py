@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from gradtape.core.values import array_of, to_array
 from gradtape.dtypes import DType
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorShape
-
-if TYPE_CHECKING:
-    pass
 
 
 class VariableSynchronization(Enum):
@@ -223,6 +220,7 @@ class Variable(SparseWrites, TensorOperators):
             raise ValueError(
                 f"assign: value has shape {TensorShape(new.shape)}, but the variable '{self._name}' has shape {self._shape}."
             )
+        self._before_write()
         if self._alone() and self.array.shape == new.shape:
             np.copyto(self.array, new)
         else:
@@ -254,6 +252,7 @@ class Variable(SparseWrites, TensorOperators):
                 f"{method}: delta has shape {TensorShape(change.shape)}, but the variable '{self._name}' has shape "
                 f"{TensorShape(self.array.shape)}."
             )
+        self._before_write()
         run = here.state.run
         if self._alone():
             run(ufunc, self.array, change, self.array)
@@ -272,6 +271,10 @@ class Variable(SparseWrites, TensorOperators):
                 f"'{self._name}' is {self.dtype.name}: cast it first."
             )
         return array
+
+    def _before_write(self) -> None:
+        for recorder in here.state.recorders:
+            recorder.before_write(self)
 
     def _alone(self) -> bool:
         """Whether this variable alone holds its buffer, so that it may be written in place.
@@ -344,7 +347,10 @@ def _restore(array: Any, trainable: bool, name: str, shape: Any, constraint: Any
 
 
 def _read_node(parents: tuple[Node, ...], scope: Any) -> Node:
-    return Node(READ, None, None, parents, scope, caller())
+    node = Node(READ, None, None, parents, scope, caller())
+    for pusher in here.state.pushers:
+        pusher.push(node, [], None)
+    return node
 
 
 def _initial_array(value: Any, dtype: Any) -> Any:

@@ -36,8 +36,3 @@ def quiet_runner() -> Callable[..., Any]:
     context = contextvars.Context()
     context.run(np.seterr, all="ignore")
     return context.run
-
-
-def is_array(value: Any) -> bool:
-    """Whether `value` is an array of this engine."""
-    return isinstance(value, (np.ndarray, np.generic))

@@ -26,11 +26,13 @@ fallbacks: set[str] = set()
 def call_batched(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """An op with BatchedTensors among its arguments."""
     level = max((a.level for a in args if isinstance(a, BatchedTensor)), key=lambda found: found.depth)
+    if level not in here.state.levels:
+        raise ValueError(f"{op.name}: a tensor of a vmap that has ended is used outside it; return it from the function instead.")
     mapped = [isinstance(a, BatchedTensor) and a.level is level for a in args]
     inner = [a.inner if m else a for a, m in zip(args, mapped, strict=True)]
     state = here.state
-    inside = state.recorders[len(level.outside) :]
-    with state.only(level.outside):
+    outside, inside = level.split()
+    with state.only(outside):
         rule = (op.batch or loop) if level.size or op.batch in (as_it_is, elementwise, together) else _of_nothing
         found = rule(op, level.size, inner, mapped, params)
     result: Any = [BatchedTensor(r, level) for r in found] if op.several else BatchedTensor(found, level)

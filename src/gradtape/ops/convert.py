@@ -11,7 +11,7 @@ from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
-from gradtape.ops.op import operand
+from gradtape.ops.op import is_tensor_like, operand
 from gradtape.ops.shaping import stack
 
 
@@ -20,7 +20,7 @@ def as_tensor(value: Any, dtype: Any = None, *, argument: str = "value") -> Tens
     if type(value) is Tensor and dtype is None:
         return value
     wanted = None if dtype is None else dtypes.as_dtype(dtype).numpy
-    if isinstance(value, (list, tuple)) and any(_is_tensor_like(leaf) for leaf in nest.flatten(value)):
+    if isinstance(value, (list, tuple)) and any(is_tensor_like(leaf) for leaf in nest.flatten(value)):
         return _stacked(value, wanted, argument)
     found = value.read_value() if isinstance(value, Variable) else operand(value)
     if not isinstance(found, Tensor):
@@ -33,14 +33,10 @@ def as_tensor(value: Any, dtype: Any = None, *, argument: str = "value") -> Tens
     return found
 
 
-def _is_tensor_like(value: Any) -> bool:
-    return isinstance(value, (Tensor, Variable)) or hasattr(value, "__gradtape_tensor__")
-
-
 def _stacked(values: Any, wanted: Any, argument: str) -> Tensor:
     """A nested list with Tensors in it; plain numbers beside them take their dtype."""
     if wanted is None:
-        wanted = next(operand(v).array.dtype for v in nest.flatten(values) if _is_tensor_like(v))
+        wanted = next(operand(v).array.dtype for v in nest.flatten(values) if is_tensor_like(v))
     rows = [as_tensor(v, dtypes.from_numpy(wanted), argument=f"{argument}[{i}]") for i, v in enumerate(values)]
     shapes = {row.array.shape for row in rows}
     if len(shapes) > 1:
@@ -50,7 +46,7 @@ def _stacked(values: Any, wanted: Any, argument: str) -> Tensor:
 
 def first_tensor(x: Any, y: Any) -> Tensor | Any:
     """The first of two operands, as a Tensor if neither is one, so that an op gives a Tensor."""
-    if _is_tensor_like(x) or _is_tensor_like(y):
+    if is_tensor_like(x) or is_tensor_like(y):
         return x
     if isinstance(y, np.ndarray) and not isinstance(x, np.ndarray):
         return Tensor(to_array(x, dtypes.promote_weak(y.dtype, np.asarray(x).dtype), argument="x"))

@@ -226,7 +226,7 @@ def conjugated(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if type(value) is Tensor:
+    if isinstance(value, Tensor):
         return value.array
     return [_plain(v) for v in value] if type(value) is list else value
 

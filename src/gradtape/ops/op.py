@@ -136,7 +136,7 @@ class Op:
         ])  # fmt: skip
         if self.kinds is not None:
             self._check_kinds(operands)
-        if here.state.levels and any(isinstance(arg, BatchedTensor) for arg in operands):
+        if any(isinstance(arg, BatchedTensor) for arg in operands):
             return batching.call_batched(self, operands, params)
         arrays = [arg.array for arg in operands]
         state = here.state
@@ -249,10 +249,15 @@ def operand(value: Any) -> Any:
         return value
     if isinstance(value, Variable):
         return value.tensor()
-    if isinstance(value, (list, tuple)) and any(isinstance(leaf, (Tensor, Variable)) for leaf in nest.flatten(value)):
+    if isinstance(value, (list, tuple)) and any(is_tensor_like(leaf) for leaf in nest.flatten(value)):
         return needed.convert(value)
     convert = getattr(value, "__gradtape_tensor__", None)
     return value if convert is None else convert()
+
+
+def is_tensor_like(value: Any) -> bool:
+    """Whether a value is a Tensor, a Variable, or says how to become one."""
+    return isinstance(value, (Tensor, Variable)) or hasattr(value, "__gradtape_tensor__")
 
 
 def beside(value: Any, strong: Any, argument: str) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor, TensorOperators
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
@@ -95,10 +94,8 @@ def index(x: Tensor, key: Any) -> Tensor:
     x = operand(x)
     if isinstance(key, (Tensor, Variable, np.ndarray)) and _array(key).dtype.kind == "b":
         return _masked(x, np.asarray(_array(key)))
-    parts = key if isinstance(key, tuple) else tuple(key) if isinstance(key, list) else (key,)
-    cleaned = tuple([_index_part(part) for part in parts])
     try:
-        return getitem(x, key=cleaned)
+        return getitem(x, key=_parts(key))
     except IndexError as error:
         raise invalid_argument(f"getitem: {error}") from error
 
@@ -108,6 +105,12 @@ def _masked(x: Tensor, mask: Any) -> Tensor:
         raise invalid_argument(f"getitem: a boolean mask of shape {mask.shape} does not fit a tensor of shape {x.array.shape}.")
     rows = reshape(x, shape=(mask.size, *x.array.shape[mask.ndim :]))
     return take(rows, np.flatnonzero(mask), axis=0)
+
+
+def _parts(key: Any) -> tuple[Any, ...]:
+    """An index as a tuple; a Python list is one index for each axis, as in TensorFlow."""
+    parts = key if isinstance(key, (tuple, list)) else (key,)
+    return tuple([_index_part(part) for part in parts])
 
 
 def _index_part(part: Any) -> Any:
@@ -147,11 +150,9 @@ class VariableSlice(Tensor):
     def assign(self, value: Any, name: str | None = None) -> Variable:
         """Writes `value` into that part of the Variable."""
         variable = self._variable
-        array = operand(value)
-        if isinstance(array, Tensor):
-            array = array.array
+        array = variable._compatible(value, "assign")
         try:
-            variable.write_at(self._key, np.asarray(array, dtype=variable.array.dtype))
+            variable.write_at(self._key, array)
         except (ValueError, IndexError) as error:
             raise invalid_argument(f"assign: {error}") from error
         return variable
@@ -163,9 +164,8 @@ class VariableSlice(Tensor):
 def _variable_index(variable: Variable, key: Any) -> Tensor:
     found = index(variable.tensor(), key)
     part = VariableSlice(found.array, found.node)
-    parts = key if isinstance(key, tuple) else (key,)
     is_mask = isinstance(key, (Tensor, Variable, np.ndarray)) and _array(key).dtype.kind == "b"
-    part._variable, part._key = variable, np.asarray(_array(key)) if is_mask else tuple(map(_index_part, parts))
+    part._variable, part._key = variable, np.asarray(_array(key)) if is_mask else _parts(key)
     return part
 
 
@@ -225,10 +225,8 @@ def _install() -> None:
     TensorOperators.__getitem__ = index  # type: ignore[method-assign,assignment]
     TensorOperators.__iter__ = _iterate  # type: ignore[method-assign]
     Variable.__getitem__ = _variable_index  # type: ignore[method-assign,assignment]
-    Variable.__hash__ = None  # type: ignore[assignment]
     Variable.sparse_read, Variable.gather_nd = _sparse_read, _gather_nd  # type: ignore[attr-defined]
     Tensor._swap_last_axes = matrix_transpose  # type: ignore[method-assign]
 
 
 _install()
-needed.add = a.add

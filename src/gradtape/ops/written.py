@@ -209,7 +209,7 @@ def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
         if pull is None:
             lines.append(f"    pulled_{i} = None")
             continue
-        values = [f"v.array if type(v := s[{k}]) is Tensor else v" if name in op.arguments else f"s[{k}]"
+        values = [f"v.array if isinstance(v := s[{k}], Tensor) else v" if name in op.arguments else f"s[{k}]"
                   for k, name in enumerate(names)]  # fmt: skip
         broadcasts = bool(names) and names[0].endswith("_broadcast")
         lines += [

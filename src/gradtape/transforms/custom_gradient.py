@@ -14,6 +14,7 @@ from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.node import Node, caller
 from gradtape.core.scope import Scope, connect, here, scope_of
+from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.ops.convert import as_tensor
@@ -24,23 +25,29 @@ from gradtape.transforms.vectorize import whole
 
 
 class VariableReads:
-    """A recorder that records nothing but which trainable Variables are read."""
+    """A recorder that records nothing but which Variables are read, and the value each had at first."""
 
     pushes = False
+    recording = True
     scope: Scope | None = None
 
     def __init__(self) -> None:
         self.variables: dict[int, Variable] = {}
+        self.first_arrays: dict[int, tuple[Variable, Any]] = {}
 
     def variable_node(self, variable: Variable) -> Node | None:
-        if variable.trainable:
-            self.variables[id(variable)] = variable
+        self.before_write(variable)
+        self.variables[id(variable)] = variable
         return None
 
+    def before_write(self, variable: Variable) -> None:
+        self.first_arrays.setdefault(id(variable), (variable, variable.array))
+
     def besides(self, given: Sequence[Any]) -> list[Variable]:
-        """The Variables read that were not `given` as arguments, in the order of their creation."""
+        """The trainable Variables read that were not `given` as arguments, in the order of their creation."""
         arguments = {id(value) for value in given}
-        return sorted((v for key, v in self.variables.items() if key not in arguments), key=lambda v: v.creation)
+        found = (v for key, v in self.variables.items() if v.trainable and key not in arguments)
+        return sorted(found, key=lambda v: v.creation)
 
     def __enter__(self) -> VariableReads:
         here.state.add(self)
@@ -93,7 +100,7 @@ def call_as_one(
     if levels:
         level = max(levels, key=lambda found: found.depth)
         outputs = _on_whole_batch(name, level, read, outputs, pull)
-        recording = scope_of(r.scope for r in state.recorders[len(level.outside) :] if r.scope is not None)
+        recording = scope_of(r.scope for r in level.split()[1] if r.scope is not None)
     results = [out if isinstance(out, BatchedTensor) else out.array for out in outputs]
     connection = connect([value.node if isinstance(value, Tensor) else None for value in read], recording)
     if connection is None:
@@ -121,7 +128,7 @@ def _on_whole_batch(
         return [g if g is None or m else reduce_sum(g, axis=(0,)) for g, m in zip(gathered, mapped, strict=True)]
 
     inner = [value.inner if m else value for value, m in zip(read, mapped, strict=True)]
-    with here.state.only(level.outside):
+    with here.state.only(level.split()[0]):
         made = call_as_one(name, inner, [whole(out, level) for out in outputs], pull_whole)
     return [BatchedTensor(out, level) for out in made]
 
@@ -167,10 +174,10 @@ class CustomGradient:
         return self if instance is None else CustomGradient(self._f.__get__(instance, owner))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        inputs = nest.flatten(args)
+        inputs = [source_object(leaf) for leaf in nest.flatten(args)]
         with VariableReads() as reads:
             result, grad_fn = self._f(*args, **kwargs)
-        variables = reads.besides([*inputs, *nest.flatten(kwargs)])
+        variables = reads.besides([*inputs, *(source_object(leaf) for leaf in nest.flatten(kwargs))])
         if variables and not _accepts_variables(grad_fn):
             raise TypeError(
                 f"custom_gradient: {self._name} reads the variables {[v.name for v in variables]}, so its gradient function "
@@ -226,6 +233,11 @@ def _checked(gradients: list[Any], inputs: Sequence[Any], name: str) -> list[Any
             checked.append(None)
             continue
         if isinstance(gradient, IndexedSlices):
+            if gradient.values.array.shape[1:] != value.array.shape[1:]:
+                raise ValueError(
+                    f"custom_gradient: gradient {i} of {name} has rows of shape {gradient.values.array.shape[1:]}, but its input "
+                    f"has shape {value.shape}."
+                )
             checked.append(RawSlices(gradient.values, gradient.indices, value.array.shape))
             continue
         found = operand(gradient)

@@ -40,13 +40,13 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         reads = VariableReads()
         with here.state.only([reads]):
             result = f(*args, **kwargs)
-        variables = reads.besides([])
+        variables = [v for v in reads.variables.values() if v.has_gradient]
         outputs = [as_tensor(leaf, argument="recompute_grad: an output") for leaf in nest.flatten(result)]
-        snapshot = [v.array for v in variables]
+        before = list(reads.first_arrays.values())
         kept = [value if isinstance(value, Variable) else operand(value) for value in inputs]
 
         def pull(cotangents: list[Tensor]) -> list[Any]:
-            with _as_they_were(variables, snapshot):
+            with _as_they_were(before):
                 return _run_again(f, args, kept, kwargs, variables, cotangents)
 
         made = call_as_one(getattr(f, "__qualname__", "function"), [*inputs, *variables], outputs, pull)
@@ -68,19 +68,19 @@ def _run_again(
     with GradientTape(watch_accessed_variables=False) as tape:
         followed = [value for value in [*fresh, *variables] if isinstance(value, (Tensor, Variable)) and value.dtype.is_trainable]
         tape.watch(followed)
-        result = f(*nest.pack_sequence_as(structure, fresh), **kwargs)
+        result = [as_tensor(leaf) for leaf in nest.flatten(f(*nest.pack_sequence_as(structure, fresh), **kwargs))]
     found = dict(zip(map(id, followed), tape.gradient(result, followed, output_gradients=cotangents), strict=True))
     return [found.get(id(value)) for value in [*fresh, *variables]]
 
 
 @contextmanager
-def _as_they_were(variables: Sequence[Variable], arrays: Sequence[Any]) -> Iterator[None]:
-    """Variables with the buffers they had in the first run; what was assigned since comes back afterwards."""
-    now = [v.array for v in variables]
-    for variable, array in zip(variables, arrays, strict=True):
+def _as_they_were(before: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
+    """Variables with the buffers they had when the first run came to them; what they hold now comes back afterwards."""
+    now = [variable.array for variable, _ in before]
+    for variable, array in before:
         variable.array = array
     try:
         yield
     finally:
-        for variable, array in zip(variables, now, strict=True):
+        for (variable, _), array in zip(before, now, strict=True):
             variable.array = array

@@ -18,6 +18,7 @@ from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import take, take_at
 from gradtape.ops.op import operand
 from gradtape.ops.shaping import getitem, matrix_transpose, reshape
+from gradtape.ops.written import function_written_later
 
 
 def true_divide(x: Any, y: Any) -> Any:
@@ -200,6 +201,12 @@ def _reflected(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: op(y, x)
 
 
+def _as_operator(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An op for the class itself, where its caller is the user."""
+    op = getattr(function, "op", None)
+    return function if op is None else function_written_later(op, depth=1)
+
+
 def _install() -> None:
     binaries: dict[str, Callable[[Any, Any], Any]] = {
         "add": a.add, "sub": a.subtract, "mul": a.multiply, "truediv": _divide, "floordiv": a.floordiv, "mod": a.floormod,
@@ -218,10 +225,10 @@ def _install() -> None:
         "round": _round,
     }
     for name, op in binaries.items():
-        setattr(TensorOperators, f"__{name}__", op)
+        setattr(TensorOperators, f"__{name}__", _as_operator(op))
         setattr(TensorOperators, f"__r{name}__", _reflected(op))
     for name, op in {**comparisons, **unaries}.items():
-        setattr(TensorOperators, f"__{name}__", op)
+        setattr(TensorOperators, f"__{name}__", _as_operator(op))
     TensorOperators.__getitem__ = index  # type: ignore[method-assign,assignment]
     TensorOperators.__iter__ = _iterate  # type: ignore[method-assign]
     Variable.__getitem__ = _variable_index  # type: ignore[method-assign,assignment]

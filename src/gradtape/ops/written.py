@@ -77,13 +77,17 @@ def function_of(op: Op) -> Callable[..., Any]:
     return _named(call, op)
 
 
-def function_written_later(op: Op) -> Callable[..., Any]:
-    """The same for an op with a written call: at its first call, the function takes on the code that is written for it."""
+def function_written_later(op: Op, depth: int = 2) -> Callable[..., Any]:
+    """The same for an op with a written call: at its first call, the function takes on the code that is written for it.
+
+    `depth` is how far above it the user's own line stands, most of the time: 2, since a public function stands between, and 1
+    for an operator of Tensor. It saves looking at frames in between, which costs more than anything else in recording.
+    """
     namespace = {**_NAMESPACE, "kernel": op.kernel, "slow": op.call_any, "explained": op.explained, "finish": op.finish,
                  "rule": op.rule, "defaults": op.defaults}  # fmt: skip
 
     def write(args: Any, params: Any) -> Any:
-        exec(_compiled(op, op.name, _call_lines(op)), namespace)  # noqa: S102 - the text is this module's own
+        exec(_compiled(op, op.name, _call_lines(op, depth)), namespace)  # noqa: S102 - the text is this module's own
         function.__code__ = namespace[op.name].__code__
         return function(*args, **params)
 
@@ -102,7 +106,7 @@ def _named(function: Any, op: Op) -> Callable[..., Any]:
     return function
 
 
-def _call_lines(op: Op) -> list[str]:
+def _call_lines(op: Op, depth: int) -> list[str]:
     """The call of an op with a fixed number of arguments and one output."""
     given = ", ".join(op.arguments)
     keywords = ", **params" if op.has_parameters else ""
@@ -119,7 +123,7 @@ def _call_lines(op: Op) -> list[str]:
         f"        out = state.run(kernel, {arrays}{keywords})",
         "    except Exception as error:",
         f"        raise explained(error, [{arrays}], {params}) from error",
-        *_record(op, params),
+        *_record(op, params, depth),
     ]
 
 
@@ -159,7 +163,7 @@ def _same_dtype(op: Op, slow: str) -> list[str]:
     return [f"    dtype = {first}", f"    if {other}{' or ' + differs if differs else ''}:", f"        return {slow}"]
 
 
-def _record(op: Op, params: str) -> list[str]:
+def _record(op: Op, params: str, depth: int) -> list[str]:
     """Wraps the result, with a Node if the one tape that records follows an argument."""
     followed = [x for x, pull in zip(op.arguments, op.pulls, strict=True) if pull is not None] if op.pulls else []
     if not followed:
@@ -190,11 +194,12 @@ def _record(op: Op, params: str) -> list[str]:
     parents = "".join("None, " if pull is None else f"{x}_node, " for x, pull in zip(op.arguments, op.pulls, strict=True))
     return [
         *lines,
-        "    frame = getframe(1)",
-        "    if own_files[frame.f_code.co_filename]:",  # a public function, whose caller is the user, most of the time
-        "        frame = getframe(2)",
-        "        if own_files[frame.f_code.co_filename]:",
-        "            frame = outside(frame)",
+        "    try:",
+        f"        frame = getframe({depth})",
+        "    except ValueError:",  # called from the top of a module, with nothing above
+        "        frame = getframe(1)",
+        "    if own_files[frame.f_code.co_filename]:",
+        "        frame = outside(frame)",
         f"    return Tensor(out, Node(rule, ({''.join(f'{s}, ' for s in saved)}), {params}, ({parents}), scope, (frame.f_code, frame.f_lasti)))",
     ]
 

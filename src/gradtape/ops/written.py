@@ -198,9 +198,11 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
         f"        frame = getframe({depth})",
         "    except ValueError:",  # called from the top of a module, with nothing above
         "        frame = getframe(1)",
-        "    if own_files[frame.f_code.co_filename]:",
+        "    code = frame.f_code",
+        "    if own_files[code.co_filename]:",
         "        frame = outside(frame)",
-        f"    return Tensor(out, Node(rule, ({''.join(f'{s}, ' for s in saved)}), {params}, ({parents}), scope, (frame.f_code, frame.f_lasti)))",
+        "        code = frame.f_code",
+        f"    return Tensor(out, Node(rule, ({''.join(f'{s}, ' for s in saved)}), {params}, ({parents}), scope, (code, frame.f_lasti)))",
     ]
 
 

@@ -5,12 +5,16 @@ _NO_SECOND = "TensorFlow has no second derivative"
 _NO_GRADIENT = "TensorFlow has no gradient"
 _STEP = "the derivative is a step, which does not depend on x: no path, None, as for sign in both; TensorFlow gives zeros"
 _CONJUGATE = "TensorFlow's rule for complex numbers lacks a conjugate"
+_ROWS = "the same numbers, dense; TensorFlow hands out the rows that its rule happens to gather"
 _ZEROS = "TensorFlow divides by elements, and does not find back what a zero took away"
 
 # "row column": why gradtape is right. A cell that is excused and agrees is a failure, and derivatives are judged by differences.
 DIFFERENCES: dict[str, str] = {
     "tf.math.erf[special] value": "erf of infinity is 1; TensorFlow's float64 kernel gives NaN",
     "tf.math.softsign second": _NO_SECOND,
+    "tf.sparse.softmax second": _NO_SECOND,
+    "tf.sparse.sparse_dense_matmul second": _ROWS,
+    "tf.sparse.sparse_dense_matmul[adjoint] second": _ROWS,
     "tf.math.bessel_i1[zero] gradient": "the derivative at 0 is 1/2; TensorFlow gives 1",
     "tf.math.bessel_i1[zero] second": "the second derivative at 0 is 0; TensorFlow gives NaN",
     "tf.math.bessel_i1e[zero] second": "TensorFlow gives NaN at 0, where its first derivative is a case of its own",

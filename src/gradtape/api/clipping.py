@@ -17,7 +17,9 @@ from gradtape.api.arguments import axes as reduced_axes
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tensor import Tensor
+from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions, selection
+from gradtape.shapes import TensorShape
 
 
 def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> Any:
@@ -29,8 +31,19 @@ def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: Ten
     """
     names = ["clip_by_value: t", "clip_by_value: clip_value_min", "clip_by_value: clip_value_max"]
     values, low, high = as_operands([_values(t), clip_value_min, clip_value_max], names)
-    capped = _in_shape(values, arithmetic.minimum(values, high), names[2])
-    return _like(t, _in_shape(values, arithmetic.maximum(capped, low), names[1]))
+    for bound, argument in ((high, names[2]), (low, names[1])):
+        _check_bound(values, bound, argument)
+    return _like(t, arithmetic.maximum(arithmetic.minimum(values, high), low))
+
+
+def _check_bound(values: Tensor, bound: Tensor, argument: str) -> None:
+    """Refuses a bound that does not broadcast to the values, or that would broaden their shape."""
+    try:
+        shape = np.broadcast_shapes(values.array.shape, bound.array.shape)
+    except ValueError:
+        raise invalid_argument(f"{argument} has shape {bound.shape}, which does not fit t's shape {values.shape}.") from None
+    if shape != values.array.shape:
+        raise ValueError(f"{argument} would broaden the shape {values.shape} of t to {TensorShape(shape)}.")
 
 
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None) -> Any:

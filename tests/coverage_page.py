@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cache, reduce
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import gradtape
@@ -40,6 +41,7 @@ DIFFERENTIABLE_HERE = {
 }  # fmt: skip
 
 REASONS = (
+    (r"^tf\.function$", "compiling is not there yet; without the decorator the code runs eagerly"),
     (r"Ragged", "ragged tensors are left out"),
     (r"\.SparseTensorSpec$", "for signatures of tf.function, and comes with it"),
     (r"\.LinearOperator", "a class hierarchy of its own; the functions of tf.linalg do the same on matrices"),
@@ -65,10 +67,10 @@ class Symbol(NamedTuple):
 def has(symbol: str) -> bool:
     """Whether gradtape has what TensorFlow calls `symbol`."""
     try:
-        reduce(getattr, symbol.split(".")[1:], gradtape)
+        found = reduce(getattr, symbol.split(".")[1:], gradtape)
     except AttributeError:
         return False
-    return True
+    return not isinstance(found, ModuleType)  # `gradtape.function` is so far only the package that will hold tf.function
 
 
 def orders_of(symbol: str) -> int | None:

@@ -168,6 +168,11 @@ def _sum(earlier: Any, cotangent: Any, parent: Node, owned: set[Node] | None) ->
     return earlier + cotangent
 
 
+def dense(cotangent: Any) -> Any:
+    """A cotangent with its rows in their places, if it was sparse."""
+    return cotangent.dense() if type(cotangent) is RawSlices else cotangent
+
+
 def finished(gradient: Any) -> Any:
     """A walk's result as the user receives it."""
     if type(gradient) is np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.core.backward import OutputRule, PerOutput
+from gradtape.core.backward import OutputRule, PerOutput, dense
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
@@ -163,7 +163,7 @@ def transposed(rule: Any, node: Node, outputs: Any, tangents: Sequence[Any]) -> 
         tape.watch([g for g in like if g.array.dtype in dtypes.TRAINABLE])
         g = PerOutput(enumerate(like)) if several else like[0]
         pulled = rule.pull_tensors(node, g, wanted)
-        pairs = [(_dense(p), t) for p, t in zip(pulled, tangents, strict=True) if p is not None and t is not None]
+        pairs = [(dense(p), t) for p, t in zip(pulled, tangents, strict=True) if p is not None and t is not None]
     found = tape.gradient([p for p, _ in pairs], like, output_gradients=[t for _, t in pairs])
     return dict(enumerate(found)) if several else found[0]
 
@@ -229,10 +229,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.array
     return [_plain(v) for v in value] if type(value) is list else value
-
-
-def _dense(pulled: Any) -> Any:
-    return pulled.dense() if type(pulled) is RawSlices else pulled
 
 
 def _or_zeros(tangent: Any, arg: Tensor) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import nest
-from gradtape.core.backward import PerOutput
+from gradtape.core.backward import PerOutput, dense
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.node import Node, caller
@@ -123,7 +123,7 @@ def _on_whole_batch(
 
     def pull_whole(cotangents: list[Tensor]) -> list[Any]:
         with level.again():
-            pulled = [_dense(p) for p in pull([BatchedTensor(g, level) for g in cotangents])]
+            pulled = [dense(p) for p in pull([BatchedTensor(g, level) for g in cotangents])]
             gathered = [None if p is None else whole(p, level) for p in pulled]
         return [g if g is None or m else reduce_sum(g, axis=(0,)) for g, m in zip(gathered, mapped, strict=True)]
 
@@ -131,10 +131,6 @@ def _on_whole_batch(
     with here.state.only(level.split()[0]):
         made = call_as_one(name, inner, [whole(out, level) for out in outputs], pull_whole)
     return [BatchedTensor(out, level) for out in made]
-
-
-def _dense(pulled: Any) -> Any:
-    return pulled.dense() if isinstance(pulled, RawSlices) else pulled
 
 
 def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:

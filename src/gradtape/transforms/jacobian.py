@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
-from gradtape.core.backward import finished, release_all
+from gradtape.core.backward import dense, finished, release_all
 from gradtape.core.batching import BatchedTensor, Level
-from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
 from gradtape.core.tape import GradientTape, UnconnectedGradients, as_unconnected, leaves_of, unconnected_value
@@ -142,17 +141,13 @@ def _pulled(tape: GradientTape, recording: Scope, target: Any, sources: Sequence
 def _pulled_at_once(tape: GradientTape, recording: Scope, node: Node, nodes: Sequence[Any], seeds: Any) -> dict[Node, Any]:
     with Level(len(seeds)) as level:
         found = tape._pull({node: BatchedTensor(Tensor(seeds), level)}, nodes, recording, release=False)
-        return {source: whole(_dense(g), level) for source, g in found.items()}
+        return {source: whole(dense(g), level) for source, g in found.items()}
 
 
 def _pulled_one_by_one(tape: GradientTape, recording: Scope, node: Node, nodes: Sequence[Any], seeds: Any) -> dict[Node, Any]:
     tensors = here.state.scope is not None
     rows = [tape._pull({node: Tensor(g) if tensors else g}, nodes, recording, release=False) for g in seeds]
-    return {source: finished(stack(*[_dense(row[source]) for row in rows], axis=0)) for source in rows[0]}
-
-
-def _dense(g: Any) -> Any:
-    return g.dense() if isinstance(g, RawSlices) else g
+    return {source: finished(stack(*[dense(row[source]) for row in rows], axis=0)) for source in rows[0]}
 
 
 GradientTape.jacobian = jacobian  # type: ignore[method-assign]

@@ -24,14 +24,15 @@ LAYERS = (
     ("core",),
     ("ops",),
     ("transforms", "inspect"),
-    ("function",),
+    ("functions",),
     ("api",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}
 INSIDE_FUNCTIONS = {"scipy"}  # slow to import, needed by few
 XLA = {"jax", "jaxlib", "malt"}
-XLA_MODULES = ("gradtape.engines.xla", "gradtape.function")
+XLA_MODULES = ("gradtape.engines.xla", "gradtape.functions")
+SERVED_BY = {"einops": "gradtape.api.einops_backend"}  # libraries that one module makes work with Tensors
 
 
 class Import(NamedTuple):
@@ -116,6 +117,9 @@ def complaints(module: str, found: list[Import]) -> list[str]:
         elif root in XLA:
             if not module.startswith(XLA_MODULES):
                 wrong.append(f"{place}: only the XLA engine and function/ may")
+        elif root in SERVED_BY:
+            if module != SERVED_BY[root]:
+                wrong.append(f"{place}: only {SERVED_BY[root]} may")
         elif root in INSIDE_FUNCTIONS:
             if not inside_function:
                 wrong.append(f"{place} at module level: do it in the function that needs it")
@@ -157,8 +161,9 @@ def test_no_modules_import_each_other_in_a_circle():
         ("gradtape.ops.op", "import jax.numpy", "only the XLA engine"),
         ("gradtape.ops.op", "def f():\n    import jax", "only the XLA engine"),
         ("gradtape.ops.op", "from scipy import special", "at module level"),
-        ("gradtape.function.trace", "import keras", "not a dependency"),
-        ("gradtape.function.trace", "def f():\n    import tensorflow", "not a dependency"),
+        ("gradtape.ops.op", "import einops", "only gradtape.api.einops_backend"),
+        ("gradtape.functions.trace", "import keras", "not a dependency"),
+        ("gradtape.functions.trace", "def f():\n    import tensorflow", "not a dependency"),
     ],
 )
 def test_a_wrong_import_is_found(module, source, complaint):
@@ -177,7 +182,7 @@ def test_a_wrong_import_is_found(module, source, complaint):
         ("gradtape.core.tape", "if typing.TYPE_CHECKING:\n    import keras"),
         ("gradtape.ops.special", "def kernel():\n    from scipy import special"),
         ("gradtape.engines.xla_engine", "import jax"),
-        ("gradtape.function.trace", "import jax.numpy as jnp"),
+        ("gradtape.functions.trace", "import jax.numpy as jnp"),
         ("gradtape.math", "from gradtape.api.elementwise import exp"),
         ("gradtape", "from gradtape import math"),
     ],

@@ -101,6 +101,8 @@ from gradtape.api.indexing import (
 from gradtape.api.linalg.decompositions import eig, eigvals
 from gradtape.api.linalg.products import einsum, matmul, norm, tensordot
 from gradtape.api.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, not_equal
+from gradtape.api.numpy import methods as _methods
+from gradtape.api.numpy import protocol as _protocol
 from gradtape.api.ordering import argsort, sort
 from gradtape.api.python_functions import numpy_function, py_function
 from gradtape.api.random.initializers import (
@@ -186,14 +188,18 @@ from gradtape.dtypes import (
     uint64,
 )
 from gradtape.dtypes import bool_ as bool
-from gradtape.function.control_flow import case, cond, foldl, foldr, map_fn, scan, switch_case, while_loop
+from gradtape.functions.control_flow import case, cond, foldl, foldr, map_fn, scan, switch_case, while_loop
+from gradtape.functions.decorator import function
 from gradtape.ops import operators as _operators
 from gradtape.shapes import TensorShape, TensorSpec
-from gradtape.transforms import jacobian as _jacobian
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
 from gradtape.transforms.functional import diag_hessian, grad, hessian, hvp, jvp, laplacian, value_and_grad, vjp
 from gradtape.transforms.graph_gradients import RegisterGradient, gradients, hessians, no_gradient
+from gradtape.transforms.jacobians import jacobian as _jacobian
+from gradtape.transforms.jacobians import per_example as _per_example
 from gradtape.transforms.recompute import recompute_grad
+from gradtape.transforms.sparse import sparsity as _sparsity
+from gradtape.transforms.taylor_mode import derivatives as _taylor
 from gradtape.transforms.vectorize import vectorized_map, vmap
 
 newaxis = None
@@ -203,7 +209,9 @@ dtypes.cast = cast  # type: ignore[attr-defined]
 dtypes.complex = complex  # type: ignore[attr-defined]
 dtypes.saturate_cast = saturate_cast  # type: ignore[attr-defined]
 
-_LOADED_WHEN_USED = frozenset(("bitwise", "config", "image", "quantization", "signal", "sparse", "test", "testing"))
+_LOADED_WHEN_USED = frozenset((
+    "array_api", "bitwise", "config", "experimental", "image", "numpy", "quantization", "signal", "sparse", "test", "testing",
+))  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -37,7 +37,8 @@ WITHOUT_DERIVATIVE = {
     **dict.fromkeys(["ones_like", "zeros_like", "stop_gradient"], CONSTANT),
     **dict.fromkeys(["gamma_sample", "truncated_sample"], DRAWN),
     **dict.fromkeys(["fake_quant", "fake_quant_side", "quantize_and_dequantize"], AROUND),
-    "polygamma": "its first argument is an order, which is a whole number",
+    **dict.fromkeys(["exponent", "ldexp"], WHOLE),
+    **dict.fromkeys(["polygamma", "expn"], "its first argument is an order, which is a whole number"),
     "pseudoinverse": "the cutoff says which singular values count",
 }
 

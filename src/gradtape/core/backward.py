@@ -16,6 +16,7 @@ from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import XlaTensor
 
 _number = attrgetter("number")
 
@@ -60,12 +61,13 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
 
     `release` lets each Node go of what it saved as soon as its rule has run, unless another open recording needs it.
     """
-    tensors = here.state.scope is not None or bool(here.state.levels)
+    state = here.state
+    tensors = state.scope is not None or bool(state.levels) or state.trace is not None or XlaTensor in map(type, seeds.values())
     wanted = {node for node in sources if node is not None}
     order, other_sources = _reachable(seeds, wanted, recording)
     order.sort(key=_number)
     needed = _leading_to(wanted, order) if other_sources else None
-    cotangents = dict(seeds)
+    cotangents = {node: finished(g) for node, g in seeds.items()} if tensors else dict(seeds)
     found: dict[Node, Any] = {}
     owned: set[Node] | None = None if tensors else set()
     while order:

@@ -118,12 +118,13 @@ def watch_tensor(tensor: Tensor, recording: Scope) -> Node:
 
 
 class _OwnFiles(dict[str, bool]):
-    """Whether a source file is part of this package, answered once per file."""
+    """Whether a source file is part of this package, or of the compiler that calls it back; answered once per file."""
 
     root = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120 - pathlib takes 4 ms to import
+    compiler = os.path.join("jax", "_src") + os.sep  # noqa: PTH118
 
     def __missing__(self, filename: str) -> bool:
-        own = self[filename] = filename.startswith(self.root)
+        own = self[filename] = filename.startswith(self.root) or self.compiler in filename
         return own
 
 

@@ -19,7 +19,9 @@ from gradtape.engines.numpy_engine import quiet_runner
 
 if TYPE_CHECKING:
     from gradtape.core.batching import Level
+    from gradtape.core.departures import Departures
     from gradtape.core.node import Node
+    from gradtape.core.trace import Trace
     from gradtape.core.variable import Variable
 
 
@@ -27,15 +29,18 @@ class Scope:
     """One recording (`parts` is empty), or the set `parts` of several recordings.
 
     A recording stays `open` from a tape's first entering until it is consumed, reset or deleted. It is `foreign` if some of
-    its rules run functions of the user's.
+    its rules run functions of the user's. A tape's has `departures`, where it notes which values left it.
     """
 
-    __slots__ = ("__weakref__", "foreign", "open", "parts")
+    __slots__ = ("__weakref__", "departures", "foreign", "open", "parts", "stage")
 
-    def __init__(self, parts: frozenset[Scope] = frozenset()) -> None:
+    def __init__(self, parts: frozenset[Scope] = frozenset(), departures: Departures | None = None) -> None:
         self.parts = parts
         self.open = True
         self.foreign = False
+        self.departures = departures
+        trace = here.state.trace
+        self.stage = None if trace is None else trace.stage  # the program that it is a recording of
 
     @property
     def recordings(self) -> frozenset[Scope]:
@@ -96,13 +101,14 @@ class Pusher(Recorder, Protocol):
 class ThreadState:
     """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
 
-    __slots__ = ("_run_walk", "_walking", "levels", "pushers", "recorders", "run", "scope")
+    __slots__ = ("_run_walk", "_walking", "levels", "pushers", "recorders", "run", "scope", "trace")
 
     def __init__(self) -> None:
         self.recorders: tuple[Recorder, ...] = ()
         self.scope: Scope | None = None
         self.pushers: tuple[Pusher, ...] = ()
         self.levels: tuple[Level, ...] = ()  # the vmaps that are running, outermost first
+        self.trace: Trace | None = None  # the program that is being traced
         self.run: Callable[..., Any] = quiet_runner()
         self._run_walk = quiet_runner()
         self._walking = False

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtape.core.scope import here
 from gradtape.core.values import array_of, to_array
+from gradtape.engines import xla_engine
 from gradtape.errors import invalid_argument
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ class SparseWrites:
     def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
         """Sets `array[key]`, or combines it with `values` by `ufunc`, repeated indices counting every time."""
         self._before_write()
+        trace = here.state.trace
+        if trace is not None:
+            trace.write(self, xla_engine.written_at(trace.value(self).array, key, values, ufunc))  # type: ignore[arg-type]
+            return
         if not self._alone():
             self.array = np.array(self.array)
         if ufunc is None:
@@ -102,7 +107,7 @@ class SparseWrites:
         return self._scatter_nd(np.minimum, indices, updates, "scatter_nd_min")
 
     def _scatter_nd(self, ufunc: np.ufunc | None, indices: Any, updates: Any, method: str) -> Any:
-        positions = np.asarray(_positions(indices))
+        positions = _concrete(_positions(indices))
         depth = positions.shape[-1] if positions.ndim else 0
         if positions.dtype.kind not in "iu" or not 0 < depth <= self.array.ndim:
             raise invalid_argument(
@@ -111,13 +116,13 @@ class SparseWrites:
             )
         check_indices(positions, self.array.shape[:depth], method)
         shape = positions.shape[:-1] + self.array.shape[depth:]
-        self.write_at(tuple(np.moveaxis(positions, -1, 0)), self._fitting(updates, shape, method), ufunc)
+        self.write_at(tuple(positions[..., i] for i in range(depth)), self._fitting(updates, shape, method), ufunc)
         return self._updated(True)
 
     def _slices(self, delta: Any, method: str) -> tuple[Any, Any]:
         if not (hasattr(delta, "indices") and hasattr(delta, "values")):
             raise TypeError(f"{method}: sparse_delta must be an IndexedSlices, got {type(delta).__name__}.")
-        return np.asarray(array_of(delta.indices)), delta.values
+        return _concrete(array_of(delta.indices)), delta.values
 
     def _fitting(self, values: Any, shape: tuple[int, ...], method: str) -> Any:
         array = self._compatible(values, method, argument="values")
@@ -131,8 +136,18 @@ def _positions(indices: Any) -> Any:
     return to_array(indices, argument="indices") if array is None else array
 
 
+def _concrete(array: Any) -> Any:
+    """Indices as a NumPy array; those of a program that is being traced as they are."""
+    return array if xla_engine.is_traced(array) else np.asarray(array)
+
+
 def check_indices(indices: Any, sizes: Sequence[int], op: str) -> None:
-    """Refuses an index outside its axis; `sizes` has one entry, or one for each place of the last axis."""
+    """Refuses an index outside its axis; `sizes` has one entry, or one for each place of the last axis.
+
+    In a program that is being traced there is nothing to look at yet.
+    """
+    if xla_engine.is_traced(indices):
+        return
     limits = np.asarray(sizes)
     outside = (indices < 0) | (indices >= limits)
     if outside.any():

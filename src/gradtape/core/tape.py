@@ -1,6 +1,6 @@
 """`GradientTape`: records what runs inside its `with` block and differentiates it.
 
-`jacobian` and `batch_jacobian` are put on the class by `gradtape.transforms.jacobian`.
+Jacobians and higher derivatives are put on the class by `gradtape.transforms`.
 """
 
 from __future__ import annotations
@@ -8,22 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from gradtape import dtypes, nest
 from gradtape.core.backward import finished, pull_back
+from gradtape.core.departures import Departure, Departures, NoDepartures
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import first_times, log_warning, warn_not_trainable
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.scope import Scope, here
 from gradtape.core.sparse_tensor import SparseTensor
+from gradtape.core.tape_methods import TapeMethods
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import XlaTensor, on_xla
 from gradtape.errors import invalid_argument
 
 
@@ -34,11 +37,11 @@ class UnconnectedGradients(Enum):
     ZERO = "zero"
 
 
-class GradientTape:
+class GradientTape(TapeMethods):
     """Records the ops of a `with` block on this thread and computes gradients of what they computed.
 
     Trainable Variables are watched when they are read, other Tensors with `watch`. A tape gives one `gradient()`, unless
-    it is `persistent`.
+    it is `persistent`. A `strict` one raises where values of what it records leave it, such as `y.numpy()`.
 
     >>> import gradtape as tf
     >>> x = tf.constant(3.0)
@@ -51,10 +54,12 @@ class GradientTape:
 
     pushes = False
     scope: Scope | None = None
+    _departures: Departures | None = None
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True, *, strict: bool = False) -> None:
         self._persistent = persistent
         self._watch_accessed = watch_accessed_variables
+        self._notes: type[Departures] = NoDepartures if strict else Departures
         self._recording = False
         self._variables: dict[int, tuple[Variable, Node | None]] = {}
         self._ended_by: str | None = None  # what consumed the recording
@@ -69,7 +74,8 @@ class GradientTape:
 
     def _start(self, position: int | None = None) -> None:
         if self.scope is None:
-            self.scope = Scope()
+            self._departures = self._notes()
+            self.scope = Scope(departures=self._departures)
             self._variables = {}
             self._ended_by = None
         self._recording = True
@@ -192,6 +198,18 @@ class GradientTape:
         """
         return tuple(sorted((variable for variable, _ in self._variables.values()), key=lambda v: v.creation))
 
+    def departures(self) -> tuple[Departure, ...]:
+        """Where values left this tape while it recorded them: no gradient flows through what was computed from those values.
+
+        >>> import gradtape as tf
+        >>> x = tf.Variable([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     y = tf.constant(tf.square(x).numpy()) * x
+        >>> [(left.method, left.shape, left.count, left.location.line) for left in tape.departures()]
+        [('numpy', TensorShape([2]), 1, 2)]
+        """
+        return () if self._departures is None else self._departures.records()
+
     # Differentiating
 
     def gradient(
@@ -285,12 +303,14 @@ class GradientTape:
             seed = None if given is None else given[i]
             if seed is None:
                 seed = ones_like(target.array)
+            if isinstance(target, XlaTensor):
+                seed = on_xla(seed)
             node = self._node_of(target)
             if node is None:
                 seed = finished(seed)
                 by_identity[id(target)] = by_identity[id(target)] + seed if id(target) in by_identity else seed
                 continue
-            seed = finished(seed) if tensors else seed.array if isinstance(seed, Tensor) else seed
+            seed = finished(seed) if tensors else seed.array if type(seed) is Tensor else seed
             by_node[node] = by_node[node] + seed if node in by_node else seed
         return by_node, by_identity
 
@@ -314,26 +334,6 @@ class GradientTape:
     def __del__(self) -> None:
         if self.scope is not None:
             self.scope.open = False
-
-    if TYPE_CHECKING:
-
-        def jacobian(
-            self,
-            target: Any,
-            sources: Any,
-            unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-            parallel_iterations: int | None = None,
-            experimental_use_pfor: bool = True,
-        ) -> Any: ...
-
-        def batch_jacobian(
-            self,
-            target: Any,
-            source: Any,
-            unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-            parallel_iterations: int | None = None,
-            experimental_use_pfor: bool = True,
-        ) -> Any: ...
 
 
 def as_unconnected(value: Any) -> UnconnectedGradients:

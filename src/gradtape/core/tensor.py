@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.core.array_methods import ArrayMethods
+from gradtape.core.departures import leaving
 from gradtape.dtypes import DType
 from gradtape.shapes import TensorShape
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from gradtape.core.node import Node
 
 
-class TensorOperators:  # noqa: PLW1641 - Tensor and Variable say that they are unhashable
+class TensorOperators(ArrayMethods):  # noqa: PLW1641 - Tensor and Variable say that they are unhashable
     """The operators that `Tensor` and `Variable` share, declared for type checkers; `gradtape.ops.operators` defines them."""
 
     __slots__ = ()
@@ -64,6 +66,14 @@ class TensorOperators:  # noqa: PLW1641 - Tensor and Variable say that they are 
 
     __array_priority__ = 100  # so that `ndarray + tensor` asks the tensor
 
+    def __setitem__(self, key: Any, value: Any = None) -> None:
+        raise TypeError(
+            f"A {type(self).__name__} does not support item assignment: write x = gradtape.where(mask, value, x) or "
+            "x = gradtape.tensor_scatter_nd_update(x, indices, values), or v[key].assign(value) for a Variable."
+        )
+
+    __delitem__ = __setitem__
+
 
 class Tensor(TensorOperators):
     """An immutable array of one dtype that a `GradientTape` can follow.
@@ -75,11 +85,15 @@ class Tensor(TensorOperators):
     <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 6.], dtype=float32)>
     """
 
-    __slots__ = ("__weakref__", "array", "node")
+    __slots__ = ("__weakref__", "array", "held", "node")  # `held`: the same values as a JAX array, once there is one
 
     def __init__(self, array: Any, node: Node | None = None) -> None:
         self.array = array
         self.node = node
+
+    def with_node(self, node: Node | None) -> Tensor:
+        """The same values, recorded by another Node."""
+        return Tensor(self.array, node)
 
     @property
     def dtype(self) -> DType:
@@ -103,6 +117,7 @@ class Tensor(TensorOperators):
         return self._swap_last_axes()
 
     if TYPE_CHECKING:
+        held: Any
 
         def _swap_last_axes(self) -> Tensor: ...
 
@@ -116,6 +131,8 @@ class Tensor(TensorOperators):
 
     def numpy(self) -> Any:
         """The values as a NumPy array (a scalar for a 0-d tensor): a copy that the caller may write to."""
+        if self.node is not None:
+            leaving(self, "numpy")
         array = self.array
         return array.copy() if array.ndim else array[()]
 
@@ -126,16 +143,33 @@ class Tensor(TensorOperators):
     experimental_ref = ref
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if self.node is not None:
+            leaving(self, "__array__")
         if copy is False:
             view = np.asarray(self.array, dtype=dtype, copy=False).view()
             view.flags.writeable = False  # a tensor does not change
             return view
         return np.array(self.array, dtype=dtype)
 
-    def __dlpack__(self, **options: Any) -> Any:
-        return np.asarray(self.array).__dlpack__(**options)
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of the values, for another array library: read-only, or a copy for one that cannot be told so."""
+        if self.node is not None:
+            leaving(self, "__dlpack__")
+        array = _exportable(self.array)
+        if max_version is not None and max_version >= (1, 0):
+            array.flags.writeable = False  # a tensor does not change
+        elif copy is None:
+            copy = True
+        return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
-    def __dlpack_device__(self) -> tuple[Any, ...]:
+    def __dlpack_device__(self) -> tuple[Any, int]:
         return np.asarray(self.array).__dlpack_device__()
 
     def __len__(self) -> int:
@@ -151,12 +185,18 @@ class Tensor(TensorOperators):
         return bool(self.array)
 
     def __float__(self) -> float:
+        if self.node is not None:
+            leaving(self, "float")
         return float(_scalar(self.array, "float"))
 
     def __int__(self) -> int:
+        if self.node is not None:
+            leaving(self, "int")
         return int(_scalar(self.array, "int"))
 
     def __complex__(self) -> complex:
+        if self.node is not None:
+            leaving(self, "complex")
         return complex(_scalar(self.array, "complex"))
 
     def __index__(self) -> int:
@@ -191,6 +231,16 @@ class Tensor(TensorOperators):
 def values_text(array: Any) -> str:
     """The values as they stand in a repr: TensorFlow writes a scalar without its NumPy type."""
     return repr(array) if array.ndim else repr(array.item())
+
+
+def _exportable(array: Any) -> Any:
+    """A view for DLPack, or the error that says why there is none."""
+    if array.dtype.isbuiltin != 1 or array.dtype.kind == "O":
+        raise BufferError(
+            f"__dlpack__: NumPy cannot export {dtypes.from_numpy(array.dtype).name} through DLPack: cast the tensor first, "
+            "to float32 for instance."
+        )
+    return np.asarray(array).view()
 
 
 def _scalar(array: Any, wanted: str) -> Any:

@@ -21,8 +21,10 @@ from gradtape.core.node import Node, caller
 from gradtape.core.scope import Recorder, here, scope_of
 from gradtape.core.sparse_writes import SparseWrites
 from gradtape.core.tensor import Reference, Tensor, TensorOperators, values_text
+from gradtape.core.trace import NeedsValues
 from gradtape.core.values import array_of, to_array
 from gradtape.dtypes import DType
+from gradtape.engines import xla_engine
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorShape
 
@@ -116,6 +118,8 @@ class Variable(SparseWrites, TensorOperators):
         self.aggregation = aggregation
         self.creation = next(_creation_order)
         self.has_gradient = self.array.dtype in dtypes.TRAINABLE
+        if here.state.trace is not None:
+            here.state.trace.made.add(id(self))
 
     # What it is
 
@@ -156,13 +160,22 @@ class Variable(SparseWrites, TensorOperators):
 
     def tensor(self) -> Tensor:
         """The value now, connected to everything that records on this thread: how ops read a Variable."""
-        recorders = here.state.recorders
+        state = here.state
+        recorders = state.recorders
+        if state.trace is not None:
+            value = state.trace.value(self)
+            return value.with_node(self._joint_node(recorders, value.node))
         if not recorders:
             return Tensor(self.array)
         return Tensor(self.array, recorders[0].variable_node(self) if len(recorders) == 1 else self._joint_node(recorders))
 
-    def _joint_node(self, recorders: Sequence[Recorder]) -> Node | None:
+    def _joint_node(self, recorders: Sequence[Recorder], value_node: Node | None = None) -> Node | None:
+        """One Node for what follows the Variable itself, and what follows the value that it has in a program."""
+        if value_node is not None:
+            recorders = [r for r in recorders if r.scope is None or r.scope not in value_node.scope]
         nodes = tuple(node for r in recorders if (node := r.variable_node(self)) is not None)
+        if value_node is not None:
+            nodes = (value_node, *nodes)
         if len(nodes) < 2:
             return nodes[0] if nodes else None
         scope = scope_of(recording for node in nodes for recording in node.scope.recordings)
@@ -185,19 +198,25 @@ class Variable(SparseWrites, TensorOperators):
 
     def numpy(self) -> Any:
         """The values as a NumPy array: a copy."""
-        return Tensor(self.array).numpy()
+        return self.tensor().numpy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self.array, dtype=dtype)
+        return self.tensor().__array__(dtype, copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.tensor().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return self.tensor().__dlpack_device__()
 
     def __float__(self) -> float:
-        return float(Tensor(self.array))
+        return float(self.tensor())
 
     def __int__(self) -> int:
-        return int(Tensor(self.array))
+        return int(self.tensor())
 
     def __complex__(self) -> complex:
-        return complex(Tensor(self.array))
+        return complex(self.tensor())
 
     def __index__(self) -> int:
         return Tensor(self.array).__index__()
@@ -221,7 +240,9 @@ class Variable(SparseWrites, TensorOperators):
                 f"assign: value has shape {TensorShape(new.shape)}, but the variable '{self._name}' has shape {self._shape}."
             )
         self._before_write()
-        if self._alone() and self.array.shape == new.shape:
+        if here.state.trace is not None:
+            here.state.trace.write(self, new)
+        elif self._alone() and self.array.shape == new.shape:
             np.copyto(self.array, new)
         else:
             self.array = _own(new)
@@ -253,8 +274,10 @@ class Variable(SparseWrites, TensorOperators):
                 f"{TensorShape(self.array.shape)}."
             )
         self._before_write()
-        run = here.state.run
-        if self._alone():
+        run, trace = here.state.run, here.state.trace
+        if trace is not None:
+            trace.write(self, xla_engine.run(xla_engine.bind(ufunc.__name__), [trace.value(self).array, change], {}))
+        elif self._alone():
             run(ufunc, self.array, change, self.array)
         else:
             self.array = run(ufunc, self.array, change)
@@ -264,7 +287,7 @@ class Variable(SparseWrites, TensorOperators):
         """`value` as an array of this variable's dtype: a tensor must have it, plain values are cast."""
         array = array_of(value)
         if array is None:
-            return to_array(value, self.array.dtype, argument=argument)
+            return _plain_array(value, self.array.dtype, argument)
         if array.dtype != self.array.dtype:
             raise ValueError(
                 f"{method}: {argument} is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, but the variable "
@@ -273,6 +296,7 @@ class Variable(SparseWrites, TensorOperators):
         return array
 
     def _before_write(self) -> None:
+        self.__dict__.pop("held", None)
         for recorder in here.state.recorders:
             recorder.before_write(self)
 
@@ -358,13 +382,23 @@ def _initial_array(value: Any, dtype: Any) -> Any:
     wanted = None if dtype is None else dtypes.as_dtype(dtype).numpy
     array = array_of(value)
     if array is None:
-        array = to_array(value, wanted, argument="initial_value")
+        array = _plain_array(value, wanted, "initial_value")
+    elif xla_engine.is_traced(array):
+        raise NeedsValues
     elif wanted is not None and array.dtype != wanted:
         raise ValueError(
             f"Variable: initial_value is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, but dtype is "
             f"{dtypes.from_numpy(wanted).name}: cast it first."
         )
     return _own(array)
+
+
+def _plain_array(value: Any, dtype: Any, argument: str) -> Any:
+    """Plain values as an array. Tensors in a list leave the tape on purpose: nothing flows back to what is assigned."""
+    if here.state.scope is None:
+        return to_array(value, dtype, argument=argument)
+    with here.state.only([]):
+        return to_array(value, dtype, argument=argument)
 
 
 def _own(array: Any) -> Any:

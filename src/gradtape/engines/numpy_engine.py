@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines.allocator import keep_freed_memory
+
 Kernel = str | Callable[..., Any]
 """A name in the array namespace, an operator such as `operator.add`, or a function whose first argument is `xp`."""
 
@@ -36,3 +38,6 @@ def quiet_runner() -> Callable[..., Any]:
     context = contextvars.Context()
     context.run(np.seterr, all="ignore")
     return context.run
+
+
+keep_freed_memory()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradtape.ops import batching
 from gradtape.ops.arithmetic import absolute, less, minimum, square
 from gradtape.ops.declare import op, unary
@@ -88,7 +90,12 @@ leaky_relu = op(
 )
 elu = unary("elu", _elu, lambda g, out: g * (minimum(0, out) + 1))
 selu = unary("selu", _selu, _selu_pull)
-normal_cdf = unary("normal_cdf", _normal_cdf, lambda g, x: g * exp(x * x * -0.5) * _NORMAL_DENSITY_AT_0)
+normal_cdf = unary(
+    "normal_cdf",
+    _normal_cdf,
+    lambda g, x: g * exp(x * x * -0.5) * _NORMAL_DENSITY_AT_0,
+    xla=lambda xp, x: xp.special.ndtr(x),
+)
 softsign = unary("softsign", lambda xp, x: x / (xp.abs(x) + 1), lambda g, x: g / square(absolute(x) + 1))
 
 softmax = op(
@@ -120,7 +127,7 @@ softmax_cross_entropy = op(
 
 def _sparse_cross_entropy(xp: Any, labels: Any, logits: Any) -> Any:
     classes = logits.shape[-1]
-    if labels.size and not (0 <= labels.min() and labels.max() < classes):
+    if xp is np and labels.size and not (0 <= labels.min() and labels.max() < classes):
         raise ValueError(f"a label is outside [0, {classes}): the labels go from {labels.min()} to {labels.max()}")
     return -xp.take_along_axis(_log_softmax(xp, logits, axis=-1), labels[..., None], -1)[..., 0]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from gradtape.ops.batching import as_it_is, shifted
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import binary, op, unary
@@ -29,8 +31,8 @@ def _holds_integers(x: Any, y: Any) -> bool:
 
 
 def _not_zero(xp: Any, y: Any) -> Any:
-    """`y`, refused if it holds an integer zero, which NumPy would divide by and answer 0."""
-    if not xp.all(y):
+    """`y`, refused if it holds an integer zero, which NumPy would divide by and answer 0; XLA cannot refuse."""
+    if xp is np and not np.all(y):
         raise ValueError("integer division by zero")
     return y
 

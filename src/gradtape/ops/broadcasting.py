@@ -79,6 +79,7 @@ complex_from_parts = op(
     linear=True,
     conjugate=False,
     batch=elementwise,
+    xla=lambda xp, real, imag: xp.lax.complex(*xp.broadcast_arrays(real, imag)),
 )
 
 needed.sum_to_shape = sum_to_shape

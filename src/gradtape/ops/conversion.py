@@ -30,5 +30,12 @@ def _saturate(xp: Any, x: Any, *, dtype: Any) -> Any:
     return xp.where(low, dtype.type(limits.min), xp.where(high, dtype.type(limits.max), inside))
 
 
-bitcast = op("bitcast", _bitcast, [None], moves=True, batch=as_it_is)
+bitcast = op(
+    "bitcast",
+    _bitcast,
+    [None],
+    moves=True,
+    batch=as_it_is,
+    xla=lambda xp, x, *, dtype: xp.lax.bitcast_convert_type(x, dtype),
+)
 saturate_to_integer = op("saturate_to_integer", _saturate, [None], batch=as_it_is)

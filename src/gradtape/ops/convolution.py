@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from gradtape.ops import convolution_on_xla
 from gradtape.ops.batching import every_mapped
 from gradtape.ops.declare import op
 from gradtape.ops.shaping import reshape, transpose
@@ -253,6 +254,8 @@ conv = op(
         lambda g, x, windows, groups: conv_by_filter(x, g, windows=windows, groups=groups),
     ],
     batch=_batched,
+    products=True,
+    xla=convolution_on_xla.conv,
 )
 conv_by_input = op(
     "conv_by_input",
@@ -262,6 +265,8 @@ conv_by_input = op(
         lambda g, w, windows, groups: conv(g, w, windows=windows, groups=groups),
     ],
     batch=_batched,
+    products=True,
+    xla=convolution_on_xla.conv_by_input,
 )
 conv_by_filter = op(
     "conv_by_filter",
@@ -271,4 +276,6 @@ conv_by_filter = op(
         lambda g, x, windows, groups: conv(x, g, windows=windows, groups=groups),
     ],
     batch=_batched,
+    products=True,
+    xla=convolution_on_xla.conv_by_filter,
 )

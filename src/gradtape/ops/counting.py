@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,9 @@ from gradtape.ops.declare import op
 
 def _histogram_bins(xp: Any, x: Any, low: Any, high: Any, *, nbins: int) -> Any:
     """The bin of each number; what lies outside goes to the first or the last."""
-    if not (low < high).all():
+    if xp is np and not (low < high).all():
         raise ValueError(f"the range must rise, got {low} to {high}")
-    if xp.isnan(x).any():
+    if xp is np and np.isnan(x).any():
         raise ValueError("NaN is in no bin")
     return xp.clip(xp.floor((x - low) / (high - low) * nbins), 0, nbins - 1).astype(np.int32)
 
@@ -27,9 +29,16 @@ def _searchsorted(xp: Any, x: Any, values: Any, *, side: str) -> Any:
     return xp.asarray(found, dtype=np.int64).reshape(values.shape)
 
 
+def _searchsorted_on_xla(xp: Any, x: Any, values: Any, *, side: str) -> Any:
+    """All rows at once: a loop over them would be as many programs."""
+    search = xp.jax.vmap(partial(xp.searchsorted, side=side))
+    found = search(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), values.reshape(math.prod(x.shape[:-1]), values.shape[-1]))
+    return found.reshape(values.shape).astype(np.int64)
+
+
 def _invert_permutation(xp: Any, x: Any) -> Any:
     numbers = xp.arange(x.shape[-1], dtype=x.dtype)
-    if not (xp.sort(x, axis=-1) == numbers).all():
+    if xp is np and not (np.sort(x, axis=-1) == numbers).all():
         raise ValueError(f"each number from 0 to {x.shape[-1] - 1} must be there once")
     return xp.argsort(x, axis=-1).astype(x.dtype)
 
@@ -41,14 +50,14 @@ def _coordinates(xp: Any, x: Any, *, sizes: tuple[int, ...]) -> Any:
 
 def _reversing_indices(xp: Any, lengths: Any, *, size: int) -> Any:
     """For each length, the indices of a row of `size` elements whose first ones are in reverse."""
-    if lengths.size and not (0 <= lengths.min() and lengths.max() <= size):
+    if xp is np and lengths.size and not (0 <= lengths.min() and lengths.max() <= size):
         raise ValueError(f"lengths must be from 0 to {size}, got {lengths}")
     column, indices = xp.expand_dims(lengths, -1), xp.arange(size)
     return xp.where(indices < column, column - 1 - indices, indices)
 
 
 histogram_bins = op("histogram_bins", _histogram_bins, [None, None, None], batch=elementwise)
-searchsorted = op("searchsorted", _searchsorted, [None, None], batch=together)
+searchsorted = op("searchsorted", _searchsorted, [None, None], batch=together, xla=_searchsorted_on_xla)
 invert_permutation = op("invert_permutation", _invert_permutation, [None], batch=as_it_is)
 coordinates = op("coordinates", _coordinates, [None], batch=as_it_is)
 reversing_indices = op("reversing_indices", _reversing_indices, [None], batch=as_it_is)

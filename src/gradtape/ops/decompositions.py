@@ -78,6 +78,12 @@ def _lu(xp: Any, x: Any) -> list[Any]:
     return [factors, rows]
 
 
+def _lu_on_xla(xp: Any, x: Any) -> list[Any]:
+    """A singular matrix is not refused: its factors are there, and what divides by them is not finite."""
+    factors, _, rows = xp.lax.linalg.lu(x)
+    return [factors, rows]
+
+
 def _lu_pull(g: Any, wanted: Sequence[Any], out: Any) -> list[Any]:
     factors, rows = out
     lower, upper = unit_lower(factors), upper_part(factors)
@@ -98,7 +104,7 @@ def permutation(rows: Any, dtype: Any) -> Any:
     return cast(equal(rows[..., None], order), dtype=dtype)
 
 
-lu = op("lu", _lu, pull_all=_lu_pull, several=True, batch=as_it_is)
+lu = op("lu", _lu, pull_all=_lu_pull, several=True, batch=as_it_is, xla=_lu_on_xla)
 
 
 # QR
@@ -212,6 +218,7 @@ eigh = op(
     several=True,
     conjugate=False,
     batch=as_it_is,
+    xla=lambda xp, x: list(xp.linalg.eigh(x, symmetrize_input=False)),  # JAX would read both triangles
 )
 eigvalsh = op(
     "eigvalsh",
@@ -219,6 +226,7 @@ eigvalsh = op(
     [_eigvalsh_pull],
     conjugate=False,
     batch=as_it_is,
+    xla=lambda xp, x: xp.linalg.eigvalsh(x, symmetrize_input=False),
 )
 
 

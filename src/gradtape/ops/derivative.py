@@ -16,6 +16,7 @@ from gradtape.core.node import Node
 from gradtape.core.scope import ThreadState, here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import tensor_of
 from gradtape.ops.written import write_pulls
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def several_outputs(node: Node, results: Sequence[Any]) -> list[Tensor]:
 
 def with_node(result: Any, node: Node | None) -> Tensor:
     """A kernel's result as a Tensor; under `vmap` it is one already."""
-    return result.with_node(node) if isinstance(result, BatchedTensor) else Tensor(result, node)
+    return result.with_node(node) if isinstance(result, BatchedTensor) else tensor_of(result, node)
 
 
 _output_rules: list[OutputRule] = []

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
+from gradtape.engines.xla_engine import is_traced
 from gradtape.errors import InvalidArgumentError
 from gradtape.ops.batching import as_it_is
 from gradtape.ops.broadcasting import conj, imag, stop_gradient
@@ -24,7 +25,12 @@ def _det_pull(g: Any, x: Any, out: Any) -> Any:
 
 
 def _cofactors(x: Any, out: Any) -> Any:
-    """The determinant times the transposed inverse, unless a matrix is so near to a singular one that this loses its digits."""
+    """The determinant times the transposed inverse, unless a matrix is so near to a singular one that this loses its digits.
+
+    While a program is traced nobody knows, and the cofactors of a singular matrix are not finite.
+    """
+    if is_traced(_values(x)):
+        return out[..., None, None] * inverse(x).mT
     try:
         inverted = inverse(x)
     except (InvalidArgumentError, np.linalg.LinAlgError):
@@ -42,7 +48,7 @@ def _values(x: Any) -> Any:
 
 
 def _ill_conditioned(x: Any, inverted: Any) -> bool:
-    condition = np.linalg.norm(x, axis=(-2, -1)) * np.linalg.norm(inverted, axis=(-2, -1))
+    condition = np.linalg.norm(np.asarray(x), axis=(-2, -1)) * np.linalg.norm(np.asarray(inverted), axis=(-2, -1))
     return bool(np.any(condition * _small(x) > 1))
 
 
@@ -58,7 +64,7 @@ def _cofactors_in_blocks(x: Any) -> Any:
     follows from the inverse of P and the adjugate of the small block's Schur complement.
     """
     s, u, v = svd(stop_gradient(x))
-    values = _values(s)
+    values = np.asarray(_values(s))
     size = values.shape[-1]
     large = size - int(np.max(np.sum(values <= _small(values) * values[..., :1], axis=-1)))
     b = adjoint(u) @ x @ v

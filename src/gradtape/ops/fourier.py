@@ -18,6 +18,8 @@ from gradtape.ops.declare import op
 
 Shape = tuple[int, ...]
 
+_MOST_SLICES = 32  # of frames on XLA: more would be too long a program, and a gather is taken
+
 ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
@@ -91,6 +93,34 @@ def _overlap_and_add(xp: Any, x: Any, *, step: int, size: int) -> Any:
     return table.reshape(*batch, rows * step)[..., :size]
 
 
+def _frames_on_xla(xp: Any, x: Any, *, length: int, step: int) -> Any:
+    """Side by side, the slices that hold the first `step` elements of all frames, then the next ones, and so on."""
+    count = max(0, 1 + (x.shape[-1] - length) // step)
+    pieces = -(-length // step)
+    if not count or not length or pieces > _MOST_SLICES:
+        places = np.arange(count)[:, None] * step + np.arange(length)
+        return xp.take(x, places, axis=-1) if count and length else xp.zeros((*x.shape[:-1], count, length), x.dtype)
+    size = (count + pieces - 1) * step
+    fitted = xp.pad(x[..., :size], [*[(0, 0)] * (x.ndim - 1), (0, max(0, size - x.shape[-1]))])
+    table = fitted.reshape(*x.shape[:-1], count + pieces - 1, step)
+    return xp.concatenate([table[..., i : i + count, :] for i in range(pieces)], axis=-1)[..., :length]
+
+
+def _overlap_and_add_on_xla(xp: Any, x: Any, *, step: int, size: int) -> Any:
+    """The transpose of the same slices, each padded to its place."""
+    *batch, count, length = x.shape
+    pieces = -(-length // step)
+    if not count or not length or pieces > _MOST_SLICES:
+        places = (np.arange(count)[:, None] * step + np.arange(length)).reshape(-1)
+        return xp.zeros((*batch, size), x.dtype).at[..., places].add(x.reshape(*batch, count * length), mode="drop")
+    front = [(0, 0)] * len(batch)
+    x = xp.pad(x, [*front, (0, 0), (0, pieces * step - length)])
+    parts = [x[..., i * step : (i + 1) * step] for i in range(pieces)]
+    table = sum(xp.pad(part, [*front, (i, pieces - 1 - i), (0, 0)]) for i, part in enumerate(parts))
+    flat = table.reshape(*batch, (count + pieces - 1) * step)[..., :size]
+    return xp.pad(flat, [*front, (0, size - flat.shape[-1])])
+
+
 fft = op(
     "fft",
     _along_axes("fft"),
@@ -117,6 +147,7 @@ frames = op(
     linear=True,
     moves=True,
     batch=as_it_is,
+    xla=_frames_on_xla,  # XLA has no views, and its gathers and scatters go element by element
 )
 overlap_and_add = op(
     "overlap_and_add",
@@ -124,4 +155,5 @@ overlap_and_add = op(
     [lambda g, x_shape, step: frames(g, length=x_shape[-1], step=step)],
     linear=True,
     batch=as_it_is,
+    xla=_overlap_and_add_on_xla,
 )

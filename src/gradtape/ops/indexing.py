@@ -19,7 +19,7 @@ from gradtape.ops.shaping import Shape, getitem, reshape, transpose
 
 def _take(xp: Any, x: Any, indices: Any, *, axis: int, sparse: bool = True) -> Any:
     size = x.shape[axis]
-    if indices.size and not (0 <= indices.min() and indices.max() < size):
+    if xp is np and indices.size and not (0 <= indices.min() and indices.max() < size):
         bad = indices[(indices < 0) | (indices >= size)].reshape(-1)[0]
         raise ValueError(f"index {bad} is not in [0, {size})")
     return xp.take(x, indices, axis=axis)
@@ -49,10 +49,14 @@ def _scatter_rows(xp: Any, values: Any, indices: Any, *, shape: Shape) -> Any:
     return out
 
 
+def _scatter_rows_on_xla(xp: Any, values: Any, indices: Any, *, shape: Shape) -> Any:
+    return xp.zeros(shape, values.dtype).at[indices].add(values)
+
+
 def _flat_index(xp: Any, indices: Any, *, sizes: Shape) -> Any:
     """Where the coordinates in the last axis stand in an array of shape `sizes` that is read row by row."""
     outside = (indices < 0) | (indices >= xp.asarray(sizes))
-    if outside.any():
+    if xp is np and outside.any():
         place = xp.argwhere(outside)[0][:-1]
         raise ValueError(f"indices{place.tolist()} = {indices[tuple(place)].tolist()} is not inside the shape {list(sizes)}")
     steps = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
@@ -63,6 +67,14 @@ def _set_rows(xp: Any, x: Any, indices: Any, values: Any) -> Any:
     out = np.array(x)
     out[indices] = values
     return out
+
+
+def _set_rows_on_xla(xp: Any, x: Any, indices: Any, values: Any) -> Any:
+    """Of several values for one row XLA would keep any: the last one is found first."""
+    order = xp.arange(indices.shape[0])
+    last = xp.full(x.shape[0], -1).at[indices].max(order)
+    found = (last >= 0).reshape(-1, *(1,) * (x.ndim - 1))
+    return xp.where(found, xp.take(xp.broadcast_to(values, (len(order), *x.shape[1:])), last, axis=0, mode="clip"), x)
 
 
 def _set_rows_by_values(g: Any, indices: Any, indices_shape: Shape, x_shape: Shape) -> Any:
@@ -101,6 +113,7 @@ scatter_rows = op(
     apart=["indices"],
     linear=True,
     batch=_batch_scatter_rows,
+    xla=_scatter_rows_on_xla,
 )
 flat_index = op("flat_index", _flat_index, [None], batch=as_it_is)
 
@@ -121,6 +134,7 @@ set_rows = op(
     apart=["indices"],
     linear=True,
     moves=True,
+    xla=_set_rows_on_xla,
 )
 
 needed.scatter_rows = scatter_rows

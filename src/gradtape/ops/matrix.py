@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from string import ascii_letters
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from gradtape.ops.batching import as_it_is, elementwise
 from gradtape.ops.broadcasting import broadcast_to, sum_to_shape
 from gradtape.ops.declare import op
+from gradtape.ops.selection import keep_array
 from gradtape.ops.shaping import reshape
 
 
@@ -30,7 +32,17 @@ def _by_b(g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
     return pulled if len(b_shape) == 2 == pulled.ndim else sum_to_shape(pulled, shape=b_shape)
 
 
-matmul = op("matmul", _matmul, [_by_a, _by_b], batch=elementwise, kinds="iufcV")
+def _batch_matmul(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:
+    """A batch times one matrix is one product of two matrices: NumPy would go through the batch."""
+    a, b = args
+    shape = a.array.shape
+    if mapped[1] or len(b.array.shape) != 2 or len(shape) < 3 or not a.array.size:
+        return elementwise(op, size, args, mapped, params)
+    rows = reshape(a, shape=(math.prod(shape[:-1]), shape[-1]))
+    return reshape(matmul(rows, b), shape=(*shape[:-1], b.array.shape[-1]))
+
+
+matmul = op("matmul", _matmul, [_by_a, _by_b], batch=_batch_matmul, kinds="iufcV")
 
 
 def _einsum(xp: Any, *operands: Any, inputs: Sequence[str], output: str) -> Any:
@@ -73,6 +85,14 @@ def _on_diagonal(xp: Any, x: Any, *, shape: tuple[int, int], offset: int = 0) ->
     return out
 
 
+def _on_diagonal_on_xla(xp: Any, x: Any, *, shape: tuple[int, int], offset: int = 0) -> Any:
+    """Each element in all rows of its column, except where it does not stand: XLA's scatter would go element by element."""
+    rows, columns = shape
+    before = max(offset, 0)
+    across = xp.pad(x, [*[(0, 0)] * (x.ndim - 1), (before, columns - before - x.shape[-1])])
+    return keep_array(xp, across[..., None, :], np.eye(rows, columns, offset, dtype=bool))
+
+
 diagonal = op(
     "diagonal",
     lambda xp, x, *, offset=0: xp.diagonal(x, offset, -2, -1),
@@ -88,4 +108,5 @@ on_diagonal = op(
     linear=True,
     moves=True,
     batch=as_it_is,
+    xla=_on_diagonal_on_xla,
 )

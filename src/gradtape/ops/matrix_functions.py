@@ -14,6 +14,7 @@ import numpy as np
 
 from gradtape.ops.batching import as_it_is, together
 from gradtape.ops.declare import op
+from gradtape.ops.op import ON_HOST
 from gradtape.ops.selection import zeros_like
 from gradtape.ops.shaping import concat
 from gradtape.ops.solvers import each_matrix
@@ -32,7 +33,9 @@ def _expm(xp: Any, x: Any) -> Any:
     return of_matrices(x) if x.size else x.copy()
 
 
-expm = op("expm", _expm, [lambda g, x: _along(expm, x.mT, g)], batch=as_it_is)
+expm = op(
+    "expm", _expm, [lambda g, x: _along(expm, x.mT, g)], batch=as_it_is, xla=lambda xp, x: xp.dense.expm(x) if x.size else x
+)
 
 
 def _schur(x: Any) -> tuple[Any, Any]:
@@ -94,17 +97,20 @@ def _sylvester(xp: Any, a: Any, b: Any, c: Any) -> Any:
     return each_matrix(solved, a, b, c, out=np.empty_like(c)) if c.size else c.copy()
 
 
+# XLA computes Schur forms on the CPU alone.
 logm = op(
     "logm",
     lambda xp, x: each_matrix(_logm_of_one, x, out=np.empty_like(x)),
     [lambda g, x: _along(logm, x.mT, g)],
     batch=as_it_is,
+    xla=ON_HOST,
 )
 sqrtm = op(
     "sqrtm",
     lambda xp, x: each_matrix(_sqrtm_of_one, x, out=np.empty_like(x)),
     [lambda g, out: sylvester(out.mT, out.mT, g)],
     batch=as_it_is,
+    xla=ON_HOST,
 )
 
 
@@ -117,4 +123,4 @@ def _sylvester_pull(g: Any, wanted: Any, a: Any, b: Any, out: Any) -> list[Any]:
     ]
 
 
-sylvester = op("sylvester", _sylvester, pull_all=_sylvester_pull, batch=together)
+sylvester = op("sylvester", _sylvester, pull_all=_sylvester_pull, batch=together, xla=ON_HOST)

@@ -24,11 +24,12 @@ import numpy as np
 from gradtape import dtypes, nest
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
-from gradtape.core.node import Node, caller
+from gradtape.core.node import Node, caller, locate
 from gradtape.core.scope import Scope, ThreadState, connect, here
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
+from gradtape.engines import xla_engine
 from gradtape.engines.numpy_engine import Kernel, bind
 from gradtape.errors import OpError, invalid_argument
 from gradtape.ops import batching
@@ -49,6 +50,8 @@ _WITHOUT_GRADIENT = "biuO"  # the NumPy kinds of bool, int and string: a result 
 
 HALF = frozenset((dtypes.float16.numpy, dtypes.bfloat16.numpy))
 
+ON_HOST = "on host"
+
 registry: dict[str, Op] = {}
 """Every op by name."""
 
@@ -62,7 +65,9 @@ class Op:
     `g` is a list if there are `several` outputs. Arguments named in `apart` (indices, conditions) keep their dtype. `linear`
     declares that the op is linear in the arguments that have a pull, so that tangents go through the op itself; `moves`, that
     it computes nothing, so that half precision needs no care. `kinds` are the NumPy dtype kinds that the op takes, None for all;
-    `batch` is the rule of `ops.batching` by which it runs on a batch.
+    `batch` is the rule of `ops.batching` by which it runs on a batch. `xla` is a second kernel, for the XLA engine alone, where
+    the first one does not serve it: a kernel, or `ON_HOST` for one that calls NumPy back. `products` declares sums of
+    products, which XLA computes in half precision with a wide accumulator.
     """
 
     def __init__(
@@ -81,12 +86,16 @@ class Op:
         moves: bool = False,
         batch: batching.Rule | None = None,
         kinds: str | None = None,
+        xla: Kernel | None = None,
+        products: bool = False,
     ) -> None:
         if name in registry:
             raise KeyError(f"an op named '{name}' exists already")
         registry[name] = self
         self.name = name
         self.kernel = bind(kernel)
+        self._xla = kernel if xla is None else xla
+        self.products = products
         self.arguments: Names = tuple(arguments) if arguments is not None else positional_names(kernel)[1:]
         self.apart = frozenset(self.arguments.index(argument) for argument in apart)
         if pull_all is None:
@@ -123,6 +132,11 @@ class Op:
         """For each pull, the function that saves what it names."""
         return tuple(write_save(self, names) for names in self.saves)
 
+    @cached_property
+    def xla_kernel(self) -> Callable[..., Any]:
+        """The kernel on JAX arrays."""
+        return xla_engine.on_host(self.kernel) if self._xla == ON_HOST else xla_engine.bind(self._xla)
+
     def call_any(self, *args: Any, **params: Any) -> Any:
         """A call with arguments of any kind and number."""
         read = [operand(arg) for arg in args]
@@ -136,6 +150,8 @@ class Op:
         ])  # fmt: skip
         if self.kinds is not None:
             self._check_kinds(operands)
+        if here.state.trace is not None:
+            operands = here.state.trace.taken_in(operands)
         if any(isinstance(arg, BatchedTensor) for arg in operands):
             return batching.call_batched(self, operands, params)
         arrays = [arg.array for arg in operands]
@@ -155,14 +171,19 @@ class Op:
 
     def _computed(self, run: Callable[..., Any], arrays: list[Any], params: dict[str, Any]) -> Any:
         """The kernel's result. Half precision is computed in float32 and rounded once: NumPy alone would be slow and mixed."""
+        kernel = self.kernel
+        if any(not isinstance(a, (np.ndarray, np.generic)) for a in arrays):
+            kernel, run = self.xla_kernel, _run_on_xla
+            if self.products:
+                return run(kernel, *arrays, **params)
         if any(a.dtype.kind == "O" for a in arrays):  # NumPy gives the bare element for a 0-d array of objects
-            result = run(self.kernel, *arrays, **params)
+            result = run(kernel, *arrays, **params)
             return result if self.several or hasattr(result, "dtype") else np.array(result)
         half = None if self.moves else next((a.dtype for a in arrays if a.dtype in HALF), None)
         if half is None:
-            return run(self.kernel, *arrays, **params)
-        result = run(self.kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params)
-        return [run(_rounded, r, half) for r in result] if self.several else run(_rounded, result, half)
+            return run(kernel, *arrays, **params)
+        result = run(kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params)
+        return [run(_rounded, r, dtype=half) for r in result] if self.several else run(_rounded, result, dtype=half)
 
     def finish(
         self, args: Sequence[Any], params: dict[str, Any], result: Any, state: ThreadState, recording: Scope | None
@@ -171,6 +192,8 @@ class Op:
 
         Under `vmap` the result is of BatchedTensors, else of arrays.
         """
+        if state.trace is not None and any(taken is not arg for taken, arg in zip(state.trace.taken_in(args), args, strict=True)):
+            return self.call_any(*args, **(params or {}))  # computed before it was known to come from outside the program
         if recording is None or not self.differentiable:
             return self._constant(result)
         nodes = [arg.node if isinstance(arg, Tensor) else None for arg in args]
@@ -224,6 +247,8 @@ class Op:
         """A kernel's error with the op, the shapes and the dtypes that it was given."""
         if isinstance(error, (OpError, MemoryError)):
             return error
+        if isinstance(error, xla_engine.NotTraceableError):
+            return xla_engine.NotTraceableError(f"{self.name} at {locate(*caller())}: {error}")
         inputs = ", ".join(_described(array) for array in arrays)
         given = "".join(f", {key}={value!r}" for key, value in (params or {}).items())
         return invalid_argument(f"{self.name}({inputs}{given}): {error}")
@@ -269,7 +294,11 @@ def beside(value: Any, strong: Any, argument: str) -> Any:
     return array if array.dtype == wanted else to_array(value, wanted, argument=argument)
 
 
-def _rounded(array: Any, dtype: Any) -> Any:
+def _run_on_xla(kernel: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
+    return xla_engine.run(kernel, arrays, params)
+
+
+def _rounded(array: Any, *, dtype: Any) -> Any:
     return array.astype(dtype) if array.dtype == np.float32 else array
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from gradtape.ops.broadcasting import cast, identity
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import take, take_at
 from gradtape.ops.op import operand
+from gradtape.ops.picking import pick
 from gradtape.ops.shaping import getitem, matrix_transpose, reshape
 from gradtape.ops.written import function_written_later
 
@@ -46,6 +48,28 @@ def _divide(x: Any, y: Any) -> Any:
     if type(x) is Tensor and x.array.dtype.kind == "f":
         return a.divide(x, y)
     return true_divide(x, y)
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    """The operator: straight to the op unless a vector is involved, which NumPy takes where TensorFlow does not."""
+    known = type(y)
+    if type(x) is Tensor and (known is Tensor or known is Variable) and x.array.ndim > 1 < y.array.ndim:
+        return matrix.matmul(x, y)
+    x, y = operand(x), operand(y)
+    left, right = np.ndim(_array(x)), np.ndim(_array(y))
+    if left != 1 != right:
+        return matrix.matmul(x, y)
+    product = matrix.matmul(_with_axis(x, 0) if left == 1 else x, _with_axis(y, 1) if right == 1 else y)
+    shape = product.array.shape
+    rows, columns = shape[-2:-1] if left != 1 else (), shape[-1:] if right != 1 else ()
+    return reshape(product, shape=(*shape[:-2], *rows, *columns))
+
+
+def _with_axis(vector: Any, axis: int) -> Any:
+    """A vector as a matrix of one row (axis 0) or of one column (axis 1)."""
+    if not isinstance(vector, Tensor):
+        return np.expand_dims(vector, axis)
+    return reshape(vector, shape=(1, *vector.array.shape) if axis == 0 else (*vector.array.shape, 1))
 
 
 def _logical_or_bitwise(logical: Callable[..., Any], bitwise: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,21 +115,47 @@ def _round(x: Any, ndigits: int | None = None) -> Any:
 
 
 def index(x: Tensor, key: Any) -> Tensor:
-    """`x[key]` with TensorFlow's rules: integers, slices, `...`, new axes, scalar integer tensors, or one boolean mask."""
+    """`x[key]` with TensorFlow's rules: integers, slices, `...`, new axes, scalar integer tensors, or one boolean mask.
+
+    Where TensorFlow takes nothing else, arrays of integers and of truth values index as in NumPy.
+    """
     x = operand(x)
     if isinstance(key, (Tensor, Variable, np.ndarray)) and _array(key).dtype.kind == "b":
         return _masked(x, np.asarray(_array(key)))
+    if _holds_arrays(key):
+        return pick(x, _parts_with_arrays(key))
     try:
         return getitem(x, key=_parts(key))
     except IndexError as error:
         raise invalid_argument(f"getitem: {error}") from error
 
 
+class MaskShapeError(ValueError, IndexError):
+    """A boolean mask that does not fit what it indexes: a ValueError in TensorFlow, an IndexError in NumPy and the Array API."""
+
+
 def _masked(x: Tensor, mask: Any) -> Tensor:
-    if mask.shape != x.array.shape[: mask.ndim] or not mask.ndim:
-        raise invalid_argument(f"getitem: a boolean mask of shape {mask.shape} does not fit a tensor of shape {x.array.shape}.")
-    rows = reshape(x, shape=(mask.size, *x.array.shape[mask.ndim :]))
-    return take(rows, np.flatnonzero(mask), axis=0)
+    """What a mask over the first axes picks; a mask may have no elements along an axis, and then it picks nothing."""
+    masked, rest = x.array.shape[: mask.ndim], x.array.shape[mask.ndim :]
+    if mask.ndim > x.array.ndim or any(m not in (size, 0) for m, size in zip(mask.shape, masked, strict=True)):
+        raise MaskShapeError(f"getitem: a boolean mask of shape {mask.shape} does not fit a tensor of shape {x.array.shape}.")
+    return take(reshape(x, shape=(math.prod(masked), *rest)), np.flatnonzero(mask), axis=0)
+
+
+def _holds_arrays(key: Any) -> bool:
+    """Whether an index array is in the key; a list is one only beside other parts."""
+    if isinstance(key, tuple):
+        return any(isinstance(part, list) or _has_axes(part) for part in key)
+    return _has_axes(key)
+
+
+def _has_axes(part: Any) -> bool:
+    return isinstance(part, (Tensor, Variable, np.ndarray)) and part.ndim > 0
+
+
+def _parts_with_arrays(key: Any) -> tuple[Any, ...]:
+    parts = key if isinstance(key, tuple) else (key,)
+    return tuple([part if isinstance(part, list) or _has_axes(part) else _index_part(part) for part in parts])
 
 
 def _parts(key: Any) -> tuple[Any, ...]:
@@ -165,8 +215,8 @@ class VariableSlice(Tensor):
 def _variable_index(variable: Variable, key: Any) -> Tensor:
     found = index(variable.tensor(), key)
     part = VariableSlice(found.array, found.node)
-    is_mask = isinstance(key, (Tensor, Variable, np.ndarray)) and _array(key).dtype.kind == "b"
-    part._variable, part._key = variable, np.asarray(_array(key)) if is_mask else _parts(key)
+    part._variable = variable
+    part._key = tuple([_array(p) for p in _parts_with_arrays(key)]) if _holds_arrays(key) else _parts(key)
     return part
 
 
@@ -210,7 +260,7 @@ def _as_operator(function: Callable[..., Any]) -> Callable[..., Any]:
 def _install() -> None:
     binaries: dict[str, Callable[[Any, Any], Any]] = {
         "add": a.add, "sub": a.subtract, "mul": a.multiply, "truediv": _divide, "floordiv": a.floordiv, "mod": a.floormod,
-        "pow": elementary.power, "matmul": matrix.matmul, "and": _logical_or_bitwise(a.logical_and, a.bitwise_and),
+        "pow": elementary.power, "matmul": _matmul, "and": _logical_or_bitwise(a.logical_and, a.bitwise_and),
         "or": _logical_or_bitwise(a.logical_or, a.bitwise_or), "xor": _logical_or_bitwise(a.logical_xor, a.bitwise_xor),
     }  # fmt: skip
     comparisons: dict[str, Callable[..., Any]] = {

@@ -11,8 +11,8 @@ from gradtape.ops.declare import op
 def _argsort(xp: Any, x: Any, *, descending: bool) -> Any:
     """Equal elements keep their order, also from the largest down."""
     if not descending:
-        return xp.argsort(x, axis=-1, kind="stable")
-    return x.shape[-1] - 1 - xp.flip(xp.argsort(xp.flip(x, -1), axis=-1, kind="stable"), -1)
+        return xp.argsort(x, axis=-1, stable=True)
+    return x.shape[-1] - 1 - xp.flip(xp.argsort(xp.flip(x, -1), axis=-1, stable=True), -1)
 
 
 argsort = op("argsort", _argsort, [None], batch=as_it_is)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtape.ops import pooling_on_xla
 from gradtape.ops.batching import every_mapped
 from gradtape.ops.convolution import Overlap, Shape, Windows, overlaps, overlaps_along
 from gradtape.ops.declare import op
@@ -138,7 +139,21 @@ def _batched(op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], par
     return reshape(out, shape=(size, count, *out.array.shape[1:]))
 
 
-max_pool = op("max_pool", _max_pool, [lambda g, x, out, windows: max_unpool(g, x, out, windows=windows)], batch=_batched)
+def _avg_pool_on_xla(xp: Any, x: Any, *, windows: Windows) -> Any:
+    return pooling_on_xla.avg_pool(xp, x, windows=windows, counted=_counts(windows, x.shape[1:-1], x.dtype))
+
+
+def _avg_unpool_on_xla(xp: Any, y: Any, *, windows: Windows, sizes: Shape) -> Any:
+    return pooling_on_xla.avg_unpool(xp, y, windows=windows, sizes=sizes, counted=_counts(windows, sizes, y.dtype))
+
+
+max_pool = op(
+    "max_pool",
+    _max_pool,
+    [lambda g, x, out, windows: max_unpool(g, x, out, windows=windows)],
+    batch=_batched,
+    xla=pooling_on_xla.max_pool,
+)
 max_unpool = op(
     "max_unpool",
     _max_unpool,
@@ -146,6 +161,7 @@ max_unpool = op(
     apart=["x", "top"],
     linear=True,
     batch=_batched,
+    xla=pooling_on_xla.max_unpool,
 )
 max_pick = op(
     "max_pick",
@@ -154,6 +170,7 @@ max_pick = op(
     apart=["x", "top"],
     linear=True,
     batch=_batched,
+    xla=pooling_on_xla.max_pick,
 )
 avg_pool = op(
     "avg_pool",
@@ -161,5 +178,13 @@ avg_pool = op(
     [lambda g, x_shape, windows: avg_unpool(g, windows=windows, sizes=x_shape[1:-1])],
     linear=True,
     batch=_batched,
+    xla=_avg_pool_on_xla,
 )
-avg_unpool = op("avg_unpool", _avg_unpool, [lambda g, windows: avg_pool(g, windows=windows)], linear=True, batch=_batched)
+avg_unpool = op(
+    "avg_unpool",
+    _avg_unpool,
+    [lambda g, windows: avg_pool(g, windows=windows)],
+    linear=True,
+    batch=_batched,
+    xla=_avg_unpool_on_xla,
+)

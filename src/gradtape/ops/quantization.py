@@ -48,7 +48,7 @@ def _quantize_and_dequantize(
     xp: Any, x: Any, low: Any, high: Any, *, bits: int, signed: bool, narrow: bool, half_up: bool, clamp: bool
 ) -> Any:
     """The steps are as wide as the end of the range that needs the wider ones asks for; 0 is always a value."""
-    if x.size and xp.any(low > high):
+    if xp is np and x.size and np.any(low > high):
         raise ValueError("input_min is greater than input_max")
     least = (narrow - 2 ** (bits - 1)) if signed else 0
     most = 2 ** (bits - 1) - 1 if signed else 2**bits - 1

@@ -96,9 +96,14 @@ def _cumprod_pull(g: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> 
 def _arg_extremum(xp: Any, of: Any, x: Any, axis: int, dtype: Any) -> Any:
     """The first index of the extremum; a NaN is passed over, as in TensorFlow, unless there is nothing else."""
     found = of(x, axis=axis)
-    if x.dtype.kind == "f" and found.size and xp.isnan(xp.take_along_axis(x, xp.expand_dims(found, axis), axis)).any():
+    if x.dtype.kind == "f" and found.size and _may_be_nan(xp, x, found, axis):
         found = of(xp.where(xp.isnan(x), -math.inf if of.__name__ == "argmax" else math.inf, x), axis=axis)
     return found.astype(dtype)
+
+
+def _may_be_nan(xp: Any, x: Any, found: Any, axis: int) -> bool:
+    """Whether the second search for an extremum is needed. XLA cannot ask, and leaves the first one out instead."""
+    return xp is not np or bool(np.isnan(np.take_along_axis(x, np.expand_dims(found, axis), axis)).any())
 
 
 def expand_reduced(g: Any, x_shape: Shape, axis: Axes) -> Any:

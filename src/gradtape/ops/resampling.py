@@ -11,6 +11,7 @@ import numpy as np
 
 from gradtape.ops.batching import shifted
 from gradtape.ops.declare import op
+from gradtape.ops.selection import keep_array
 
 
 class Taps(NamedTuple):
@@ -59,6 +60,13 @@ def _resample(xp: Any, x: Any, *, taps: Taps, axis: int) -> Any:
     return out
 
 
+def _resample_on_xla(xp: Any, x: Any, *, taps: Taps, axis: int) -> Any:
+    """The same for all rows: XLA writes nothing in place, and computes gathers, products and sums in one go."""
+    weights = taps.weights.astype(x.real.dtype).reshape(*taps.weights.shape, *(1,) * (x.ndim - axis - 1))
+    parts = [xp.take(x, taps.places[:, k], axis=axis, mode="clip") * weights[:, k] for k in range(taps.places.shape[1])]
+    return sum(keep_array(xp, part, weights[:, k] != 0) for k, part in enumerate(parts))
+
+
 def _steps(index: Any) -> Any:
     """Indices as a slice, which takes no copy, where they go up in equal steps."""
     if len(index) < 2:
@@ -75,4 +83,5 @@ resample = op(
     [lambda g, taps, axis: resample(g, taps=taps.transposed(), axis=axis)],
     linear=True,
     batch=shifted("axis"),
+    xla=_resample_on_xla,
 )

@@ -43,4 +43,5 @@ cumulative_logsumexp = op(
     lambda xp, x, *, axis: xp.logaddexp.accumulate(x, axis=axis),
     [_pull],
     batch=shifted("axis"),
+    xla=lambda xp, x, *, axis: xp.lax.cumlogsumexp(x, axis=axis),
 )

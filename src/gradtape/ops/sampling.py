@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtape.engines.xla_engine import on_host
 from gradtape.ops.batching import elementwise, every_mapped
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op
 from gradtape.ops.elementary import exp
+from gradtape.ops.op import ON_HOST
 from gradtape.ops.shaping import reshape
 from gradtape.ops.special import scipy_special
 from gradtape.ops.special_integrals import igamma_by_a
@@ -32,6 +35,13 @@ def _gamma_sample(xp: Any, alpha: Any, start: Any, drawn: Any) -> Any:
     return np.where(lower < upper, special.gammaincinv(alpha, lower), special.gammainccinv(alpha, upper)).astype(drawn.dtype)[()]
 
 
+def _gamma_sample_on_xla(xp: Any, alpha: Any, start: Any, drawn: Any) -> Any:
+    """Without a look at the values: a sample of the very tensor that it was drawn with is itself."""
+    if alpha is start:
+        return xp.broadcast_to(drawn, np.broadcast_shapes(alpha.shape, drawn.shape))
+    return on_host(partial(_gamma_sample, np))(alpha, start, drawn)
+
+
 def _truncated_sample(xp: Any, lower: Any, upper: Any, uniform: Any) -> Any:
     """The quantile of the standard normal distribution between two bounds, in logarithms, which far tails need."""
     special, dtype = scipy_special(), np.result_type(lower, upper)
@@ -51,11 +61,11 @@ def _density_ratio(bound: Any, out: Any) -> Any:
 def _class_of(xp: Any, logits: Any, uniform: Any) -> Any:
     """For each number, the class in whose part of [0, 1) it lies. All rows are searched at once, each in its own unit interval."""
     rows, classes = logits.shape
-    weights = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
-    upto = np.cumsum(weights, -1)
+    weights = xp.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
+    upto = xp.cumsum(weights, -1)
     start = np.arange(rows, dtype=np.float64)[:, None]
-    found = np.searchsorted((upto / upto[:, -1:] + start).reshape(-1), (uniform + start).reshape(-1), side="right")
-    return np.clip(found.reshape(uniform.shape) - np.arange(rows)[:, None] * classes, 0, classes - 1)
+    found = xp.searchsorted((upto / upto[:, -1:] + start).reshape(-1), (uniform + start).reshape(-1), side="right")
+    return xp.clip(found.reshape(uniform.shape) - np.arange(rows)[:, None] * classes, 0, classes - 1)
 
 
 def _batched(op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:
@@ -77,6 +87,7 @@ gamma_sample = op(
         None,
     ],
     batch=elementwise,
+    xla=_gamma_sample_on_xla,
 )
 truncated_sample = op(
     "truncated_sample",
@@ -89,5 +100,6 @@ truncated_sample = op(
         None,
     ],
     batch=elementwise,
+    xla=ON_HOST,  # JAX has no quantile of a logarithm
 )
 class_of = op("class_of", _class_of, [None, None], apart=["uniform"], batch=_batched)

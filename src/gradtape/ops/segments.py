@@ -6,6 +6,7 @@ segments there are.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import op
 from gradtape.ops.indexing import take
 from gradtape.ops.ordering import argsort
-from gradtape.ops.selection import ones_like, where
+from gradtape.ops.selection import keep_array, ones_like, where
 from gradtape.ops.shaping import Shape, concat, getitem, reshape, transpose
 
 
@@ -35,6 +36,21 @@ def _segmented(of: Any, x: Any, ids: Any, size: int, empty: Any) -> Any:
     return out
 
 
+def _segmented_on_xla(xp: Any, of: str, x: Any, ids: Any, size: int, start: Any, empty: Any) -> Any:
+    """A scatter into `start`; a row of no segment goes to a place that is not there."""
+    places = xp.where(ids < 0, size, ids)
+    found = getattr(xp.full((size, *x.shape[1:]), start, x.dtype).at[places], of)(x, mode="drop")
+    if start == empty:
+        return found
+    filled = xp.zeros(size, bool).at[places].set(True, mode="drop")
+    return xp.where(filled.reshape(size, *(1,) * (x.ndim - 1)), found, xp.asarray(empty, x.dtype))
+
+
+def _limit(dtype: Any, end: str) -> Any:
+    """The number that no other one of a dtype is below ("min") or above ("max")."""
+    return getattr(np.iinfo(dtype), end) if dtype.kind in "iu" else -math.inf if end == "min" else math.inf
+
+
 def _check(ids: Any, size: int) -> None:
     if ids.size and ids.max() >= size:
         raise ValueError(f"the segment {ids.max()} is not in [0, {size})")
@@ -49,6 +65,13 @@ def _segment_take(xp: Any, x: Any, ids: Any) -> Any:
     inside = ids >= 0
     out[inside] = x[ids[inside]]
     return out
+
+
+def _segment_take_on_xla(xp: Any, x: Any, ids: Any) -> Any:
+    inside = (ids >= 0).reshape(-1, *(1,) * (x.ndim - 1))
+    if not x.shape[0]:
+        return xp.zeros((ids.size, *x.shape[1:]), x.dtype)
+    return keep_array(xp, xp.take(x, xp.maximum(ids, 0), axis=0), inside)
 
 
 def _extremum_pull(g: Any, x: Any, ids: Any, out: Any, x_dtype: Any, size: int) -> Any:
@@ -129,6 +152,7 @@ segment_sum = op(
     apart=["ids"],
     linear=True,
     batch=_batch,
+    xla=lambda xp, x, ids, *, size: _segmented_on_xla(xp, "add", x, ids, size, 0, 0),
 )
 segment_take = op(
     "segment_take",
@@ -138,6 +162,7 @@ segment_take = op(
     linear=True,
     moves=True,
     batch=_batch,
+    xla=_segment_take_on_xla,
 )
 segment_prod = op(
     "segment_prod",
@@ -145,6 +170,7 @@ segment_prod = op(
     [_product_pull, None],
     apart=["ids"],
     batch=_batch,
+    xla=lambda xp, x, ids, *, size: _segmented_on_xla(xp, "multiply", x, ids, size, 1, 1),
 )
 segment_max = op(
     "segment_max",
@@ -152,6 +178,7 @@ segment_max = op(
     [_extremum_pull, None],
     apart=["ids"],
     batch=_batch,
+    xla=lambda xp, x, ids, *, size, empty: _segmented_on_xla(xp, "max", x, ids, size, _limit(x.dtype, "min"), empty),
 )
 segment_min = op(
     "segment_min",
@@ -159,4 +186,5 @@ segment_min = op(
     [_extremum_pull, None],
     apart=["ids"],
     batch=_batch,
+    xla=lambda xp, x, ids, *, size, empty: _segmented_on_xla(xp, "min", x, ids, size, _limit(x.dtype, "max"), empty),
 )

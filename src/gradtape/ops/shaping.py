@@ -5,6 +5,7 @@ All are linear, and each is another's transpose.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,23 @@ def _place(xp: Any, x: Any, *, key: Any, shape: Shape) -> Any:
     out = np.zeros(shape, x.dtype)
     out[key] = x
     return out
+
+
+def _place_on_xla(xp: Any, x: Any, *, key: Any, shape: Shape) -> Any:
+    """By padding, also between elements: XLA computes that together with what it is added to, and a scatter by itself."""
+    parts = [part for part in key if part is not None]
+    if Ellipsis in parts:
+        place = parts.index(Ellipsis)
+        parts[place : place + 1] = _all(len(shape) - len(parts) + 1)
+    counts, config, backward = [], [], []
+    for axis, (size, part) in enumerate(itertools.zip_longest(shape, parts, fillvalue=slice(None))):
+        taken = range(size)[part] if isinstance(part, slice) else range(size)[part : part + 1 or None]
+        if taken.step < 0:
+            taken = taken[::-1]
+            backward.append(axis)
+        counts.append(len(taken))
+        config.append((taken[0], size - 1 - taken[-1], taken.step - 1) if taken else (0, size, 0))
+    return xp.lax.pad(xp.flip(x.reshape(counts), backward), xp.zeros((), x.dtype), config)
 
 
 def _concat_pull(g: Any, wanted: Sequence[Any], shapes: Sequence[Shape], axis: int) -> list[Any]:
@@ -110,6 +128,7 @@ place = op(
     [lambda g, key: getitem(g, key=key)],
     linear=True,
     moves=True,
+    xla=_place_on_xla,
     batch=with_params(lambda size, _, key, shape: {"key": (slice(None), *key), "shape": (size, *shape)}),
 )
 concat = op(
@@ -161,6 +180,7 @@ pad = op(
     _pad,
     [_pad_pull],
     moves=True,
+    xla=lambda xp, x, *, paddings, value=0: xp.pad(x, paddings, constant_values=value),
     batch=with_params(lambda size, _, paddings, value: {"paddings": ((0, 0), *paddings), "value": value}),
 )
 reverse = op(

@@ -45,10 +45,10 @@ def each_matrix(function: Any, *arrays: Any, out: Any) -> Any:
     return out
 
 
-def batches_of(*arrays: Any) -> list[Any]:
+def batches_of(xp: Any, *arrays: Any) -> list[Any]:
     """The arrays with their batch axes broadcast against each other."""
     batch = np.broadcast_shapes(*[array.shape[:-2] for array in arrays])
-    return [np.broadcast_to(array, (*batch, *array.shape[-2:])) for array in arrays]
+    return [xp.broadcast_to(array, (*batch, *array.shape[-2:])) for array in arrays]
 
 
 # Bands
@@ -139,10 +139,15 @@ def _triangular_solve(xp: Any, a: Any, b: Any, *, lower: bool) -> Any:
 
     if a.shape[-2:] != (b.shape[-2],) * 2:
         raise ValueError("the matrix must be square, with as many rows as the right-hand side")
-    a, b = batches_of(a, b)
+    a, b = batches_of(xp, a, b)
     out = np.empty(b.shape, np.result_type(a, b))
     trsm = get_blas_funcs("trsm", (a, b))
     return each_matrix(lambda matrix, rhs: trsm(1.0, matrix, rhs, lower=lower), a, b, out=out) if out.size else out
+
+
+def _triangular_solve_on_xla(xp: Any, a: Any, b: Any, *, lower: bool) -> Any:
+    a, b = batches_of(xp, a, b)
+    return xp.lax.linalg.triangular_solve(a, b, left_side=True, lower=lower)
 
 
 def _triangular_solve_pull(
@@ -156,7 +161,9 @@ def _triangular_solve_pull(
     ]
 
 
-triangular_solve = op("triangular_solve", _triangular_solve, pull_all=_triangular_solve_pull, batch=elementwise)
+triangular_solve = op(
+    "triangular_solve", _triangular_solve, pull_all=_triangular_solve_pull, batch=elementwise, xla=_triangular_solve_on_xla
+)
 
 
 def _cholesky(xp: Any, x: Any) -> Any:
@@ -183,7 +190,14 @@ def _lower_with_half_diagonal(x: Any) -> Any:
     return (lower_part(x) + lower_part(x, -1)) / 2
 
 
-cholesky = op("cholesky", _cholesky, [_cholesky_pull], conjugate=False, batch=as_it_is)
+cholesky = op(
+    "cholesky",
+    _cholesky,
+    [_cholesky_pull],
+    conjugate=False,
+    batch=as_it_is,
+    xla=lambda xp, x: xp.lax.linalg.cholesky(x, symmetrize_input=False),  # NaN is XLA's own answer
+)
 
 
 # Tridiagonal matrices: three rows with the upper diagonal (its last entry is not read), the main one, and the lower one (its
@@ -200,11 +214,17 @@ def _tridiagonal_solve(xp: Any, diagonals: Any, b: Any) -> Any:
         except np.linalg.LinAlgError:
             return np.nan
 
-    diagonals, b = batches_of(diagonals, b)
+    diagonals, b = batches_of(xp, diagonals, b)
     bands = np.array(diagonals)
     bands[..., 0, 1:], bands[..., 2, :-1] = diagonals[..., 0, :-1], diagonals[..., 2, 1:]
     out = np.empty(b.shape, np.result_type(diagonals, b))
     return each_matrix(solved, bands, b, out=out) if out.size else out
+
+
+def _tridiagonal_solve_on_xla(xp: Any, diagonals: Any, b: Any) -> Any:
+    diagonals, b = batches_of(xp, diagonals, b)
+    upper, main, lower = (diagonals[..., i, :] for i in range(3))
+    return xp.lax.linalg.tridiagonal_solve(lower, main, upper, b)
 
 
 def _tridiagonal_solve_pull(
@@ -238,7 +258,13 @@ def shifted_rows(x: Any, step: int) -> Any:
     return pad(x[..., :-1, :], paddings=(*paddings, (1, 0), (0, 0)))
 
 
-tridiagonal_solve = op("tridiagonal_solve", _tridiagonal_solve, pull_all=_tridiagonal_solve_pull, batch=elementwise)
+tridiagonal_solve = op(
+    "tridiagonal_solve",
+    _tridiagonal_solve,
+    pull_all=_tridiagonal_solve_pull,
+    batch=elementwise,
+    xla=_tridiagonal_solve_on_xla,
+)
 
 
 def diagonal_matrix(x: Any) -> Any:

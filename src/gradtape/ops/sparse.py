@@ -22,6 +22,11 @@ def _sparse_matmul(xp: Any, values: Any, b: Any, rows: Any, columns: Any, *, siz
     return np.asarray(matrix @ np.ascontiguousarray(b))
 
 
+def _sparse_matmul_on_xla(xp: Any, values: Any, b: Any, rows: Any, columns: Any, *, size: int) -> Any:
+    """XLA has no sparse matrices: rows of `b`, weighted, and added where they belong."""
+    return xp.zeros((size, b.shape[1]), b.dtype).at[rows].add(values[:, None] * b[columns])
+
+
 def _dots_at(xp: Any, x: Any, y: Any, rows: Any, columns: Any) -> Any:
     return xp.einsum("ik,ik->i", x[rows], y[columns])
 
@@ -47,6 +52,7 @@ sparse_matmul = op(
     [lambda g, b, rows, columns: dots_at(g, b, rows, columns), _by_b, None, None],
     apart=["rows", "columns"],
     batch=_batch_sparse_matmul,
+    xla=_sparse_matmul_on_xla,
 )
 dots_at = op(
     "dots_at",

@@ -1,17 +1,20 @@
 """Error functions and their inverses, integrals without a closed form, and neighbours of numbers.
 
-The kernels of this family are scipy's, which are compiled for NumPy arrays; scipy is loaded when one of them first runs.
+The kernels of this family are scipy's, which are compiled for NumPy arrays; scipy is loaded when one of them first runs. On XLA
+`special_on_xla` stands in for them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from gradtape.engines.xla_engine import is_xla, on_host
+from gradtape.ops import special_on_xla
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.elementary import _nonzero, cos, exp, sin, xdivy
 from gradtape.ops.selection import zeros_like
@@ -26,24 +29,27 @@ def scipy_special() -> Any:
 
 
 def scipy_kernel(name: str) -> Callable[..., Any]:
-    """The kernel that is the function of this name in `scipy.special`."""
+    """The kernel that is the function of this name in `scipy.special`; what XLA does not have is called on the host."""
 
     def kernel(xp: Any, *args: Any) -> Any:
-        return getattr(scipy_special(), name)(*same_dtype(args))
+        if xp is np:
+            return getattr(scipy_special(), name)(*same_dtype(args))
+        own = special_on_xla.FUNCTIONS.get(name)
+        return on_host(partial(kernel, np))(*args) if own is None else own(xp, *args)
 
     return kernel
 
 
 def same_dtype(args: tuple[Any, ...]) -> list[Any]:
     """The arguments as floats of one dtype: beside a Python number, some of scipy's functions would widen float32."""
-    if len(args) == 1:
+    if len(args) == 1 or is_xla(args[0]):
         return list(args)
     dtype = np.result_type(*args)
     return [np.asarray(arg, dtype) for arg in args]
 
 
 def _fresnel(which: int) -> Callable[..., Any]:
-    return lambda xp, x: scipy_special().fresnel(x)[which]
+    return lambda xp, x: (scipy_special() if xp is np else xp.special).fresnel(x)[which]
 
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)

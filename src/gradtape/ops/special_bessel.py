@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from gradtape.engines.xla_engine import on_host
 from gradtape.ops.arithmetic import sign
 from gradtape.ops.declare import op
-from gradtape.ops.special import scipy_special
+from gradtape.ops.special import scipy_kernel, scipy_special
 
 
 def _kernel(first: str, second: str, general: str) -> Callable[..., Any]:
     """scipy's own functions for the orders 0 and 1, which are several times faster than the general one."""
 
     def kernel(xp: Any, x: Any, *, order: int) -> Any:
-        special = scipy_special()
         if order < 2:
-            return getattr(special, second if order else first)(x)
-        return getattr(special, general)(order, x)
+            return kernels[order](xp, x)
+        return getattr(scipy_special(), general)(order, x) if xp is np else on_host(partial(kernel, np))(x, order=order)
 
+    kernels = scipy_kernel(first), scipy_kernel(second)
     return kernel
 
 

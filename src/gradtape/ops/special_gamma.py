@@ -10,23 +10,33 @@ import numpy as np
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.special import same_dtype, scipy_kernel, scipy_special
 
+_gamma, _log_gamma = scipy_kernel("gamma"), scipy_kernel("gammaln")
+_digamma_of_scipy, _zeta = scipy_kernel("digamma"), scipy_kernel("zeta")
+
 
 def _lgamma(xp: Any, x: Any) -> Any:
-    return xp.where(xp.equal(x, -np.inf), np.inf, scipy_special().gammaln(x))[()]
+    return xp.where(xp.equal(x, -np.inf), np.inf, _log_gamma(xp, x))[()]
 
 
 def _digamma(xp: Any, x: Any) -> Any:
     """NaN at the poles, which have no sign of their own."""
-    return xp.where((x <= 0) & (xp.floor(x) == x), np.nan, scipy_special().digamma(x))[()]
+    return xp.where((x <= 0) & (xp.floor(x) == x), np.nan, _digamma_of_scipy(xp, x))[()]
+
+
+def psi(xp: Any, order: int, x: Any) -> Any:
+    """The derivative of some order of the digamma function, for kernels."""
+    if not order:
+        return _digamma(xp, x)
+    return _zeta(xp, xp.asarray(order + 1.0, dtype=x.dtype), x) * ((-1) ** (order + 1) * math.factorial(order))
 
 
 def _polygamma(xp: Any, x: Any, y: Any) -> Any:
     """The derivative of order x of the digamma function at y; NaN where x is no order."""
     order, at = same_dtype((x, y))
-    wide, special = order.astype(np.float64), scipy_special()
-    factor = xp.where(wide % 2 == 0, -1.0, 1.0) * special.gamma(wide + 1)
-    higher = xp.where((wide > 0) & (xp.floor(wide) == wide), factor * special.zeta(wide + 1, at), np.nan)
-    if (wide == 0).any():
+    wide = order.astype(np.float64)
+    factor = xp.where(wide % 2 == 0, -1.0, 1.0) * _gamma(xp, wide + 1)
+    higher = xp.where((wide > 0) & (xp.floor(wide) == wide), factor * _zeta(xp, wide + 1, at.astype(np.float64)), np.nan)
+    if xp is not np or (wide == 0).any():
         higher = xp.where(wide == 0, _digamma(xp, at), higher)
     return higher.astype(order.dtype)[()]
 
@@ -74,7 +84,7 @@ def _zeta_by_exponent_dy(g: Any, x: Any, y: Any, order: int) -> Any:
 
 zeta = binary(
     "zeta",
-    scipy_kernel("zeta"),
+    _zeta,
     lambda g, x, y: g * zeta_by_exponent(x, y, order=1),
     lambda g, x, y: -g * (x * zeta(x + 1, y)),
 )

@@ -21,13 +21,16 @@ from gradtape.ops.arithmetic import multiply_no_nan
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op
 from gradtape.ops.elementary import log, log1p, xdivy
+from gradtape.ops.op import ON_HOST
 from gradtape.ops.special import same_dtype, scipy_kernel, scipy_special
 from gradtape.ops.special_gamma import digamma, polygamma
+from gradtape.ops.special_gamma import psi as psi_of
 
 _NEGLIGIBLE = 42.0  # exp(-42) is below the rounding of float64
 _CHUNK = 1024  # elements that are integrated at once, so that their nodes stay in the cache
 
 Rule = tuple[Any, Any]
+Psi = Callable[[int, Any], Any]
 
 
 @cache
@@ -43,11 +46,13 @@ def _rule(dtype: Any) -> Rule:
     return nodes, nodes / (1 + np.exp(v)) * math.pi * np.cosh(u) * step
 
 
-def _in_chunks(kernel: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def _in_chunks(xp: Any, kernel: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """`kernel` of float64 vectors, a chunk at a time; the result has the broadcast shape and the common dtype of `args`."""
     given = same_dtype(args)
-    arrays = np.broadcast_arrays(*given)
+    arrays = xp.broadcast_arrays(*given)
     flat = [array.reshape(-1).astype(np.float64) for array in arrays]
+    if xp is not np:
+        return kernel(*flat).reshape(arrays[0].shape).astype(given[0].dtype)
     out = np.empty(flat[0].shape)
     for start in range(0, out.size, _CHUNK):
         part = slice(start, start + _CHUNK)
@@ -55,8 +60,10 @@ def _in_chunks(kernel: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     return out.reshape(arrays[0].shape).astype(given[0].dtype)[()]
 
 
-def _split(where: Any, below: Callable[..., Any], above: Callable[..., Any], *args: Any) -> Any:
+def _split(xp: Any, where: Any, below: Callable[..., Any], above: Callable[..., Any], *args: Any) -> Any:
     """`below` of the elements where the condition holds, `above` of the others."""
+    if xp is not np:
+        return xp.where(where, below(*args), above(*args))
     out = np.empty(where.shape)
     for function, chosen in ((below, where), (above, ~where)):
         if chosen.any():
@@ -64,10 +71,15 @@ def _split(where: Any, below: Callable[..., Any], above: Callable[..., Any], *ar
     return out
 
 
-def _length(slope: Any, curvature: Any) -> Any:
+def _integral(xp: Any, values: Any, weights: Any) -> Any:
+    """The weighted sum over the nodes; XLA need not write the values down for a sum as it must for a product with BLAS."""
+    return values @ weights if xp is np else (values * weights).sum(-1)
+
+
+def _length(xp: Any, slope: Any, curvature: Any) -> Any:
     """Where slope * z + curvature * z**2 / 2 reaches what is negligible, but at most 1."""
-    reach = slope + np.sqrt(slope * slope + 2 * _NEGLIGIBLE * curvature)
-    return 2 * _NEGLIGIBLE / np.maximum(reach, 2 * _NEGLIGIBLE)
+    reach = slope + xp.sqrt(slope * slope + 2 * _NEGLIGIBLE * curvature)
+    return 2 * _NEGLIGIBLE / xp.maximum(reach, 2 * _NEGLIGIBLE)
 
 
 def _moment(orders: tuple[int, int], of: Callable[[int, int], Any]) -> Any:
@@ -89,86 +101,98 @@ def _moment(orders: tuple[int, int], of: Callable[[int, int], Any]) -> Any:
 
 
 def _psi(order: int, x: Any) -> Any:
+    """The derivative of some order of the digamma function, for pulls."""
     return polygamma(order, x) if order else digamma(x)
+
+
+_log_beta = scipy_kernel("betaln")
 
 
 def _column(array: Any) -> Any:
     return array[:, None]
 
 
+def _orders(psi: Psi, x: Any) -> Callable[[int], Any]:
+    """`psi` of x, each order computed once."""
+    return cache(lambda order: psi(order, x))
+
+
 # The gamma distribution
 
 
-def _gamma_cumulants(a: Any, log_x: Any) -> Callable[[int, int], Any]:
+def _gamma_cumulants(a: Any, log_x: Any, psi: Psi = _psi) -> Callable[[int, int], Any]:
     """The derivatives of the logarithm of the density by a."""
-    return lambda i, j: log_x - _psi(0, a) if i == 1 else -_psi(i - 1, a)
+    of_a = _orders(psi, a)
+    return lambda i, j: log_x - of_a(0) if i == 1 else -of_a(i - 1)
 
 
-def _log_gamma_density(a: Any, x: Any) -> Any:
+def _log_gamma_density(xp: Any, a: Any, x: Any) -> Any:
     """log(x**(a-1) * exp(-x) / gamma(a)); for large a in terms of (x - a) / a, since its single terms would cancel."""
-    special = scipy_special()
+    special = scipy_special() if xp is np else xp.special
     small = special.xlogy(a - 1, x) - x - special.gammaln(a)
-    big = np.maximum(a, 10.0)
+    big = xp.maximum(a, 10.0)
     off, b = (x - big) / big, 1 / (big * big)
     rest_of_stirling = (1 / 12 - b * (1 / 360 - b * (1 / 1260 - b * (1 / 1680 - b / 1188)))) / big
-    large = big * (np.log1p(off) - off) - np.log(x) + 0.5 * np.log(big / (2 * math.pi)) - rest_of_stirling
-    return np.where(a < 10, small, np.where(x == 0, -np.inf, large))
+    large = big * (xp.log1p(off) - off) - xp.log(x) + 0.5 * xp.log(big / (2 * math.pi)) - rest_of_stirling
+    return xp.where(a < 10, small, xp.where(x == 0, -np.inf, large))
 
 
 def _gamma_density(xp: Any, a: Any, x: Any) -> Any:
     """0 for negative x, where no gamma variable is."""
 
     def density(a: Any, x: Any) -> Any:
-        return np.where(a > 0, np.where(x < 0, 0.0, np.exp(_log_gamma_density(a, np.where(x < 0, 1.0, x)))), np.nan)
+        inside = xp.exp(_log_gamma_density(xp, a, xp.where(x < 0, 1.0, x)))
+        return xp.where(a > 0, xp.where(x < 0, 0.0, inside), np.nan)
 
-    return _in_chunks(density, (a, x))
+    return _in_chunks(xp, density, (a, x))
 
 
-def _gamma_below(order: int, rule: Rule, a: Any, x: Any) -> Any:
+def _gamma_below(xp: Any, order: int, rule: Rule, a: Any, x: Any) -> Any:
     """The derivative by a of the probability of less than x, over the density at x."""
     # P(a, x) = density(a + 1, x) + P(a + 1, x), where the second density vanishes at 0, logarithms and all.
+    psi = partial(psi_of, xp)
     raised = a < 2
-    part = np.where(raised, x / a, 1.0)
-    a = np.where(raised, a + 1, a)
+    part = xp.where(raised, x / a, 1.0)
+    a = xp.where(raised, a + 1, a)
     nodes, weights = rule
-    length = _length(a - 1 - x, a - 1)
+    length = _length(xp, a - 1 - x, a - 1)
     steps = -_column(length) * nodes
-    far = np.log1p(steps)
-    density = np.exp(_column(a - 1) * far - _column(x) * steps)
-    moment = _moment((order, 0), _gamma_cumulants(_column(a), _column(np.log(x)) + far))
-    result = x * length * ((density * moment) @ weights)
-    return part * np.where(raised, result + _moment((order, 0), _gamma_cumulants(a, np.log(x))), result)
+    far = xp.log1p(steps)
+    density = xp.exp(_column(a - 1) * far - _column(x) * steps)
+    moment = _moment((order, 0), _gamma_cumulants(_column(a), _column(xp.log(x)) + far, psi))
+    result = x * length * _integral(xp, density * moment, weights)
+    return part * xp.where(raised, result + _moment((order, 0), _gamma_cumulants(a, xp.log(x), psi)), result)
 
 
-def _gamma_above(order: int, rule: Rule, a: Any, x: Any) -> Any:
+def _gamma_above(xp: Any, order: int, rule: Rule, a: Any, x: Any) -> Any:
     """The same from the probability of more than x, where z = t / x - 1 goes from 0 up.
 
     The density falls there by at least slope * z + curvature * 3 * z**2 / (6 + 4 * z).
     """
     nodes, weights = rule
-    slope, curvature = np.minimum(x, x - a + 1), np.maximum(a - 1, 0)
+    slope, curvature = xp.minimum(x, x - a + 1), xp.maximum(a - 1, 0)
     lead, linear = 4 * slope + 3 * curvature, 6 * slope - 4 * _NEGLIGIBLE
-    length = (np.sqrt(linear * linear + 24 * _NEGLIGIBLE * lead) - linear) / (2 * lead)
+    length = (xp.sqrt(linear * linear + 24 * _NEGLIGIBLE * lead) - linear) / (2 * lead)
     steps = _column(length) * nodes
-    far = np.log1p(steps)
-    density = np.exp(_column(a - 1) * far - _column(x) * steps)
-    moment = _moment((order, 0), _gamma_cumulants(_column(a), _column(np.log(x)) + far))
-    return -x * length * ((density * moment) @ weights)
+    far = xp.log1p(steps)
+    density = xp.exp(_column(a - 1) * far - _column(x) * steps)
+    moment = _moment((order, 0), _gamma_cumulants(_column(a), _column(xp.log(x)) + far, partial(psi_of, xp)))
+    return -x * length * _integral(xp, density * moment, weights)
 
 
 def _igamma_by_a(xp: Any, a: Any, x: Any, *, order: int, over_density: bool = False) -> Any:
-    rule = _rule(np.result_type(a, x))
+    rule = _rule(same_dtype((a, x))[0].dtype)
 
     def derivative(a: Any, x: Any) -> Any:
-        inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-        shape, point = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
-        below, above = partial(_gamma_below, order, rule), partial(_gamma_above, order, rule)
-        found = _split(point <= shape + 1, below, above, shape, point)
+        inside = (a > 0) & (x > 0) & xp.isfinite(a) & xp.isfinite(x)
+        shape, point = xp.where(inside, a, 1.0), xp.where(inside, x, 1.0)
+        below, above = partial(_gamma_below, xp, order, rule), partial(_gamma_above, xp, order, rule)
+        found = _split(xp, point <= shape + 1, below, above, shape, point)
         if not over_density:
-            found = found * np.exp(_log_gamma_density(shape, point))
-        return np.where(inside, found, np.where((a > 0) & (x >= 0), 0.0, np.nan))
+            found = found * xp.exp(_log_gamma_density(xp, shape, point))
+        return xp.where(inside, found, xp.where((a > 0) & (x >= 0), 0.0, np.nan))
 
-    return _in_chunks(derivative, (a, x))
+    return _in_chunks(xp, derivative, (a, x))
 
 
 def _igamma_by_a_da(g: Any, a: Any, x: Any, out: Any, order: int, over_density: bool) -> Any:
@@ -232,11 +256,11 @@ def _beta_cumulants(a: Any, b: Any, log_x: Any, log_rest: Any) -> Callable[[int,
 
 def _beta_density(xp: Any, a: Any, b: Any, x: Any) -> Any:
     def density(a: Any, b: Any, x: Any) -> Any:
-        special = scipy_special()
-        logarithm = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b)
-        return np.where((a > 0) & (b > 0), np.where((x < 0) | (x > 1), 0.0, np.exp(logarithm)), np.nan)
+        special = scipy_special() if xp is np else xp.special
+        logarithm = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - _log_beta(xp, a, b)
+        return xp.where((a > 0) & (b > 0), xp.where((x < 0) | (x > 1), 0.0, xp.exp(logarithm)), np.nan)
 
-    return _in_chunks(density, (a, b, x))
+    return _in_chunks(xp, density, (a, b, x))
 
 
 def _beta_below(orders: tuple[int, int], rule: Rule, a: Any, b: Any, x: Any, rest: Any) -> Any:
@@ -250,9 +274,9 @@ def _beta_below(orders: tuple[int, int], rule: Rule, a: Any, b: Any, x: Any, res
     a = np.where(raised, a + 1, a)
     odds = x / rest
     slope = a - 1 - np.maximum(b - 1, 0) * odds
-    length = _length(slope, a - 1)
+    length = _length(np, slope, a - 1)
     for _ in range(2):  # a shorter range gives a better bound on the curvature, which gives a shorter range
-        length = _length(slope, a - 1 + np.maximum(b - 1, 0) * odds * odds * 6 / (6 + 4 * odds * length))
+        length = _length(np, slope, a - 1 + np.maximum(b - 1, 0) * odds * odds * 6 / (6 + 4 * odds * length))
     steps = _column(length) * nodes
     far, far_rest = np.log1p(-steps), np.log1p(_column(odds) * steps)
     density = np.exp(_column(a - 1) * far + _column(b - 1) * far_rest)
@@ -280,10 +304,10 @@ def _betainc_by(xp: Any, a: Any, b: Any, x: Any, *, orders: tuple[int, int]) -> 
         valid = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
         inside = valid & (x > 0) & (x < 1)
         args = [np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)]
-        found = _split(args[2] <= args[0] / (args[0] + args[1]), below, above, *args)
+        found = _split(np, args[2] <= args[0] / (args[0] + args[1]), below, above, *args)
         return np.where(inside, found, np.where(valid & ((x == 0) | (x == 1)), 0.0, np.nan))
 
-    return _in_chunks(derivative, (a, b, x))
+    return _in_chunks(np, derivative, (a, b, x))
 
 
 def _to(shape: tuple[int, ...], pulled: Any) -> Any:
@@ -325,4 +349,5 @@ betainc_by = op(
         lambda g, a, b, x, x_shape, orders: _to(x_shape, g * _beta_density_by(a, b, x, orders)),
     ],
     batch=batching.elementwise,
+    xla=ON_HOST,  # as fast there, and compiled it would take seconds for each order
 )

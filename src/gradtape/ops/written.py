@@ -136,6 +136,8 @@ def _read_argument(op: Op, argument: str, slow: str) -> list[str]:
         f"        {x}_node = {x}.node",
         f"    elif type({x}) is Variable:",
         f"        {x} = {x}.tensor()",
+        f"        if type({x}) is not Tensor:",  # in a program that is being traced
+        f"            return {slow}",
         f"        {x}_array = {x}.array",
         f"        {x}_node = {x}.node",
     ]

@@ -1,6 +1,7 @@
 """`cond`, `case`, `switch_case`, `while_loop`, `map_fn`, `scan` and folds: in eager code they run as the Python they stand for.
 
-Whatever their bodies compute is recorded op by op, so they are differentiable to any order.
+Whatever their bodies compute is recorded op by op, so they are differentiable to any order. In a function that is being traced, what
+depends on its values is left to XLA: `gradtape.functions.traced` makes the same of it there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import numpy as np
 from gradtape import nest
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.trace import inside_a_program
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.shaping import getitem, stack
@@ -29,6 +32,8 @@ def cond(
     'larger'
     """
     _require_callable("cond", true_fn=true_fn, false_fn=false_fn)
+    if is_traced(pred):
+        return _traced().switch("cond", _traced().index_of(_scalar(pred, "cond: pred")), [true_fn, false_fn])
     return (true_fn if _truth(pred, "cond: pred") else false_fn)()  # type: ignore[misc]
 
 
@@ -50,6 +55,8 @@ def case(
     for i, pair in enumerate(pairs):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not callable(pair[1]):
             raise TypeError(f"case: pred_fn_pairs[{i}] must be a pair of a predicate and a function, got {pair!r}.")
+    if any(is_traced(pred) for pred, _ in pairs):
+        return _traced_case(pairs, default)
     truths = [_truth(pred, f"case: pred_fn_pairs[{i}][0]") for i, (pred, _) in enumerate(pairs)]
     if exclusive and sum(truths) > 1:
         raise invalid_argument(f"case: exclusive=True, but {sum(truths)} of the predicates hold.")
@@ -79,6 +86,12 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] |
     for key, function in branches.items():
         _require_callable("switch_case", **{f"branch_fns[{key}]": function})
     fallback = branches[max(branches)] if default is None else default
+    if is_traced(branch_index):
+        keys = sorted(branches)
+        functions = [*(branches[key] for key in keys), fallback]
+        return _traced().switch(
+            "switch_case", _traced().place_among(_scalar(branch_index, "switch_case: branch_index"), keys), functions
+        )
     return branches.get(int(as_tensor(branch_index)), fallback)()
 
 
@@ -105,6 +118,8 @@ def while_loop(
         raise ValueError(f"while_loop: loop_vars must be a list or tuple with at least one entry, got {loop_vars!r}.")
     values = nest.map_structure(lambda v: _loop_variable(v, "while_loop: loop_vars"), loop_vars)
     limit = None if maximum_iterations is None else int(as_tensor(maximum_iterations))
+    if inside_a_program() and all(isinstance(leaf, Tensor) for leaf in nest.flatten(values)):
+        return _traced().while_loop(cond, body, values, limit)
     steps = 0
     while (limit is None or steps < limit) and _truth(cond(*values), "while_loop: the result of cond"):
         result = body(*values)
@@ -143,6 +158,10 @@ def map_fn(
     """
     _require_callable("map_fn", fn=fn)
     tensors, length = _elements(elems, "map_fn")
+    if inside_a_program() and length:
+        return _traced().scan(
+            "map_fn", fn, None, _structure(elems), tensors, length, reverse=False, collect=lambda _, result: result
+        )[1]
     results = [fn(_entry(elems, tensors, i)) for i in range(length)]
     return _stacked(results) if results else _nothing_like(lambda: fn(_zero_entry(elems, tensors)))
 
@@ -162,7 +181,7 @@ def foldl(
     >>> tf.foldl(lambda total, x: total * 10 + x, tf.constant([1, 2, 3])).numpy()
     np.int32(123)
     """
-    return _states(fn, elems, initializer, "foldl", reverse=False)[-1]
+    return _fold(fn, elems, initializer, "foldl", reverse=False)
 
 
 def foldr(
@@ -180,7 +199,7 @@ def foldr(
     >>> tf.foldr(lambda total, x: total * 10 + x, tf.constant([1, 2, 3])).numpy()
     np.int32(321)
     """
-    return _states(fn, elems, initializer, "foldr", reverse=True)[-1]
+    return _fold(fn, elems, initializer, "foldr", reverse=True)
 
 
 def scan(
@@ -200,12 +219,56 @@ def scan(
     >>> tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
     array([1, 3, 6], dtype=int32)
     """
+    if inside_a_program() and initializer is not None and _elements(elems, "scan")[1]:
+        return _scanned(fn, elems, initializer, "scan", reverse=reverse)[1]
     states = _states(fn, elems, initializer, "scan", reverse=reverse)
     if initializer is not None:
         first, *states = states
         if not states:
             return _nothing_like(lambda: fn(first, _zero_entry(elems, _elements(elems, "scan")[0])))
     return _stacked(states[::-1] if reverse else states)
+
+
+def _fold(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool) -> Any:
+    if inside_a_program() and initializer is not None and _elements(elems, function)[1]:
+        return _scanned(fn, elems, initializer, function, reverse=reverse)[0]
+    return _states(fn, elems, initializer, function, reverse=reverse)[-1]
+
+
+def _scanned(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool) -> tuple[Any, Any]:
+    """The last state and all states, by a loop of XLA's."""
+    _require_callable(function, fn=fn)
+    tensors, length = _elements(elems, function)
+    state = nest.map_structure(as_tensor, initializer)
+    collect = lambda _, result: result
+    return _traced().scan(function, fn, state, _structure(elems), tensors, length, reverse=reverse, collect=collect)
+
+
+def _structure(elems: Any) -> Any:
+    """What an entry of `elems` is packed like."""
+    return elems if _opened(elems) else None
+
+
+def _traced() -> Any:
+    """The control flow of programs, which is loaded with the first one."""
+    from gradtape.functions import traced  # noqa: PLC0415
+
+    return traced
+
+
+def _traced_case(pairs: Sequence[Any], default: Callable[[], Any] | None) -> Any:
+    """A chain of conditions; where none holds and there is no default, the last function's result stands."""
+    (pred, function), *rest = pairs
+    if not rest and default is None:
+        return function()
+    return cond(pred, function, lambda: _traced_case(rest, default) if rest else default())  # type: ignore[misc]
+
+
+def _scalar(value: Any, argument: str) -> Tensor:
+    found = as_tensor(value, argument=argument)
+    if found.array.ndim:
+        raise ValueError(f"{argument} must be a scalar, got shape {found.shape}.")
+    return found
 
 
 def _states(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool) -> list[Any]:

@@ -1,0 +1,122 @@
+"""Where values leave a tape: `.numpy()`, `float()`, `np.asarray()` and their kin on a Tensor that a tape is recording.
+
+No gradient flows through what is computed from such values, which is often a mistake and always silent. The recordings that
+follow the Tensor note the place in the user's code, once for each place, with a count; a strict tape raises instead.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gradtape.core.node import Location, locate, own_files
+from gradtape.core.scope import Scope, here
+from gradtape.dtypes import DType
+from gradtape.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from gradtape.core.tensor import Tensor
+
+
+class Departure(NamedTuple):
+    """A place where the values of recorded tensors left the tape.
+
+    `method` is what took them first, such as "numpy", "float" or "__array__", from a tensor of this `shape` and `dtype`; `count`
+    says how often values were taken there.
+    """
+
+    method: str
+    shape: TensorShape
+    dtype: DType
+    count: int  # type: ignore[assignment]  # a tuple has a method of this name, which nobody misses here
+    location: Location
+
+
+class Departures(dict[tuple[CodeType, int], list[Any]]):
+    """The notes of one recording, by place: the method, the shape and dtype of the first tensor, and the count."""
+
+    __slots__ = ()
+    strict = False
+
+    def note(self, tensor: Tensor, method: str, place: tuple[CodeType, int]) -> None:
+        known = self.get(place)
+        if known is None:
+            known = self[place] = [method, tensor.shape, tensor.dtype, 0]
+        known[3] += 1
+
+    def records(self) -> tuple[Departure, ...]:
+        """What was noted, in the order in which the places were first met."""
+        return tuple(
+            Departure(method, shape, dtype, count, locate(*place)) for place, (method, shape, dtype, count) in self.items()
+        )
+
+
+class NoDepartures(Departures):
+    """What a strict tape has in their place: it raises where another one takes a note."""
+
+    __slots__ = ()
+    strict = True
+
+
+class DepartureError(RuntimeError):
+    """Values of a recorded tensor were about to leave a `GradientTape(strict=True)`."""
+
+
+def leaving(tensor: Tensor, method: str) -> None:
+    """Notes that `method` hands out the values of `tensor`, if something on this thread records it.
+
+    Called only for a tensor that has a Node: without one there is nothing to ask.
+    """
+    node, scope = tensor.node, here.state.scope
+    if node is None or scope is None:
+        return
+    followed_by: Iterable[Scope] = (
+        (scope,) if node.scope is scope and not scope.parts else node.scope.recordings & scope.recordings
+    )
+    notes = [recording.departures for recording in followed_by if recording.departures is not None]
+    if not notes:
+        return
+    method, frame = _asked(method, sys._getframe(1))
+    place = frame.f_code, frame.f_lasti
+    if any(departures.strict for departures in notes):
+        raise DepartureError(
+            f"{method}: a tensor of shape {tensor.shape} and dtype {tensor.dtype.name} that a GradientTape(strict=True) is "
+            f"recording gives up its values at {locate(*place)}: no gradient flows through what is computed from them. Keep it a "
+            "tensor and use gradtape or NumPy functions on it; write gradtape.stop_gradient(x) first if its gradient is to end "
+            "here, or use `with tape.stop_recording():` around logging."
+        )
+    for departures in notes:
+        departures.note(tensor, method, place)
+
+
+def _asked(method: str, frame: FrameType) -> tuple[str, FrameType]:
+    """What the user called, and the user's frame.
+
+    The search begins at the method that hands out values. If a function of this package called it, as `nn.dropout` calls
+    `float(rate)`, that function is what the user called. A dotted name, such as "numpy.digitize", is that already.
+    """
+    exact, inner = "." in method, frame
+    while frame.f_back is not None and _not_users[frame.f_code.co_filename]:
+        name = frame.f_code.co_name
+        if not exact and frame is not inner and own_files[frame.f_code.co_filename] and not name.startswith(("_", "<")):
+            method = name
+        frame = frame.f_back
+    return method, frame
+
+
+class _NotUsers(dict[str, bool]):
+    """Whether a source file is part of this package or of NumPy, answered once per file."""
+
+    numpy_root = os.path.dirname(np.__file__) + os.sep  # noqa: PTH120 - pathlib takes 4 ms to import
+
+    def __missing__(self, filename: str) -> bool:
+        answer = self[filename] = own_files[filename] or filename.startswith(self.numpy_root)
+        return answer
+
+
+_not_users = _NotUsers()

@@ -1,0 +1,121 @@
+"""Tensors whose values live with XLA.
+
+`XlaTensor` is in a program that is being traced, or on an accelerator: ops compute with it on the XLA engine. `HeldTensor` is what a
+compiled function returned on the CPU: it becomes a plain Tensor, with NumPy's view of the same memory, when it is first looked at.
+
+They are classes of their own so that the quick ways through ops, which look for exactly `Tensor`, stay NumPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.node import Node
+from gradtape.core.scope import here
+from gradtape.core.tensor import Tensor
+from gradtape.engines import xla_engine
+from gradtape.errors import OperatorNotAllowedInGraphError
+
+
+class XlaTensor(Tensor):
+    """A Tensor that holds a JAX array or tracer."""
+
+    __slots__ = ()
+
+    def with_node(self, node: Node | None) -> XlaTensor:
+        """The same values, recorded by another Node."""
+        return XlaTensor(self.array, node)
+
+    def numpy(self) -> Any:
+        if xla_engine.is_traced(self.array):
+            raise AttributeError(_no_value("numpy()"))
+        return np.array(self.array)[()]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if xla_engine.is_traced(self.array):
+            raise NotImplementedError(_no_value("A conversion to NumPy"))
+        return np.array(self.array, dtype=dtype)
+
+    def __bool__(self) -> bool:
+        self._concrete("Its truth value (as in `if`, `while`, `and`)")
+        return super().__bool__()
+
+    def __float__(self) -> float:
+        self._concrete("float()")
+        return super().__float__()
+
+    def __int__(self) -> int:
+        self._concrete("int()")
+        return super().__int__()
+
+    def __complex__(self) -> complex:
+        self._concrete("complex()")
+        return super().__complex__()
+
+    def __index__(self) -> int:
+        self._concrete("Its use as a Python integer")
+        return super().__index__()
+
+    def _concrete(self, what: str) -> None:
+        if xla_engine.is_traced(self.array):
+            raise OperatorNotAllowedInGraphError(_no_value(what))
+
+    def __format__(self, spec: str) -> str:
+        return repr(self) if xla_engine.is_traced(self.array) else super().__format__(spec)
+
+    def __repr__(self) -> str:
+        if not xla_engine.is_traced(self.array):
+            return super().__repr__()
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, in a function that is being traced>"
+
+    def __str__(self) -> str:
+        return repr(self) if xla_engine.is_traced(self.array) else super().__str__()
+
+
+def _no_value(what: str) -> str:
+    return (
+        f"{what} is not to be had of a tensor in a gradtape.function: while the function is traced, a tensor stands for values that "
+        "only the compiled program will have. Use gradtape functions (gradtape.cond, gradtape.where, gradtape.print), or return the "
+        "tensor and look at it outside."
+    )
+
+
+class HeldTensor(Tensor):
+    """A compiled function's result: `held` is set, `array` is not until somebody asks for it."""
+
+    __slots__ = ()
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+        self.node = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "array":
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+        array = self.array = xla_engine.to_numpy(self.held)[()]
+        self.__class__ = Tensor  # type: ignore[assignment]
+        return array
+
+
+def tensor_of(result: Any, node: Node | None = None) -> Tensor:
+    """A kernel's result as the Tensor of its engine."""
+    return Tensor(result, node) if isinstance(result, (np.ndarray, np.generic)) else XlaTensor(result, node)
+
+
+def is_traced(value: Any) -> bool:
+    """Whether a value is a tensor, or a batch, that only a compiled program will know; a Variable is one inside a program."""
+    if isinstance(value, Tensor):
+        inner = getattr(value, "inner", value)
+        return is_traced(inner) if inner is not value else xla_engine.is_traced(value.array)
+    return here.state.trace is not None and hasattr(value, "tensor") and is_traced(value.tensor())
+
+
+def on_xla(value: Any) -> Tensor:
+    """A Tensor or plain array as an XlaTensor with the same Node."""
+    if isinstance(value, Tensor) and type(value) is not Tensor:  # it is one already, or a batch
+        return value
+    array, node = (value.array, value.node) if isinstance(value, Tensor) else (value, None)
+    with xla_engine.wide():
+        return XlaTensor(xla_engine.to_xla(array), node)

@@ -1,0 +1,41 @@
+"""`function`, the decorator; what it makes is in `gradtape.functions.function`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def function(
+    func: Callable[..., Any] | None = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> Any:
+    """Compiles a Python function with XLA: it runs once as Python for each kind of arguments, and as a program after that.
+
+    >>> import gradtape as tf
+    >>> @tf.function
+    ... def f(x):
+    ...     print("tracing")
+    ...     return tf.reduce_sum(x * x)
+    >>> f(tf.constant([1.0, 2.0])).numpy()
+    tracing
+    np.float32(5.0)
+    >>> f(tf.constant([3.0, 4.0])).numpy()
+    np.float32(25.0)
+    """
+    if func is None:
+        return lambda given: function(given, input_signature, autograph, jit_compile, reduce_retracing)
+    if not callable(func):
+        raise TypeError(f"function: func must be callable, got {func!r}.")
+    from gradtape.functions.function import Function  # noqa: PLC0415 - loaded by those who compile
+
+    return Function(func, input_signature=input_signature, autograph=autograph, reduce_retracing=reduce_retracing)

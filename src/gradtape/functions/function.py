@@ -1,0 +1,449 @@
+"""`Function`: a Python function traced once for each kind of arguments, compiled by XLA, and run as a program from then on."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape import nest
+from gradtape.core.held_variable import held, hold
+from gradtape.core.indexed_slices import IndexedSlices
+from gradtape.core.messages import first_times, log_warning
+from gradtape.core.scope import here
+from gradtape.core.settings import settings
+from gradtape.core.tape import source_object
+from gradtape.core.tensor import Tensor
+from gradtape.core.trace import NeedsValues
+from gradtape.core.values import to_array
+from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import HeldTensor, XlaTensor
+from gradtape.engines import xla_engine
+from gradtape.functions.program import Program
+from gradtape.functions.signature import Arguments, Parameters, cast_to_signature, differences
+from gradtape.ops.broadcasting import identity
+from gradtape.shapes import TensorSpec
+
+_WINDOW, _MANY = 10, 5  # a warning is due when so many of the last calls were traced
+
+
+class Function:
+    """A compiled function. `python_function` is what it was made from."""
+
+    def __init__(
+        self,
+        python_function: Callable[..., Any],
+        *,
+        input_signature: Any = None,
+        autograph: bool = True,
+        reduce_retracing: bool = False,
+    ) -> None:
+        functools.update_wrapper(self, python_function, updated=())
+        self.python_function = python_function
+        self._name = getattr(python_function, "__qualname__", None) or type(python_function).__qualname__
+        self._options = {"input_signature": input_signature, "autograph": autograph, "reduce_retracing": reduce_retracing}
+        self._autograph = autograph
+        self._parameters = Parameters(python_function, self._name)
+        self.input_signature = None if input_signature is None else _checked_signature(input_signature, self._name)
+        self._concrete: dict[Any, ConcreteFunction] = {}
+        self._quick: dict[Any, ConcreteFunction] = {}
+        self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
+        self._lock = threading.RLock()
+        self._traced = 0
+        self._recent: deque[bool] = deque(maxlen=_WINDOW)
+        self._retraced: list[str] = []
+        self._created_variables = False
+        self._first_call_done = False
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        try:
+            bound = self._bound.get(instance)
+        except TypeError:  # an instance that cannot be hashed or weakly referenced
+            return Function(self.python_function.__get__(instance, owner), **self._options)
+        if bound is None:
+            method = _weakly_bound(self.python_function, instance)
+            bound = self._bound[instance] = Function(method, **self._options)
+        return bound
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if settings.functions_run_eagerly:
+            return self.python_function(*args, **kwargs)
+        state = here.state
+        if not kwargs and not state.recorders and not state.levels and state.trace is None:
+            key = _quick_key(args)
+            if key is not None:
+                concrete = self._quick.get(key)
+                if concrete is not None:
+                    self._recent.append(False)
+                    return concrete.quick(args)
+                result = self._call(args, kwargs)
+                concrete = self._concrete.get(self._arguments(args, kwargs).key)
+                if concrete is not None:
+                    self._quick[key] = concrete
+                return result
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        arguments = self._arguments(args, kwargs)
+        concrete = self._concrete.get(arguments.key)
+        self._recent.append(concrete is None)
+        if concrete is None:
+            try:
+                concrete = self._traced_for(arguments)
+            except NeedsValues:
+                if self._first_call_done:
+                    raise ValueError(_CREATED_LATER.format(self._name)) from None
+                self._first_call_done = self._created_variables = True
+                return self._eagerly(args, kwargs)
+        self._first_call_done = True
+        return concrete.call(arguments)
+
+    def _eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The first call as plain Python, for Variables whose first values are computed from arguments."""
+        result = self.python_function(*args, **kwargs)
+        return nest.map_structure(lambda leaf: _output(leaf, self._name), result)
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        args, kwargs = self._parameters.in_order(args, kwargs)
+        if self.input_signature is None:
+            return Arguments(args, kwargs)
+        return Arguments(cast_to_signature((*args, *kwargs.values()), self.input_signature, self._name), {})
+
+    def _traced_for(self, arguments: Arguments) -> ConcreteFunction:
+        with self._lock:
+            concrete = self._concrete.get(arguments.key)  # another thread may have been faster
+            if concrete is not None:
+                return concrete
+            self._note_retracing(arguments)
+            concrete = ConcreteFunction(self, arguments)
+            if concrete.made:
+                if self._first_call_done:
+                    raise ValueError(_CREATED_LATER.format(self._name))
+                self._created_variables = True
+                concrete = ConcreteFunction(self, arguments)
+                if concrete.made:
+                    raise ValueError(_CREATED_LATER.format(self._name))
+            self._concrete[arguments.key] = concrete
+            return concrete
+
+    def _note_retracing(self, arguments: Arguments) -> None:
+        if self._concrete:
+            candidates = [differences(key, arguments.key, self._parameters.names()) for key in self._concrete]
+            self._retraced = min(candidates, key=len)
+        if sum(self._recent) >= _MANY and first_times(f"retracing {id(self.python_function)}", limit=2) is not None:
+            log_warning(
+                "%s was traced in %s of its last %s calls. Tracing is slow: pass tensors instead of Python numbers, keep shapes "
+                "the same, and make the function once, outside loops. The last time, %s.",
+                self._name, sum(self._recent), len(self._recent), "; ".join(self._retraced) or "it was a new function",
+            )  # fmt: skip
+
+    def traced_function(self) -> Callable[..., Any]:
+        """What is traced."""
+        self._traced += 1
+        return self.python_function
+
+    def experimental_get_tracing_count(self) -> int:
+        """How often the Python function has been traced.
+
+        >>> import gradtape as tf
+        >>> f = tf.function(lambda x: x + 1)
+        >>> f(tf.constant(1.0)), f(tf.constant(2.0)), f(tf.constant([1.0]))
+        (<tf.Tensor: shape=(), dtype=float32, numpy=2.0>, <tf.Tensor: shape=(), dtype=float32, numpy=3.0>, <tf.Tensor: shape=(1,), dtype=float32, numpy=array([2.], dtype=float32)>)
+        >>> f.experimental_get_tracing_count()
+        2
+        """
+        return self._traced
+
+    def why_retraced(self) -> list[str]:
+        """What changed, from the most similar earlier call, to make the last tracing necessary.
+
+        >>> import gradtape as tf
+        >>> f = tf.function(lambda x, n: x * n)
+        >>> _ = f(tf.constant(1.0), 2), f(tf.constant(1.0), 3)
+        >>> f.why_retraced()
+        ["'n' changed from 2 to 3"]
+        """
+        return list(self._retraced)
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """The program for arguments of some kind, given as values or as TensorSpecs.
+
+        >>> import gradtape as tf
+        >>> f = tf.function(lambda x: 2 * x)
+        >>> f.get_concrete_function(tf.TensorSpec([2]))(tf.constant([1.0, 2.0])).numpy()
+        array([2., 4.], dtype=float32)
+        """
+        if not args and not kwargs and self.input_signature is not None:
+            args = tuple(self.input_signature)
+        args, kwargs = nest.map_structure(lambda leaf: _example(leaf, self._name), (args, kwargs))
+        return self._traced_for(self._arguments(args, kwargs))
+
+    def __repr__(self) -> str:
+        return f"<gradtape.function {self._name}>"
+
+
+_CREATED_LATER = (
+    "{}: a function may create Variables in its first call only. Create them outside, or once: `if self.v is None: self.v = "
+    "gradtape.Variable(...)`."
+)
+
+
+class ConcreteFunction:
+    """A function traced for arguments of one kind."""
+
+    def __init__(self, function: Function, arguments: Arguments) -> None:
+        self.name = function._name
+        self._function = function
+        self._arguments = arguments
+        self._structure: Any = None
+        self._pack: Callable[[list[Any]], Any] = lambda found: found
+        self.made: set[int] = set()
+        specs = [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)]
+        self.program = Program(self.name, self._body, specs)
+        self.program.outside = _tensors_around(function.python_function)
+        self.program.trace(gradient=_followed(arguments))
+        given = {id(variable): i for i, variable in enumerate(arguments.variables)}
+        taken = self.program.taken or []
+        self._taken = [(outside, given.get(id(outside))) for outside in taken]
+        self._written = [(outside, given.get(id(outside))) for outside in self.program.written]
+
+    def _body(self, tensors: list[Tensor]) -> list[Tensor]:
+        """The Python function on flat arguments, with a flat result."""
+        args, kwargs = self._arguments.rebuilt(tensors)
+        result = self._function.traced_function()(*args, **kwargs)
+        trace = here.state.trace
+        if trace is not None:
+            self.made = set(trace.made)
+        leaves = nest.flatten(result)
+        outputs: list[Tensor] = []
+        plan = [_planned(leaf, outputs, self.name) for leaf in leaves]
+        self._pack = _packer(result, plan)
+        return outputs
+
+    def call(self, arguments: Arguments) -> Any:
+        """Runs the program for a call's arguments, and writes the Variables it assigns."""
+        variables = arguments.variables
+        with _writing if self._written else _NOT_WRITING:
+            inputs: list[Tensor] = list(arguments.tensors)
+            for outside, number in self._taken:
+                found = outside if number is None else variables[number]
+                inputs.append(_read(found) if isinstance(found, Variable) else found)
+            outputs, written = self.program.call(inputs)
+            trace = here.state.trace
+            for (outside, number), array in zip(self._written, written, strict=True):
+                variable = outside if number is None else variables[number]
+                variable._before_write()
+                if trace is not None:
+                    trace.write(variable, array)
+                else:
+                    hold(variable, array)
+        return self._pack(outputs)
+
+    def quick(self, args: tuple[Any, ...]) -> Any:
+        """The same when all arguments are plain Tensors and nothing records."""
+        part = self.program.compiled_plain()
+        given = []
+        for arg in args:
+            try:
+                given.append(arg.held)
+            except AttributeError:
+                arg.held = xla_engine.device_put(arg.array)
+                given.append(arg.held)
+        with _writing if self._written else _NOT_WRITING:
+            given += [held(outside) if isinstance(outside, Variable) else _held(outside) for outside, _ in self._taken]
+            found = part.run(given)
+            count = len(found) - len(self._written)
+            for (variable, _), array in zip(self._written, found[count:], strict=True):
+                hold(variable, array)
+        return self._pack([HeldTensor(array) for array in found[:count]])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self._function._parameters.in_order(args, kwargs)
+        arguments = Arguments(args, kwargs)
+        expected = self._arguments.tensors
+        if len(arguments.tensors) != len(expected):
+            raise TypeError(f"{self.name}: this program takes {len(expected)} tensors, got {len(arguments.tensors)}.")
+        return self._function._traced_for(arguments).call(arguments)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The Variables that the program reads or writes."""
+        return tuple(outside for outside, _ in self._taken if isinstance(outside, Variable))
+
+    @property
+    def trainable_variables(self) -> tuple[Variable, ...]:
+        return tuple(variable for variable in self.variables if variable.trainable)
+
+    @property
+    def captured_inputs(self) -> list[Any]:
+        """What the program takes in besides its arguments."""
+        return [outside for outside, _ in self._taken]
+
+    @property
+    def structured_input_signature(self) -> Any:
+        args, kwargs = self._arguments.rebuilt(self._arguments.tensors)
+        return nest.map_structure(
+            lambda leaf: TensorSpec(leaf.shape, leaf.dtype) if isinstance(leaf, (Tensor, Variable)) else leaf, (args, kwargs)
+        )
+
+    def __repr__(self) -> str:
+        return f"<ConcreteFunction {self.name}>"
+
+
+_writing = threading.RLock()
+
+
+class _NotWriting:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+
+_NOT_WRITING = _NotWriting()
+
+
+def _read(variable: Variable) -> Tensor:
+    """A Variable's value as an input of a program, connected as in any read."""
+    if here.state.trace is not None:
+        return variable.tensor()
+    value = held(variable)
+    read = variable.tensor() if here.state.recorders else HeldTensor(value)
+    read.held = value
+    return read
+
+
+def _held(tensor: Tensor) -> Any:
+    try:
+        return tensor.held
+    except AttributeError:
+        tensor.held = xla_engine.device_put(tensor.array)
+        return tensor.held
+
+
+def _quick_key(args: tuple[Any, ...]) -> Any:
+    """The shapes and dtypes of arguments that are all plain Tensors, else None."""
+    key = []
+    for arg in args:
+        kind = type(arg)
+        if kind is Tensor:
+            array = arg.array
+        elif kind is HeldTensor:
+            array = arg.held
+        else:
+            return None
+        key.append(array.shape)
+        key.append(array.dtype)
+    return tuple(key)
+
+
+def _spec(tensor: Tensor) -> Any:
+    return tensor.held if type(tensor) is HeldTensor else tensor.array
+
+
+def _followed(arguments: Arguments) -> bool:
+    """Whether a tape outside will want the gradient of the first call at once."""
+    return bool(here.state.recorders) and not here.state.levels
+
+
+def _checked_signature(input_signature: Any, name: str) -> tuple[Any, ...]:
+    if not isinstance(input_signature, (list, tuple)):
+        raise TypeError(f"{name}: input_signature must be a list or tuple with a TensorSpec for each argument.")
+    for leaf in nest.flatten(input_signature):
+        if not isinstance(leaf, TensorSpec):
+            raise TypeError(f"{name}: input_signature must hold TensorSpecs, got {leaf!r}.")
+    return tuple(input_signature)
+
+
+def _example(leaf: Any, name: str) -> Any:
+    if not isinstance(leaf, TensorSpec):
+        return leaf
+    if not leaf.shape.is_fully_defined():
+        raise ValueError(f"{name}: XLA compiles for known shapes, so that {leaf} needs every dimension to be a number.")
+    return Tensor(np.broadcast_to(np.zeros((), leaf.dtype.numpy), tuple(leaf.shape)))
+
+
+def _output(leaf: Any, name: str) -> Any:
+    """One leaf of a result as a Tensor; None and IndexedSlices stay what they are."""
+    leaf = source_object(leaf)
+    if leaf is None or isinstance(leaf, IndexedSlices):
+        return leaf
+    if isinstance(leaf, Variable):
+        return leaf.read_value()
+    if isinstance(leaf, Tensor):
+        return identity(leaf) if isinstance(leaf, XlaTensor) else leaf
+    if isinstance(leaf, (bool, int, float, complex, str, bytes, np.ndarray, np.generic)):
+        return Tensor(to_array(leaf, argument=f"{name}: a result"))
+    raise TypeError(
+        f"{name}: a function must return tensors, numbers, None, or structures of them, got {leaf!r} of type {type(leaf).__name__}."
+    )
+
+
+def _planned(leaf: Any, outputs: list[Tensor], name: str) -> Callable[[list[Any]], Any]:
+    """Puts a leaf's Tensors among the outputs; gives the function that makes the leaf again from the outputs of a call."""
+    found = _output(leaf, name)
+    if found is None:
+        return lambda results: None
+    start = len(outputs)
+    if isinstance(found, IndexedSlices):
+        parts = [part for part in (found.values, found.indices, found.dense_shape) if part is not None]
+        outputs += parts
+        return lambda results: IndexedSlices(*results[start : start + len(parts)])
+    if found.array.dtype == object:
+        return lambda results: found
+    outputs.append(found)
+    return lambda results: results[start]
+
+
+def _packer(result: Any, plan: Sequence[Callable[[list[Any]], Any]]) -> Callable[[list[Any]], Any]:
+    """The function that gives a call's outputs the structure of the result."""
+    if not nest.is_nested(result):
+        return plan[0]
+    plain = all(isinstance(source_object(leaf), (Tensor, Variable)) for leaf in nest.flatten(result))
+    if plain and type(result) is list and len(plan) == len(result):
+        return lambda results: results
+    if plain and type(result) is tuple and len(plan) == len(result):
+        return lambda results: tuple(results)
+    structure = nest.map_structure(lambda leaf: None, result)
+    return lambda results: nest.pack_sequence_as(structure, [make(results) for make in plan])
+
+
+def _tensors_around(python_function: Any) -> frozenset[int]:
+    """The identities of the Tensors that a function can see: in its closure, among its globals, and on its object."""
+    inner = getattr(python_function, "__func__", python_function)
+    code = getattr(inner, "__code__", None)
+    seen: list[Any] = []
+    if code is not None:
+        for cell in inner.__closure__ or ():
+            try:
+                seen.append(cell.cell_contents)
+            except ValueError:  # a name that is not bound yet
+                continue
+        seen += [inner.__globals__[name] for name in code.co_names if name in inner.__globals__]
+    owner = getattr(python_function, "__self__", None)
+    seen += list(getattr(owner, "__dict__", {}).values())
+    return frozenset(id(value) for value in seen if type(value) is Tensor)
+
+
+def _weakly_bound(method: Callable[..., Any], instance: Any) -> Callable[..., Any]:
+    """`method` of `instance`, without keeping the instance alive: its programs are kept for as long as it lives."""
+    reference = weakref.ref(instance)
+
+    @functools.wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return method(reference(), *args, **kwargs)
+
+    call.__signature__ = _signature_without_self(method)  # type: ignore[attr-defined]
+    return call
+
+
+def _signature_without_self(method: Callable[..., Any]) -> Any:
+    from inspect import signature  # noqa: PLC0415 - 8 ms that only methods need
+
+    found = signature(method)
+    return found.replace(parameters=list(found.parameters.values())[1:])

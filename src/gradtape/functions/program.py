@@ -1,0 +1,397 @@
+"""`Program`: a function of Tensors compiled by XLA, which tapes, accumulators and `vmap` see as one op.
+
+Its derivatives are programs too, traced from the same Python function: the gradient of a call is a call of the gradient's program, so
+that nothing here knows about orders. For the common case, one tape outside, the forward and the backward step are two parts of
+one traced program: the forward part returns what the backward part uses, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from gradtape import dtypes
+from gradtape.core.backward import PerOutput
+from gradtape.core.batching import BatchedTensor, Level
+from gradtape.core.forward import ForwardAccumulator
+from gradtape.core.indexed_slices import IndexedSlices, RawSlices
+from gradtape.core.node import Node, caller
+from gradtape.core.scope import connect, here, scope_of
+from gradtape.core.tape import GradientTape
+from gradtape.core.tensor import Tensor
+from gradtape.core.trace import Taken, Trace
+from gradtape.core.xla_tensor import HeldTensor, XlaTensor
+from gradtape.engines import xla_engine
+from gradtape.functions.staging import Part, Spec, Staged
+from gradtape.ops.derivative import push_forward, several_outputs
+from gradtape.transforms.vectorize import vmap
+
+Body = Callable[[list[Tensor]], list[Tensor]]
+ZERO = "zero"
+
+
+class Program:
+    """`body`, compiled for arguments of the shapes and dtypes `specs`.
+
+    `body` may read Variables, write them, and use Tensors from outside. What it takes in, in `taken`, becomes further inputs, after its
+    arguments; what it writes, in `written`, becomes further outputs.
+    """
+
+    def __init__(self, name: str, body: Body, specs: Sequence[Spec]) -> None:
+        self.name = name
+        self._body = body
+        self._specs = list(specs)
+        self.taken: list[Any] | None = None
+        self.written: list[Any] = []
+        self.outputs: list[Spec] = []
+        self._plain: Part | None = None
+        self._with_gradient: WithGradient | None = None
+        self._no_gradient: NoGradientError | None = None
+        self._derived: dict[Any, Program] = {}
+        self.outside: frozenset[int] = frozenset()
+
+    # Tracing
+
+    def trace(self, gradient: bool = False) -> None:
+        """Traces the program; with its gradient too, if asked, which then gives both."""
+        if gradient:
+            self._trace_with_gradient()
+        else:
+            self._plain = Tracing(self, gradient=False).plain()
+
+    def _trace_with_gradient(self) -> None:
+        try:
+            self._with_gradient = WithGradient(self)
+        except NoGradientError as error:  # it can still be run, and says why when a gradient is asked for
+            self._no_gradient = error
+            self.compiled_plain()
+
+    def learn(self, tracing: Tracing) -> None:
+        """What the first tracing found out."""
+        if self.taken is None:
+            self.taken = [entry.outside for entry in tracing.taken]
+            self.written = [entry.outside for entry in tracing.taken if entry.written]
+            self.outputs = tracing.output_specs
+
+    def pure(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """`body` as a function of all inputs: of its arguments, and of what it takes in."""
+        assert self.taken is not None
+        count = len(self._specs)
+        trace = Trace(list(zip(self.taken, inputs[count:], strict=True)))
+        with trace.running():
+            return trace.taken_in(self._body(list(inputs[:count])))
+
+    # Calling
+
+    def call(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Any]]:
+        """The outputs, recorded by whatever records, and the arrays to write into `written`."""
+        if any(isinstance(value, BatchedTensor) for value in inputs):
+            return self._call_batched(inputs), []
+        state = here.state
+        connection = connect([value.node if _has_gradient(value) else None for value in inputs], state.scope)
+        arrays = [array_for_xla(value) for value in inputs]
+        if connection is None:
+            found = self.compiled_plain()(arrays)
+            count = len(self.outputs)
+            return [_result(array) for array in found[:count]], found[count:]
+        parents, scope = connection
+        if self._with_gradient is None and self._no_gradient is None:
+            self._trace_with_gradient()
+        rule: CallRule | WithoutGradient
+        if self._with_gradient is None:
+            assert self._no_gradient is not None
+            found = self.compiled_plain()(arrays)
+            results, written = found[: len(self.outputs)], found[len(self.outputs) :]
+            rule, saved, constant = WithoutGradient(self, self._no_gradient), None, []
+        else:
+            variant = self._with_gradient.variant(tuple(parent is not None for parent in parents))
+            results, written, residuals = variant.forward(arrays)
+            rule, saved, constant = CallRule(self, variant), (tuple(inputs), arrays, residuals), variant.constant_outputs
+        node = Node(rule, saved, None, parents, scope, caller())
+        for part in scope.recordings:
+            part.foreign = True
+        outputs = several_outputs(node, [_plain_result(array) for array in results])
+        for i in constant:
+            outputs[i].node = None
+        if state.pushers:
+            push_forward(state, node, inputs, outputs)
+        return outputs, written
+
+    def compiled_plain(self) -> Part:
+        """The part that runs when nothing records."""
+        if self._plain is None:
+            self._plain = Tracing(self, gradient=False).plain() if self._with_gradient is None else self._with_gradient.plain()
+        return self._plain
+
+    def _call_batched(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """Under `vmap`: a program for the whole batch."""
+        level: Level = max((a.level for a in inputs if isinstance(a, BatchedTensor)), key=lambda found: found.depth)
+        mapped = tuple(isinstance(a, BatchedTensor) and a.level is level for a in inputs)
+        inner = [a.inner if m else a for a, m in zip(inputs, mapped, strict=True)]  # type: ignore[attr-defined]
+        state = here.state
+        outside, inside = level.split()
+        if inside and connect([a.node for a in inputs], scope_of([r.scope for r in inside if r.scope is not None])) is not None:
+            return self.pure(inputs)  # a tape inside the vmap follows each op
+        if self.written:
+            raise ValueError(f"{self.name}: a function that assigns variables cannot run inside vmap.")
+        key = ("batch", mapped, tuple([(a.array.shape, a.array.dtype) for a in inner]))
+        axes = tuple(0 if m else None for m in mapped)
+        program = self._derive(key, inner, lambda tensors: list(vmap(lambda *xs: self.pure(xs), in_axes=axes)(*tensors)))
+        with state.only(outside):
+            outputs, _ = program.call(inner)
+        return [BatchedTensor(out, level) for out in outputs]
+
+    def gradient_of(self, connected: tuple[bool, ...], inputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> list[Tensor]:
+        """The gradients by the connected inputs, recorded by whatever records: a call of the gradient's own program."""
+        count = len(inputs)
+
+        def body(tensors: list[Tensor]) -> list[Tensor]:
+            sources = [t for t, c in zip(tensors, connected, strict=False) if c]
+            with GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch(sources)
+                targets = [out for out in self.pure(tensors[:count]) if out.dtype.is_trainable]
+            found = tape.gradient(targets, sources, output_gradients=tensors[count:], unconnected_gradients=ZERO)
+            return [_dense(g) for g in found]
+
+        given = [*inputs, *cotangents]
+        return self._derive(("gradient", connected), given, body).call(given)[0]
+
+    def tangents_of(self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None]) -> list[Tensor]:
+        """The tangents of the outputs, from those of the inputs."""
+        moved = tuple(t is not None for t in tangents)
+        count = len(inputs)
+
+        def body(tensors: list[Tensor]) -> list[Tensor]:
+            primals = [t for t, m in zip(tensors, moved, strict=False) if m]
+            with ForwardAccumulator(primals, tensors[count:]) as accumulator:
+                outputs = self.pure(tensors[:count])
+            return accumulator.jvp(outputs, unconnected_gradients=ZERO)
+
+        given = [*inputs, *(t for t in tangents if t is not None)]
+        return self._derive(("tangents", moved), given, body).call(given)[0]
+
+    def _derive(self, key: Any, inputs: Sequence[Tensor], body: Body) -> Program:
+        """A program made from this one, traced once for each `key`."""
+        if key not in self._derived:
+            specs = [(tuple(a.array.shape), a.array.dtype) for a in inputs]
+            self._derived[key] = Program(self.name, body, specs)
+            self._derived[key].trace()
+        return self._derived[key]
+
+
+class Tracing:
+    """One tracing of a program's body, with the gradients of its outputs by everything it depends on if they are wanted."""
+
+    def __init__(self, program: Program, gradient: bool) -> None:
+        self.taken: list[Taken] = []
+        self.cotangents: list[Any] = []
+        self.gradients: list[Any] = []  # for each input None, or the numbers of the outputs that hold its gradient
+        self.output_specs: list[Spec] = []
+        self.constant_outputs: list[int] = []  # the outputs that depend on no input
+        self._program = program
+        self._gradient = gradient
+        state = here.state
+        levels, state.levels = state.levels, ()
+        try:
+            with state.only([]):  # a program is one op to what records outside
+                self.staged = Staged(self._run, program._specs, lambda: [*(t.placeholder for t in self.taken), *self.cotangents])
+        finally:
+            state.levels = levels
+        program.learn(self)
+        self.results = len(self.output_specs)
+        self.writes = sum(entry.written for entry in self.taken)
+        count = len(program._specs) + len(self.taken)
+        self.inputs, self.seeds = self.staged.inputs[:count], self.staged.inputs[count:]
+
+    def _run(self, *arrays: Any) -> list[Any]:
+        tensors: list[Tensor] = [XlaTensor(array) for array in arrays]
+        tape = GradientTape(watch_accessed_variables=False)
+
+        def follow(tensor: Tensor) -> None:
+            if self._gradient and _has_gradient(tensor):
+                tape.watch(tensor)
+
+        known = self._program.taken
+        trace = Trace(on_taking=follow, outside=self._program.outside, staged=True)
+        with trace.running():
+            with tape if self._gradient else nullcontext():
+                for tensor in tensors:
+                    follow(tensor)
+                for outside in known or ():  # in the order in which they were first taken in
+                    trace.value(outside)
+                outputs = trace.taken_in(self._program._body(tensors))
+            self.taken = list(trace.taken.values())
+            self.constant_outputs = [i for i, out in enumerate(outputs) if out.node is None]
+            self.output_specs = [(tuple(out.array.shape), out.array.dtype) for out in outputs]
+            found = [out.array for out in outputs] + [entry.tensor.array for entry in self.taken if entry.written]
+            if self._gradient:
+                sources = [*tensors, *(XlaTensor(entry.placeholder, entry.tensor.node) for entry in self.taken)]
+                found += self._gradients(tape, outputs, sources, len(found))
+        with xla_engine.wide():
+            return [xla_engine.to_xla(array) for array in found]
+
+    def _gradients(self, tape: GradientTape, outputs: Sequence[Tensor], sources: Sequence[Tensor], start: int) -> list[Any]:
+        """The gradients' arrays; those of rows are two."""
+        targets = [out for out in outputs if out.dtype.is_trainable]
+        self.cotangents = [xla_engine.placeholder(out.array.shape, out.array.dtype) for out in targets]
+        followed = [s for s in sources if s.node is not None]
+        found = tape.gradient(targets, followed, output_gradients=[XlaTensor(c) for c in self.cotangents]) if targets else []
+        by_source = dict(zip(map(id, followed), found or [None] * len(followed), strict=True))
+        arrays: list[Any] = []
+        for source in sources:
+            gradient = by_source.get(id(source))
+            if gradient is None:
+                self.gradients.append(None)
+                continue
+            parts = [gradient.values, gradient.indices] if isinstance(gradient, IndexedSlices) else [gradient]
+            self.gradients.append([start + len(arrays) + i for i in range(len(parts))])
+            arrays += [part.array for part in parts]
+        return arrays
+
+    def plain(self) -> Part:
+        """The part that computes the outputs and what is written; buffers that are written over may be reused."""
+        outputs = self.staged.outputs[: self.results + self.writes]
+        equations = sorted({*self.staged.needed_for(outputs), *self.staged.with_effects()})
+        offset = len(self._program._specs)
+        donated = [offset + i for i, entry in enumerate(self.taken) if entry.written]
+        return self.staged.part(equations, self.inputs, outputs, donated)
+
+
+class WithGradient:
+    """A program traced together with its gradient, and the two parts of it for each choice of connected inputs."""
+
+    def __init__(self, program: Program) -> None:
+        self._tracing = Tracing(program, gradient=True)
+        self._variants: dict[tuple[bool, ...], Variant] = {}
+
+    def plain(self) -> Part:
+        return self._tracing.plain()
+
+    def variant(self, connected: tuple[bool, ...]) -> Variant:
+        if connected not in self._variants:
+            self._variants[connected] = Variant(self._tracing, connected)
+        return self._variants[connected]
+
+
+class Variant:
+    """The forward and the backward part, for the inputs that are `connected`."""
+
+    def __init__(self, tracing: Tracing, connected: tuple[bool, ...]) -> None:
+        staged = tracing.staged
+        self.connected = connected
+        self.constant_outputs = tracing.constant_outputs
+        self._results, self._writes = tracing.results, tracing.writes
+        self._gradients = [g if c else None for g, c in zip(tracing.gradients, connected, strict=True)]
+        outputs = staged.outputs[: self._results + self._writes]
+        numbers = [number for parts in self._gradients if parts is not None for number in parts]
+        wanted = [staged.outputs[number] for number in numbers]
+        self._place = {number: place for place, number in enumerate(dict.fromkeys(numbers))}
+        forward = sorted({*staged.needed_for(outputs), *staged.with_effects()})
+        done = set(forward)
+        backward = [number for number in staged.needed_for(wanted) if number not in done]
+        made = staged.made_by(forward)
+        read = {id(v): v for v in [*staged.used_by(backward), *wanted] if id(v) in made}
+        residuals = list(read.values())
+        self._forward = staged.part(forward, tracing.inputs, [*outputs, *residuals])
+        self._backward = staged.part(backward, [*tracing.inputs, *residuals, *tracing.seeds], wanted)
+
+    def forward(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """The outputs, what is written, and what the backward part needs."""
+        found = self._forward(arrays)
+        end = self._results + self._writes
+        return found[: self._results], found[self._results : end], found[end:]
+
+    def backward(self, arrays: Sequence[Any], residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """For each input its gradient: an array, values and indices of rows, or None."""
+        found = self._backward([*arrays, *residuals, *cotangents])
+        return [None if parts is None else [found[self._place[number]] for number in parts] for parts in self._gradients]
+
+
+class CallRule:
+    """The derivative of a call of a program."""
+
+    takes_slices = False
+
+    def __init__(self, program: Program, variant: Variant) -> None:
+        self.name = program.name
+        self._program = program
+        self._variant = variant
+
+    def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        inputs, arrays, residuals = node.saved
+        found = self._variant.backward(arrays, residuals, self._cotangents(g))
+        return [_pulled(parts, value) for parts, value in zip(found, inputs, strict=True)]
+
+    def pull_tensors(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        inputs = node.saved[0]
+        cotangents = [c if isinstance(c, Tensor) else Tensor(c) for c in self._cotangents(g)]
+        found = iter(self._program.gradient_of(self._variant.connected, inputs, cotangents))
+        return [next(found) if c else None for c in self._variant.connected]
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
+        return dict(enumerate(self._program.tangents_of(args, tangents)))
+
+    def _cotangents(self, g: PerOutput) -> list[Any]:
+        """One for each output that has gradients, zeros if nothing depends on it."""
+        specs = enumerate(self._program.outputs)
+        return [g[i] if i in g else np.zeros(shape, dtype) for i, (shape, dtype) in specs if dtype in dtypes.TRAINABLE]
+
+
+class NoGradientError(ValueError):
+    """Part of a program has no gradient."""
+
+
+class WithoutGradient:
+    """The rule of a call whose program has no gradient: forward mode works, the backward step says what is wrong."""
+
+    takes_slices = False
+
+    def __init__(self, program: Program, why: NoGradientError) -> None:
+        self.name = program.name
+        self._program = program
+        self._why = why
+
+    def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        raise ValueError(str(self._why)) from None
+
+    pull_tensors = pull_arrays
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
+        return dict(enumerate(self._program.tangents_of(args, tangents)))
+
+
+def array_for_xla(value: Tensor) -> Any:
+    """A Tensor's values as a JAX array; it is kept, so that the next call has it at once."""
+    try:
+        return value.held
+    except AttributeError:
+        if isinstance(value, XlaTensor):
+            return value.array
+        held = value.held = xla_engine.device_put(value.array)
+        return held
+
+
+def _result(array: Any) -> Tensor:
+    return XlaTensor(array) if xla_engine.is_traced(array) else HeldTensor(array)
+
+
+def _plain_result(array: Any) -> Any:
+    return array if xla_engine.is_traced(array) else xla_engine.to_numpy(array)
+
+
+def _pulled(parts: list[Any] | None, value: Tensor) -> Any:
+    if parts is None:
+        return None
+    arrays = [xla_engine.to_numpy(part) for part in parts]
+    return arrays[0] if len(arrays) == 1 else RawSlices(arrays[0], arrays[1], value.array.shape)
+
+
+def _dense(gradient: Any) -> Tensor:
+    return gradient if isinstance(gradient, Tensor) else gradient.__gradtape_tensor__()
+
+
+def _has_gradient(value: Tensor) -> bool:
+    return value.array.dtype in dtypes.TRAINABLE

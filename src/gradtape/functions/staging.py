@@ -1,0 +1,169 @@
+"""`Staged`: a program as JAX traced it, and the parts of it that are compiled.
+
+A staged program is a list of equations over variables. Its inputs are the arguments it was traced with and the placeholders of
+what it took in from outside. A part that computes some of its variables from others is compiled by XLA when it is first run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.engines import xla_engine
+
+Spec = tuple[tuple[int, ...], Any]
+"""A shape and a NumPy dtype."""
+
+_LITTLE = 256  # constants of more elements are handed to a program when it runs, and not built into it
+
+
+class Staged:
+    """A traced program: `body` is a function of arrays that returns a list of arrays.
+
+    `placeholders()` gives, once `body` has run, the arrays that stand for inputs besides its arguments. `inputs` has a variable for each
+    argument and placeholder (None for a placeholder that is not used), `outputs` one for each result.
+    """
+
+    def __init__(
+        self, body: Callable[..., Sequence[Any]], specs: Sequence[Spec], placeholders: Callable[[], Sequence[Any]]
+    ) -> None:
+        jax = xla_engine.load()
+        with xla_engine.wide():
+            closed = jax.make_jaxpr(body)(*[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs])
+        self._jaxpr = closed.jaxpr
+        variables = {id(const): variable for variable, const in zip(closed.jaxpr.constvars, closed.consts, strict=True)}
+        self.inputs = [*closed.jaxpr.invars, *(variables.pop(id(array), None) for array in placeholders())]
+        self.outputs = list(closed.jaxpr.outvars)
+        self._constants = {
+            variable: const
+            for variable, const in zip(closed.jaxpr.constvars, closed.consts, strict=True)
+            if id(const) in variables
+        }
+
+    def needed_for(self, outputs: Sequence[Any], known: Sequence[Any] = ()) -> list[int]:
+        """The numbers of the equations that `outputs` depend on, not going beyond what is `known`."""
+        wanted = {id(v) for v in outputs} - {id(v) for v in known}
+        found = []
+        for number in range(len(self._jaxpr.eqns) - 1, -1, -1):
+            equation = self._jaxpr.eqns[number]
+            if any(id(v) in wanted for v in equation.outvars):
+                found.append(number)
+                wanted |= {id(v) for v in equation.invars}
+                wanted -= {id(v) for v in known}
+        return found[::-1]
+
+    def with_effects(self) -> list[int]:
+        """The numbers of the equations that do something besides computing, such as printing."""
+        return [number for number, equation in enumerate(self._jaxpr.eqns) if equation.effects]
+
+    def made_by(self, equations: Sequence[int]) -> set[int]:
+        """The identities of the variables that some equations define."""
+        return {id(v) for number in equations for v in self._jaxpr.eqns[number].outvars}
+
+    def used_by(self, equations: Sequence[int]) -> list[Any]:
+        """The variables that some equations read."""
+        return [v for number in equations for v in self._jaxpr.eqns[number].invars]
+
+    def part(self, equations: Sequence[int], inputs: Sequence[Any], outputs: Sequence[Any], donated: Sequence[int] = ()) -> Part:
+        """The part made of some equations; `donated` are the numbers of inputs whose buffers it may write over."""
+        return Part(self._jaxpr, self._constants, equations, inputs, outputs, donated)
+
+
+class Part:
+    """A part of a staged program: called with an array for each input, it gives a list with one for each output."""
+
+    def __init__(
+        self,
+        jaxpr: Any,
+        constants: dict[Any, Any],
+        equations: Sequence[int],
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        donated: Sequence[int],
+    ) -> None:
+        jax = xla_engine.load()
+        chosen = [jaxpr.eqns[number] for number in equations]
+        read = {id(v) for equation in chosen for v in equation.invars} | {id(v) for v in outputs}
+        self.used = [i for i, v in enumerate(inputs) if v is not None and id(v) in read]
+        self._takes_all = len(self.used) == len(inputs)
+        given = {id(inputs[i]) for i in self.used}
+        constants = {v: value for v, value in constants.items() if id(v) in read and id(v) not in given}
+        little = {v: c for v, c in constants.items() if math.prod(c.shape) <= _LITTLE or xla_engine.is_traced(c)}
+        with xla_engine.wide():
+            self._large = [jax.device_put(np.asarray(value)) for v, value in constants.items() if v not in little]
+        self._jaxpr = jaxpr.replace(
+            constvars=list(little),
+            invars=[*(inputs[i] for i in self.used), *(v for v in constants if v not in little)],
+            outvars=list(outputs),
+            eqns=chosen,
+            debug_info=jaxpr.debug_info.with_unknown_names(),
+        )
+        self._little = list(little.values())
+        places = [place for place, i in enumerate(self.used) if i in set(donated)]
+        self.compiled: Callable[..., Any] = jax.jit(self._evaluated, donate_argnums=places)
+
+    def _evaluated(self, *arrays: Any) -> Any:
+        return xla_engine.load().core.eval_jaxpr(self._jaxpr, self._little, *arrays)
+
+    def run(self, arrays: Sequence[Any]) -> list[Any]:
+        """Runs it compiled."""
+        given = arrays if self._takes_all else [arrays[i] for i in self.used]
+        with xla_engine.wide():
+            return self.compiled(*given, *self._large)
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        """Runs it compiled; inside another program, its equations become part of that one."""
+        given = [arrays[i] for i in self.used]
+        given += self._large
+        with xla_engine.wide():
+            return (self._evaluated if any(map(xla_engine.is_traced, given)) else self.compiled)(*given)
+
+
+def depends_on(function: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> list[set[int]]:
+    """For each output of a function of arrays, the numbers of the arguments that it depends on; -1 for what is around it."""
+    jax = xla_engine.load()
+    with xla_engine.wide():
+        closed = jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays])
+    jaxpr = closed.jaxpr
+    found: dict[int, set[int]] = {id(v): {i} for i, v in enumerate(jaxpr.invars)}
+    found.update((id(v), {-1}) for v, c in zip(jaxpr.constvars, closed.consts, strict=True) if xla_engine.is_traced(c))
+    for equation in jaxpr.eqns:
+        together: set[int] = set().union(*(found.get(id(v), set()) for v in equation.invars))
+        found.update((id(v), together) for v in equation.outvars)
+    return [found.get(id(v), set()) for v in jaxpr.outvars]
+
+
+def count_steps(
+    condition: Callable[..., Sequence[Any]],
+    body: Callable[..., Sequence[Any]],
+    arrays: Sequence[Any],
+    known: Sequence[int],
+    variables: int,
+    limit: int | None,
+) -> int:
+    """How often a loop runs, found by running now that part of it which the condition depends on: the `known` inputs."""
+    jax = xla_engine.load()
+    changing = [i for i in known if i < variables]
+
+    def filled(values: Sequence[Any]) -> list[Any]:
+        given = dict(zip(changing, values, strict=True))
+        return [
+            given[i] if i in given else arrays[i] if i in known else jax.numpy.zeros(a.shape, a.dtype)
+            for i, a in enumerate(arrays)
+        ]
+
+    def holds(state: Any) -> Any:
+        steps, values = state
+        return condition(*filled(values))[0] & (True if limit is None else steps < limit)
+
+    def step(state: Any) -> Any:
+        steps, values = state
+        found = body(*filled(values))
+        return steps + 1, [found[i] for i in changing]
+
+    with xla_engine.wide(), jax.ensure_compile_time_eval():
+        steps, _ = jax.jit(lambda first: jax.lax.while_loop(holds, step, (0, first)))([arrays[i] for i in changing])
+    return int(steps)

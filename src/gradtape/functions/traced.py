@@ -1,0 +1,279 @@
+"""Control flow in a program that is being traced: TensorFlow's functions made of `Switch`, `Scan` and `While`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape import dtypes, nest
+from gradtape.core.scope import here
+from gradtape.core.tape import source_object
+from gradtape.core.tensor import Tensor
+from gradtape.core.variable import Variable
+from gradtape.engines import xla_engine
+from gradtape.functions.scan_loop import Scan, While
+from gradtape.functions.staging import count_steps, depends_on
+from gradtape.functions.structured import Body, Closed, Spec, on_arrays, spec_of, together, values_now, write_back
+from gradtape.functions.switch import Switch
+from gradtape.ops.arithmetic import add, equal, less, logical_and
+from gradtape.ops.broadcasting import cast
+from gradtape.ops.convert import as_tensor
+from gradtape.ops.selection import where
+
+
+class Flat:
+    """A Python function whose result is brought into a flat list of Tensors; `structure` is that of its last result."""
+
+    def __init__(self, function: Callable[..., Any], argument: str) -> None:
+        self._function = function
+        self._argument = argument
+        self.structure: Any = None
+
+    def __call__(self, *args: Any) -> list[Tensor]:
+        self.structure = self._function(*args)
+        leaves = [source_object(leaf) for leaf in nest.flatten(self.structure)]
+        return [as_tensor(leaf, argument=self._argument) for leaf in leaves if leaf is not None]
+
+    def packed(self, tensors: Sequence[Tensor]) -> Any:
+        """Tensors in the structure of the last result."""
+        given = iter(tensors)
+        leaves = [None if leaf is None else next(given) for leaf in nest.flatten(self.structure)]
+        return nest.pack_sequence_as(self.structure, leaves) if nest.is_nested(self.structure) else leaves[0]
+
+
+def switch(function: str, index: Tensor, branches: Sequence[Callable[[], Any]]) -> Any:
+    """The result of branch number `index`. All give results of one structure, shapes and dtypes."""
+    flat = [Flat(branch, f"{function}: a branch's result") for branch in branches]
+    closed = [Closed(function, _without_arguments(run), []) for run in flat]
+    for i, (run, other) in enumerate(zip(flat[1:], closed[1:], strict=True), start=1):
+        _check_alike(function, flat[0], closed[0].outputs, run, other.outputs, i)
+    taken = together(*(c.taken for c in closed))
+    written = together(*(c.written for c in closed))
+    bodies = [c.body(taken, written) for c in closed]
+    results = Switch(index, bodies).call(values_now(taken))
+    count = len(results) - len(written)
+    write_back(written, results[count:])
+    return flat[0].packed(results[:count])
+
+
+def _without_arguments(run: Flat) -> Body:
+    return lambda tensors: run()
+
+
+def _check_alike(function: str, first: Flat, specs: Sequence[Spec], other: Flat, others: Sequence[Spec], number: int) -> None:
+    try:
+        nest.assert_same_structure(first.structure, other.structure)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{function}: branch {number} returns another structure than branch 0: {error}") from None
+    if list(specs) != list(others):
+        raise TypeError(
+            f"{function}: in a gradtape.function all branches must return the same shapes and dtypes, but branch 0 returns "
+            f"{_described(specs)} and branch {number} returns {_described(others)}."
+        )
+
+
+def _described(specs: Sequence[Spec]) -> str:
+    return ", ".join(f"{dtypes.from_numpy(dtype).name}{list(shape)}" for shape, dtype in specs) or "nothing"
+
+
+def index_of(pred: Any) -> Tensor:
+    """0 if a boolean tensor holds, else 1."""
+    return cast(as_tensor(pred), dtype=np.dtype(np.int32)) * -1 + 1
+
+
+def place_among(number: Tensor, keys: Sequence[int]) -> Tensor:
+    """The place of a number among `keys`; the place after the last one if it is not there."""
+    place: Any = Tensor(np.full((), len(keys), np.int32))
+    for i, key in enumerate(keys):
+        place = where(equal(number, key), Tensor(np.full((), i, np.int32)), place)
+    return place
+
+
+def while_loop(
+    condition: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, limit: int | None, names: Sequence[str] = ()
+) -> Any:
+    """A loop whose number of steps the program finds out; with a `limit` it has a gradient."""
+    values = [as_tensor(leaf, argument="while_loop: loop_vars") for leaf in nest.flatten(loop_vars)]
+    specs = [spec_of(v) for v in values]
+
+    def packed(tensors: Sequence[Tensor]) -> Any:
+        return nest.pack_sequence_as(loop_vars, list(tensors))
+
+    def run_condition(tensors: list[Tensor]) -> list[Tensor]:
+        return [_scalar_truth(condition(*packed(tensors)))]
+
+    def run_body(tensors: list[Tensor]) -> list[Tensor]:
+        result = body(*packed(tensors))
+        result = result if isinstance(result, (list, tuple)) else (result,)
+        if len(result) != len(loop_vars):
+            raise ValueError(f"while_loop: body returned {len(result)} values for {len(loop_vars)} loop_vars.")
+        flat = [
+            _like(leaf, spec, "while_loop", i, names)
+            for i, (leaf, spec) in enumerate(zip(nest.flatten(result), specs, strict=True))
+        ]
+        return flat
+
+    closed_condition, closed_body = Closed("while_loop", run_condition, specs), Closed("while_loop", run_body, specs)
+    if closed_condition.written:
+        raise ValueError("while_loop: cond must not assign variables.")
+    written = closed_body.written
+    taken = [t for t in together(closed_condition.taken, closed_body.taken) if all(t is not w for w in written)]
+    count, changed = len(values), len(written)
+
+    def ordered(tensors: list[Tensor]) -> list[Tensor]:
+        """Loop variables, then values of what is taken, then of what is written, as the closed bodies want them."""
+        return [*tensors[:count], *tensors[count + changed :], *tensors[count : count + changed]]
+
+    whole_condition = closed_condition.body([*taken, *written], [])
+    whole_body = closed_body.body([*taken, *written], written)
+    inputs = [*values, *values_now(written), *values_now(taken)]
+    loop = _Loop(lambda ts: whole_condition(ordered(ts)), lambda ts: whole_body(ordered(ts)), count + changed, limit)
+    results = loop.call(inputs)
+    write_back(written, results[count : count + changed])
+    return packed(results[:count])
+
+
+class _Loop:
+    """A while loop in the form that serves what is wanted of it: XLA's own, or one of known length, which has a gradient."""
+
+    def __init__(self, condition: Body, body: Body, variables: int, limit: int | None) -> None:
+        self._condition = condition
+        self._body = body
+        self._variables = variables
+        self._limit = limit
+
+    def call(self, inputs: list[Tensor]) -> list[Tensor]:
+        if here.state.scope is not None:  # a gradient may be wanted
+            length = self._length(inputs)
+            if length is not None:
+                return Scan(self._body, self._variables, 0, length).call(inputs)
+            if self._limit is not None:
+                return self._bounded(inputs, self._limit)
+        if self._limit is not None:
+            return self._counted(inputs, self._limit)
+        return While(self._condition, self._body, self._variables).call(inputs)
+
+    def _counted(self, inputs: list[Tensor], limit: int) -> list[Tensor]:
+        """XLA's loop with a count of its steps."""
+
+        def holds(tensors: list[Tensor]) -> list[Tensor]:
+            return [logical_and(less(tensors[0], limit), self._condition(tensors[1:])[0])]
+
+        def step(tensors: list[Tensor]) -> list[Tensor]:
+            return [add(tensors[0], 1), *self._body(tensors[1:])]
+
+        return While(holds, step, self._variables + 1).call([Tensor(np.zeros((), np.int32)), *inputs])[1:]
+
+    def _bounded(self, inputs: list[Tensor], limit: int) -> list[Tensor]:
+        """A loop of `limit` steps, each of which does something only while the condition holds."""
+
+        def step(tensors: list[Tensor]) -> list[Tensor]:
+            still = index_of(self._condition(tensors)[0])
+            return Switch(still, [self._body, lambda ts: list(ts[: self._variables])]).call(tensors)
+
+        return Scan(step, self._variables, 0, limit).call(inputs)
+
+    def _length(self, inputs: list[Tensor]) -> int | None:
+        """The number of steps, if it can be told now: if what the condition depends on is known, as a counter is."""
+        arrays = [t.array for t in inputs]
+        needed = self._counters(arrays)
+        if -1 in needed or any(type(inputs[i]) is not Tensor for i in needed):
+            return None
+        return count_steps(
+            on_arrays(self._condition), on_arrays(self._body), arrays, sorted(needed), self._variables, self._limit
+        )
+
+    def _counters(self, arrays: list[Any]) -> set[int]:
+        """The inputs on which the condition depends, by itself and through the body."""
+        by_condition = depends_on(on_arrays(self._condition), arrays)
+        by_body = depends_on(on_arrays(self._body), arrays)
+        needed = set(by_condition[0])
+        while True:
+            more = needed.union(*(by_body[i] for i in needed if 0 <= i < self._variables))
+            if more == needed:
+                return needed
+            needed = more
+
+
+def _scalar_truth(value: Any) -> Tensor:
+    found = as_tensor(value, argument="while_loop: the result of cond")
+    if found.array.ndim:
+        raise ValueError(f"while_loop: the result of cond must be a scalar, got shape {found.shape}.")
+    return found
+
+
+def _like(value: Any, spec: Spec, function: str, number: int, names: Sequence[str] = ()) -> Tensor:
+    """A loop variable after a step: of the shape and dtype that it began with."""
+    shape, dtype = spec
+    found = as_tensor(source_object(value), argument=f"{function}: a loop variable")
+    what = f"'{names[number]}'" if number < len(names) else f"loop variable {number}"
+    if tuple(found.array.shape) != shape:
+        raise ValueError(
+            f"{function}: {what} began with shape {shape}, but has shape {tuple(found.array.shape)} after a step; in a "
+            "gradtape.function a loop variable keeps its shape."
+        )
+    if found.array.dtype != dtype:
+        raise TypeError(
+            f"{function}: {what} began with dtype {dtypes.from_numpy(dtype).name}, but has dtype {found.dtype.name} after a step: "
+            "cast it."
+        )
+    return found
+
+
+def scan(
+    function: str,
+    fn: Callable[..., Any],
+    state: Any,
+    elems: Any,
+    tensors: Sequence[Tensor],
+    length: int,
+    *,
+    reverse: bool,
+    collect: Callable[[Any, Any], Any],
+) -> tuple[Any, Any]:
+    """`fn(state, entry)` for each entry: the last state, and what `collect(state, result)` gives at each step, stacked.
+
+    With no state at all (None), `fn` takes the entry alone.
+    """
+    carried = [] if state is None else [as_tensor(leaf, argument=f"{function}: initializer") for leaf in nest.flatten(state)]
+    specs = [spec_of(t) for t in carried]
+    entry_specs = [(tuple(t.array.shape[1:]), t.array.dtype) for t in tensors]
+    outputs: dict[str, Any] = {}
+
+    def packed(values: Sequence[Tensor], structure: Any) -> Any:
+        return nest.pack_sequence_as(structure, list(values)) if nest.is_nested(structure) else values[0]
+
+    def run(values: list[Tensor]) -> list[Tensor]:
+        entry = packed(values[len(carried) :], elems)
+        if state is None:
+            result, after = fn(entry), []
+        else:
+            result = fn(packed(values[: len(carried)], state), entry)
+            after = [
+                _like(leaf, spec, function, i) for i, (leaf, spec) in enumerate(zip(nest.flatten(result), specs, strict=True))
+            ]
+        collected = Flat(lambda: collect(state, result), f"{function}: a result")
+        rows = collected()
+        outputs["rows"] = collected
+        return [*after, *rows]
+
+    closed = Closed(function, run, [*specs, *entry_specs])
+    written = closed.written
+    taken = [t for t in closed.taken if all(t is not w for w in written)]
+    body = closed.body([*taken, *written], written)
+    count, changed, stacked = len(carried), len(written), len(tensors)
+
+    def step(values: list[Tensor]) -> list[Tensor]:
+        begin, writes, rest = values[:count], values[count : count + changed], values[count + changed :]
+        entries, given = rest[:stacked], rest[stacked:]
+        found = body([*begin, *entries, *given, *writes])
+        rows = found[count : len(found) - changed]
+        return [*found[:count], *found[len(found) - changed :], *rows] if changed else found
+
+    loop = Scan(step, count + changed, stacked, length, reverse=reverse)
+    results = loop.call([*carried, *values_now(written), *tensors, *values_now(taken)])
+    write_back(written, results[count : count + changed])
+    last = None if state is None else packed(results[:count], state)
+    return last, outputs["rows"].packed(results[count + changed :])

@@ -1,0 +1,30 @@
+"""The convolution of two vectors, whole or where they overlap in full: each is the derivative of the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradtape.ops.declare import op
+from gradtape.ops.shaping import reverse
+
+
+def _convolve(xp: Any, a: Any, v: Any, *, full: bool) -> Any:
+    """All sums of products, or those in which every element of `v`, which is not the longer one, takes part."""
+    if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
+        raise ValueError("both arguments must be vectors with at least one element")
+    if not full and a.size < v.size:
+        raise ValueError("the second vector must not be longer than the first")
+    return xp.convolve(a, v, mode="full" if full else "valid").astype(a.dtype, copy=False)  # JAX makes floats of integers
+
+
+def _by_a(g: Any, v: Any, full: bool) -> Any:
+    return convolve(g, reverse(v, axis=(0,)), full=not full)
+
+
+def _by_v(g: Any, a: Any, full: bool) -> Any:
+    if full:
+        return convolve(g, reverse(a, axis=(0,)), full=False)
+    return reverse(convolve(a, reverse(g, axis=(0,)), full=False), axis=(0,))
+
+
+convolve = op("convolve", _convolve, [_by_a, _by_v])

@@ -1,0 +1,44 @@
+"""Whether freed memory serves the next arrays: told by how many pages the system had to hand out again."""
+
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+import resource, sys
+import numpy as np
+from gradtape.engines.allocator import keep_freed_memory
+
+def step():
+    return len([np.ones(200_000, np.float32) for _ in range(20)])
+
+kept = keep_freed_memory() if sys.argv[1] == "keep" else False
+step(), step()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+step()
+print(kept, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def outcome(mode, **environment):
+    """What `keep_freed_memory` said, and how many pages a step took that frees as much as it needs."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+    command = [sys.executable, "-c", CODE, mode]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=clean | environment)
+    kept, pages = done.stdout.split()
+    return kept == "True", int(pages)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
+def test_freed_memory_is_used_again():
+    assert outcome("leave")[1] > 1000
+    kept, pages = outcome("keep")
+    assert kept
+    assert pages < 100
+
+
+def test_settings_of_the_environment_stay():
+    assert outcome("keep", MALLOC_TRIM_THRESHOLD_="131072")[0] is False

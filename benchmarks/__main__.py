@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from benchmarks import harness, import_time, memory, report
 from benchmarks.libraries import BASELINE, Library, Step, installed
 from benchmarks.report import Row
-from benchmarks.workloads import Workload, measured_in_memory, timed
+from benchmarks.workloads import Workload, limited_in_memory, measured_in_memory, of_derivatives, timed
 
 BUSY = 0.5  # the load average above which other work takes the cores that are being timed
 
 
 def steps(workload: Workload, libraries: Sequence[Library]) -> dict[str, Step]:
-    """Each library's step for a workload, after checking that all give the same gradients."""
-    found = {library.title: getattr(library.steps(), workload.name)(workload.inputs) for library in libraries}
+    """The step of each library that has the workload, after checking that all give the same gradients."""
+    makers = {library.title: getattr(library.steps(), workload.name, None) for library in libraries}
+    found = {title: make(workload.inputs) for title, make in makers.items() if make is not None}
     harness.check(found, BASELINE)
     return found
 
@@ -38,10 +39,21 @@ def main() -> None:
     traced = [library for library in libraries if library.memory_is_traced]
     rows.append(Row(workload.title, "MB", memory.peaks(steps(workload, traced))))
 
-    print(f"\n{report.as_text(rows, libraries)}\n\nIn brackets: the multiple of the NumPy column.")
-    report.write_results(rows, libraries, load_before, quick=quick)
+    higher = []
+    for workload in of_derivatives():
+        print(f"measuring: {workload.title}", flush=True)
+        higher.append(Row(workload.title, "ms", harness.times(steps(workload, libraries), effort)))
+    if not quick:  # it takes ten seconds a time
+        workload = limited_in_memory()
+        print(f"measuring: {workload.title}", flush=True)
+        higher.append(Row(workload.title, "MB", memory.peaks(steps(workload, traced))))
+
+    for table in (rows, higher):
+        print(f"\n{report.as_text(table, libraries)}")
+    print("\nIn brackets: the multiple of the NumPy column, or of gradtape's where there is none.")
+    report.write_results([*rows, *higher], libraries, load_before, quick=quick)
     if not quick:
-        report.write_document(rows, libraries, load_before, effort.repeats, effort.subprocesses)
+        report.write_document(rows, higher, libraries, load_before, effort)
 
 
 main()

@@ -22,6 +22,7 @@ print(own if "{package}" == "numpy" else on_top)
 
 def times(libraries: Sequence[Library], subprocesses: int) -> dict[str, float]:
     """The median seconds of each library's import, the libraries taken in turns; NumPy's is that of NumPy itself."""
+    libraries = list({library.package: library for library in reversed(libraries)}.values())[::-1]  # the first of each package
     taken: dict[str, list[float]] = {library.title: [] for library in libraries}
     for round_number in range(subprocesses + 1):
         for library in libraries:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.harness import Effort
 from benchmarks.libraries import BASELINE, Library
 
 HERE = Path(__file__).parent
@@ -25,16 +26,17 @@ class Row:
     values: dict[str, float]
 
     def cell(self, library: str) -> str:
-        """The measurement, and how many times the baseline's that is."""
+        """The measurement, and how many times the baseline's that is, or the first library's where there is no baseline."""
         if library not in self.values:
             return "-"
         value = self.values[library]
         shown = f"{_rounded(value * _UNITS[self.unit])} {self.unit}"
-        return shown if library == BASELINE else f"{shown} ({value / self.values[BASELINE]:.2f} ×)"
+        base = BASELINE if BASELINE in self.values else next(iter(self.values))
+        return shown if library == base else f"{shown} ({value / self.values[base]:.2f} ×)"
 
 
 def _rounded(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.3f}"
 
 
 def cells(rows: Sequence[Row], libraries: Sequence[Library]) -> list[list[str]]:
@@ -93,7 +95,7 @@ def write_results(rows: Sequence[Row], libraries: Sequence[Library], load_before
 
 
 def write_document(
-    rows: Sequence[Row], libraries: Sequence[Library], load_before: float, repeats: int, subprocesses: int
+    rows: Sequence[Row], higher: Sequence[Row], libraries: Sequence[Library], load_before: float, effort: Effort
 ) -> None:
     listed = ", ".join(f"{name} {number}" for name, number in versions(libraries).items())
     DOCUMENT.parent.mkdir(exist_ok=True)
@@ -108,6 +110,10 @@ this page. `make bench QUICK=1` takes seconds and only prints.
 In brackets: the multiple of the NumPy column, where the gradients are derived and written by hand. A step computes the loss and
 all its gradients.
 
+Jacobians and higher derivatives, in brackets the multiple of the NumPy column, or of gradtape's where there is none:
+
+{as_markdown(higher, libraries)}
+
 Machine: {machine()}; load average before the run: {load_before:.1f}.
 Versions: {listed}.
 
@@ -119,12 +125,22 @@ Versions: {listed}.
 - **import**: of each library, after NumPy has been imported; beside it, NumPy's own import.
 - **memory**: the most memory allocated at once, forward and backward, while 50 additions of arrays of 4 MB are recorded
   and differentiated; the inputs are not counted. Libraries that do not allocate through NumPy have no figure.
+- **Jacobian**, **batch Jacobian**, **Hessian**: by the method that each library has for it; a batch Jacobian has one matrix for
+  each example. JAX runs `jacrev`, `vmap` of it, and `hessian`.
+- **10,000 × 3**: the values of a function of three parameters, and their Jacobian, which takes three passes forward. TensorFlow
+  uses its ForwardAccumulator, since its tape would go back 10,000 times; JAX runs `jacfwd`.
+- **Burgers' equation**: the residual u_t + u u_x - ν u_xx of a 2-20-20-20-20-1 tanh network, its mean square, and the gradient of
+  that by all weights. gradtape uses `tape.derivatives`; TensorFlow and autograd nest, JAX nests forward mode. Below it, the nested
+  tapes that run on both gradtape and TensorFlow.
+- **tridiagonal**: a sparse Jacobian. gradtape finds the pattern by itself in every step; by hand, the three diagonals are known.
+- **memory of a Jacobian**: 2,000 by 4,000 elements with a million in between, by walks that take no more than the limit besides
+  the result of 31 MB.
 
 ## How
 
 All libraries compute in float32 on the CPU in one process, and their gradients are compared with NumPy's before anything is
-timed. They run in turns, {repeats} repeats of many steps each, and the best repeat counts. An import is the median of
-{subprocesses} fresh processes. Every library has its default number of threads.
+timed. They run in turns, {effort.repeats} repeats of many steps each, and the best repeat counts. An import is the median of
+{effort.subprocesses} fresh processes. Every library has its default number of threads.
 """,
         encoding="utf-8",
     )

@@ -10,11 +10,14 @@ CHAIN_LENGTH = 100  # links of three ops: multiply, add, tanh
 CHAIN_FACTOR = 1.01
 CHAIN_SUMMAND = 0.1
 ADDS = 50
+HIDDEN = 30  # of the network whose Hessian is computed: 8 inputs, 300 parameters in one vector
+VISCOSITY = np.float32(0.01 / np.pi)
+MEMORY_LIMIT = 500 * 2**20
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a workload starts from. The gradients are those of all `weights`, or of `x` if there are none."""
+    """What a workload starts from. Gradients are those of all `weights`, or of `x` if there are none; Jacobians are by `x`."""
 
     x: Any
     y: Any = None
@@ -58,3 +61,38 @@ def measured_in_memory() -> Workload:
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, 1024, 1024)).astype(np.float32)
     return Workload("adds", f"memory of {ADDS} additions, 1024 × 1024", Inputs(x, y))
+
+
+def of_derivatives() -> list[Workload]:
+    """Jacobians and derivatives of higher order. Not every library has all of them."""
+    rng = np.random.default_rng(0)
+    normal = lambda *shape: rng.standard_normal(shape).astype(np.float32)
+    scaled = lambda fan_in, fan_out: normal(fan_in, fan_out) / np.float32(np.sqrt(fan_in))
+    rates, times = np.array([1.0, 0.5, 0.3], np.float32), np.linspace(0, 5, 10_000, dtype=np.float32)
+    points = rng.uniform(-1, 1, (10_000, 2)).astype(np.float32)
+    network = _mlp(rng, 2, 20, 20, 20, 20, 1)
+    return [
+        Workload(
+            "jacobian",
+            "Jacobian, 256 × 256, of a 256-256-256 network",
+            Inputs(normal(256), None, (scaled(256, 256), scaled(256, 256))),
+        ),
+        Workload(
+            "batch_jacobian",
+            "batch Jacobian, 64-256-64 network, batch 32",
+            Inputs(normal(32, 64), None, (scaled(64, 256), scaled(256, 64))),
+        ),
+        Workload("hessian", "Hessian, 300 parameters, batch 64", Inputs(normal(300) / 4, (normal(64, 8), normal(64, 1)))),
+        Workload("curves", "10,000 values of a function of 3 parameters", Inputs(rates, times)),
+        Workload("tall_jacobian", "Jacobian of these values, 10,000 × 3", Inputs(rates, times)),
+        Workload("burgers", "Burgers' equation, 10,000 points: loss and gradients", Inputs(points, None, network)),
+        Workload("burgers_nested", "the same with nested tapes", Inputs(points, None, network)),
+        Workload("sparse_jacobian", "tridiagonal Jacobian, 20,000 × 20,000", Inputs(normal(20_000))),
+    ]
+
+
+def limited_in_memory() -> Workload:
+    """A Jacobian of 2,000 by 4,000 elements, over a million in between: 8 GB for all cotangents at once."""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal(4000).astype(np.float32), rng.standard_normal(250).astype(np.float32)
+    return Workload("limited_jacobian", "memory of a Jacobian, 8 GB if done at once, limit 500 MB", Inputs(x, y))

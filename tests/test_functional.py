@@ -79,10 +79,100 @@ def test_they_are_differentiable_and_batch():
     np.testing.assert_allclose(tape.gradient(total, x), 24 * x.numpy())
 
 
+def model(weights, x, scale=1.0):
+    return tf.reduce_sum(tf.tanh(tf.gather(x, [0, 2]) @ weights["w"] + weights["b"]) ** 3) * scale
+
+
+def flat_hessian(weights, x, scale):
+    """The Hessian of `model` by all weights in one vector, from nested tapes."""
+    flat = tf.constant(np.concatenate([weights["b"].numpy().ravel(), weights["w"].numpy().ravel()]))
+    with tf.GradientTape() as outer:
+        outer.watch(flat)
+        with tf.GradientTape() as inner:
+            inner.watch(flat)
+            value = model({"w": tf.reshape(flat[2:], [3, 2]), "b": flat[:2]}, x, scale)
+        gradient = inner.gradient(value, flat)
+    return outer.jacobian(gradient, flat).numpy()
+
+
+def test_hessians_of_structures_come_in_blocks():
+    weights = {"w": tf.Variable(rng.standard_normal((3, 2))), "b": tf.constant(rng.standard_normal(2))}
+    x = tf.constant(rng.standard_normal((4, 3)))
+    expected = flat_hessian(weights, x, 2.0)
+    blocks = tf.hessian(model)(weights, x, scale=2.0)
+    assert blocks["w"]["b"].shape == (3, 2, 2)
+    np.testing.assert_allclose(blocks["b"]["b"], expected[:2, :2], atol=1e-12)
+    np.testing.assert_allclose(np.reshape(blocks["b"]["w"], (2, 6)), expected[:2, 2:], atol=1e-12)
+    np.testing.assert_allclose(np.reshape(blocks["w"]["b"], (6, 2)), expected[2:, :2], atol=1e-12)
+    np.testing.assert_allclose(np.reshape(blocks["w"]["w"], (6, 6)), expected[2:, 2:], atol=1e-12)
+    diagonal = tf.diag_hessian(model)(weights, x, scale=2.0)
+    np.testing.assert_allclose(np.ravel(diagonal["w"]), np.diag(expected)[2:], atol=1e-12)
+    np.testing.assert_allclose(diagonal["b"], np.diag(expected)[:2], atol=1e-12)
+    np.testing.assert_allclose(tf.laplacian(model)(weights, x, scale=2.0), np.trace(expected), atol=1e-12)
+
+
+def test_hessians_by_several_arguments():
+    f = lambda a, b, c: tf.reduce_sum(a * a * b) * c
+    a, b = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])
+    (aa, ac), (ca, cc) = tf.hessian(f, argnums=(0, 2))(a, b, 5.0)
+    assert aa.numpy().tolist() == [[30.0, 0.0], [0.0, 40.0]]
+    assert ac.numpy().tolist() == ca.numpy().tolist() == [6.0, 16.0]
+    assert cc.numpy() == 0.0
+    assert [d.numpy().tolist() for d in tf.diag_hessian(f, argnums=(0, 2))(a, b, 5.0)] == [[30.0, 40.0], 0.0]
+    assert tf.laplacian(f, argnums=(0, 2))(a, b, 5.0).numpy() == 70.0
+
+
+def test_hessian_products_of_structures():
+    weights = {"w": tf.Variable(rng.standard_normal((3, 2))), "b": tf.constant(rng.standard_normal(2))}
+    x = tf.constant(rng.standard_normal((4, 3)))
+    along = {"w": tf.constant(rng.standard_normal((3, 2))), "b": tf.constant(rng.standard_normal(2))}
+    found = tf.hvp(lambda weights: model(weights, x), weights, along)
+    expected = flat_hessian(weights, x, 1.0) @ np.concatenate([along["b"].numpy(), along["w"].numpy().ravel()])
+    np.testing.assert_allclose(np.concatenate([found["b"], np.ravel(found["w"])]), expected)
+
+
+def test_second_derivatives_by_rows_of_a_table():
+    table = tf.Variable(rng.standard_normal((4, 2)))
+    f = lambda table: tf.reduce_sum(tf.gather(table, [1, 1, 3]) ** 3)
+    expected = np.zeros(8)
+    expected[[2, 3]], expected[[6, 7]] = 12 * table.numpy()[1], 6 * table.numpy()[3]
+    np.testing.assert_allclose(np.reshape(tf.hessian(f)(table), (8, 8)), np.diag(expected))
+    np.testing.assert_allclose(np.ravel(tf.diag_hessian(f)(table)), expected)
+    np.testing.assert_allclose(np.ravel(tf.hvp(f, table, tf.ones([4, 2], tf.float64))), expected)
+
+
+def test_second_derivatives_that_are_zero():
+    x = tf.constant([1.0, 2.0])
+    assert tf.hessian(lambda x: tf.reduce_sum(x))(x).numpy().tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert tf.diag_hessian(lambda x: tf.reduce_sum(x))(x).numpy().tolist() == [0.0, 0.0]
+    assert tf.laplacian(lambda x: tf.constant(1.0))(x).numpy() == 0.0
+    assert tf.diag_hessian(lambda x: tf.reduce_sum(x**2))(tf.zeros([0, 3])).shape == (0, 3)
+
+
+def test_a_hessian_within_a_limit():
+    x = tf.constant(rng.standard_normal(20))
+    np.testing.assert_allclose(tf.hessian(energy, memory_limit=1)(x), tf.hessian(energy)(x))
+    np.testing.assert_allclose(tf.diag_hessian(energy, memory_limit=1)(x), tf.diag_hessian(energy)(x))
+
+
+def test_hessians_of_a_function():
+    x, y = tf.constant([1.0, 2.0]), tf.Variable([[3.0]])
+    by_x, by_y = tf.hessians(lambda x, y: [x**3, y * y * x], [x, y])
+    assert by_x.numpy().tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    assert by_y.numpy().tolist() == [[[[6.0]]]]
+    assert tf.hessians(lambda x: x**3, x)[0].numpy().tolist() == [[6.0, 0.0], [0.0, 12.0]]
+    with pytest.raises(RuntimeError, match="give a function of xs"):
+        tf.hessians(x * x, x)
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
         (lambda: tf.grad(3), TypeError),
+        (lambda: tf.hessian(energy, argnums=1)(tf.constant([1.0])), ValueError),
+        (lambda: tf.hessian(energy, memory_limit=0)(tf.constant([1.0])), ValueError),
+        (lambda: tf.diag_hessian(energy, memory_limit=0)(tf.constant([1.0])), ValueError),
+        (lambda: tf.hessian(tf.exp)(tf.constant([1.0, 2.0])), ValueError),
         (lambda: tf.grad(lambda x: x)(tf.constant([1.0, 2.0])), ValueError),
         (lambda: tf.grad(lambda x: x, argnums=1)(1.0), ValueError),
         (lambda: tf.grad(lambda z: z)(1j), ValueError),

@@ -44,16 +44,22 @@ def test_the_arguments_are_positional_too():
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
-        (tf.GradientTape.__init__, "self persistent=False watch_accessed_variables=True"),
+        (tf.GradientTape.__init__, "self persistent=False watch_accessed_variables=True strict=False"),
         (tf.GradientTape.watch, "self tensor"),
         (tf.GradientTape.gradient, "self target sources output_gradients=None unconnected_gradients=NONE"),
         (
             tf.GradientTape.jacobian,
-            "self target sources unconnected_gradients=NONE parallel_iterations=None experimental_use_pfor=True",
+            (
+                "self target sources unconnected_gradients=NONE parallel_iterations=None experimental_use_pfor=True "
+                "mode=auto memory_limit=None sparse=False"
+            ),
         ),
         (
             tf.GradientTape.batch_jacobian,
-            "self target source unconnected_gradients=NONE parallel_iterations=None experimental_use_pfor=True",
+            (
+                "self target source unconnected_gradients=NONE parallel_iterations=None experimental_use_pfor=True "
+                "mode=auto memory_limit=None check_independence=True"
+            ),
         ),
     ],
     ids=["__init__", "watch", "gradient", "jacobian", "batch_jacobian"],

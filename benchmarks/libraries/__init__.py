@@ -1,6 +1,7 @@
 """The workloads in each library: a module each, with one function per workload that makes the step to be timed.
 
-A step computes the loss and all its gradients, and returns these as a list.
+A step computes the loss and all its gradients, or a Jacobian, and returns these as a list. A module leaves out what its library
+has no way to do, or none that a user would wait for.
 """
 
 from collections.abc import Callable
@@ -43,6 +44,7 @@ LIBRARIES = (
     Library("autograd", "autograd", "in_autograd", memory_is_traced=True),
     Library("PyTorch", "torch", "in_torch"),
     Library("TensorFlow", "tensorflow", "in_tensorflow", distributions=("tensorflow", "tensorflow_cpu")),
+    Library("tf.function", "tensorflow", "in_tensorflow_function", distributions=("tensorflow", "tensorflow_cpu")),
     Library("JAX, compiled", "jax", "in_jax"),
 )
 

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks.libraries import Step
-from benchmarks.workloads import CHAIN_FACTOR, CHAIN_LENGTH, CHAIN_SUMMAND, Inputs
+from benchmarks.workloads import CHAIN_FACTOR, CHAIN_LENGTH, CHAIN_SUMMAND, HIDDEN, VISCOSITY, Inputs
 
 
 def small_mlp(inputs: Inputs) -> Step:
@@ -45,3 +45,62 @@ def large_mlp(inputs: Inputs) -> Step:
 def _compiled(loss, weights) -> Step:
     gradient = jax.jit(jax.value_and_grad(loss))
     return lambda: jax.block_until_ready(gradient(weights))[1]
+
+
+def jacobian(inputs: Inputs) -> Step:
+    w1, w2 = (jnp.asarray(weight) for weight in inputs.weights)
+    return _ready(jax.jacrev(lambda x: jnp.tanh(x @ w1) @ w2), inputs.x)
+
+
+def batch_jacobian(inputs: Inputs) -> Step:
+    w1, w2 = (jnp.asarray(weight) for weight in inputs.weights)
+    return _ready(jax.vmap(jax.jacrev(lambda x: jnp.tanh(x @ w1) @ w2)), inputs.x)
+
+
+def hessian(inputs: Inputs) -> Step:
+    x, y = (jnp.asarray(part) for part in inputs.y)
+
+    def loss(theta):
+        w1 = theta[: 8 * HIDDEN].reshape(8, HIDDEN)
+        b1, w2 = theta[8 * HIDDEN : 9 * HIDDEN], theta[9 * HIDDEN :].reshape(HIDDEN, 1)
+        return jnp.mean(jnp.square(jnp.tanh(x @ w1 + b1) @ w2 - y))
+
+    return _ready(jax.hessian(loss), inputs.x)
+
+
+def curves(inputs: Inputs) -> Step:
+    return _ready(_curve(inputs), inputs.x)
+
+
+def tall_jacobian(inputs: Inputs) -> Step:
+    return _ready(jax.jacfwd(_curve(inputs)), inputs.x)
+
+
+def burgers(inputs: Inputs) -> Step:
+    x, t = jnp.asarray(inputs.x[:, :1]), jnp.asarray(inputs.x[:, 1:])
+
+    def loss(weights):
+        def u(x, t):
+            h = jnp.concatenate([x, t], axis=1)
+            *layers, w, b = weights
+            for i in range(0, len(layers), 2):
+                h = jnp.tanh(h @ layers[i] + layers[i + 1])
+            return h @ w + b
+
+        ones = jnp.ones_like(x)
+        along_x = lambda x: jax.jvp(lambda x: u(x, t), (x,), (ones,))
+        (value, u_x), (_, u_xx) = jax.jvp(along_x, (x,), (ones,))
+        u_t = jax.jvp(lambda t: u(x, t), (t,), (ones,))[1]
+        return jnp.mean(jnp.square(u_t + value * u_x - VISCOSITY * u_xx))
+
+    return _compiled(loss, [jnp.asarray(weight) for weight in inputs.weights])
+
+
+def _curve(inputs: Inputs):
+    times = jnp.asarray(inputs.y)
+    return lambda rates: rates[0] * jnp.exp(-rates[1] * times) * jnp.sin(rates[2] * times)
+
+
+def _ready(function, x) -> Step:
+    compiled, x = jax.jit(function), jnp.asarray(x)
+    return lambda: [jax.block_until_ready(compiled(x))]

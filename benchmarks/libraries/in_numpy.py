@@ -1,6 +1,7 @@
 """The workloads in NumPy, with the gradients derived by hand: what there is to gain on."""
 
 import numpy as np
+from scipy.sparse import diags_array
 
 from benchmarks.libraries import Step
 from benchmarks.workloads import ADDS, CHAIN_FACTOR, CHAIN_LENGTH, CHAIN_SUMMAND, Inputs
@@ -80,5 +81,51 @@ def adds(inputs: Inputs) -> Step:
         for _ in range(ADDS):
             z = z + y
         return [np.ones_like(z)]
+
+    return step
+
+
+def jacobian(inputs: Inputs) -> Step:
+    x, (w1, w2) = inputs.x, inputs.weights
+
+    def step():
+        h = np.tanh(x @ w1)
+        return [(w2.T * (1 - h * h)) @ w1.T]
+
+    return step
+
+
+def batch_jacobian(inputs: Inputs) -> Step:
+    x, (w1, w2) = inputs.x, inputs.weights
+
+    def step():
+        h = np.tanh(x @ w1)
+        return [(w2.T * (1 - h * h)[:, None, :]) @ w1.T]
+
+    return step
+
+
+def curves(inputs: Inputs) -> Step:
+    (a, b, c), times = inputs.x, inputs.y
+    return lambda: [a * np.exp(-b * times) * np.sin(c * times)]
+
+
+def tall_jacobian(inputs: Inputs) -> Step:
+    (a, b, c), times = inputs.x, inputs.y
+
+    def step():
+        decay, sine = np.exp(-b * times), np.sin(c * times)
+        return [np.stack([decay * sine, -times * a * decay * sine, a * decay * times * np.cos(c * times)], axis=1)]
+
+    return step
+
+
+def sparse_jacobian(inputs: Inputs) -> Step:
+    x = inputs.x
+
+    def step():
+        slope = np.exp(x)
+        above = np.append(x[1:], np.float32(0))
+        return [diags_array([np.ones_like(x[1:]), above * slope - 2, slope[:-1]], offsets=[-1, 0, 1], format="csr").data]
 
     return step

@@ -7,20 +7,20 @@ the results can be differentiated again.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradtape import nest
 from gradtape.core.forward import ForwardAccumulator
+from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tape import GradientTape, UnconnectedGradients
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.reductions import reduce_sum
-from gradtape.ops.shaping import reshape
-from gradtape.transforms.vectorize import vmap
+from gradtape.transforms.jacobians.jacobian import pace_of
+from gradtape.transforms.jacobians.pulls import pull_diagonal
 
 ZERO = UnconnectedGradients.ZERO
 
@@ -107,11 +107,14 @@ def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     >>> tf.hvp(lambda x: tf.reduce_prod(x), tf.constant([1.0, 2.0, 3.0]), tf.constant([1.0, 0.0, 0.0])).numpy()
     array([0., 3., 2.], dtype=float32)
     """
-    return jvp(grad(f), [x], [v])[1]
+    return jvp(lambda at: _dense(grad(f)(at)), [x], [v])[1]
 
 
-def hessian(f: Callable[..., Any]) -> Callable[[Any], Any]:
+def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None) -> Callable[..., Any]:
     """A function that gives the matrix of second derivatives of `f`, with the shape of its argument twice.
+
+    For a structure, or several arguments that `argnums` counts out, the result has that structure, and inside it the same again:
+    `h["w"]["b"]` is the block of w by b. `memory_limit` is that of `GradientTape.jacobian`.
 
     >>> import gradtape as tf
     >>> tf.hessian(lambda x: tf.reduce_prod(x))(tf.constant([1.0, 2.0, 3.0])).numpy().tolist()
@@ -120,18 +123,19 @@ def hessian(f: Callable[..., Any]) -> Callable[[Any], Any]:
     _check_function(f, "hessian")
 
     @functools.wraps(f)
-    def call(x: Any) -> Any:
-        x = as_tensor(x, argument="hessian: x")
-        with GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(x)
-            gradient = grad(f)(x)
-        return tape.jacobian(gradient, x, unconnected_gradients=ZERO)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        tape, chosen, gradient = _recorded_gradient(f, argnums, args, kwargs, "hessian")
+        return tape.jacobian(gradient, chosen, unconnected_gradients=ZERO, memory_limit=memory_limit)
 
     return call
 
 
-def diag_hessian(f: Callable[..., Any]) -> Callable[[Any], Tensor]:
-    """A function that gives the second derivatives of `f` by each element of its argument alone.
+def diag_hessian(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
+) -> Callable[..., Any]:
+    """A function that gives the second derivatives of `f` by each element of its argument alone, in the argument's structure.
+
+    It takes as long as the whole Hessian, but not its memory. `argnums` and `memory_limit` are those of `hessian`.
 
     >>> import gradtape as tf
     >>> tf.diag_hessian(lambda x: tf.reduce_sum(x**3))(tf.constant([1.0, 2.0])).numpy()
@@ -140,29 +144,64 @@ def diag_hessian(f: Callable[..., Any]) -> Callable[[Any], Tensor]:
     _check_function(f, "diag_hessian")
 
     @functools.wraps(f)
-    def call(x: Any) -> Tensor:
-        x = as_tensor(x, argument="diag_hessian: x")
-        array = x.array
-        basis = Tensor(np.eye(array.size, dtype=array.dtype).reshape(array.size, *array.shape))
-        return reshape(vmap(lambda e: reduce_sum(e * hvp(f, x, e)))(basis), shape=array.shape)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        pace = pace_of("diag_hessian", None, True, memory_limit)
+        tape, chosen, gradient = _recorded_gradient(f, argnums, args, kwargs, "diag_hessian")
+        recording = tape._prepare("diag_hessian")
+        pairs = zip(nest.flatten(gradient), nest.flatten(chosen), strict=True)
+        found = [pull_diagonal(tape, recording, target, source, pace) for target, source in pairs]
+        return nest.pack_sequence_as(chosen, found) if nest.is_nested(chosen) else found[0]
 
     return call
 
 
-def laplacian(f: Callable[..., Any]) -> Callable[[Any], Tensor]:
+def laplacian(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
+) -> Callable[..., Tensor]:
     """A function that gives the sum of `diag_hessian`.
 
     >>> import gradtape as tf
     >>> tf.laplacian(lambda x: tf.reduce_sum(x**3))(tf.constant([1.0, 2.0])).numpy()
     np.float32(18.0)
     """
-    diagonal = diag_hessian(f)
+    diagonal = diag_hessian(f, argnums, memory_limit=memory_limit)
 
     @functools.wraps(f)
-    def call(x: Any) -> Tensor:
-        return reduce_sum(diagonal(x))
+    def call(*args: Any, **kwargs: Any) -> Tensor:
+        first, *others = [reduce_sum(part) for part in nest.flatten(diagonal(*args, **kwargs))]
+        return functools.reduce(operator.add, others, first)
 
     return call
+
+
+def hessians_of(f: Callable[..., Any], xs: Any) -> list[Any]:
+    """For each of `xs`, which are the arguments of `f`, the second derivatives by it of the sum of what `f` gives."""
+
+    def total(*args: Any) -> Tensor:
+        first, *others = [reduce_sum(as_tensor(part, argument="hessians: ys")) for part in nest.flatten(f(*args))]
+        return functools.reduce(operator.add, others, first)
+
+    given = _tensors(tuple(xs) if isinstance(xs, (list, tuple)) else (xs,))
+    with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
+        tape.watch(given)
+        gradients = _dense(grad(total, argnums=range(len(given)))(*given))
+    return [tape.jacobian(g, x, unconnected_gradients=ZERO) for g, x in zip(gradients, given, strict=True)]
+
+
+def _recorded_gradient(
+    f: Callable[..., Any], argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any], function: str
+) -> tuple[GradientTape, Any, Any]:
+    """A tape that has recorded the gradient of `f`, what the gradient is by, and the gradient."""
+    chosen, given = _chosen(args, argnums, function)
+    with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
+        tape.watch(chosen)
+        gradient = _dense(grad(f, argnums)(*given, **kwargs))
+    return tape, chosen, gradient
+
+
+def _dense(gradients: Any) -> Any:
+    """Gradients as Tensors: those of a gather are rows of one."""
+    return nest.map_structure(lambda g: as_tensor(g) if isinstance(g, IndexedSlices) else g, gradients)
 
 
 def _tensors(structure: Any) -> Any:

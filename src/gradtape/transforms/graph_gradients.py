@@ -1,4 +1,4 @@
-"""What belongs to TensorFlow's graphs: it says what to use instead, and keeps the registry of gradient functions."""
+"""What belongs to TensorFlow's graphs: what to use instead, and the registry of gradient functions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from gradtape.ops.op import registry
+from gradtape.transforms.functional import hessians_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,16 +35,19 @@ def gradients(
 
 
 def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: Any = None, name: str = "hessians") -> Any:
-    """Raises `RuntimeError`, like `gradients`: nest two tapes and take the outer one's Jacobian.
+    """For each of `xs`, the second derivatives by it of the sum of `ys`, which is a function of `xs`.
+
+    Of tensors that have been computed already there are none without a graph: that is a `RuntimeError`, as in TensorFlow.
 
     >>> import gradtape as tf
-    >>> tf.hessians([], [])
-    Traceback (most recent call last):
-        ...
-    RuntimeError: hessians() works on graphs, and gradtape has none: nest two GradientTapes and call jacobian() on the outer one.
+    >>> [h.numpy().tolist() for h in tf.hessians(lambda x, y: x * x * y, [tf.constant([1.0, 2.0]), tf.constant(3.0)])]
+    [[[6.0, 0.0], [0.0, 6.0]], 0.0]
     """
+    if callable(ys):
+        return hessians_of(ys, xs)
     raise RuntimeError(
-        "hessians() works on graphs, and gradtape has none: nest two GradientTapes and call jacobian() on the outer one."
+        "hessians() of tensors works on graphs, and gradtape has none: give a function of xs for ys, or nest two GradientTapes and "
+        "call jacobian() on the outer one."
     )
 
 

@@ -1,0 +1,32 @@
+"""Random cotangents that show in one walk whether a Jacobian is what it was taken for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+def probe_for(array: Any) -> Any:
+    """A cotangent of random numbers whose sizes lie between 1 and 2, so that a unit vector is no larger in any element."""
+    numbers = np.random.default_rng(0).uniform(-1, 1, array.shape)
+    return np.asarray(numbers + np.sign(numbers)).astype(array.dtype)
+
+
+def differ(found: Any, expected: Any, largest: Any, dtype: Any) -> bool:
+    """Whether two ways to one product differ by more than rounding, `largest` being the size of the terms that were added.
+
+    What is not finite proves nothing.
+    """
+    precision = np.finfo(dtype) if dtype.kind == "c" else ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    with np.errstate(all="ignore"):
+        allowed = float(precision.eps) ** 0.5 * np.maximum(largest, np.abs(expected))
+        return bool(np.any(np.abs(found - expected) > allowed))
+
+
+def size_of(array: Any, axis: Any = None) -> Any:
+    """The largest absolute value, found without a copy of the array."""
+    if array.dtype.kind == "c":
+        return np.maximum(size_of(array.real, axis), size_of(array.imag, axis))
+    return np.maximum(np.max(array, axis), -np.min(array, axis))

@@ -1,0 +1,142 @@
+"""A forward walk with many tangents at once on plain arrays: the quick way for Jacobians that nothing records.
+
+It goes from Node to Node through elementwise ops, products with one matrix, and ops that only move elements: what their pulls
+saved is enough to push a tangent. A Node does not know its own shape, which other rules would need: those go by
+`RecordedWalk`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.backward import _leading_to, _number, _reachable
+from gradtape.core.node import Node
+from gradtape.core.scope import Scope, here
+from gradtape.core.tensor import Tensor
+from gradtape.ops.derivative import Derivative, ElementwiseDerivative
+from gradtape.ops.matrix import matmul
+from gradtape.transforms.jacobians.row_moves import PUSHES, Shape, lined_up, spread
+from gradtape.transforms.jacobians.seeds import saved_bytes
+
+_MATMUL = matmul.op  # type: ignore[attr-defined]
+
+
+class NoShortWay(Exception):  # noqa: N818 - it says which way to go, not that something is wrong
+    """An op on the way cannot be pushed through from what its pulls saved."""
+
+
+class ShortWay:
+    """The Nodes from a source to a target, to push rows of tangents along; `NoShortWay` if one of them does not let them."""
+
+    def __init__(self, recording: Scope, target: Node, source: Node) -> None:
+        order, _ = _reachable([target], {source}, recording)
+        order.sort(key=_number)
+        needed = _leading_to({source}, order)
+        self._target, self._source, self._needed = target, source, needed
+        self._order = [node for node in order if node in needed and node is not source]
+        for node in self._order:
+            rule: Any = node.rule
+            if type(rule) is not ElementwiseDerivative and (
+                type(rule) is not Derivative or (rule.op is not _MATMUL and rule.op not in PUSHES)
+            ):
+                raise NoShortWay
+        self.expected = sum(map(saved_bytes, self._order))  # bytes that a row may take on its way
+        self._uses = Counter(parent for node in self._order for parent in node.parents if parent in needed)
+
+    def push(self, tangents: Any) -> Any:
+        """The target's tangents for rows of the source's."""
+        if self._target not in self._needed:
+            raise NoShortWay
+        rows, uses = {self._source: tangents}, self._uses.copy()
+        for node in self._order:
+            given = [rows.get(parent) if parent is not None else None for parent in node.parents]
+            rows[node] = _pushed(node, given)
+            for parent in node.parents:
+                if parent in rows and parent is not None:
+                    uses[parent] -= 1
+                    if not uses[parent] and parent is not self._target:
+                        del rows[parent]
+        return rows[self._target]
+
+
+def _pushed(node: Node, tangents: Sequence[Any]) -> Any:
+    rule: Any = node.rule
+    if type(rule) is ElementwiseDerivative:
+        return _through_elements(rule, node, tangents)
+    if rule.op is _MATMUL:
+        return _through_product(node, *tangents)
+    return here.state.run(PUSHES[rule.op], tangents[0], **(node.params or {}))
+
+
+def _through_elements(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any]) -> Any:
+    """An elementwise op: the sum of its arguments' tangents times the partial derivatives."""
+    op, run = rule.op, here.state.run
+    two = len(op.arguments) > 1
+    shape = _broadcast(rule, node, tangents) if two else None
+    total: Any = None
+    for i, tangent in enumerate(tangents):
+        pull = op.pulls[i]
+        if tangent is None or pull is None:
+            continue
+        saved = [value.array if isinstance(value, Tensor) else value for value in node.saved[i]]
+        partial = pull(tangent.dtype.type(1), *saved[two:])
+        known = isinstance(partial, (np.ndarray, np.generic)) and partial.dtype == tangent.dtype
+        if not known or not np.isfinite(partial).all():
+            raise NoShortWay  # zeros among the tangents must not meet an infinite derivative
+        rows = tangent if shape is None else lined_up(tangent, len(shape))
+        term = rows if not partial.ndim and partial == 1 else run(np.multiply, rows, partial)
+        total = term if total is None else run(np.add, total, term)
+    if total is None:
+        raise NoShortWay
+    return total if shape is None or total.shape[1:] == shape else spread(total, shape)
+
+
+def _broadcast(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any]) -> Shape | None:
+    """The shape of the output if an argument was broadcast to it, from whatever was saved that shows it; else None."""
+    shapes: list[Shape] = []
+    for i, tangent in enumerate(tangents):
+        if tangent is not None:
+            if node.saved[i][0] is None:
+                return None if len(tangents) == 1 or tangents[1 - i] is None else tangent.shape[1:]
+            shapes.append(tangent.shape[1:])
+            other = rule.op.arguments[1 - i]
+            for name, value in zip(rule.op.saves[i], node.saved[i], strict=True):
+                array = value.array if isinstance(value, Tensor) else value
+                if name in ("out", other) and isinstance(array, (np.ndarray, np.generic)):
+                    shapes.append(array.shape)
+        elif node.saved[i] is not None and node.saved[i][0] is not None:
+            shapes.append(node.saved[i][0])
+    if len(shapes) < 2:
+        raise NoShortWay
+    first, second = shapes[:2]
+    return second if not first else first if not second else np.broadcast_shapes(first, second)
+
+
+def _through_product(node: Node, left: Any, right: Any) -> Any:
+    run = here.state.run
+    total: Any = None
+    if left is not None:
+        matrix = _matrix(node.saved[0][0])
+        flat = left.reshape(math.prod(left.shape[:-1]), left.shape[-1])
+        total = run(np.matmul, flat, matrix).reshape(*left.shape[:-1], matrix.shape[1])
+    if right is not None:
+        matrix = _matrix(node.saved[1][0])
+        if right.shape[-1] == 1:  # a matrix times a vector: all vectors side by side
+            flat = right.reshape(math.prod(right.shape[:-2]), right.shape[-2])
+            term = run(np.matmul, flat, matrix.T).reshape(*right.shape[:-2], len(matrix), 1)
+        else:
+            term = run(np.matmul, matrix, right)
+        total = term if total is None else run(np.add, total, term)
+    return total
+
+
+def _matrix(factor: Any) -> Any:
+    array = factor.array
+    if type(array) is not np.ndarray or array.ndim != 2:
+        raise NoShortWay
+    return array

@@ -1,0 +1,198 @@
+"""A backward walk with many cotangents at once on plain arrays, for Jacobians that nothing records.
+
+Each cotangent is an array with the rows as its first axis. An elementwise op has the same partial derivatives for all rows: they
+are computed once, and multiply the rows, in place where nobody else has them. A product with one matrix is one product for all
+rows. Every other op runs on `BatchedTensor`s, as it would under `vmap`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.backward import PerOutput, _asked_for, _leading_to, _number, _reachable, dense
+from gradtape.core.batching import BatchedTensor, Level
+from gradtape.core.node import Node
+from gradtape.core.scope import Scope, here
+from gradtape.core.tensor import Tensor
+from gradtape.ops.derivative import Derivative, ElementwiseDerivative
+from gradtape.ops.matrix import matmul
+from gradtape.transforms.jacobians.row_moves import PULLS, Shape, summed
+from gradtape.transforms.vectorize import whole
+
+_MATMUL = matmul.op  # type: ignore[attr-defined]
+
+
+def nothing_records() -> bool:
+    """Whether plain arrays will do: no tape or accumulator, no vmap, and no program that is being traced."""
+    state = here.state
+    return state.scope is None and not state.levels and state.trace is None
+
+
+class Rows:
+    """A cotangent's rows; `own` if no one else has the array, so that it may be written to."""
+
+    __slots__ = ("array", "own")
+
+    def __init__(self, array: Any, own: bool) -> None:
+        self.array = array
+        self.own = own
+
+
+def pull_rows(
+    seeds: dict[Node, Any], sources: Sequence[Node | None], recording: Scope, level: Level, own: bool
+) -> dict[Node, Any]:
+    """The cotangents of `sources` for all rows of `seeds`; a source without a path from a seed is missing.
+
+    `own` lets the walk write to the seeds. Kernels run through the thread's `run`, where a Meter may listen.
+    """
+    wanted = {node for node in sources if node is not None}
+    order, other_sources = _reachable(seeds, wanted, recording)
+    order.sort(key=_number)
+    needed = _leading_to(wanted, order) if other_sources else None
+    cotangents: dict[Node, Any] = {node: Rows(rows, own) for node, rows in seeds.items()}
+    found: dict[Node, Any] = {}
+    while order:
+        node = order.pop()
+        g = cotangents.pop(node, None)
+        if g is None:
+            continue
+        if node in wanted:
+            found[node] = g.array
+            g.own = False
+        parents = _asked_for(node.parents, needed, recording)
+        if not any(parents):
+            continue
+        pulled: Any = _pulled(node, g, parents, level)
+        for parent, cotangent in zip(parents, pulled, strict=True):
+            if cotangent is not None and parent is not None:
+                cotangents[parent] = _sum(cotangents.get(parent), cotangent)
+        g = pulled = cotangent = None  # what has been passed on is not kept alive through the next rule
+    for node in wanted:
+        if node in cotangents:  # the Nodes without a rule, where the walk ends
+            found[node] = cotangents[node].array
+    return found
+
+
+def _pulled(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -> Sequence[Any]:
+    """The cotangents of a Node's parents, as Rows or, by output, as PerOutput of Rows."""
+    rule: Any = node.rule
+    if type(g) is Rows and type(g.array) is np.ndarray and g.array.dtype.kind == "f":
+        if type(rule) is ElementwiseDerivative:
+            pulled = _through_elements(rule, node, g, parents)
+            if pulled is not None:
+                return pulled
+        elif type(rule) is Derivative:
+            if rule.op is _MATMUL:
+                return [None if p is None else (_by_left, _by_right)[i](node, g, level) for i, p in enumerate(parents)]
+            move = PULLS.get(rule.op)
+            if move is not None:
+                return [Rows(here.state.run(move, g.array, *node.saved[0]), own=False)]
+    return _through_rule(node, g, parents, level)
+
+
+def _through_elements(rule: ElementwiseDerivative, node: Node, g: Rows, parents: Sequence[Node | None]) -> Sequence[Any] | None:
+    """An elementwise op: rows times its partial derivatives. None if one is infinite: zeros among the rows must not meet it."""
+    op, array = rule.op, g.array
+    two = len(op.arguments) > 1
+    one = array.dtype.type(1)
+    partials: list[Any] = []
+    for i, (pull, parent) in enumerate(zip(op.pulls, parents, strict=True)):
+        if parent is None or pull is None:
+            partials.append(None)
+            continue
+        saved = [value.array if isinstance(value, Tensor) else value for value in node.saved[i]]
+        partial = pull(one, *saved[two:])
+        known = isinstance(partial, (np.ndarray, np.generic)) and partial.dtype == array.dtype
+        if not known or not np.isfinite(partial).all():
+            return None
+        partials.append((partial, saved[0] if two else None))
+    pulled: list[Any] = []
+    left = sum(entry is not None for entry in partials)
+    for entry in partials:
+        if entry is None:
+            pulled.append(None)
+            continue
+        left -= 1
+        partial, shape = entry
+        rows = _times(g, partial, own=g.own and not left, shared=left > 0)
+        pulled.append(rows if shape is None else _summed(rows, shape))
+    return pulled
+
+
+def _times(g: Rows, partial: Any, *, own: bool, shared: bool) -> Rows:
+    """Rows times numbers that are the same for all of them; `own` if the rows are not needed any more."""
+    array = g.array
+    if not partial.ndim and partial == 1:
+        if shared:
+            g.own = False
+        return Rows(array, own=own)
+    if own:
+        here.state.run(np.multiply, array, partial, out=array)
+        return Rows(array, own=True)
+    return Rows(here.state.run(np.multiply, array, partial), own=True)
+
+
+def _summed(rows: Rows, shape: Shape) -> Rows:
+    """Rows summed back to the shape from which they had been broadcast."""
+    total = here.state.run(summed, rows.array, shape)
+    return Rows(total, own=rows.own or total.size != rows.array.size)
+
+
+def _by_left(node: Node, g: Rows, level: Level) -> Any:
+    factor, shape = node.saved[0]
+    matrix = factor.array
+    if type(matrix) is not np.ndarray or matrix.ndim != 2:
+        return _through_rule(node, g, (node.parents[0], None), level)[0]
+    rows = g.array
+    flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
+    return Rows(here.state.run(np.matmul, flat, matrix.T).reshape(len(rows), *shape), own=True)
+
+
+def _by_right(node: Node, g: Rows, level: Level) -> Any:
+    factor, shape = node.saved[1]
+    matrix = factor.array
+    if type(matrix) is not np.ndarray or matrix.ndim != 2:
+        return _through_rule(node, g, (None, node.parents[1]), level)[1]
+    rows = g.array
+    if rows.shape[-1] == 1:  # a matrix times a vector: all vectors side by side
+        flat = rows.reshape(math.prod(rows.shape[:-2]), len(matrix))
+        return Rows(here.state.run(np.matmul, flat, matrix).reshape(len(rows), *shape), own=True)
+    return Rows(here.state.run(np.matmul, matrix.T, rows), own=True)
+
+
+def _through_rule(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -> Sequence[Any]:
+    """Any op, by its rule on BatchedTensors."""
+    rule: Any = node.rule
+    batch = mapped(g, lambda rows: BatchedTensor(Tensor(rows.array), level))
+    return [_rows_of(pulled, level) for pulled in rule.pull_tensors(node, batch, parents)]
+
+
+def _rows_of(pulled: Any, level: Level) -> Any:
+    if pulled is None:
+        return None
+    return mapped(dense(pulled), lambda p: Rows(whole(p, level).array, own=False))
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A cotangent, or those of several outputs, changed."""
+    return PerOutput((i, change(g)) for i, g in value.items()) if isinstance(value, dict) else change(value)
+
+
+def _sum(earlier: Any, cotangent: Any) -> Any:
+    """Two cotangents of one Node, added into whichever array is free."""
+    if earlier is None:
+        return cotangent
+    if type(earlier) is PerOutput:
+        for index, g in cotangent.items():
+            earlier[index] = _sum(earlier.get(index), g)
+        return earlier
+    into, other = (earlier, cotangent) if earlier.own else (cotangent, earlier)
+    if into.own:
+        here.state.run(np.add, into.array, other.array, out=into.array)
+        return into
+    return Rows(here.state.run(operator.add, earlier.array, cotangent.array), own=True)

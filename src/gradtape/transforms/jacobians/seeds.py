@@ -1,0 +1,144 @@
+"""The cotangents that a Jacobian's walk starts from: rows of an identity matrix, made as they are needed.
+
+The last ops before a target are often elementwise, and one matrix product before them. Their Jacobian is a diagonal matrix times
+a matrix that is known, so the walk may start behind them: what a batch of one-hot rows would compute there is mostly zeros.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.backward import _leading_to, _number, _reachable
+from gradtape.core.node import Node
+from gradtape.core.scope import Scope
+from gradtape.core.tape import GradientTape
+from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import XlaTensor, on_xla
+from gradtape.ops.derivative import ElementwiseDerivative
+from gradtape.ops.matrix import matmul
+from gradtape.ops.shaping import reshape
+from gradtape.transforms.jacobians.row_walk import nothing_records
+
+_MATMUL, _RESHAPE = matmul.op, reshape.op  # type: ignore[attr-defined]
+
+
+class Seeds:
+    """One row for each element of a target, as cotangents of `node`: the target's own, or one that it depends on alone.
+
+    With `examples`, the first axis of the target is a batch, and there is a row for each element of an example, the same for all
+    examples. `expected` is a guess at the bytes that a row takes on its way back.
+    """
+
+    def __init__(
+        self, tape: GradientTape, recording: Scope, target: Any, sources: Sequence[Node | None], *, examples: bool = False
+    ) -> None:
+        array = target.array
+        self.node: Node = tape._node_of(target)  # type: ignore[assignment]
+        self.batch = len(array) if examples else 1
+        self.count = math.prod(array.shape[1:]) if examples else array.size
+        self._shape, self._dtype = array.shape, array.dtype
+        self._on_xla = isinstance(target, XlaTensor)
+        self._scale: Any = None
+        self._matrix: Any = None
+        wanted = {node for node in sources if node is not None}
+        order, _ = _reachable([self.node], wanted, recording)
+        self.expected = array.nbytes + sum(map(saved_bytes, order)) if isinstance(array, (np.ndarray, np.generic)) else 0
+        if nothing_records() and isinstance(array, np.ndarray) and array.size and array.dtype.kind == "f":
+            order.sort(key=_number)
+            self._start_behind(tape, recording, wanted, _leading_to(wanted, order))
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes."""
+        return math.prod(self._shape) * self._dtype.itemsize
+
+    def rows(self, start: int, stop: int) -> Tensor:
+        """The rows of some elements, stacked."""
+        count = stop - start
+        if self._matrix is not None:
+            factors, matrix = (np.ascontiguousarray(part) for part in (self._scale[:, start:stop].T, self._matrix[start:stop]))
+            return Tensor((factors[:, :, None] * matrix[:, None, :]).reshape(count, *self._shape))
+        values = 1 if self._scale is None else self._scale[:, start:stop].T
+        rows = Tensor(diagonal_rows(self._shape, self._dtype, start, stop, self.batch, values))
+        return on_xla(rows) if self._on_xla else rows
+
+    def _start_behind(self, tape: GradientTape, recording: Scope, wanted: set[Node], needed: set[Node]) -> None:
+        """Goes back to where the Jacobian stops being diagonal, and through one matrix product."""
+        node, shape = self.node, self._shape
+        while node not in wanted:
+            step = _behind(node, shape, needed, self.batch)
+            if step is None:
+                break
+            node, shape = step
+        if node is not self.node:
+            pulled = tape._pull({self.node: np.ones(self._shape, self._dtype)}, [node], recording, release=False).get(node)
+            if type(pulled) is not np.ndarray or pulled.shape != shape or pulled.dtype != self._dtype:
+                return
+            self.node, self._shape, self._scale = node, shape, pulled.reshape(self.batch, self.count)
+        if node not in wanted:
+            self._start_before_product(needed)
+
+    def _start_before_product(self, needed: set[Node]) -> None:
+        node = self.node
+        if node.rule is None or getattr(node.rule, "op", None) is not _MATMUL:
+            return
+        left, right = (parent is not None and parent in needed for parent in node.parents)
+        if left == right:
+            return
+        index = 0 if left else 1
+        factor, shape = node.saved[index]
+        matrix = factor.array
+        if type(matrix) is not np.ndarray or matrix.ndim != 2 or matrix.dtype != self._dtype:
+            return
+        if left and shape == (self.batch, len(matrix)) and matrix.shape[1] == self.count:
+            self._matrix = matrix.T
+        elif right and shape[-1] == 1 and len(matrix) == self.count and math.prod(shape) == self.batch * matrix.shape[1]:
+            self._matrix = matrix
+        else:
+            return
+        if self._scale is None:
+            self._scale = np.ones((self.batch, self.count), self._dtype)
+        self.node, self._shape = node.parents[index], shape  # type: ignore[assignment]
+
+
+def diagonal_rows(shape: Any, dtype: Any, start: int, stop: int, batch: int = 1, values: Any = 1) -> Any:
+    """Rows of zeros, but for `values` on a diagonal that begins at `start`; the same in each of `batch` examples."""
+    count, steps = stop - start, np.arange(stop - start)
+    rows = np.zeros((count, batch, math.prod(shape) // batch), dtype)
+    rows[steps, :, start + steps] = values
+    return rows.reshape(count, *shape)
+
+
+def _behind(node: Node, shape: Any, needed: set[Node], batch: int) -> tuple[Node, Any] | None:
+    """The one Node that `node` depends on, and its shape, if each of its elements goes into one element of `node`."""
+    rule = node.rule
+    places = [i for i, parent in enumerate(node.parents) if parent is not None and parent in needed]
+    if not places or len({node.parents[i] for i in places}) > 1:
+        return None
+    behind: Node = node.parents[places[0]]  # type: ignore[assignment]
+    if type(rule) is ElementwiseDerivative:
+        if len(rule.op.arguments) > 1 and any(node.saved[i][0] is not None for i in places):
+            return None  # broadcasting
+        return behind, shape
+    if getattr(rule, "op", None) is _RESHAPE:
+        (before,) = node.saved[0]
+        return (behind, before) if batch == 1 or before[:1] == (batch,) else None
+    return None
+
+
+def saved_bytes(node: Node) -> int:
+    """What a Node saved, in bytes; a shape counts as an array of it, since its pull will make one."""
+    total = 0
+    for saved in node.saved or ():
+        for value in saved if type(saved) in (tuple, list) else (saved,):
+            if isinstance(value, Tensor):
+                total += getattr(value.array, "nbytes", 0)
+            elif isinstance(value, np.ndarray):
+                total += value.nbytes
+            elif type(value) is tuple and value and all(type(n) is int for n in value):
+                total += 4 * math.prod(value)
+    return total

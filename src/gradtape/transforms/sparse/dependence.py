@@ -1,0 +1,289 @@
+"""What depends on what in a recording: the Nodes between a source and a target, and the links between their elements.
+
+Few ops need a rule for it. A pull is linear, and what it links is the transpose of what its op links; a pull is made of ops, so
+that its own recording shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property, reduce
+from itertools import accumulate, pairwise
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.backward import OutputRule, PerOutput, _leading_to, _number, _reachable, dense
+from gradtape.core.indexed_slices import RawSlices
+from gradtape.core.node import Node
+from gradtape.core.scope import Scope
+from gradtape.core.tape import GradientTape
+from gradtape.core.tensor import Tensor
+from gradtape.core.variable import ReadRule
+from gradtape.ops.broadcasting import cast
+from gradtape.ops.derivative import transposed
+from gradtape.ops.op import operand
+from gradtape.ops.shaping import getitem, reshape
+from gradtape.transforms.sparse.links import SAME, Call, Link, Pattern, Shape, aligned, pairs, rule_of
+
+
+class Spec:
+    """The shape and dtype of what a Node stands for."""
+
+    __slots__ = ("dtype", "shape", "size")
+
+    def __init__(self, shape: Shape, dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.size = math.prod(shape)
+
+    def zeros(self) -> Any:
+        """A cotangent of it."""
+        return np.zeros(self.shape, self.dtype)
+
+    def cotangent(self, row: Tensor) -> Any:
+        """A cotangent of it that depends on a row of as many elements."""
+        return cast(reshape(row, shape=self.shape), dtype=self.dtype)
+
+
+class Several(dict[int, Spec]):
+    """The specs of those outputs of a Node that are on the way, by number: together they are one row of elements.
+
+    It is filled while the walk meets the outputs, and read when it comes to the Node itself.
+    """
+
+    @cached_property
+    def starts(self) -> dict[int, int]:
+        """Where in the row each output begins, in the order of their numbers."""
+        sizes = [self[i].size for i in sorted(self)]
+        return dict(zip(sorted(self), accumulate(sizes, initial=0), strict=False))
+
+    @cached_property
+    def size(self) -> int:
+        return sum(spec.size for spec in self.values())
+
+    @property
+    def shape(self) -> Shape:
+        return (self.size,)
+
+    def zeros(self) -> Any:
+        return PerOutput((i, spec.zeros()) for i, spec in self.items())
+
+    def cotangent(self, row: Tensor) -> Any:
+        return PerOutput(
+            (i, self[i].cotangent(getitem(row, key=(slice(start, start + self[i].size),)))) for i, start in self.starts.items()
+        )
+
+
+Specs = dict[Node, "Spec | Several"]
+
+
+class Dependence:
+    """How the elements of a target depend on those of a source: a link, like that of a single op, made of those in between.
+
+    `connected` says whether there is a path, and `elements` how many elements there are on it. `within` are the names of the ops
+    whose pulls this recording is part of. The links in between are made when they are used, and not kept.
+    """
+
+    def __init__(
+        self, recording: Scope, target: Node, source: Node, spec: Spec, source_size: int, within: frozenset[str] = frozenset()
+    ) -> None:
+        self._target, self._source, self._source_size, self._within = target, source, source_size, within
+        self._specs: Specs = {target: spec}
+        met = [(node, _differentiated(node, wanted, self._specs)) for node, wanted in _between(target, source, recording)]
+        reached = {source} & self._specs.keys()
+        self._steps: list[tuple[Node, list[int]]] = []  # Nodes, and which of their parents depend on the source
+        for node, indices in reversed(met):
+            linked = [i for i in indices if node.parents[i] in reached]
+            if linked:
+                reached.add(node)
+                self._steps.append((node, linked))
+        self.connected = target in reached
+        self.elements = sum(known.size for known in self._specs.values())
+
+    def push(self, rows: Pattern) -> Pattern:
+        """The target's pattern from the source's."""
+        if not self.connected:
+            return pairs([], [], self._specs[self._target].size, rows.shape[1])
+        patterns = {self._source: rows}
+        last_use = {node.parents[i]: node for node, linked in self._steps for i in linked}
+        for node, linked in self._steps:
+            parents: Any = [node.parents[i] for i in linked]
+            patterns[node] = _links(node, linked, self._specs, self._within).push([patterns[parent] for parent in parents])
+            for parent in set(parents):
+                if last_use[parent] is node:
+                    del patterns[parent]
+        return patterns[self._target]
+
+    def pull(self, rows: Pattern) -> Pattern:
+        """The source's pattern from the target's."""
+        if not self.connected:
+            return pairs([], [], self._source_size, rows.shape[1])
+        patterns = {self._target: rows}
+        for node, linked in reversed(self._steps):
+            if node in patterns:
+                parts = _links(node, linked, self._specs, self._within).pull(patterns.pop(node))
+                for i, part in zip(linked, parts, strict=True):
+                    parent: Any = node.parents[i]
+                    patterns[parent] = patterns[parent] + part if parent in patterns else part
+        return patterns[self._source]
+
+
+def _between(target: Node, source: Node, recording: Scope) -> list[tuple[Node, list[Node | None]]]:
+    """The Nodes on the way from the target back to the source, each with its parents, None for those off the way."""
+    order, _ = _reachable([target], {source}, recording)
+    order.sort(key=_number)
+    leading = _leading_to({source}, order)
+    way = [node for node in reversed(order) if node in leading and node is not source]
+    return [(node, [parent if parent in leading else None for parent in node.parents]) for node in way]
+
+
+def _differentiated(node: Node, wanted: Sequence[Node | None], specs: Specs) -> list[int]:
+    """Which of the wanted parents the Node's rule has a cotangent for. Their specs are those of the cotangents."""
+    if node not in specs or node.rule is None:
+        return []
+    found = []
+    for i, (parent, g) in enumerate(zip(wanted, node.rule.pull_arrays(node, specs[node].zeros(), wanted), strict=False)):
+        if parent is not None and g is not None:
+            found.append(i)
+            if type(g) is PerOutput:
+                several: Any = specs.setdefault(parent, Several())
+                several.update((k, _spec(part)) for k, part in g.items())
+            else:
+                specs.setdefault(parent, _spec(g))
+    return found
+
+
+def _spec(g: Any) -> Spec:
+    return Spec(tuple(g.shape), g.values.dtype if type(g) is RawSlices else g.dtype)
+
+
+def _op_of(rule: Any) -> Any:
+    """The op that a rule is of, also if it is wrapped for complex numbers or half precision; None for a function's."""
+    while hasattr(rule, "_rule"):
+        rule = rule._rule
+    return getattr(rule, "op", None)
+
+
+# The links of one Node with its parents: `push` takes the patterns of all, `pull` gives them
+
+
+class Separate:
+    """A link for each parent."""
+
+    def __init__(self, links: Sequence[Any]) -> None:
+        self._links = links
+
+    def push(self, parts: Sequence[Pattern]) -> Pattern:
+        return reduce(add, [link.push(rows) for link, rows in zip(self._links, parts, strict=True)])
+
+    def pull(self, rows: Pattern) -> list[Pattern]:
+        return [link.pull(rows) for link in self._links]
+
+
+class Joined:
+    """One link for the elements of all parents in a row: there may be many parents of few elements each."""
+
+    def __init__(self, link: Link, sizes: Sequence[int]) -> None:
+        self._link = link
+        self._ends = np.cumsum([0, *sizes]).tolist()
+
+    def push(self, parts: Sequence[Pattern]) -> Pattern:
+        from scipy.sparse import vstack  # noqa: PLC0415 - scipy is imported at first use
+
+        return self._link.push(vstack(parts, format="csr") if len(parts) > 1 else parts[0])
+
+    def pull(self, rows: Pattern) -> list[Pattern]:
+        pulled = self._link.pull(rows)
+        return [pulled[start:end] for start, end in pairwise(self._ends)]
+
+
+class Transposed:
+    """A link that is known the other way round."""
+
+    def __init__(self, link: Any) -> None:
+        self.push, self.pull = link.pull, link.push
+
+
+def _links(node: Node, linked: Sequence[int], specs: Specs, within: frozenset[str]) -> Separate | Joined:
+    """The links of a Node with the parents at the given places."""
+    rule: Any = node.rule
+    spec = specs[node]
+    parents: list[Any] = [node.parents[i] for i in linked]
+    if isinstance(rule, ReadRule):
+        return Separate([SAME] * len(parents))
+    if isinstance(rule, OutputRule):
+        whole: Any = specs[parents[0]]
+        places = np.arange(spec.size)
+        return Separate([Link(pairs(places, whole.starts[rule.index] + places, spec.size, whole.size))])
+    op = _op_of(rule)
+    if op is not None:
+        declared = rule_of(op)
+        if declared is None and op.moves:
+            return _moved(node, op, linked, specs)
+        call = Call(op, node, spec.shape, {i: specs[parent].shape for i, parent in zip(linked, parents, strict=True)})
+        links = [None if declared is None else declared(call, i) for i in linked]
+        if None not in links:
+            return Separate(links)
+    if rule.name in within:
+        return _everything(spec, [specs[parent] for parent in parents])
+    if op is not None:
+        return _seen_from_pull(node, linked, specs, within, strict=False)
+    try:
+        return _seen_from_pull(node, linked, specs, within, strict=True)
+    except Exception:  # noqa: BLE001 - a user's gradient function may do what cannot be followed
+        return _everything(spec, [specs[parent] for parent in parents])
+
+
+def _everything(spec: Any, parents: Sequence[Any]) -> Separate:
+    """Links of each element with all."""
+    return Separate([aligned((spec.size,), "o", (parent.size,), "i") for parent in parents])
+
+
+def _moved(node: Node, op: Any, linked: Sequence[int], specs: Specs) -> Joined:
+    """The links of an op that puts each element somewhere, if anywhere: found by moving the elements' numbers, counted from 1."""
+    spec = specs[node]
+    tangents: list[Any] = [None] * len(node.parents)
+    sizes: list[int] = []
+    total = 0
+    for i in linked:
+        parent: Any = specs[node.parents[i]]  # type: ignore[index]
+        tangents[i] = Tensor(np.arange(total + 1.0, total + parent.size + 1.0).reshape(parent.shape))
+        total += parent.size
+        sizes.append(parent.size)
+    if isinstance(spec, Several):
+        moved = transposed(op.rule, node, [Tensor(np.zeros(shape)) for shape, _ in node.saved[-1]], tangents)
+        parts = [(moved[i], spec[i]) for i in sorted(spec)]
+    else:
+        parts = [(transposed(op.rule, node, Tensor(np.zeros(spec.shape)), tangents), spec)]
+    rows = [np.zeros(output.size) if part is None else np.ravel(operand(part).array) for part, output in parts]
+    numbers = np.concatenate(rows).astype(np.intp)
+    taken = np.flatnonzero(numbers)
+    return Joined(Link(pairs(taken, numbers[taken] - 1, spec.size, total)), sizes)
+
+
+def _seen_from_pull(node: Node, linked: Sequence[int], specs: Specs, within: frozenset[str], *, strict: bool) -> Separate:
+    """The links that the recording of the Node's pull shows; `strict` refuses a pull that computes with anything but ops."""
+    spec, rule = specs[node], node.rule
+    assert rule is not None
+    tape = GradientTape(persistent=True, watch_accessed_variables=False, strict=strict)
+    row = Tensor(np.zeros(spec.size))
+    with tape:
+        tape.watch(row)
+        wanted: list[Any] = [None] * len(node.parents)
+        for i in linked:
+            wanted[i] = node.parents[i]
+        pulled = rule.pull_tensors(node, spec.cotangent(row), wanted)
+        found = [dense(pulled[i]) for i in linked]
+    links: list[Any] = []
+    for i, cotangent in zip(linked, found, strict=True):
+        parent: Any = specs[node.parents[i]]  # type: ignore[index]
+        end = tape._node_of(cotangent)
+        if end is None:
+            links.append(Link(pairs([], [], spec.size, parent.size)))
+        else:
+            way = tape.scope, end, row.node, parent, spec.size, within | {rule.name}
+            links.append(Transposed(Dependence(*way)))  # type: ignore[arg-type]
+    return Separate(links)

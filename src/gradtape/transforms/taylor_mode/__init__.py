@@ -1,0 +1,1 @@
+"""`GradientTape.derivatives`: higher partial derivatives by one forward walk with truncated Taylor series."""

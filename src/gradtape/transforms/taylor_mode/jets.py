@@ -1,0 +1,307 @@
+"""`Jets`: partial derivatives of every order, carried forward over what a tape has recorded.
+
+An `Index` says by which inputs to differentiate: (0, 0, 1) is twice by input 0 and once by input 1. `Partials` are what rules
+work with: a function from an Index to the partial derivative of one value, None where that is zero everywhere; the empty Index
+gives the value itself. The rules of ops are in `gradtape.transforms.taylor_mode.rules`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from gradtape.core.node import Node
+from gradtape.core.scope import Scope
+from gradtape.ops.broadcasting import broadcast_to
+from gradtape.ops.derivative import Conjugated, Derivative, ElementwiseDerivative, OnTensors
+
+Index = tuple[int, ...]
+Partials = Callable[[Index], Any]
+Shape = tuple[int, ...]
+
+
+class NoRule(Exception):  # noqa: N818 - not an error: the derivatives are computed in another way then
+    """There is no rule for the jets of an op, or it misses something that was not saved."""
+
+
+class Jets:
+    """The partial derivatives of the Nodes that lead from `sources` to `target`, which has the given shape.
+
+    `sources` has the partials of some Nodes; if such a Node depends on another source in turn, what comes from there is added.
+    `rule_for` gives the partials of a Step's output.
+    """
+
+    def __init__(
+        self,
+        rule_for: Callable[[Step], Partials],
+        sources: Mapping[Node, Partials],
+        target: Node,
+        shape: Shape,
+        recording: Scope,
+    ) -> None:
+        self._rule_for = rule_for
+        self._sources = sources
+        self._target, self._shape = target, shape
+        self._path = path_between(target, sources, recording)
+        self._found: dict[Node | None, dict[Index, Any]] = {node: {} for node in self._path}
+        self._steps: dict[Node, tuple[Step, Partials]] = {}
+        self._shapes: dict[Node, Shape] = {}
+
+    def __contains__(self, node: Node | None) -> bool:
+        """Whether a Node depends on the sources."""
+        return node in self._found
+
+    def of(self, node: Node | None, index: Index) -> Any:
+        """A partial derivative of a Node, computed when it is first asked for."""
+        found = self._found.get(node)
+        if found is None or node is None:
+            return None
+        if index not in found:
+            given = self._sources[node](index) if node in self._sources else None
+            depends = any(parent in self._found for parent in node.parents)
+            found[index] = plus(given, self._rule(node)(index)) if depends else given
+        return found[index]
+
+    def _rule(self, node: Node) -> Partials:
+        """How the partials of a Node follow from those of its parents."""
+        if node not in self._steps:
+            step = Step(self, node)
+            self._steps[node] = step, self._rule_for(step)
+        return self._steps[node][1]
+
+    def sweep(self, indices: Sequence[Index]) -> dict[Index, Any]:
+        """The target's partials for `indices`, the shorter ones first.
+
+        It goes from Node to Node, so that a long recording needs no deep recursion, and lets go of what has been used up.
+        """
+        last_user = {parent: node for node in self._path for parent in node.parents}
+        try:
+            for node in self._path:
+                for index in indices:
+                    self.of(node, index)
+                if node in self._steps:
+                    self._steps.pop(node)[0].release()
+                for parent in node.parents:
+                    if parent in self._found and last_user[parent] is node:
+                        self._found[parent].clear()
+            return dict(self._found[self._target])
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Lets go of all partials and rules."""
+        for step, _ in self._steps.values():
+            step.release()
+        self._steps.clear()
+        for found in self._found.values():
+            found.clear()
+
+    def shape_of(self, node: Node) -> Shape:
+        """The shape of a Node's value, which Nodes do not keep: what those that use it have saved tells it."""
+        if not self._shapes:
+            self._shapes[self._target] = self._shape
+            for user in reversed(self._path):
+                for i, parent in enumerate(user.parents):
+                    shape = _argument_shape(user, i, self._shapes.get(user)) if parent in self._found else None
+                    if shape is not None and parent is not None:
+                        self._shapes.setdefault(parent, shape)
+        if node not in self._shapes:
+            raise NoRule
+        return self._shapes[node]
+
+
+class Step:
+    """One recorded op as its rule sees it: the partials of its inputs and of its output, and what its pulls saved.
+
+    Functions of a rule may call each other in circles, so they should hold on to the Step alone, which lets go of everything.
+    """
+
+    def __init__(self, jets: Jets, node: Node) -> None:
+        self.jets = jets
+        self.node = node
+        self.params: dict[str, Any] = node.params or {}
+        self.at_release: list[Callable[[], None]] = []
+        self._rule = declared(node)
+
+    @property
+    def op(self) -> Any:
+        if not isinstance(self._rule, Derivative):
+            raise NoRule
+        return self._rule.op
+
+    @property
+    def is_elementwise(self) -> bool:
+        return isinstance(self._rule, ElementwiseDerivative)
+
+    def cached(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that keeps its results as long as this Step is needed."""
+        found: dict[Any, Any] = {}
+        self.at_release.append(found.clear)
+
+        def call(*args: Any) -> Any:
+            if args not in found:
+                found[args] = function(*args)
+            return found[args]
+
+        return call
+
+    def release(self) -> None:
+        """Lets go of everything, when the partials have been computed."""
+        for let_go in self.at_release:
+            let_go()
+        del self.jets, self.node, self.params, self.at_release, self._rule
+
+    def moves(self, i: int) -> bool:
+        """Whether argument `i` depends on the sources."""
+        return self.node.parents[i] in self.jets
+
+    def input(self, i: int) -> Partials:
+        """The partials of argument `i`."""
+        return lambda index: self.jets.of(self.node.parents[i], index) if index else self.saved(self.op.arguments[i])
+
+    def output(self, index: Index) -> Any:
+        """The partials of the output, of lower order than those that are being computed."""
+        return self.jets.of(self.node, index) if index else self.saved("out")
+
+    def saves(self, name: str) -> bool:
+        """Whether some pull has saved what it calls `name`."""
+        return any(values is not None and name in names for names, values in self._saves())
+
+    def saved(self, name: str) -> Any:
+        """What a pull has saved as `name`."""
+        for i, (names, values) in enumerate(self._saves()):
+            if values is not None and name in names:
+                return self.saved_by(i)[name]
+        raise NoRule
+
+    def saved_by(self, i: int) -> dict[str, Any]:
+        """What the pull of argument `i` has saved, by name: Tensors, or the parameters of the op."""
+        return dict(zip(self.op.saves[i], self._rule.saved(self.node, i, tensors=True), strict=True))
+
+    def _saves(self) -> list[tuple[tuple[str, ...], Any]]:
+        return list(zip(self.op.saves, self.node.saved, strict=False))  # behind them, several outputs have saved their shapes
+
+    def pull(self, i: int, g: Any, **changed: Any) -> Any:
+        """The pull of argument `i` as it is declared, with some of what it saved `changed`."""
+        given = {name: value for name, value in self.saved_by(i).items() if not name.endswith("_broadcast")}
+        return self.op.pulls[i](g, **{**given, **changed})
+
+    def spread(self, value: Any, arguments: Sequence[int]) -> Any:
+        """What an elementwise op makes of some of its arguments, in the shape of its output."""
+        return value if any(self.node.saved[i][0] is None for i in arguments) else self.in_full(value)
+
+    def in_full(self, value: Any) -> Any:
+        """A partial that may have been computed from smaller arguments, in the shape of the output."""
+        shape = self.jets.shape_of(self.node)
+        return value if value.array.shape == shape else broadcast_to(value, shape=shape)
+
+
+def declared(node: Node) -> Any:
+    """A Node's rule without what wraps it for complex numbers and half precision: jets follow the pulls as they are declared."""
+    rule: Any = node.rule
+    while isinstance(rule, (Conjugated, OnTensors)):
+        rule = rule._rule
+    return rule
+
+
+def path_between(target: Node, sources: Mapping[Node, Any], recording: Scope) -> list[Node]:
+    """The Nodes that depend on a source and that `target` depends on, both ends included, in the order of recording."""
+    reached = [target]
+    seen = {target}
+    for node in reached:
+        for parent in node.parents:
+            if parent is not None and parent not in seen and recording in parent.scope:
+                seen.add(parent)
+                reached.append(parent)
+    path: dict[Node | None, None] = {}
+    for node in sorted(reached, key=attrgetter("number")):
+        if node in sources or any(parent in path for parent in node.parents):
+            path[node] = None
+    return [node for node in path if node is not None]
+
+
+_KEEP_THE_SHAPE = frozenset((
+    "cast", "check_numerics", "conj", "cumsum", "identity", "imag", "log_softmax", "real", "reverse", "roll", "softmax",
+))  # fmt: skip
+
+
+def _argument_shape(user: Node, i: int, out: Shape | None) -> Shape | None:
+    """The shape of argument `i` of an op, from what its pulls saved and the shape of its output; None if they do not say."""
+    rule = declared(user)
+    if not isinstance(rule, Derivative):
+        return None
+    op = rule.op
+    which = i if op.pull_all is None else 0
+    saved = dict(zip(op.saves[which], user.saved[which], strict=True))
+    if "shapes" in saved:
+        return saved["shapes"][i]
+    name = op.arguments[i] if op.arguments else ""
+    if f"{name}_shape" in saved:
+        return saved[f"{name}_shape"]
+    if saved.get(f"{name}_broadcast") is not None:
+        return saved[f"{name}_broadcast"]
+    if isinstance(rule, ElementwiseDerivative) or op.name in _KEEP_THE_SHAPE or out is None:
+        return out
+    if op.name == "transpose":
+        return tuple([out[saved["perm"].index(axis)] for axis in range(len(out))])
+    return (*out[:-2], out[-1], out[-2]) if op.name == "matrix_transpose" else None
+
+
+# Sums and products of partials, in which None is zero.
+
+
+def plus(x: Any, y: Any) -> Any:
+    return y if x is None else x if y is None else x + y
+
+
+def minus(x: Any, y: Any) -> Any:
+    return (None if y is None else -y) if x is None else x if y is None else x - y
+
+
+def scaled(x: Any, factor: float) -> Any:
+    return x if factor == 1 else -x if factor == -1 else x * factor
+
+
+@cache
+def distributions(index: Index, count: int) -> tuple[tuple[tuple[Index, ...], int], ...]:
+    """The ways to hand out the entries of an Index to `count` factors, and how often each comes about."""
+    ways: Counter[tuple[Index, ...]] = Counter({((),) * count: 1})
+    for entry in index:
+        longer: Counter[tuple[Index, ...]] = Counter()
+        for parts, times in ways.items():
+            for i in range(count):
+                longer[(*parts[:i], (*parts[i], entry), *parts[i + 1 :])] += times
+        ways = longer
+    return tuple(ways.items())
+
+
+def product_rule(index: Index, *factors: Partials, product: Callable[..., Any] = operator.mul) -> Any:
+    """The partial of a product of `factors`, which may be any op that is linear in each."""
+    total = None
+    for parts, times in distributions(index, len(factors)):
+        given = list(zip(factors, parts, strict=True))
+        if any(part and factor(part) is None for factor, part in given):  # only then may the others not have been saved
+            continue
+        values = [factor(part) for factor, part in given]
+        if all(value is not None for value in values):
+            total = plus(total, scaled(product(*values), times))
+    return total
+
+
+def square_rule(index: Index, x: Partials, factor: float = 1) -> Any:
+    """The partial of `factor` times the square of x: each pair of different partials comes twice."""
+    total = None
+    for (first, second), times in distributions(index, 2):
+        if first <= second and x(first) is not None and x(second) is not None:
+            total = plus(total, scaled(x(first) * x(second), factor * times * (1 if first == second else 2)))
+    return total
+
+
+def chain_rule(index: Index, slope: Partials, x: Partials) -> Any:
+    """The partial of a function of x whose derivative is `slope`: that of slope times one first partial of x, differentiated on."""
+    first, rest = index[:1], index[1:]
+    return product_rule(rest, slope, lambda part: x(first + part))

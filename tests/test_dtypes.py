@@ -79,7 +79,7 @@ def test_as_dtype(value, name):
     assert tf.as_dtype(value).name == name
 
 
-@pytest.mark.parametrize("value", ["floaty", 1.5, None, np.dtype("datetime64[s]"), tf.constant])
+@pytest.mark.parametrize("value", ["floaty", 1.5, None, np.dtype("datetime64[s]"), tf.constant, {"a": 1}])
 def test_what_is_no_dtype_is_a_type_error(value):
     with pytest.raises(TypeError):
         tf.as_dtype(value)
@@ -90,6 +90,7 @@ def test_dtypes_compare_with_what_stands_for_them():
     assert tf.float32 == np.dtype("float32")
     assert tf.float32 != tf.float64
     assert tf.float32 != "nonsense"
+    assert tf.float32 != {"a": 1}
     assert tf.float32 != None  # noqa: E711
     assert {tf.float32: 1}[tf.as_dtype("float32")] == 1
 

@@ -72,7 +72,7 @@ def test_operators_on_traced_tensors_have_an_error_of_their_own():
     [
         (lambda: tf.ones([2, 3]) + tf.ones([4, 5]), tf.errors.InvalidArgumentError, ["add", "[2, 3]", "[4, 5]", "float32"]),
         (lambda: tf.ones([2, 3]) @ tf.ones([4, 5]), tf.errors.InvalidArgumentError, ["matmul", "[2, 3]", "[4, 5]"]),
-        (lambda: tf.ones([3]) @ tf.ones([3]), tf.errors.InvalidArgumentError, ["matmul", "two dimensions"]),
+        (lambda: tf.matmul(tf.ones([3]), tf.ones([3])), tf.errors.InvalidArgumentError, ["matmul", "two dimensions"]),
         (lambda: tf.reshape(tf.ones([6]), [4]), tf.errors.InvalidArgumentError, ["reshape", "[6]", "4"]),
         (lambda: tf.reduce_sum(tf.ones([2]), axis=1), tf.errors.InvalidArgumentError, ["axis", "1"]),
         (lambda: tf.gather(tf.ones([2]), [5]), tf.errors.InvalidArgumentError, ["5", "2"]),

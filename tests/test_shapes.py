@@ -91,6 +91,8 @@ def test_a_shape_is_true_if_its_rank_is_known():
     [
         (tf.TensorShape([2, 3]), [2, 3], True),
         (tf.TensorShape([2, 3]), (2, 3), True),
+        (tf.TensorShape([2, 3]), (2.0, 3.0), True),
+        (tf.TensorShape([2, 3]), (2, -1), False),
         (tf.TensorShape([2, 3]), tf.TensorShape([3, 2]), False),
         (tf.TensorShape([]), [], True),
         (tf.TensorShape([2]), 2, True),

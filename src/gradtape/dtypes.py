@@ -59,6 +59,26 @@ class DType:
         return self.numpy.type
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype, by the name under which NumPy looks for it: `numpy.zeros(3, dtype=x.dtype)`."""
+        return self.numpy
+
+    @property
+    def kind(self) -> str:
+        """NumPy's letter for the kind: "f" for float32."""
+        return self.numpy.kind
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes in one element, as NumPy has it."""
+        return self.numpy.itemsize
+
+    @property
+    def type(self) -> Any:
+        """NumPy's name for `as_numpy_dtype`."""
+        return self.numpy.type
+
+    @property
     def is_floating(self) -> bool:
         return self._kind == "float"
 
@@ -211,7 +231,7 @@ def as_dtype(type_value: Any) -> DType:
         return _BY_PYTHON[type_value]
     try:
         numpy_dtype = np.dtype(type_value)
-    except TypeError:
+    except (TypeError, ValueError):
         numpy_dtype = None
     if numpy_dtype is not None:
         if numpy_dtype.kind in "SU":

@@ -5,7 +5,7 @@ Everything may use this module.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
 from gradtape import dtypes
@@ -127,6 +127,14 @@ class TensorShape:
         dims = self._known_rank("indexing")
         return TensorShape(dims[key]) if isinstance(key, slice) else dims[key]
 
+    def index(self, value: Any) -> int:
+        """Where a size stands first."""
+        return self._known_rank("index()").index(value)
+
+    def count(self, value: Any) -> int:
+        """How often a size is there."""
+        return self._known_rank("count()").count(value)
+
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)
 
@@ -134,6 +142,8 @@ class TensorShape:
         return TensorShape(other).concatenate(self)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, (tuple, list)):
+            return self._dims == tuple(other)
         try:
             other = TensorShape(other)
         except TypeError:
@@ -153,6 +163,9 @@ class TensorShape:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TensorShape, (self.dims,)
+
+
+Sequence.register(TensorShape)  # other libraries ask whether a shape is a sequence of integers
 
 
 def _size(value: Any) -> int | None:

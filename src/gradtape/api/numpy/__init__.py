@@ -1,0 +1,1 @@
+"""NumPy's functions on Tensors, a file for each family, and the protocols by which NumPy itself calls them."""

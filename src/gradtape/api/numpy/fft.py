@@ -1,0 +1,339 @@
+"""Discrete Fourier transforms: `numpy.fft`.
+
+The lengths `n` and `s` cut off axes or fill them with zeros before they are transformed; on the way back from half a spectrum
+the last is the length of the result. What a transform divides by is said by `norm`: nothing on the way there and the number of
+elements on the way back ('backward'), the reverse ('forward'), or the square root of that number both ways ('ortho').
+"""
+
+# mypy: disable-error-code="no-any-return"
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.api.arguments import AxisLike, TensorLike
+from gradtape.api.numpy.operands import (
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    axes_of,
+    axis_of,
+    converted,
+    inexact,
+    into,
+    tensor_of,
+)
+from gradtape.api.signal.fourier import resized
+from gradtape.core.tensor import Tensor
+from gradtape.ops import broadcasting, fourier, shaping
+from gradtape.ops.op import is_tensor_like
+
+Shape = tuple[int, ...]
+
+# Complex transforms
+
+
+def fft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+    """The discrete Fourier transform along an axis.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.fft([1.0, 2.0, 3.0, 4.0]).numpy()
+    array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j], dtype=complex64)
+    """
+    return into(out, _complex_transform(fourier.fft, a, _alone(n), (axis,), norm, "fft"), "fft")
+
+
+def ifft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+    """The inverse of the discrete Fourier transform along an axis.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.ifft([10.0, -2.0]).numpy()
+    array([4.+0.j, 6.+0.j], dtype=complex64)
+    """
+    return into(out, _complex_transform(fourier.ifft, a, _alone(n), (axis,), norm, "ifft"), "ifft")
+
+
+def fft2(a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None) -> Tensor:
+    """The discrete Fourier transform over two axes.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.fft2([[1.0, 2.0], [3.0, 4.0]]).numpy()
+    array([[10.+0.j, -2.+0.j],
+           [-4.+0.j,  0.+0.j]], dtype=complex64)
+    """
+    return into(out, _complex_transform(fourier.fft, a, s, axes, norm, "fft2"), "fft2")
+
+
+def ifft2(
+    a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None
+) -> Tensor:
+    """The inverse of the discrete Fourier transform over two axes.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.ifft2([[10.0, -2.0], [-4.0, 0.0]]).numpy()
+    array([[1.+0.j, 2.+0.j],
+           [3.+0.j, 4.+0.j]], dtype=complex64)
+    """
+    return into(out, _complex_transform(fourier.ifft, a, s, axes, norm, "ifft2"), "ifft2")
+
+
+def fftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
+    """The discrete Fourier transform over some axes, or over all.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.fftn([[1.0, 2.0], [3.0, 4.0]], axes=[0], norm="forward").numpy()
+    array([[ 2.+0.j,  3.+0.j],
+           [-1.+0.j, -1.+0.j]], dtype=complex64)
+    """
+    return into(out, _complex_transform(fourier.fft, a, s, axes, norm, "fftn"), "fftn")
+
+
+def ifftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
+    """The inverse of the discrete Fourier transform over some axes, or over all.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.ifftn([[2.0, 3.0], [-1.0, -1.0]], axes=[0], norm="forward").numpy()
+    array([[1.+0.j, 2.+0.j],
+           [3.+0.j, 4.+0.j]], dtype=complex64)
+    """
+    return into(out, _complex_transform(fourier.ifft, a, s, axes, norm, "ifftn"), "ifftn")
+
+
+# Real signals, whose spectra are symmetric, so that half of the frequencies say it all
+
+
+def rfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+    """The Fourier transform of real numbers along an axis: the first half of the frequencies, which the others mirror.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.rfft([1.0, 2.0, 3.0, 4.0]).numpy()
+    array([10.+0.j, -2.+2.j, -2.+0.j], dtype=complex64)
+    """
+    return into(out, _to_half_spectrum(a, _alone(n), (axis,), norm, "rfft"), "rfft")
+
+
+def irfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+    """The real numbers whose half spectrum is given; without `n`, of an even length.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.irfft([10.0, -2.0 + 2.0j, -2.0]).numpy()
+    array([1., 2., 3., 4.], dtype=float32)
+    """
+    return into(out, _from_half_spectrum(a, _alone(n), (axis,), norm, "irfft"), "irfft")
+
+
+def rfft2(
+    a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None
+) -> Tensor:
+    """The Fourier transform of real numbers over two axes, with half of the frequencies along the last of them.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.rfft2([[1.0, 2.0], [3.0, 4.0]]).numpy()
+    array([[10.+0.j, -2.+0.j],
+           [-4.+0.j,  0.+0.j]], dtype=complex64)
+    """
+    return into(out, _to_half_spectrum(a, s, axes, norm, "rfft2"), "rfft2")
+
+
+def irfft2(
+    a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None
+) -> Tensor:
+    """The real numbers whose transform over two axes is given, with half of the frequencies along the last of them.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.irfft2([[10.0, -2.0], [-4.0, 0.0]]).numpy()
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    return into(out, _from_half_spectrum(a, s, axes, norm, "irfft2"), "irfft2")
+
+
+def rfftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
+    """The Fourier transform of real numbers over some axes or all, with half of the frequencies along the last of them.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.rfftn([[1.0, 2.0], [3.0, 4.0]], norm="forward").numpy()
+    array([[ 2.5+0.j, -0.5+0.j],
+           [-1. +0.j,  0. +0.j]], dtype=complex64)
+    """
+    return into(out, _to_half_spectrum(a, s, axes, norm, "rfftn"), "rfftn")
+
+
+def irfftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
+    """The real numbers whose transform over some axes or all is given, with half of the frequencies along the last of them.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.irfftn([[2.5, -0.5], [-1.0, 0.0]], norm="forward").numpy()
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
+    return into(out, _from_half_spectrum(a, s, axes, norm, "irfftn"), "irfftn")
+
+
+def hfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+    """The real spectrum of a symmetric signal, of which the first half is given.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.hfft([1.0, 2.0, 3.0]).numpy()
+    array([ 8., -2.,  0., -2.], dtype=float32)
+    """
+    signal = broadcasting.conj(_complex(a, "hfft"))
+    return into(out, _from_half_spectrum(signal, _alone(n), (axis,), fourier.ADJOINT[_norm(norm, "hfft")], "hfft"), "hfft")
+
+
+def ihfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+    """The first half of the symmetric signal whose real spectrum is given: the inverse of `hfft`.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.ihfft([8.0, -2.0, 0.0, -2.0]).numpy()
+    array([1.-0.j, 2.-0.j, 3.-0.j], dtype=complex64)
+    """
+    spectrum = _to_half_spectrum(a, _alone(n), (axis,), fourier.ADJOINT[_norm(norm, "ihfft")], "ihfft")
+    return into(out, broadcasting.conj(spectrum), "ihfft")
+
+
+# Frequencies
+
+
+def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Tensor:
+    """The frequencies of the `fft` of `n` samples that are `d` apart, in its order.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.fftfreq(4, d=0.5).numpy()
+    array([ 0. ,  0.5, -1. , -0.5], dtype=float32)
+    """
+    count = _samples(n, "fftfreq")
+    middle = (count - 1) // 2 + 1
+    return _frequencies(np.concatenate([np.arange(middle), np.arange(-(count // 2), 0)]), count, d, "fftfreq")
+
+
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Tensor:
+    """The frequencies of the `rfft` of `n` samples that are `d` apart.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.rfftfreq(4, d=0.5).numpy()
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    count = _samples(n, "rfftfreq")
+    return _frequencies(np.arange(count // 2 + 1), count, d, "rfftfreq")
+
+
+def _samples(n: Any, function: str) -> int:
+    try:
+        return int(n.__index__())
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"{function}: n must be an integer, got {n!r}.") from error
+
+
+def _frequencies(numbers: Any, count: int, d: Any, function: str) -> Tensor:
+    """Recorded by `d` if that is a Tensor, and else computed in double precision and rounded once."""
+    if not is_tensor_like(d):
+        return Tensor((numbers / (count * d)).astype(FLOAT32))
+    spacing = inexact(tensor_of(d, function, "d"))
+    return Tensor(numbers.astype(spacing.array.dtype)) / (spacing * count)
+
+
+def fftshift(x: TensorLike, axes: AxisLike = None) -> Tensor:
+    """The frequency zero moved from the beginning of `axes`, or of all, to their middle.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.fftshift([0, 1, 2, -2, -1]).numpy()
+    array([-2, -1,  0,  1,  2], dtype=int32)
+    """
+    return _shifted(x, axes, lambda size: size // 2, "fftshift")
+
+
+def ifftshift(x: TensorLike, axes: AxisLike = None) -> Tensor:
+    """The inverse of `fftshift`.
+
+    >>> import gradtape as tf
+    >>> tf.numpy.fft.ifftshift([-2, -1, 0, 1, 2]).numpy()
+    array([ 0,  1,  2, -2, -1], dtype=int32)
+    """
+    return _shifted(x, axes, lambda size: -(size // 2), "ifftshift")
+
+
+def _shifted(x: Any, axes: Any, steps: Any, function: str) -> Tensor:
+    values = tensor_of(x, function)
+    places = axes_of(axes, values.array.ndim, function, "axes")
+    places = tuple(range(values.array.ndim)) if places is None else places
+    return shaping.roll(values, shift=tuple(steps(values.array.shape[i]) for i in places), axis=places)
+
+
+# How transforms take their arguments
+
+
+def _complex_transform(op: Any, a: Any, s: Any, axes: Any, norm: Any, function: str) -> Tensor:
+    x = _complex(a, function)
+    places, sizes = _places(x, s, axes, function)
+    return op(resized(x, places, sizes), axes=places, norm=_norm(norm, function))
+
+
+def _to_half_spectrum(a: Any, s: Any, axes: Any, norm: Any, function: str) -> Tensor:
+    x = _single_or_double(a, function)
+    if x.array.dtype.kind == "c":
+        raise TypeError(
+            f"{function}: a must be real numbers, got dtype {x.dtype.name}: use a transform of complex numbers, such as fft."
+        )
+    places, sizes = _places(x, s, axes, function)
+    way = _norm(norm, function)
+    spectrum = fourier.rfft(resized(x, places, sizes), axis=places[-1], norm=way)
+    return fourier.fft(spectrum, axes=places[:-1], norm=way) if len(places) > 1 else spectrum
+
+
+def _from_half_spectrum(a: Any, s: Any, axes: Any, norm: Any, function: str) -> Tensor:
+    x = _complex(a, function)
+    places, sizes = _places(x, s, axes, function, back=True)
+    way = _norm(norm, function)
+    x = resized(x, places, [*sizes[:-1], fourier.half(sizes[-1])])
+    if len(places) > 1:
+        x = fourier.ifft(x, axes=places[:-1], norm=way)
+    return fourier.irfft(x, length=sizes[-1], axis=places[-1], norm=way)
+
+
+def _alone(n: Any) -> Any:
+    """A length as a list of lengths."""
+    return None if n is None else (n,)
+
+
+def _places(x: Tensor, s: Any, axes: Any, function: str, *, back: bool = False) -> tuple[Shape, Shape]:
+    """The axes to transform and their lengths; on the way `back` from half a spectrum the last is that of the result."""
+    shape = x.array.shape
+    if axes is None:
+        axes = range(len(shape)) if s is None else range(-len(s), 0)
+    places = tuple(axis_of(axis, len(shape), function, "axes") for axis in axes)
+    if not places:
+        raise ValueError(f"{function}: a must have an axis to transform, got shape {x.shape} and axes {tuple(axes)}.")
+    if s is None:
+        sizes = [shape[i] for i in places]
+        if back:
+            sizes[-1] = 2 * (sizes[-1] - 1)
+    else:
+        sizes = [shape[i] if size == -1 else int(size) for size, i in zip(s, places, strict=False)]
+        if len(s) != len(places):
+            raise ValueError(f"{function}: s has {len(s)} lengths, but there are {len(places)} axes.")
+    if any(size < 1 for size in sizes):
+        raise ValueError(f"{function}: a transform needs at least one point along each axis, got {sizes}.")
+    return places, tuple(sizes)
+
+
+def _norm(norm: Any, function: str) -> str:
+    if norm is not None and norm not in fourier.ADJOINT:
+        raise ValueError(f"{function}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}.")
+    return norm or "backward"
+
+
+def _single_or_double(a: Any, function: str) -> Tensor:
+    """There is no transform in half precision."""
+    x = inexact(tensor_of(a, function, "a"))
+    return converted(x, FLOAT32) if x.array.dtype.itemsize < 4 else x
+
+
+def _complex(a: Any, function: str) -> Tensor:
+    x = _single_or_double(a, function)
+    return x if x.array.dtype.kind == "c" else converted(x, COMPLEX128 if x.array.dtype == FLOAT64 else COMPLEX64)

@@ -1,0 +1,21 @@
+"""`gradtape.array_api.fft`: the discrete Fourier transforms of the Array API standard on Tensors."""
+
+from gradtape.api.array_api.functions import fftfreq, rfftfreq
+from gradtape.api.numpy.fft import fft, fftn, fftshift, hfft, ifft, ifftn, ifftshift, ihfft, irfft, irfftn, rfft, rfftn
+
+__all__ = [
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]

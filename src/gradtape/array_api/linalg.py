@@ -1,0 +1,46 @@
+"""`gradtape.array_api.linalg`: the linear algebra of the Array API standard on Tensors."""
+
+from gradtape.api.numpy.linalg import (
+    cross,
+    det,
+    diagonal,
+    inv,
+    matmul,
+    matrix_power,
+    matrix_transpose,
+    outer,
+    pinv,
+    slogdet,
+    solve,
+    tensordot,
+    trace,
+    vecdot,
+)
+from gradtape.api.numpy.linalg_decompositions import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from gradtape.api.numpy.linalg_norms import matrix_norm, matrix_rank, vector_norm
+
+__all__ = [
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]

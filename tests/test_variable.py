@@ -390,13 +390,14 @@ def test_equality_is_elementwise():
     assert (v != tf.Variable([1.0, 5.0])).numpy().tolist() == [False, True]
 
 
-def test_a_variable_has_no_len_and_can_be_iterated():
+def test_a_variable_has_a_len_and_can_be_iterated():
     v = tf.Variable([1.0, 2.0])
-    with pytest.raises(TypeError):
-        len(v)
+    assert len(v) == 2
     assert [row.numpy() for row in v] == [1.0, 2.0]
     with pytest.raises(TypeError):
         iter(tf.Variable(1.0))
+    with pytest.raises(TypeError):
+        len(tf.Variable(1.0))
 
 
 def test_a_scalar_variable_is_a_python_number():

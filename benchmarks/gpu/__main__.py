@@ -27,11 +27,10 @@ def main() -> None:
     if given.torch:
         results["torch"] = importlib.import_module("torch").__version__
     for task in ("transformer", "residual"):
-        results["milliseconds"][task] = measure(libraries, task, given.scale)
-    for task, times in results["milliseconds"].items():
+        times = results["milliseconds"][task] = measure(libraries, task, given.scale)
         print(f"{task}: " + ", ".join(f"{name} {value:.2f} ms ({value / times['jax']:.3f})" for name, value in times.items()))
-    if given.json:
-        given.json.write_text(json.dumps(results, indent=2) + "\n")
+        if given.json:
+            given.json.write_text(json.dumps(results, indent=2) + "\n")
 
 
 def measure(libraries: dict, task: str, scale: float) -> dict[str, float]:

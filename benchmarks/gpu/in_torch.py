@@ -13,9 +13,12 @@ torch.set_float32_matmul_precision("high")
 
 
 def step(task: Task, loss_of: Callable) -> Callable[[], object]:
-    parameters = {name: torch.tensor(_layout(value), device="cuda", requires_grad=True) for name, value in task.parameters.items()}
+    parameters = {
+        name: torch.tensor(_layout(value), device="cuda", requires_grad=True) for name, value in task.parameters.items()
+    }
     inputs = [torch.tensor(_layout(value), device="cuda") for value in task.inputs]
     names = list(parameters)
+    torch._dynamo.reset()  # or it takes the second network for the first one with other shapes
     compiled = torch.compile(lambda *given: loss_of(dict(zip(names, given[: len(names)], strict=True)), *given[len(names) :]))
     values = list(parameters.values())
 

@@ -4,6 +4,7 @@ from importlib import import_module as _import_module
 
 from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
 from gradtape.api.arithmetic import realdiv, truncatediv, truncatemod
+from gradtape.api.array_api import protocol as _array_protocol
 from gradtape.api.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
 from gradtape.api.conversion import bitcast, saturate_cast
 from gradtape.api.counting import (

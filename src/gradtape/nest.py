@@ -1,5 +1,8 @@
 """Nested structures (`tf.nest`): lists, tuples, dicts, named tuples and what optree knows besides; None is a leaf.
 
+A *composite* is a leaf made of tensors, such as a TensorArray, which `expand_composites` opens: it has `__gradtape_flatten__()`, which
+gives its tensors, and `__gradtape_unflatten__(tensors)`, which gives one like it made of other tensors.
+
 Everything may use this module.
 """
 
@@ -22,9 +25,16 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     [3, 1, 2]
     """
     leaves = optree.tree_leaves(structure, is_leaf=_is_ordered, none_is_leaf=True)
-    if not any(type(leaf) is OrderedDict for leaf in leaves):
-        return leaves
-    return [below for leaf in leaves for below in (flatten(dict(leaf)) if type(leaf) is OrderedDict else [leaf])]
+    if any(type(leaf) is OrderedDict for leaf in leaves):
+        leaves = [below for leaf in leaves for below in (flatten(dict(leaf)) if type(leaf) is OrderedDict else [leaf])]
+    if expand_composites:
+        leaves = [part for leaf in leaves for part in (leaf.__gradtape_flatten__() if is_composite(leaf) else [leaf])]
+    return leaves
+
+
+def is_composite(leaf: Any) -> bool:
+    """Whether a leaf is made of tensors, which `expand_composites` gives."""
+    return hasattr(leaf, "__gradtape_flatten__")
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
@@ -36,10 +46,22 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_compos
     """
     if not is_nested(flat_sequence):
         raise TypeError(f"flat_sequence must be a list or tuple of leaves, not {type(flat_sequence).__name__}.")
+    if expand_composites:
+        flat_sequence = _with_composites(structure, flat_sequence)
     count = len(flatten(structure))
     if len(flat_sequence) != count:
         raise ValueError(f"structure has {count} leaves, but flat_sequence has {len(flat_sequence)}.")
     return _packed(structure, iter(flat_sequence))
+
+
+def _with_composites(structure: Any, flat_sequence: Sequence[Any]) -> list[Any]:
+    """The leaves of a structure, with composites made of those parts of a longer list that are theirs."""
+    rest, leaves = list(flat_sequence), []
+    for leaf in flatten(structure):
+        count = len(leaf.__gradtape_flatten__()) if is_composite(leaf) else 1
+        parts, rest = rest[:count], rest[count:]
+        leaves += [leaf.__gradtape_unflatten__(parts)] if is_composite(leaf) else parts
+    return leaves + rest
 
 
 def _packed(structure: Any, flat: Iterator[Any]) -> Any:

@@ -173,3 +173,9 @@ def test_frequencies_are_real():
     assert xp.fft.fftfreq(4, dtype=xp.float64).dtype == tf.float64
     with pytest.raises(TypeError, match=r"rfftfreq: dtype must be a real floating-point dtype.*complex64"):
         xp.fft.rfftfreq(4, dtype=xp.complex64)
+
+
+def test_the_ends_of_a_row_of_numbers_are_not_rounded_on_the_way():
+    np.testing.assert_array_equal(xp.linspace(16777217.0, 0.0, 2, dtype=xp.float64).numpy(), [16777217.0, 0.0])
+    np.testing.assert_array_equal(xp.arange(0.1, 0.4, 0.1, dtype=xp.float64).numpy(), np.arange(0.1, 0.4, 0.1))
+    assert xp.arange(0.0, 0.3, 0.1).shape == (3,)  # in float32, 0.3 / 0.1 is more than 3

@@ -69,6 +69,7 @@ CHOSEN = [
 ROWS = [
     Case(r.reduce_sum, same_dtype(np.sum), over_axes(), dtypes=FLOATS + COMPLEX + INTS),
     Case(r.reduce_mean, mean, over_axes(empty=False), dtypes=FLOATS + COMPLEX + ("int32", "int64"), specials=of_nothing(np.nan)),
+    Case(r.reduce_variance, np.var, over_axes(empty=False), specials=of_nothing(np.nan)),
     Case(
         r.reduce_prod, same_dtype(np.prod), [*over_axes(), sample(real(3, low=0, high=0)), sample(real(2, 5), axis=(1,))],
         dtypes=FLOATS + COMPLEX + INTS,

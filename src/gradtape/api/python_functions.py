@@ -1,15 +1,29 @@
-"""`py_function` and `numpy_function`: Python code as an op. In eager code it is called at once."""
+"""`py_function` and `numpy_function`: Python code as an op. In eager code it is called at once.
+
+A compiled program calls it back on the host whenever it runs, in the program's order. XLA has to know the shapes of the results: they
+are those of `Tout` if that has TensorSpecs, else those of one run on ones while the program is traced.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from gradtape import dtypes, errors, nest
+from gradtape.core.batching import BatchedTensor
+from gradtape.core.host_calls import Spec, call_for_results, call_in_order
+from gradtape.core.scope import here
+from gradtape.core.tape import GradientTape
+from gradtape.core.tensor import Tensor
+from gradtape.core.trace import inside_a_program, outside_programs
+from gradtape.core.xla_tensor import tensor_of
+from gradtape.engines.xla_engine import NotTraceableError
 from gradtape.ops.convert import as_tensor
+from gradtape.shapes import TensorSpec
+from gradtape.transforms.custom_gradient import call_as_one
 
 _ERRORS: tuple[tuple[tuple[type[Exception], ...], type[errors.OpError]], ...] = (
     ((ValueError, TypeError), errors.InvalidArgumentError),
@@ -22,7 +36,8 @@ _ERRORS: tuple[tuple[tuple[type[Exception], ...], type[errors.OpError]], ...] = 
 def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
     """Calls `func` with the tensors `inp`; it gives a tensor of dtype `Tout`, or several for a list of dtypes.
 
-    What it computes with gradtape functions is differentiable to any order. Without `func` this is a decorator.
+    What it computes with gradtape functions is differentiable to any order; in a `function`, it runs again for every derivative.
+    There, `Tout` may hold TensorSpecs, or else `func` runs once on ones, to tell the shapes. Without `func` this is a decorator.
 
     >>> import gradtape as tf
     >>> x = tf.Variable(3.0)
@@ -36,14 +51,22 @@ def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: A
         return _decorator(py_function, Tout, name)
     tensors = [as_tensor(value, argument=f"py_function: inp[{i}]") for i, value in enumerate(inp)]
     wanted = [dtypes.as_dtype(getattr(out, "dtype", out)) for out in nest.flatten(Tout)]
-    try:
-        result = func(*tensors)
-        given = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
-        if len(given) < len(wanted):
-            raise ValueError(f"func gave {len(given)} values, but Tout has {len(wanted)} dtypes.")
-        found = [as_tensor(v, d, argument=f"the result {i}") for i, (v, d) in enumerate(zip(given, wanted, strict=False))]
-    except Exception as error:
-        raise _translated(error) from error
+
+    def run(*given: Tensor) -> list[Tensor]:
+        try:
+            result = func(*given)
+            values = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+            if len(values) < len(wanted):
+                raise ValueError(f"func gave {len(values)} values, but Tout has {len(wanted)} dtypes.")
+            return [as_tensor(v, d, argument=f"the result {i}") for i, (v, d) in enumerate(zip(values, wanted, strict=False))]
+        except Exception as error:
+            raise _translated(error) from error
+
+    if inside_a_program():
+        specs = _specs("py_function", run, nest.flatten(Tout), tensors)
+        found = _differentiable(run, tensors, specs, call_in_order)
+    else:
+        found = run(*tensors)
     return found if isinstance(Tout, (list, tuple)) else found[0]
 
 
@@ -59,9 +82,74 @@ def numpy_function(
     _require_dtypes(Tout, "numpy_function")
     if func is None:
         return _decorator(numpy_function, Tout, name)
-    result = func(*[np.array(value) for value in inp])
-    found = [None if value is None else as_tensor(value, argument="numpy_function: the result") for value in nest.flatten(result)]
+
+    def run(*given: Any) -> list[Any]:
+        result = func(*[np.array(value) for value in given])
+        return [
+            None if value is None else as_tensor(value, argument="numpy_function: the result") for value in nest.flatten(result)
+        ]
+
+    if inside_a_program():
+        tensors = [as_tensor(value, argument=f"numpy_function: inp[{i}]") for i, value in enumerate(inp)]
+        specs = _specs("numpy_function", run, nest.flatten(Tout), tensors)
+        found: list[Any] = [tensor_of(array) for array in call_in_order(_on_arrays(run), specs, _arrays(tensors))]
+    else:
+        found = run(*inp)
     return found[0] if len(found) == 1 else found
+
+
+def _specs(function: str, run: Callable[..., Sequence[Any]], wanted: Sequence[Any], tensors: Sequence[Tensor]) -> list[Spec]:
+    """The shapes and dtypes of the results in a program that is being traced."""
+    for i, tensor in enumerate(tensors):
+        if isinstance(tensor, BatchedTensor):
+            raise NotTraceableError(
+                f"{function}: inp[{i}] is one example of a batch, which Python code in a program cannot be given."
+            )
+    if all(isinstance(out, TensorSpec) and out.shape.is_fully_defined() for out in wanted):
+        return [(tuple(out.shape), out.dtype.numpy) for out in wanted]
+    ones = [Tensor(np.ones(t.array.shape, t.array.dtype)) for t in tensors]
+    try:
+        with outside_programs(), here.state.only([]):
+            return [(tuple(result.array.shape), result.array.dtype) for result in run(*ones)]
+    except Exception as error:
+        raise ValueError(
+            f"{function}: in a gradtape.function the shapes of its results must be known. They are not in Tout, and a run on ones, "
+            f"which would tell them, failed ({error}): give Tout as a TensorSpec, or a list of them."
+        ) from error
+
+
+def _differentiable(
+    run: Callable[..., Sequence[Tensor]], tensors: Sequence[Tensor], specs: Sequence[Spec], call: Callable[..., list[Any]]
+) -> list[Tensor]:
+    """The results in a program of a function that the host runs; so does it with the function's derivatives."""
+    outputs = [tensor_of(array) for array in call(_on_arrays(run), specs, _arrays(tensors))]
+    followed = [i for i, tensor in enumerate(tensors) if tensor.dtype.is_trainable]
+    trained = [i for i, output in enumerate(outputs) if output.dtype.is_trainable]
+
+    def gradient(*given: Tensor) -> list[Any]:
+        inputs, cotangents = given[: len(tensors)], given[len(tensors) :]
+        sources = [inputs[i] for i in followed]
+        with GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(sources)
+            results = run(*inputs)
+        targets = [results[i] for i in trained]
+        return list(tape.gradient(targets, sources, output_gradients=list(cotangents), unconnected_gradients="zero"))
+
+    def pull(cotangents: list[Tensor]) -> list[Any]:
+        given = [*tensors, *(cotangents[i] for i in trained)]
+        shapes = [(tuple(tensors[i].array.shape), tensors[i].array.dtype) for i in followed]
+        found = dict(zip(followed, _differentiable(gradient, given, shapes, call_for_results), strict=True))
+        return [found.get(i) for i in range(len(tensors))]
+
+    return call_as_one("py_function", tensors, outputs, pull)
+
+
+def _on_arrays(run: Callable[..., Sequence[Tensor]]) -> Callable[..., list[Any]]:
+    return lambda *arrays: [tensor.array for tensor in run(*map(Tensor, arrays))]
+
+
+def _arrays(tensors: Sequence[Tensor]) -> list[Any]:
+    return [tensor.array for tensor in tensors]
 
 
 def _require_dtypes(wanted: Any, function: str) -> None:

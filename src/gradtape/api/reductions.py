@@ -232,8 +232,11 @@ def _variance(input_tensor: Any, axis: Any, keepdims: Any, function: str) -> Any
     x = of_kind(input_tensor, NUMERIC, function, "input_tensor")
     of_kind(x, INEXACT, function, "input_tensor", TypeError)
     reduced = _axes(axis, x, f"{function}: axis")
+    if x.array.dtype.kind != "c":
+        return reductions.reduce_variance(x, axis=reduced, keepdims=bool(keepdims))
     distance = arithmetic.subtract(x, reductions.reduce_mean(x, axis=reduced, keepdims=True))
-    return reductions.reduce_mean(_squared_size(distance), axis=reduced, keepdims=bool(keepdims))
+    size = broadcasting.real(arithmetic.multiply(broadcasting.conj(distance), distance))
+    return reductions.reduce_mean(size, axis=reduced, keepdims=bool(keepdims))
 
 
 def _squared_size(x: Any) -> Any:

@@ -40,6 +40,16 @@ class Level:
         here.state.levels = here.state.levels[: self.depth]
 
     @contextmanager
+    def left(self) -> Iterator[None]:
+        """Runs a block on the whole batch, as if this `vmap` were not running."""
+        state, before = here.state, here.state.levels
+        state.levels = tuple(level for level in before if level is not self)
+        try:
+            yield
+        finally:
+            state.levels = before
+
+    @contextmanager
     def again(self) -> Iterator[None]:
         """Runs a block on this level's batch after the `vmap` has ended, inside what records now."""
         state, before = here.state, (self.outside, here.state.levels)

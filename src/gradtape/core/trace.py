@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
@@ -58,7 +60,7 @@ class Trace:
         self._outside = outside
         self._enclosing = None if staged else here.state.trace
         self.stage: object = self if staged else None if self._enclosing is None else self._enclosing.stage
-        self.taken: dict[int, Taken] = {id(outside): Taken(outside, tensor) for outside, tensor in given}
+        self.taken: dict[int, Taken] = {id(outside): Taken(outside, _shared(outside, tensor)) for outside, tensor in given}
         self.made: set[int] = set()  # the Variables that were created while tracing
         self._on_taking = on_taking
 
@@ -113,6 +115,36 @@ class Trace:
             yield
         finally:
             state.trace = before
+
+
+def _shared(outside: Any, tensor: Tensor) -> Tensor:
+    """The value of something from outside; that of a hidden state is one for all examples of a batch."""
+    return one_for_all(tensor) if getattr(outside, "hidden", False) else tensor
+
+
+def one_for_all(tensor: Tensor) -> Tensor:
+    """A hidden state from a batch of them: the largest."""
+    levels = []
+    while isinstance(tensor, BatchedTensor):
+        levels.append(tensor.level)
+        tensor = tensor.inner
+    if not levels:
+        return tensor
+    smallest = np.iinfo(tensor.array.dtype).min  # of no examples
+    with xla_engine.wide():
+        largest = xla_engine.namespace().max(xla_engine.to_xla(tensor.array), axis=tuple(range(len(levels))), initial=smallest)
+        return XlaTensor(largest)
+
+
+@contextmanager
+def outside_programs() -> Iterator[None]:
+    """Runs a block that is no part of the program that is being traced, if one is."""
+    state = here.state
+    trace, state.trace = state.trace, None
+    try:
+        yield
+    finally:
+        state.trace = trace
 
 
 def inside_a_program() -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.core.departures import leaving
 from gradtape.core.node import Node
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
@@ -31,12 +32,20 @@ class XlaTensor(Tensor):
     def numpy(self) -> Any:
         if xla_engine.is_traced(self.array):
             raise AttributeError(_no_value("numpy()"))
+        if self.node is not None:
+            leaving(self, "numpy")
         return np.array(self.array)[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if xla_engine.is_traced(self.array):
             raise NotImplementedError(_no_value("A conversion to NumPy"))
+        if self.node is not None:
+            leaving(self, "__array__")
         return np.array(self.array, dtype=dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self._concrete("DLPack")
+        return super().__dlpack__(**options)
 
     def __bool__(self) -> bool:
         self._concrete("Its truth value (as in `if`, `while`, `and`)")

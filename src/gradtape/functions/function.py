@@ -13,6 +13,7 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.held_variable import held, hold
+from gradtape.core.host_calls import called_back
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import first_times, log_warning
 from gradtape.core.scope import here
@@ -24,6 +25,7 @@ from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import HeldTensor, XlaTensor
 from gradtape.engines import xla_engine
+from gradtape.functions.autograph import to_trace
 from gradtape.functions.program import Program
 from gradtape.functions.signature import Arguments, Parameters, cast_to_signature, differences
 from gradtape.ops.broadcasting import identity
@@ -145,9 +147,9 @@ class Function:
             )  # fmt: skip
 
     def traced_function(self) -> Callable[..., Any]:
-        """What is traced."""
+        """What is traced: the Python function, converted by AutoGraph."""
         self._traced += 1
-        return self.python_function
+        return to_trace(self.python_function, autograph=self._autograph)
 
     def experimental_get_tracing_count(self) -> int:
         """How often the Python function has been traced.
@@ -275,7 +277,7 @@ class ConcreteFunction:
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The Variables that the program reads or writes."""
-        return tuple(outside for outside, _ in self._taken if isinstance(outside, Variable))
+        return tuple(outside for outside in self.captured_inputs if isinstance(outside, Variable))
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
@@ -284,7 +286,7 @@ class ConcreteFunction:
     @property
     def captured_inputs(self) -> list[Any]:
         """What the program takes in besides its arguments."""
-        return [outside for outside, _ in self._taken]
+        return [outside for outside, _ in self._taken if not getattr(outside, "hidden", False)]
 
     @property
     def structured_input_signature(self) -> Any:
@@ -297,7 +299,22 @@ class ConcreteFunction:
         return f"<ConcreteFunction {self.name}>"
 
 
-_writing = threading.RLock()
+class _Writing:
+    """A lock for calls that write Variables. What such a call does on the host may call functions too, on any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        if not called_back():
+            self._lock.acquire()
+
+    def __exit__(self, *exception: object) -> None:
+        if not called_back():
+            self._lock.release()
+
+
+_writing = _Writing()
 
 
 class _NotWriting:
@@ -439,6 +456,7 @@ def _weakly_bound(method: Callable[..., Any], instance: Any) -> Callable[..., An
         return method(reference(), *args, **kwargs)
 
     call.__signature__ = _signature_without_self(method)  # type: ignore[attr-defined]
+    call.weakly_bound = method, reference  # type: ignore[attr-defined]  # AutoGraph converts the method
     return call
 
 

@@ -22,7 +22,7 @@ from gradtape.core.node import Node, caller
 from gradtape.core.scope import connect, here, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Taken, Trace
+from gradtape.core.trace import Taken, Trace, one_for_all
 from gradtape.core.xla_tensor import HeldTensor, XlaTensor
 from gradtape.engines import xla_engine
 from gradtape.functions.staging import Part, Spec, Staged
@@ -78,18 +78,23 @@ class Program:
 
     def pure(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """`body` as a function of all inputs: of its arguments, and of what it takes in."""
+        return self._pure_with_writes(inputs)[0]
+
+    def _pure_with_writes(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        """The same with the values of what it writes."""
         assert self.taken is not None
         count = len(self._specs)
         trace = Trace(list(zip(self.taken, inputs[count:], strict=True)))
         with trace.running():
-            return trace.taken_in(self._body(list(inputs[:count])))
+            outputs = trace.taken_in(self._body(list(inputs[:count])))
+            return outputs, [trace.value(outside) for outside in self.written]
 
     # Calling
 
     def call(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Any]]:
         """The outputs, recorded by whatever records, and the arrays to write into `written`."""
         if any(isinstance(value, BatchedTensor) for value in inputs):
-            return self._call_batched(inputs), []
+            return self._call_batched(inputs)
         state = here.state
         connection = connect([value.node if _has_gradient(value) else None for value in inputs], state.scope)
         arrays = [array_for_xla(value) for value in inputs]
@@ -126,23 +131,36 @@ class Program:
             self._plain = Tracing(self, gradient=False).plain() if self._with_gradient is None else self._with_gradient.plain()
         return self._plain
 
-    def _call_batched(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """Under `vmap`: a program for the whole batch."""
+    def _call_batched(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Any]]:
+        """Under `vmap`: a program for the whole batch. All examples share hidden states, and Variables cannot be written."""
         level: Level = max((a.level for a in inputs if isinstance(a, BatchedTensor)), key=lambda found: found.depth)
         mapped = tuple(isinstance(a, BatchedTensor) and a.level is level for a in inputs)
         inner = [a.inner if m else a for a, m in zip(inputs, mapped, strict=True)]  # type: ignore[attr-defined]
         state = here.state
         outside, inside = level.split()
         if inside and connect([a.node for a in inputs], scope_of([r.scope for r in inside if r.scope is not None])) is not None:
-            return self.pure(inputs)  # a tape inside the vmap follows each op
-        if self.written:
+            outputs, writes = self._pure_with_writes(inputs)  # a tape inside the vmap follows each op
+            return outputs, [array_for_xla(value) for value in writes]
+        if not all(getattr(variable, "hidden", False) for variable in self.written):
             raise ValueError(f"{self.name}: a function that assigns variables cannot run inside vmap.")
         key = ("batch", mapped, tuple([(a.array.shape, a.array.dtype) for a in inner]))
         axes = tuple(0 if m else None for m in mapped)
-        program = self._derive(key, inner, lambda tensors: list(vmap(lambda *xs: self.pure(xs), in_axes=axes)(*tensors)))
+
+        def whole_batch(tensors: list[Tensor]) -> list[Tensor]:
+            writes: list[Tensor] = []
+
+            def example(*xs: Tensor) -> list[Tensor]:
+                outputs, writes[:] = self._pure_with_writes(xs)
+                return outputs
+
+            return [*vmap(example, in_axes=axes)(*tensors), *writes]
+
+        program = self._derive(key, inner, whole_batch)
         with state.only(outside):
-            outputs, _ = program.call(inner)
-        return [BatchedTensor(out, level) for out in outputs]
+            found, _ = program.call(inner)
+        count = len(found) - len(self.written)
+        writes = [array_for_xla(one_for_all(value)) for value in found[count:]]
+        return [BatchedTensor(out, level) for out in found[:count]], writes
 
     def gradient_of(self, connected: tuple[bool, ...], inputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> list[Tensor]:
         """The gradients by the connected inputs, recorded by whatever records: a call of the gradient's own program."""

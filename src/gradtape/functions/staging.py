@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gradtape.engines import xla_engine
+from gradtape.engines import xla_engine, xla_host
 
 Spec = tuple[tuple[int, ...], Any]
 """A shape and a NumPy dtype."""
@@ -102,7 +103,11 @@ class Part:
             debug_info=jaxpr.debug_info.with_unknown_names(),
         )
         self._little = list(little.values())
-        places = [place for place, i in enumerate(self.used) if i in set(donated)]
+        self._calls_host = xla_host.calls_host(self._jaxpr)
+        if self._calls_host:  # what loops carry along for nobody would call the host too
+            self._jaxpr = _without_the_needless(self._jaxpr)
+        # A call that ends in an exception of the host leaves everything as it was.
+        places = [] if self._calls_host else [place for place, i in enumerate(self.used) if i in set(donated)]
         self.compiled: Callable[..., Any] = jax.jit(self._evaluated, donate_argnums=places)
 
     def _evaluated(self, *arrays: Any) -> Any:
@@ -111,15 +116,37 @@ class Part:
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """Runs it compiled."""
         given = arrays if self._takes_all else [arrays[i] for i in self.used]
+        if self._calls_host:
+            return self._run_to_its_end([*given, *self._large])
         with xla_engine.wide():
             return self.compiled(*given, *self._large)
+
+    def _run_to_its_end(self, arrays: Sequence[Any]) -> list[Any]:
+        """The same for a part that calls back: what it does on the host is done, or has failed, when this returns."""
+        jax = xla_engine.load()
+        try:
+            with xla_engine.wide():
+                return jax.block_until_ready(self.compiled(*arrays))
+        except Exception as error:
+            found = xla_host.original(error)
+            if found is error:
+                raise
+            raise found from found.__cause__  # without XLA's own error
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         """Runs it compiled; inside another program, its equations become part of that one."""
         given = [arrays[i] for i in self.used]
         given += self._large
+        traced = any(map(xla_engine.is_traced, given))
+        if self._calls_host and not traced:
+            return self._run_to_its_end(given)
         with xla_engine.wide():
-            return (self._evaluated if any(map(xla_engine.is_traced, given)) else self.compiled)(*given)
+            return (self._evaluated if traced else self.compiled)(*given)
+
+
+def _without_the_needless(jaxpr: Any) -> Any:
+    """A program without what its outputs do not need, in its loops too."""
+    return import_module("jax.interpreters.partial_eval").dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)[0]
 
 
 def depends_on(function: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> list[set[int]]:
@@ -151,9 +178,14 @@ def count_steps(
     def filled(values: Sequence[Any]) -> list[Any]:
         given = dict(zip(changing, values, strict=True))
         return [
-            given[i] if i in given else arrays[i] if i in known else jax.numpy.zeros(a.shape, a.dtype)
+            given[i] if i in given else a if i in known else jax.numpy.zeros(a.shape, a.dtype)
             for i, a in enumerate(arrays)
         ]
+
+    with xla_engine.wide():
+        closed = jax.make_jaxpr(body)(*[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays])
+    # Only what the counters need: the rest of the body may print.
+    counting = _without_the_needless(closed.jaxpr.replace(outvars=[closed.jaxpr.outvars[i] for i in changing]))
 
     def holds(state: Any) -> Any:
         steps, values = state
@@ -161,9 +193,8 @@ def count_steps(
 
     def step(state: Any) -> Any:
         steps, values = state
-        found = body(*filled(values))
-        return steps + 1, [found[i] for i in changing]
+        return steps + 1, jax.core.eval_jaxpr(counting, closed.consts, *filled(values))
 
     with xla_engine.wide(), jax.ensure_compile_time_eval():
-        steps, _ = jax.jit(lambda first: jax.lax.while_loop(holds, step, (0, first)))([arrays[i] for i in changing])
+        steps, _ = jax.jit(lambda values: jax.lax.while_loop(holds, step, (0, values)))([arrays[i] for i in changing])
     return int(steps)

@@ -19,11 +19,12 @@ from gradtape.core.node import Node, caller
 from gradtape.core.scope import connect, here, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Trace
+from gradtape.core.trace import Trace, one_for_all
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_engine
 from gradtape.functions.program import Program
+from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import push_forward, several_outputs, with_node
 from gradtape.transforms.vectorize import vmap
 
@@ -107,6 +108,8 @@ class Structured:
     def call(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs, recorded as one op by whatever records."""
         state = here.state
+        if state.trace is not None:
+            inputs = state.trace.taken_in(inputs)
         recording = state.scope
         levels = [t.level for t in inputs if isinstance(t, BatchedTensor)]
         results: list[Any]
@@ -116,7 +119,7 @@ class Structured:
             recording = scope_of([r.scope for r in inside if r.scope is not None])
             mapped = [isinstance(t, BatchedTensor) and t.level is level for t in inputs]
             inner = [t.inner if m else t for t, m in zip(inputs, mapped, strict=True)]  # type: ignore[attr-defined]
-            with state.only(outside):
+            with state.only(outside), level.left():
                 op, prepared = self.on_batch(level.size, mapped)
                 results = [BatchedTensor(result, level) for result in op.call(prepared(inner))]
         else:
@@ -211,7 +214,19 @@ def values_now(taken: Sequence[Any]) -> list[Tensor]:
     """The values, at this point of the program, of what bodies take in."""
     trace = here.state.trace
     assert trace is not None
-    return trace.taken_in([value.tensor() if isinstance(value, Variable) else value for value in taken])
+    return trace.taken_in([_value_now(value) if isinstance(value, Variable) else value for value in taken])
+
+
+def _value_now(variable: Variable) -> Tensor:
+    """A Variable's value; under `vmap`, that of a hidden state is a batch, so that a body that uses it knows of every example."""
+    value = variable.tensor()
+    if not getattr(variable, "hidden", False):
+        return value
+    levels, shape = here.state.levels, tuple(value.array.shape)
+    value = broadcast_to(value, shape=(*[level.size for level in levels], *shape))
+    for level in levels:
+        value = BatchedTensor(value, level)
+    return value
 
 
 def write_back(written: Sequence[Variable], values: Sequence[Tensor]) -> None:
@@ -219,4 +234,7 @@ def write_back(written: Sequence[Variable], values: Sequence[Tensor]) -> None:
     trace = here.state.trace
     assert trace is not None
     for variable, value in zip(written, values, strict=True):
-        trace.write(variable, value.array)
+        hidden = getattr(variable, "hidden", False)
+        if hidden and isinstance(value, BatchedTensor) and not value.level.size:
+            continue  # there was no example that could have changed it
+        trace.write(variable, one_for_all(value).array if hidden else value.array)

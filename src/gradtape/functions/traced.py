@@ -117,7 +117,7 @@ def while_loop(
 
     closed_condition, closed_body = Closed("while_loop", run_condition, specs), Closed("while_loop", run_body, specs)
     if closed_condition.written:
-        raise ValueError("while_loop: cond must not assign variables.")
+        raise ValueError("while_loop: in a gradtape.function cond must not assign variables, draw random numbers or print.")
     written = closed_body.written
     taken = [t for t in together(closed_condition.taken, closed_body.taken) if all(t is not w for w in written)]
     count, changed = len(values), len(written)

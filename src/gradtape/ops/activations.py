@@ -67,6 +67,17 @@ def _softmax(xp: Any, x: Any, *, axis: int) -> Any:
     return exponentials / exponentials.sum(axis, keepdims=True)
 
 
+def _softmax_on_xla(xp: Any, x: Any, *, axis: int) -> Any:
+    """With a product in the place of the quotient, a GPU's compiler computes it again in the backward step and does not keep it."""
+    exponentials = xp.exp(_shifted(xp, x, axis))
+    return exponentials * (1 / exponentials.sum(axis, keepdims=True))
+
+
+def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
+    weighted = g * out
+    return weighted - out * reduce_sum(weighted, axis=(axis,), keepdims=True)
+
+
 def _log_softmax(xp: Any, x: Any, *, axis: int) -> Any:
     shifted = _shifted(xp, x, axis)
     return shifted - xp.log(xp.exp(shifted).sum(axis, keepdims=True))
@@ -79,9 +90,10 @@ gate = op(  # y where 0 < x < high, else `slope` times y: a step in x, whose der
     _gate,
     [lambda g, x, high, slope: gate(g, x, high=high, slope=slope), lambda g: zeros_like(g)],
     elementwise=True,
+    native=True,
 )
-relu = unary("relu", lambda xp, x: xp.maximum(x, 0), lambda g, out: gate(g, out))
-relu6 = unary("relu6", lambda xp, x: xp.minimum(xp.maximum(x, 0), 6), lambda g, out: gate(g, out, high=6))
+relu = unary("relu", lambda xp, x: xp.maximum(x, 0), lambda g, out: gate(g, out), native=True)
+relu6 = unary("relu6", lambda xp, x: xp.minimum(xp.maximum(x, 0), 6), lambda g, out: gate(g, out, high=6), native=True)
 leaky_relu = op(
     "leaky_relu",
     lambda xp, x, *, alpha: xp.maximum(x, 0) + xp.minimum(x, 0) * alpha,
@@ -101,8 +113,9 @@ softsign = unary("softsign", lambda xp, x: x / (xp.abs(x) + 1), lambda g, x: g /
 softmax = op(
     "softmax",
     _softmax,
-    [lambda g, out, axis: out * (g - reduce_sum(g * out, axis=(axis,), keepdims=True))],
+    [_softmax_pull],
     batch=batching.shifted("axis"),
+    xla=_softmax_on_xla,
 )
 log_softmax = op(
     "log_softmax",

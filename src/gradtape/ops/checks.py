@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla_engine import on_host
+from gradtape.engines.xla_host import on_host
 from gradtape.errors import invalid_argument
 from gradtape.ops.batching import as_it_is
 from gradtape.ops.declare import op

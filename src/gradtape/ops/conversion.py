@@ -22,6 +22,25 @@ def _bitcast(xp: Any, x: Any, *, dtype: Any) -> Any:
     return found if parts > 1 else found[..., 0]
 
 
+def _bitcast_on_xla(xp: Any, x: Any, *, dtype: Any) -> Any:
+    """XLA takes no complex numbers: they are made of two real ones in a last axis, on either side."""
+    if dtype == x.dtype:
+        return x
+    if x.dtype.kind == "c":
+        parts, size = xp.stack([x.real, x.imag], axis=-1), x.dtype.itemsize // dtype.itemsize
+        if not size:
+            parts = parts.reshape(*x.shape[:-1], 2 * x.shape[-1])
+        found = _bitcast_on_xla(xp, parts, dtype=dtype)
+        return found.reshape(*x.shape, size) if size > 1 else found
+    if dtype.kind == "c":
+        part = np.finfo(dtype).dtype
+        if x.dtype.itemsize < part.itemsize:
+            x = x.reshape(*x.shape[:-1], 2, x.shape[-1] // 2)
+        both = xp.lax.bitcast_convert_type(x, part)
+        return xp.lax.complex(both[..., 0], both[..., 1])
+    return xp.lax.bitcast_convert_type(x, dtype)
+
+
 def _saturate(xp: Any, x: Any, *, dtype: Any) -> Any:
     """Whole numbers cut off towards 0; what is too large or too small becomes the largest or the smallest, NaN becomes 0."""
     limits = np.iinfo(dtype)
@@ -36,6 +55,6 @@ bitcast = op(
     [None],
     moves=True,
     batch=as_it_is,
-    xla=lambda xp, x, *, dtype: xp.lax.bitcast_convert_type(x, dtype),
+    xla=_bitcast_on_xla,
 )
 saturate_to_integer = op("saturate_to_integer", _saturate, [None], batch=as_it_is)

@@ -254,7 +254,7 @@ conv = op(
         lambda g, x, windows, groups: conv_by_filter(x, g, windows=windows, groups=groups),
     ],
     batch=_batched,
-    products=True,
+    native=True,
     xla=convolution_on_xla.conv,
 )
 conv_by_input = op(
@@ -265,7 +265,7 @@ conv_by_input = op(
         lambda g, w, windows, groups: conv(g, w, windows=windows, groups=groups),
     ],
     batch=_batched,
-    products=True,
+    native=True,
     xla=convolution_on_xla.conv_by_input,
 )
 conv_by_filter = op(
@@ -276,6 +276,6 @@ conv_by_filter = op(
         lambda g, x, windows, groups: conv(x, g, windows=windows, groups=groups),
     ],
     batch=_batched,
-    products=True,
+    native=True,
     xla=convolution_on_xla.conv_by_filter,
 )

@@ -11,7 +11,7 @@ from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.ops.arithmetic import equal
-from gradtape.ops.batching import as_it_is, loop
+from gradtape.ops.batching import as_it_is, every_mapped, loop
 from gradtape.ops.declare import op
 from gradtape.ops.selection import where, zeros_like
 from gradtape.ops.shaping import Shape, getitem, reshape, transpose
@@ -72,6 +72,10 @@ def _set_rows(xp: Any, x: Any, indices: Any, values: Any) -> Any:
 def _set_rows_on_xla(xp: Any, x: Any, indices: Any, values: Any) -> Any:
     """Of several values for one row XLA would keep any: the last one is found first."""
     order = xp.arange(indices.shape[0])
+    if not order.size:
+        return x
+    if order.size == 1:
+        return x.at[indices].set(values)
     last = xp.full(x.shape[0], -1).at[indices].max(order)
     found = (last >= 0).reshape(-1, *(1,) * (x.ndim - 1))
     return xp.where(found, xp.take(xp.broadcast_to(values, (len(order), *x.shape[1:])), last, axis=0, mode="clip"), x)
@@ -79,6 +83,8 @@ def _set_rows_on_xla(xp: Any, x: Any, indices: Any, values: Any) -> Any:
 
 def _set_rows_by_values(g: Any, indices: Any, indices_shape: Shape, x_shape: Shape) -> Any:
     """The rows of the cotangent; of several values for one row only the last has counted."""
+    if indices_shape == (1,):
+        return take(g, indices, axis=0)
     order = np.arange(indices_shape[0])
     last = take(set_rows(np.zeros(x_shape[0], order.dtype), indices, order), indices, axis=0)
     counted = reshape(equal(last, order), shape=(*indices_shape, *(1,) * (len(x_shape) - 1)))
@@ -102,6 +108,16 @@ def _batch_scatter_rows(op: Any, size: int, args: Any, mapped: Any, params: Any)
         return loop(op, size, args, mapped, params)
     behind = transpose(values, perm=(1, 0, *range(2, values.array.ndim)))
     found = scatter_rows(behind, indices, shape=(rows, size, *rest))
+    return transpose(found, perm=(1, 0, *range(2, found.array.ndim)))
+
+
+def _batch_set_rows(op: Any, size: int, args: Any, mapped: Any, params: Any) -> Any:
+    """The same: the batch goes behind the rows."""
+    if mapped[1]:
+        return loop(op, size, args, mapped, params)
+    x, indices, values = every_mapped(size, args, [mapped[0], True, mapped[2]])
+    behind = [transpose(a, perm=(1, 0, *range(2, a.array.ndim))) for a in (x, values)]
+    found = set_rows(behind[0], indices, behind[1])
     return transpose(found, perm=(1, 0, *range(2, found.array.ndim)))
 
 
@@ -134,6 +150,7 @@ set_rows = op(
     apart=["indices"],
     linear=True,
     moves=True,
+    batch=_batch_set_rows,
     xla=_set_rows_on_xla,
 )
 

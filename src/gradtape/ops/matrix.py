@@ -42,7 +42,7 @@ def _batch_matmul(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool
     return reshape(matmul(rows, b), shape=(*shape[:-1], b.array.shape[-1]))
 
 
-matmul = op("matmul", _matmul, [_by_a, _by_b], batch=_batch_matmul, kinds="iufcV")
+matmul = op("matmul", _matmul, [_by_a, _by_b], batch=_batch_matmul, kinds="iufcV", native=True)
 
 
 def _einsum(xp: Any, *operands: Any, inputs: Sequence[str], output: str) -> Any:
@@ -74,7 +74,7 @@ def _batch_einsum(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool
     return einsum(*args, inputs=inputs, output=letter + params["output"])
 
 
-einsum = op("einsum", _einsum, pull_all=_einsum_pull, arguments=(), batch=_batch_einsum)
+einsum = op("einsum", _einsum, pull_all=_einsum_pull, arguments=(), batch=_batch_einsum, native=True)
 
 
 def _on_diagonal(xp: Any, x: Any, *, shape: tuple[int, int], offset: int = 0) -> Any:

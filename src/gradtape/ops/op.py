@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.engines import xla_engine
 from gradtape.engines.numpy_engine import Kernel, bind
+from gradtape.engines.xla_host import on_host
 from gradtape.errors import OpError, invalid_argument
 from gradtape.ops import batching
 from gradtape.ops.derivative import (
@@ -66,8 +68,8 @@ class Op:
     declares that the op is linear in the arguments that have a pull, so that tangents go through the op itself; `moves`, that
     it computes nothing, so that half precision needs no care. `kinds` are the NumPy dtype kinds that the op takes, None for all;
     `batch` is the rule of `ops.batching` by which it runs on a batch. `xla` is a second kernel, for the XLA engine alone, where
-    the first one does not serve it: a kernel, or `ON_HOST` for one that calls NumPy back. `products` declares sums of
-    products, which XLA computes in half precision with a wide accumulator.
+    the first one does not serve it: a kernel, or `ON_HOST` for one that calls NumPy back. `native` declares that XLA can be
+    left to compute it in half precision: it rounds once, or sums products in a wide accumulator.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class Op:
         batch: batching.Rule | None = None,
         kinds: str | None = None,
         xla: Kernel | None = None,
-        products: bool = False,
+        native: bool = False,
     ) -> None:
         if name in registry:
             raise KeyError(f"an op named '{name}' exists already")
@@ -95,7 +97,7 @@ class Op:
         self.name = name
         self.kernel = bind(kernel)
         self._xla = kernel if xla is None else xla
-        self.products = products
+        self.native = native or isinstance(self._xla, str) or type(self._xla) is BuiltinFunctionType
         self.arguments: Names = tuple(arguments) if arguments is not None else positional_names(kernel)[1:]
         self.apart = frozenset(self.arguments.index(argument) for argument in apart)
         if pull_all is None:
@@ -135,7 +137,7 @@ class Op:
     @cached_property
     def xla_kernel(self) -> Callable[..., Any]:
         """The kernel on JAX arrays."""
-        return xla_engine.on_host(self.kernel) if self._xla == ON_HOST else xla_engine.bind(self._xla)
+        return on_host(self.kernel) if self._xla == ON_HOST else xla_engine.bind(self._xla)
 
     def call_any(self, *args: Any, **params: Any) -> Any:
         """A call with arguments of any kind and number."""
@@ -174,7 +176,7 @@ class Op:
         kernel = self.kernel
         if any(not isinstance(a, (np.ndarray, np.generic)) for a in arrays):
             kernel, run = self.xla_kernel, _run_on_xla
-            if self.products:
+            if self.native:
                 return run(kernel, *arrays, **params)
         if any(a.dtype.kind == "O" for a in arrays):  # NumPy gives the bare element for a 0-d array of objects
             result = run(kernel, *arrays, **params)

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.core.tensor import Tensor, TensorOperators
 from gradtape.core.variable import Variable
-from gradtape.errors import invalid_argument
+from gradtape.errors import InvalidArgumentError, invalid_argument
 from gradtape.ops import arithmetic as a
 from gradtape.ops import elementary, matrix
 from gradtape.ops.broadcasting import cast, identity
@@ -128,6 +128,11 @@ def index(x: Tensor, key: Any) -> Tensor:
         return getitem(x, key=_parts(key))
     except IndexError as error:
         raise invalid_argument(f"getitem: {error}") from error
+    except InvalidArgumentError as error:
+        if not isinstance(key, list):
+            raise
+        hint = "a list holds one index for each axis, as in TensorFlow; write x[np.array([...])] to pick elements"
+        raise invalid_argument(f"{error}: {hint}.") from error
 
 
 class MaskShapeError(ValueError, IndexError):
@@ -143,19 +148,21 @@ def _masked(x: Tensor, mask: Any) -> Tensor:
 
 
 def _holds_arrays(key: Any) -> bool:
-    """Whether an index array is in the key; a list is one only beside other parts."""
+    """Whether an index array is in the key, or a number that is not known yet; a list is one only beside other parts."""
     if isinstance(key, tuple):
-        return any(isinstance(part, list) or _has_axes(part) for part in key)
-    return _has_axes(key)
+        return any(isinstance(part, list) or _picks(part) for part in key)
+    return _picks(key)
 
 
-def _has_axes(part: Any) -> bool:
-    return isinstance(part, (Tensor, Variable, np.ndarray)) and part.ndim > 0
+def _picks(part: Any) -> bool:
+    if not isinstance(part, (Tensor, Variable, np.ndarray)):
+        return False
+    return part.ndim > 0 or not isinstance(_array(operand(part)), (np.ndarray, np.generic))
 
 
 def _parts_with_arrays(key: Any) -> tuple[Any, ...]:
     parts = key if isinstance(key, tuple) else (key,)
-    return tuple([part if isinstance(part, list) or _has_axes(part) else _index_part(part) for part in parts])
+    return tuple([operand(part) if isinstance(part, list) or _picks(part) else _index_part(part) for part in parts])
 
 
 def _parts(key: Any) -> tuple[Any, ...]:

@@ -35,6 +35,11 @@ def _mean(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
     return _sum(xp, x, axis=axis, keepdims=keepdims) / x.dtype.type(count)
 
 
+def _variance(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
+    distances = x - _mean(xp, x, axis=axis, keepdims=True)
+    return _mean(xp, distances * distances, axis=axis, keepdims=keepdims)
+
+
 def _logsumexp(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
     if not x.size:
         return xp.log(_sum(xp, x, axis=axis, keepdims=keepdims))
@@ -117,6 +122,12 @@ def _mean_pull(g: Any, x_shape: Shape, axis: Axes) -> Any:
     return expand_reduced(g / max(_count(x_shape, axis), 1), x_shape, axis)
 
 
+def _variance_pull(g: Any, x: Any, x_shape: Shape, axis: Axes) -> Any:
+    """What the mean adds vanishes: the distances from it sum up to zero."""
+    distances = x - reduce_mean(x, axis=axis, keepdims=True)
+    return expand_reduced(g * (2 / max(_count(x_shape, axis), 1)), x_shape, axis) * distances
+
+
 def _count(x_shape: Shape, axis: Axes) -> int:
     return math.prod(x_shape if axis is None else [x_shape[a] for a in axis])
 
@@ -174,6 +185,7 @@ reduce_sum = op(
     "reduce_sum", _sum, [lambda g, x_shape, axis: expand_reduced(g, x_shape, axis)], linear=True, batch=shifted("axis")
 )
 reduce_mean = op("reduce_mean", _mean, [_mean_pull], linear=True, batch=shifted("axis"))
+reduce_variance = op("reduce_variance", _variance, [_variance_pull], batch=shifted("axis"), kinds="fV")
 reduce_prod = op(
     "reduce_prod",
     lambda xp, x, *, axis=None, keepdims=False: xp.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype),

@@ -32,6 +32,7 @@ keep = op(
     apart=["condition"],
     linear=True,
     batch=batching.elementwise,
+    native=True,
 )
 drop = op(
     "drop",
@@ -40,6 +41,7 @@ drop = op(
     apart=["condition"],
     linear=True,
     batch=batching.elementwise,
+    native=True,
 )
 where = op(
     "where",
@@ -51,6 +53,7 @@ where = op(
     ],
     apart=["condition"],
     batch=batching.elementwise,
+    native=True,
 )
 zeros_like = op("zeros_like", lambda xp, x, *, dtype=None: xp.zeros(x.shape, dtype or x.dtype), [None], batch=batching.as_it_is)
 ones_like = op("ones_like", lambda xp, x, *, dtype=None: xp.ones(x.shape, dtype or x.dtype), [None], batch=batching.as_it_is)

@@ -82,6 +82,10 @@ def _pad(xp: Any, x: Any, *, paddings: Sequence[tuple[int, int]], value: Any = 0
     return out
 
 
+def _pad_on_xla(xp: Any, x: Any, *, paddings: Sequence[tuple[int, int]], value: Any = 0) -> Any:
+    return xp.lax.pad(x, xp.asarray(value, dtype=x.dtype), [(low, high, 0) for low, high in paddings])
+
+
 def _inside(paddings: Sequence[tuple[int, int]], shape: Shape) -> tuple[slice, ...]:
     return tuple([slice(low, low + size) for (low, _), size in zip(paddings, shape, strict=True)])
 
@@ -180,7 +184,7 @@ pad = op(
     _pad,
     [_pad_pull],
     moves=True,
-    xla=lambda xp, x, *, paddings, value=0: xp.pad(x, paddings, constant_values=value),
+    xla=_pad_on_xla,
     batch=with_params(lambda size, _, paddings, value: {"paddings": ((0, 0), *paddings), "value": value}),
 )
 reverse = op(

@@ -25,7 +25,9 @@ from gradtape.transforms.vectorize import whole
 
 
 class VariableReads:
-    """A recorder that records nothing but which Variables are read, and the value each had at first."""
+    """A recorder that records nothing but which Variables are read, and the value each had at first: its array, or, in a program
+    that is being traced, the Tensor that stands for it.
+    """
 
     pushes = False
     recording = True
@@ -33,7 +35,7 @@ class VariableReads:
 
     def __init__(self) -> None:
         self.variables: dict[int, Variable] = {}
-        self.first_arrays: dict[int, tuple[Variable, Any]] = {}
+        self.first_values: dict[int, tuple[Variable, Any]] = {}
 
     def variable_node(self, variable: Variable) -> Node | None:
         self.before_write(variable)
@@ -41,7 +43,9 @@ class VariableReads:
         return None
 
     def before_write(self, variable: Variable) -> None:
-        self.first_arrays.setdefault(id(variable), (variable, variable.array))
+        if id(variable) not in self.first_values:
+            trace = here.state.trace
+            self.first_values[id(variable)] = variable, variable.array if trace is None else trace.value(variable)
 
     def besides(self, given: Sequence[Any]) -> list[Variable]:
         """The trainable Variables read that were not `given` as arguments, in the order of their creation."""

@@ -11,6 +11,7 @@ from gradtape import nest
 from gradtape.core.scope import here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.trace import Trace
 from gradtape.core.variable import Variable
 from gradtape.ops.broadcasting import identity
 from gradtape.ops.convert import as_tensor
@@ -42,7 +43,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
             result = f(*args, **kwargs)
         variables = [v for v in reads.variables.values() if v.has_gradient]
         outputs = [as_tensor(leaf, argument="recompute_grad: an output") for leaf in nest.flatten(result)]
-        before = list(reads.first_arrays.values())
+        before = list(reads.first_values.values())
         kept = [value if isinstance(value, Variable) else operand(value) for value in inputs]
 
         def pull(cotangents: list[Tensor]) -> list[Any]:
@@ -75,7 +76,11 @@ def _run_again(
 
 @contextmanager
 def _as_they_were(before: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
-    """Variables with the buffers they had when the first run came to them; what they hold now comes back afterwards."""
+    """Variables with the values they had when the first run came to them; what they hold now comes back afterwards."""
+    if here.state.trace is not None:
+        with Trace(before).running():
+            yield
+        return
     now = [variable.array for variable, _ in before]
     for variable, array in before:
         variable.array = array

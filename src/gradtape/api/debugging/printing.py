@@ -13,8 +13,12 @@ from gradtape import nest
 from gradtape.api.accepted import FLOATING, INEXACT, of_kind
 from gradtape.api.arguments import TensorLike, as_int
 from gradtape.api.operands import as_operand, as_operands
+from gradtape.core.batching import BatchedTensor
+from gradtape.core.host_calls import call_in_order, call_in_order_unless
 from gradtape.core.tensor import Tensor
+from gradtape.core.trace import inside_a_program
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, checks
 
@@ -131,13 +135,26 @@ def _compare(
 
 
 def _require(holds: Tensor, tensors: Sequence[Tensor], condition: str, message: str | None, summarize: int | None) -> None:
-    """Raises the error of an assertion that does not hold everywhere, with the elements for which it does not."""
-    if holds.array.all():
-        return
-    fails = ~np.asarray(holds.array)
-    shown = [_text(np.broadcast_to(x.array, fails.shape)[fails], _SHOWN if summarize is None else summarize) for x in tensors]
-    where = f"{fails.sum()} of {fails.size} elements, where x = {shown[0]} and y = {shown[1]}"
-    raise invalid_argument(f"{f'{message} ' if message else ''}{condition} does not hold for {where}.")
+    """Raises the error of an assertion that does not hold everywhere, with the elements for which it does not.
+
+    A program that is being traced will raise it when it runs.
+    """
+
+    def refuse(holds: Any, x: Any = None, y: Any = None) -> None:
+        fails = ~np.asarray(holds)
+        where = f"{fails.sum()} of {fails.size} elements"
+        if x is not None:
+            shown = [_text(np.broadcast_to(a, fails.shape)[fails], _SHOWN if summarize is None else summarize) for a in (x, y)]
+            where += f", where x = {shown[0]} and y = {shown[1]}"
+        raise invalid_argument(f"{f'{message} ' if message else ''}{condition} does not hold for {where}.")
+
+    found, arrays = holds, [x.array for x in tensors]
+    while isinstance(found, BatchedTensor):  # all examples at once; which elements they are is not shown
+        found, arrays = found.inner, []
+    if is_traced(found):
+        call_in_order_unless(found.array, refuse, [found.array, *arrays])
+    elif not found.array.all():
+        refuse(found.array, *arrays)
 
 
 def assert_near(
@@ -183,9 +200,16 @@ def Assert(condition: TensorLike, data: Sequence[Any], summarize: int | None = N
     """
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"Assert: data must be a list of tensors, got {type(data).__name__}.")
-    if not as_operand(condition, "Assert: condition").array.all():
-        shown = " ".join(_printed(value, _SHOWN if summarize is None else summarize) for value in data)
+    holds, values = as_operand(condition, "Assert: condition"), _Values(data)
+
+    def refuse(*arrays: Any) -> None:
+        shown = " ".join(_printed(value, _SHOWN if summarize is None else summarize) for value in values.with_known(arrays))
         raise invalid_argument(f"Assert: the condition is false. Data: {shown}")
+
+    if is_traced(holds):
+        call_in_order_unless(holds.array, refuse, values.unknown())
+    elif not holds.array.all():
+        refuse(*values.unknown())
 
 
 def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
@@ -213,30 +237,66 @@ def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> T
 def print(*inputs: Any, **kwargs: Any) -> None:
     """Prints tensors and other values on standard error; `summarize` is how many elements at each end of an axis are shown.
 
-    `output_stream` is a file object, a function that takes the text, or "file://" and a path; `sep` and `end` are as in Python.
+    In a `function` it prints whenever the compiled program comes by, in the program's order. `output_stream` is a file object, a function that takes the text, or "file://" and a path; `sep` and `end` are as in Python.
 
     >>> import gradtape as tf
     >>> import sys
     >>> tf.print("x =", tf.range(10), output_stream=sys.stdout)
     x = [0 1 2 ... 7 8 9]
     """
-    stream = kwargs.pop("output_stream", sys.stderr)
+    stream = kwargs.pop("output_stream", None)
     sep, end, summarize = kwargs.pop("sep", " "), kwargs.pop("end", "\n"), kwargs.pop("summarize", _SHOWN)
     kwargs.pop("name", None)
     if kwargs:
         raise ValueError(
             f"print: unexpected keyword arguments {sorted(kwargs)}; it takes output_stream, sep, end, summarize and name."
         )
-    text = sep.join(_printed(value, summarize) for value in inputs) + end
-    if isinstance(stream, str) and stream.startswith("file://"):
+    if not (stream is None or hasattr(stream, "write") or callable(stream) or str(stream).startswith("file://")):
+        raise ValueError(f"print: output_stream must be a file object, a function, or 'file://' and a path, got {stream!r}.")
+    values = _Values(inputs)
+
+    def write(*arrays: Any) -> Sequence[Any]:
+        _write(sep.join(_printed(value, summarize) for value in values.with_known(arrays)) + end, stream)
+        return []
+
+    if inside_a_program():
+        call_in_order(write, [], values.unknown())
+    else:
+        write()
+
+
+def _write(text: str, stream: Any) -> None:
+    """Writes text on a stream, on standard error if there is none."""
+    if stream is None:
+        sys.stderr.write(text)
+    elif isinstance(stream, str) and stream.startswith("file://"):
         with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes 4 ms to import
             file.write(text)
     elif hasattr(stream, "write"):
         stream.write(text)
-    elif callable(stream):
-        stream(text)
     else:
-        raise ValueError(f"print: output_stream must be a file object, a function, or 'file://' and a path, got {stream!r}.")
+        stream(text)
+
+
+class _Values:
+    """Values to be shown, some of which only a program that is being traced will know."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._structure = list(values)
+        leaves = [leaf.tensor() if isinstance(leaf, Variable) else leaf for leaf in nest.flatten(self._structure)]
+        self._leaves = [None if is_traced(leaf) else leaf for leaf in leaves]
+        self._unknown = {i: leaf for i, leaf in enumerate(leaves) if is_traced(leaf)}
+
+    def unknown(self) -> list[Any]:
+        """The program's arrays."""
+        return [leaf.array for leaf in self._unknown.values()]
+
+    def with_known(self, arrays: Sequence[Any]) -> list[Any]:
+        """The values, with arrays in the place of those that were unknown."""
+        leaves = list(self._leaves)
+        for i, array in zip(self._unknown, arrays, strict=True):
+            leaves[i] = Tensor(array)
+        return nest.pack_sequence_as(self._structure, leaves)
 
 
 class _Shown:

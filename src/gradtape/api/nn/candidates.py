@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,14 @@ from gradtape.api.nn.activations import embedding_lookup
 from gradtape.api.operands import as_indices, as_operand
 from gradtape.api.random.sequence import source
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops import activations, arithmetic, broadcasting, elementary, matrix, reductions
+from gradtape.ops.indexing import take
 from gradtape.ops.selection import ones_like, where, zeros_like
 from gradtape.ops.shaping import concat, getitem, matrix_transpose, reshape
 
-_INT64 = np.dtype(np.int64)
+_INT64, _FLOAT32, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.float64)
 
 
 class Candidates(NamedTuple):
@@ -103,22 +106,21 @@ def _sampled(
     count = as_int(num_sampled, f"{function}: num_sampled")
     if not 0 < count or not len(chances) or (unique and count > len(chances)):
         raise invalid_argument(f"{function}: {count} classes cannot be sampled from {len(chances)}.")
-    rng = source(function, seed).rng
-    found, tries = _drawn(rng, chances, count, unique)
-    values = labels.array
-    if values.size and not (0 <= values.min() and values.max() < len(chances)):
+    if not is_traced(labels) and labels.array.size and not (0 <= labels.array.min() and labels.array.max() < len(chances)):
         raise invalid_argument(f"{function}: true_classes must be in [0, {len(chances)}).")
+    numbers, sample = source(function, seed), partial(_drawn, chances=chances, count=count, unique=unique)
+    drawn = numbers.on_host(sample, [((count,), _INT64), ((), _INT64)])
+    found, tries = drawn[0], broadcasting.cast(drawn[1], dtype=_FLOAT64)
 
-    def expected(classes: Any) -> Tensor:
-        chance = chances[classes]
-        with np.errstate(divide="ignore"):  # a class that is certain
-            count_of = -np.expm1(tries * np.log1p(-np.minimum(chance, 1))) if unique else chance * count
-        return Tensor(count_of.astype(np.float32))
+    def expected(classes: Tensor) -> Tensor:
+        chance = take(Tensor(chances), classes, axis=0)
+        expectation = -elementary.expm1(tries * elementary.log1p(-arithmetic.minimum(chance, 1.0))) if unique else chance * count
+        return broadcasting.cast(expectation, dtype=_FLOAT32)
 
-    return Candidates(Tensor(found), expected(values), expected(found))
+    return Candidates(found, expected(labels), expected(found))
 
 
-def _drawn(rng: Any, chances: Any, count: int, unique: bool) -> tuple[Any, int]:
+def _drawn(rng: Any, *, chances: Any, count: int, unique: bool) -> tuple[Any, Any]:
     """Classes in the order in which they were drawn, and how many draws it took."""
     ends = np.cumsum(chances)
 
@@ -126,13 +128,13 @@ def _drawn(rng: Any, chances: Any, count: int, unique: bool) -> tuple[Any, int]:
         return np.minimum(np.searchsorted(ends, rng.random(size) * ends[-1], side="right"), len(chances) - 1).astype(np.int64)
 
     if not unique:
-        return draw(count), count
+        return draw(count), np.int64(count)
     found = np.zeros(0, np.int64)
     while True:
         found = np.concatenate([found, draw(2 * count)])
         first = np.sort(np.unique(found, return_index=True)[1])
         if len(first) >= count:
-            return found[first[:count]], int(first[count - 1]) + 1
+            return found[first[:count]], first[count - 1] + 1
 
 
 def nce_loss(

@@ -15,6 +15,8 @@ from gradtape.api.accepted import REAL, of_kind
 from gradtape.api.arguments import TensorLike, as_int
 from gradtape.api.random.sequence import source
 from gradtape.core.tensor import Tensor
+from gradtape.core.trace import inside_a_program
+from gradtape.engines.xla_engine import NotTraceableError
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic
 from gradtape.ops.indexing import take
@@ -84,6 +86,11 @@ def _borders(function: str, value: Any, pooling_ratio: Any, pseudo_random: bool,
         raise ValueError(f"{function}: pooling_ratio must be a number or [1.0, height, width, 1.0], got {pooling_ratio!r}.")
     if min(ratios) < 1:
         raise ValueError(f"{function}: pooling_ratio must be at least 1, got {pooling_ratio!r}.")
+    if inside_a_program():
+        raise NotTraceableError(
+            f"{function}: in a gradtape.function its windows would have to be known while the function is traced, and be the same in "
+            "every call: call it outside the function."
+        )
     number = as_int(seed, f"{function}: seed")
     rng = source(function, number or None).rng
     spaced = _pseudo_random_borders if pseudo_random else _random_borders

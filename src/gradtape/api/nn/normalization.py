@@ -35,7 +35,10 @@ def moments(
     reduced = _axes(axes, values, "moments: axes")
     wide = _widened(values)
     mean = reductions.reduce_mean(wide, axis=reduced, keepdims=True)
-    variance = reductions.reduce_mean(arithmetic.squared_difference(wide, mean), axis=reduced, keepdims=bool(keepdims))
+    if wide.array.dtype.kind == "f":
+        variance = reductions.reduce_variance(wide, axis=reduced, keepdims=bool(keepdims))
+    else:
+        variance = reductions.reduce_mean(arithmetic.squared_difference(wide, mean), axis=reduced, keepdims=bool(keepdims))
     if not keepdims:
         mean = reductions.reduce_sum(mean, axis=reduced)
     return _narrowed(mean, values), _narrowed(variance, values)

@@ -82,7 +82,7 @@ def _mapped(function: Callable[[Sequence[Tensor]], Any], given: Sequence[Any], r
     columns = list(zip(*rows, strict=True)) if several else [rows]
     results = [_gathered(column, shape) for column in columns]
     if otypes is not None:
-        results = [converted(x, dtype_of(t)) for x, t in zip(results, otypes, strict=True)]
+        results = [converted(x, dtype_of(t, x.array.dtype)) for x, t in zip(results, otypes, strict=True)]
     return tuple(results) if several else results[0]
 
 

@@ -1,12 +1,9 @@
-"""What several families ask of their arguments: values to look at, elements to choose from, no mask."""
+"""What several families ask of their arguments: values to look at, and elements to choose from."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from gradtape.api.numpy.operands import refusal
 from gradtape.core.tensor import Tensor
 
 
@@ -18,12 +15,6 @@ def known(x: Tensor) -> bool:
 def certainly(condition: Tensor) -> bool:
     """Whether a condition is known to hold somewhere."""
     return known(condition) and bool(np.any(condition.array))
-
-
-def refuse_where(where: Any, function: str, instead: str) -> None:
-    """Refuses a mask, and says what to write `instead`."""
-    if where is not None and where is not True:
-        raise refusal(function, "where", f"write {instead}")
 
 
 def refuse_nothing(x: Tensor, axes: tuple[int, ...] | None, function: str, argument: str = "a") -> None:

@@ -18,6 +18,7 @@ from gradtape.api.numpy.operands import (
     dtype_of,
     tensor_of,
     tensors_of,
+    values_of,
 )
 from gradtape.api.numpy.shaping import stretched
 from gradtape.core.device import check_device
@@ -95,18 +96,19 @@ def asarray_chkfinite(a: Any, dtype: DTypeLike = None, order: Any = None) -> Ten
     array([1., 2.], dtype=float32)
     """
     x = _converted(a, dtype, "asarray_chkfinite", "a")
-    if x.array.dtype.kind in "fc" and not np.isfinite(x.array).all():
+    if x.array.dtype.kind in "fc" and not np.isfinite(values_of(x, "asarray_chkfinite", "a")).all():
         raise ValueError("asarray_chkfinite: a holds infinite numbers or NaN.")
     return x
 
 
 def _converted(value: Any, dtype: DTypeLike, function: str, argument: str) -> Tensor:
     """Anything as a Tensor, in `dtype` if it is given."""
-    wanted = dtype_of(dtype)
     if isinstance(value, (list, tuple)) and any(map(_holds_tensors, value)):
-        return converted(_stacked(value, function, argument), wanted)
-    if is_tensor_like(value) or wanted is None:
-        return converted(tensor_of(value, function, argument), wanted)
+        value = _stacked(value, function, argument)
+    if is_tensor_like(value) or dtype is None:
+        x = tensor_of(value, function, argument)
+        return converted(x, dtype_of(dtype, x.array.dtype))
+    wanted = dtype_of(dtype, getattr(value, "dtype", None))
     checked = np.asarray(value)
     if checked.dtype.kind not in "biufcV":
         checked = np.asarray(tensor_of(value, function, argument).array)

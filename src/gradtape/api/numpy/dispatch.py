@@ -15,6 +15,7 @@ from gradtape.api.numpy.ufunc_methods import METHODS
 from gradtape.api.numpy.values import on_values
 from gradtape.core.tensor import Tensor, TensorOperators
 from gradtape.core.variable import Variable
+from gradtape.ops.op import is_tensor_like, operand
 
 REFUSED: dict[Any, str] = {
     np.copyto: "write x = np.where(mask, source, x)",
@@ -91,4 +92,6 @@ def _write_at(called: Any, inputs: Any) -> None:
 
 def _must_not_write(args: Any) -> bool:
     """Whether the first argument, which is to be written to, is none that changes, or what is written is recorded."""
-    return isinstance(args[0], (Tensor, Variable)) or any(is_recorded(value) for value in nest.flatten(list(args)))
+    if isinstance(args[0], (Tensor, Variable)):
+        return True
+    return any(is_recorded(operand(value)) for value in nest.flatten(list(args)) if is_tensor_like(value))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.numpy.operands import BOOL, axis_of, converted, dtype_of, into, promoted, tensor_of, tensors_of
+from gradtape.api.numpy.operands import BOOL, axis_of, converted, dtype_of, into, promoted, tensor_of, tensors_of, values_of
 from gradtape.api.numpy.ufunc import by_value, floating
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary, selection, shaping, special_bessel, ufuncs
@@ -28,7 +28,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         raise ValueError("where: give both x and y, or neither of them.")
     chosen = tensor_of(condition, "where", "condition")
     if x is None:
-        return tuple(Tensor(indices) for indices in np.nonzero(chosen.array))
+        return tuple(Tensor(indices) for indices in np.nonzero(values_of(chosen, "where", "condition")))
     return selection.where(converted(chosen, BOOL), *tensors_of([x, y], "where", ("x", "y")))
 
 
@@ -89,7 +89,8 @@ def _masks(condlist: Any, shape: tuple[int, ...]) -> list[Any]:
     single = isinstance(condlist, (Tensor, np.ndarray)) and condlist.ndim == len(shape)
     if single or (isinstance(condlist, (list, tuple)) and condlist and isinstance(condlist[0], bool) and shape):
         condlist = [condlist]
-    return [np.broadcast_to(tensor_of(c, "piecewise", "condlist").array.astype(bool), shape) for c in condlist]
+    conditions = [values_of(tensor_of(c, "piecewise", "condlist"), "piecewise", "condlist") for c in condlist]
+    return [np.broadcast_to(condition.astype(bool), shape) for condition in conditions]
 
 
 # Bounds and replacements
@@ -113,7 +114,7 @@ def clip(
         x = arithmetic.maximum(x, bounds[0])
     if high is not None:
         x = arithmetic.minimum(x, bounds[-1])
-    return into(out, converted(x, dtype_of(dtype)), "clip")
+    return into(out, converted(x, dtype_of(dtype, x.array.dtype)), "clip")
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
@@ -184,7 +185,7 @@ def real_if_close(a: Any, tol: float = 100) -> Tensor:
     if x.array.dtype.kind != "c":
         return x
     limit = tol * np.finfo(x.array.dtype).eps if tol > 1 else tol
-    return broadcasting.real(x) if np.all(np.absolute(x.array.imag) < limit) else x
+    return broadcasting.real(x) if np.all(np.absolute(values_of(x, "real_if_close", "a").imag) < limit) else x
 
 
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> Tensor:

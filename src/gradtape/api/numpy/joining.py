@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.arguments import DTypeLike, TensorLike, as_int, integers
-from gradtape.api.numpy.operands import axis_of, converted, dtype_of, into, tensor_of, tensors_of
+from gradtape.api.numpy.operands import axis_of, common_dtype, converted, dtype_of, into, tensor_of, tensors_of
 from gradtape.api.numpy.shaping import flat, with_one_axis, with_three_axes, with_two_axes
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping
@@ -51,9 +51,9 @@ def _given(arrays: Any, function: str, argument: str, dtype: DTypeLike = None, c
         raise TypeError(f"{function}: {argument} must be a list or tuple of arrays, got {type(arrays).__name__}.")
     if not tensors:
         raise ValueError(f"{function}: {argument} is empty; give at least one array.")
-    wanted = dtype_of(dtype)
-    if wanted is None:
+    if dtype is None:
         return tensors
+    wanted = dtype_of(dtype, common_dtype([x.array.dtype for x in tensors]))
     for x in tensors:
         if not np.can_cast(x.array.dtype, wanted, casting):  # type: ignore[arg-type]
             raise TypeError(f"{function}: dtype={wanted} does not take {x.array.dtype} by casting={casting!r}.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.numpy.operands import into, plain, tensor_of, tensors_of
+from gradtape.api.numpy.operands import into, plain, tensor_of, tensors_of, values_of
 from gradtape.api.numpy.ufunc import by_value, floating, is_of_kind, pair, ufunc
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic
@@ -251,7 +251,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     >>> tf.numpy.allclose([1.0, 2.0], [1.000001, 2.0])
     True
     """
-    return bool(isclose(a, b, rtol, atol, equal_nan).array.all())
+    return bool(values_of(isclose(a, b, rtol, atol, equal_nan), "allclose", "a and b").all())
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
@@ -262,7 +262,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     True
     """
     x, y = tensors_of([a1, a2], "array_equal", ("a1", "a2"))
-    return np.array_equal(x.array, y.array, equal_nan=equal_nan)
+    return np.array_equal(values_of(x, "array_equal", "a1"), values_of(y, "array_equal", "a2"), equal_nan=equal_nan)
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
@@ -273,7 +273,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     True
     """
     x, y = tensors_of([a1, a2], "array_equiv", ("a1", "a2"))
-    return np.array_equiv(x.array, y.array)
+    return np.array_equiv(values_of(x, "array_equiv", "a1"), values_of(y, "array_equiv", "a2"))
 
 
 @ufunc

@@ -64,6 +64,7 @@ _reshape = _later("shaping", "reshape")
 _ravel = _later("shaping", "ravel")
 _transpose = _later("shaping", "transpose")
 _compress = _later("indexing", "compress")
+_values_of = _later("operands", "values_of")
 
 
 def reshape(x: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
@@ -101,9 +102,14 @@ def tobytes(x: Any, order: Any = "C") -> bytes:
     return np.asarray(x.numpy()).tobytes(order)
 
 
+def _len(x: Any) -> int:
+    """`len(x)`: the size of the first axis."""
+    return len(Tensor(x.array))
+
+
 def _contains(x: Any, value: Any) -> bool:
     """`value in x`: whether any element equals it."""
-    return bool(np.any(np.asarray(x.array) == getattr(value, "array", value)))
+    return bool(np.any(_values_of(Tensor(x.array), "in") == getattr(value, "array", value)))
 
 
 def _method(family: str, name: str) -> Callable[..., Any]:
@@ -133,7 +139,7 @@ def _install() -> None:
             setattr(ArrayMethods, name, _method(family, name))
     for function in (reshape, transpose, flatten, compress, item, tolist, tobytes):
         setattr(ArrayMethods, function.__name__, function)
-    ArrayMethods.__contains__ = _contains  # type: ignore[method-assign]
+    ArrayMethods.__len__, ArrayMethods.__contains__ = _len, _contains  # type: ignore[method-assign]
     for name, (family, spelled) in OPERATORS.items():
         operator = _later(family, spelled)
         setattr(ArrayMethods, f"__{name}__", operator)

@@ -11,7 +11,8 @@ from typing import Any
 
 from gradtape import dtypes
 from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike
-from gradtape.api.numpy.checks import certainly, refuse_where
+from gradtape.api.numpy.checks import certainly
+from gradtape.api.numpy.masks import chosen, chosen_or_initial, mask_of
 from gradtape.api.numpy.operands import (
     FLOAT32,
     INT64,
@@ -46,8 +47,7 @@ def nansum(
     >>> tf.numpy.nansum([1.0, float("nan"), 3.0]).numpy()
     np.float32(4.0)
     """
-    refuse_where(where, "nansum", "nansum(where(condition, a, 0))")
-    x = _without_nan(to_add_up(a, dtype, "nansum"), 0)
+    x = _without_nan(to_add_up(a, dtype, "nansum", where, 0), 0)
     total = reductions.reduce_sum(x, axis=axes_of(axis, x.array.ndim, "nansum"), keepdims=bool(keepdims))
     return into(out, total if initial is None else total + initial, "nansum")
 
@@ -67,8 +67,7 @@ def nanprod(
     >>> tf.numpy.nanprod([2.0, float("nan"), 3.0]).numpy()
     np.float32(6.0)
     """
-    refuse_where(where, "nanprod", "nanprod(where(condition, a, 1))")
-    x = _without_nan(to_add_up(a, dtype, "nanprod"), 1)
+    x = _without_nan(to_add_up(a, dtype, "nanprod", where, 1), 1)
     total = reductions.reduce_prod(x, axis=axes_of(axis, x.array.ndim, "nanprod"), keepdims=bool(keepdims))
     return into(out, total if initial is None else total * initial, "nanprod")
 
@@ -104,8 +103,7 @@ def nanmax(
     >>> tf.numpy.nanmax([1.0, float("nan"), 3.0]).numpy()
     np.float32(3.0)
     """
-    refuse_where(where, "nanmax", "nanmax(where(condition, a, initial))")
-    return into(out, _extremum(largest, -math.inf, a, axis, keepdims, initial, "nanmax"), "nanmax")
+    return into(out, _extremum(largest, -math.inf, a, axis, keepdims, initial, where, "nanmax"), "nanmax")
 
 
 def nanmin(
@@ -117,12 +115,13 @@ def nanmin(
     >>> tf.numpy.nanmin([1.0, float("nan"), 3.0]).numpy()
     np.float32(1.0)
     """
-    refuse_where(where, "nanmin", "nanmin(where(condition, a, initial))")
-    return into(out, _extremum(smallest, math.inf, a, axis, keepdims, initial, "nanmin"), "nanmin")
+    return into(out, _extremum(smallest, math.inf, a, axis, keepdims, initial, where, "nanmin"), "nanmin")
 
 
-def _extremum(of: Callable[..., Tensor], worst: float, a: Any, axis: Any, keepdims: bool, initial: Any, function: str) -> Tensor:
-    x = tensor_of(a, function, "a")
+def _extremum(
+    of: Callable[..., Tensor], worst: float, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any, function: str
+) -> Tensor:
+    x = chosen_or_initial(tensor_of(a, function, "a"), where, initial, function)
     found = of(_without_nan(x, worst), axis, keepdims, initial, function)
     if not may_hold_nan(x) or initial is not None:
         return found
@@ -170,9 +169,9 @@ def nanmean(
     >>> tf.numpy.nanmean([1.0, float("nan"), 3.0]).numpy()
     np.float32(2.0)
     """
-    refuse_where(where, "nanmean", "nanmean(where(condition, a, nan))")
     x = tensor_of(a, "nanmean", "a")
     x = converted(x, dtype_of(dtype, float_dtype(x.array.dtype)))
+    x = chosen(x, mask_of(where, x, "nanmean"), math.nan)
     reduced = axes_of(axis, x.array.ndim, "nanmean")
     return into(out, _mean(x, reduced, bool(keepdims)), "nanmean")
 
@@ -195,9 +194,8 @@ def nanvar(
     >>> tf.numpy.nanvar([1.0, float("nan"), 3.0]).numpy()
     np.float32(1.0)
     """
-    refuse_where(where, "nanvar", "nanvar(where(condition, a, nan))")
     free = degrees_of_freedom(ddof, correction, "nanvar")
-    return into(out, _variance(a, axis, dtype, free, keepdims, mean, "nanvar"), "nanvar")
+    return into(out, _variance(a, axis, dtype, free, keepdims, where, mean, "nanvar"), "nanvar")
 
 
 def nanstd(
@@ -218,15 +216,15 @@ def nanstd(
     >>> tf.numpy.nanstd([1.0, float("nan"), 3.0]).numpy()
     np.float32(1.0)
     """
-    refuse_where(where, "nanstd", "nanstd(where(condition, a, nan))")
     free = degrees_of_freedom(ddof, correction, "nanstd")
-    return into(out, elementary.sqrt(_variance(a, axis, dtype, free, keepdims, mean, "nanstd")), "nanstd")
+    return into(out, elementary.sqrt(_variance(a, axis, dtype, free, keepdims, where, mean, "nanstd")), "nanstd")
 
 
-def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, mean: Any, function: str) -> Tensor:
+def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any, function: str) -> Tensor:
     """A variance whose divisor has no degree of freedom is NaN."""
     x = tensor_of(a, function, "a")
-    x = inexact(converted(x, dtype_of(dtype)))
+    x = inexact(converted(x, dtype_of(dtype, x.array.dtype)))
+    x = chosen(x, mask_of(where, x, function), math.nan)
     reduced = axes_of(axis, x.array.ndim, function)
     center = _mean(x, reduced, keepdims=True) if mean is None else tensors_of([x, mean], function, ["a", "mean"])[1]
     squares = squared_size(_without_nan(x - center, 0))

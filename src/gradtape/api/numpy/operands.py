@@ -27,7 +27,7 @@ FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 _DEFAULTS = {FLOAT64: FLOAT32, INT64: INT32, np.dtype(np.uint64): UINT32, COMPLEX128: COMPLEX64}
-_OF_PYTHON = {float: FLOAT32, int: INT32, complex: COMPLEX64, bool: BOOL}
+_PYTHON_TYPES = frozenset((bool, int, float, complex))
 _KNOWN = frozenset(d.numpy for d in dtypes.ALL if d is not dtypes.string)
 
 
@@ -170,11 +170,15 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def dtype_of(dtype: Any, default: np.dtype[Any] | None = None) -> Any:
-    """The NumPy dtype of a `dtype` argument, or `default` if it is None; Python's types mean gradtape's defaults."""
+    """The NumPy dtype of a `dtype` argument, or `default` if it is None.
+
+    Python's types mean gradtape's defaults, or those of NumPy if `default` is of 64 bits: `astype(float)` keeps float64.
+    """
     if dtype is None:
         return default
-    python = _OF_PYTHON.get(dtype) if isinstance(dtype, type) else None
-    return dtypes.as_dtype(dtype).numpy if python is None else python
+    if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
+        return with_defaults(np.dtype(dtype), [] if default is None else [default])
+    return dtypes.as_dtype(dtype).numpy
 
 
 def with_defaults(dtype: np.dtype[Any], given: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
@@ -255,7 +259,7 @@ def into(out: Any, result: Tensor, function: str) -> Any:
     if isinstance(out, (Tensor, Variable)):
         raise refusal(function, "out", f"Tensors do not change: write x = {function}(...)")
     if is_recorded(result):
-        raise refusal(function, "out", f"what is written into an array leaves the tape: write x = {function}(...)")
+        raise refusal(function, "out", f"what is written into an array, by += too, leaves the tape: write x = {function}(...)")
     np.copyto(out, result.array, casting="same_kind")
     return out
 

@@ -19,6 +19,7 @@ from gradtape.api.numpy.operands import (
     INT32,
     axes_of,
     axis_of,
+    common_dtype,
     converted,
     dtype_of,
     into,
@@ -145,7 +146,7 @@ def _over_core_axes(product: Callable[[Tensor, Tensor], Any], x1: Any, x2: Any, 
     """A product of the last axes, or of those that `axes` names for each factor and for the result."""
     x, y = tensors_of([x1, x2], function, ["x1", "x2"])
     if dtype is not None:
-        x, y = converted(x, dtype_of(dtype)), converted(y, dtype_of(dtype))
+        x, y = [converted(factor, dtype_of(dtype, common_dtype([x.array.dtype, y.array.dtype]))) for factor in (x, y)]
     if axes is None:
         return _with_truth_values(product, x, y)
     places = [tuple(entry) if isinstance(entry, (tuple, list)) else (entry,) for entry in axes]
@@ -395,7 +396,9 @@ def einsum(
     array([[11.]], dtype=float32)
     """
     equation, arrays = _equation(operands, "einsum")
-    tensors = [converted(x, dtype_of(dtype)) for x in tensors_of(arrays, "einsum", "operands")]
+    tensors = tensors_of(arrays, "einsum", "operands")
+    if dtype is not None:
+        tensors = [converted(x, dtype_of(dtype, common_dtype([x.array.dtype for x in tensors]))) for x in tensors]
     terms, output = _terms(equation, len(tensors))
     sizes = _sizes(terms, tensors)
     pairs = [_without_repeated(x, term, sizes) for x, term in zip(tensors, terms, strict=True)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ FAMILIES = {
     ),
     "linalg": ("linalg", "linalg_norms", "linalg_decompositions"),
     "fft": ("fft",),
+    "emath": ("emath",),
+    "lib.stride_tricks": ("stride_tricks",),
 }  # fmt: skip
 """The modules beside this one, by the namespace of NumPy that they spell."""
 
@@ -70,7 +73,7 @@ def counterparts() -> dict[Any, Callable[..., Any]]:
     """NumPy's function for each public function of the families, as a table from the one to the other."""
     table = {}
     for namespace, families in FAMILIES.items():
-        theirs = getattr(np, namespace) if namespace else np
+        theirs = attrgetter(namespace)(np) if namespace else np
         for family in families:
             module = import_module(f"gradtape.api.numpy.{family}")
             for name, ours in vars(module).items():

@@ -12,7 +12,8 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike
-from gradtape.api.numpy.checks import refuse_nothing, refuse_where
+from gradtape.api.numpy.checks import refuse_nothing
+from gradtape.api.numpy.masks import chosen, chosen_or_initial, count, mask_of
 from gradtape.api.numpy.operands import (
     FLOAT64,
     INT64,
@@ -44,8 +45,7 @@ def sum(
     >>> tf.numpy.sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([4., 6.], dtype=float32)
     """
-    refuse_where(where, "sum", "sum(where(condition, a, 0))")
-    x = to_add_up(a, dtype, "sum")
+    x = to_add_up(a, dtype, "sum", where, 0)
     total = reductions.reduce_sum(x, axis=axes_of(axis, x.array.ndim, "sum"), keepdims=bool(keepdims))
     return into(out, total if initial is None else total + initial, "sum")
 
@@ -65,8 +65,7 @@ def prod(
     >>> tf.numpy.prod([[1.0, 2.0], [3.0, 4.0]], axis=1).numpy()
     array([ 2., 12.], dtype=float32)
     """
-    refuse_where(where, "prod", "prod(where(condition, a, 1))")
-    x = to_add_up(a, dtype, "prod")
+    x = to_add_up(a, dtype, "prod", where, 1)
     total = reductions.reduce_prod(x, axis=axes_of(axis, x.array.ndim, "prod"), keepdims=bool(keepdims))
     return into(out, total if initial is None else total * initial, "prod")
 
@@ -80,12 +79,19 @@ def mean(
     >>> tf.numpy.mean([1, 2]).numpy()
     np.float32(1.5)
     """
-    refuse_where(where, "mean", "sum(where(condition, a, 0)) / sum(condition)")
     x = tensor_of(a, "mean", "a")
     wanted = dtype_of(dtype, float_dtype(x.array.dtype))
     x = converted(x, FLOAT64 if x.array.dtype.kind in "biu" else wanted)
-    found = reductions.reduce_mean(x, axis=axes_of(axis, x.array.ndim, "mean"), keepdims=bool(keepdims))
+    found = mean_of(x, mask_of(where, x, "mean"), axes_of(axis, x.array.ndim, "mean"), bool(keepdims))
     return into(out, converted(found, wanted), "mean")
+
+
+def mean_of(x: Tensor, mask: Tensor | None, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+    """The mean of the elements that a mask chooses, or of all."""
+    if mask is None:
+        return reductions.reduce_mean(x, axis=axes, keepdims=keepdims)
+    total = reductions.reduce_sum(chosen(x, mask, 0), axis=axes, keepdims=keepdims)
+    return total / count(mask, axes, keepdims, x.array.dtype)
 
 
 def max(
@@ -98,8 +104,8 @@ def max(
     array([[2.],
            [4.]], dtype=float32)
     """
-    refuse_where(where, "max", "max(where(condition, a, initial))")
-    return into(out, largest(tensor_of(a, "max", "a"), axis, keepdims, initial, "max"), "max")
+    x = chosen_or_initial(tensor_of(a, "max", "a"), where, initial, "max")
+    return into(out, largest(x, axis, keepdims, initial, "max"), "max")
 
 
 def min(
@@ -111,8 +117,8 @@ def min(
     >>> tf.numpy.min([[1.0, 2.0], [3.0, 4.0]], axis=(0, 1)).numpy()
     np.float32(1.0)
     """
-    refuse_where(where, "min", "min(where(condition, a, initial))")
-    return into(out, smallest(tensor_of(a, "min", "a"), axis, keepdims, initial, "min"), "min")
+    x = chosen_or_initial(tensor_of(a, "min", "a"), where, initial, "min")
+    return into(out, smallest(x, axis, keepdims, initial, "min"), "min")
 
 
 amax = max
@@ -146,8 +152,8 @@ def all(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = 
     >>> tf.numpy.all([[1, 0], [2, 3]], axis=1).numpy()
     array([False,  True])
     """
-    refuse_where(where, "all", "all(where(condition, a, True))")
     x = tensor_of(a, "all", "a")
+    x = chosen(x, mask_of(where, x, "all"), True)
     return into(out, reductions.reduce_all(x, axis=axes_of(axis, x.array.ndim, "all"), keepdims=bool(keepdims)), "all")
 
 
@@ -158,8 +164,8 @@ def any(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = 
     >>> tf.numpy.any([[1, 0], [0, 0]], axis=1).numpy()
     array([ True, False])
     """
-    refuse_where(where, "any", "any(where(condition, a, False))")
     x = tensor_of(a, "any", "a")
+    x = chosen(x, mask_of(where, x, "any"), False)
     return into(out, reductions.reduce_any(x, axis=axes_of(axis, x.array.ndim, "any"), keepdims=bool(keepdims)), "any")
 
 
@@ -280,7 +286,8 @@ def _cumulative(op: Callable[..., Any], x: Tensor, axis: Any, include_initial: b
     return shaping.concat(start, found, axis=along)
 
 
-def to_add_up(a: Any, dtype: Any, function: str) -> Tensor:
-    """The argument of a sum or product, in the dtype of the result."""
+def to_add_up(a: Any, dtype: Any, function: str, where: Any = None, neutral: int = 0) -> Tensor:
+    """The argument of a sum or product, in the dtype of the result, with a neutral number for what takes no part."""
     x = tensor_of(a, function, "a")
-    return converted(x, dtype_of(dtype, sum_dtype(x.array.dtype)))
+    x = converted(x, dtype_of(dtype, sum_dtype(x.array.dtype)))
+    return x if where is None else chosen(x, mask_of(where, x, function), neutral)

@@ -58,12 +58,14 @@ def arange(
     bounds = promoted(tensors_of(given, "arange", names))
     if any(x.array.ndim for x in bounds):
         raise ValueError(f"arange: start, stop and step must be scalars, got shapes {[x.array.shape for x in bounds]}.")
-    first, last, stride = (values_of(x, "arange", name).item() for x, name in zip(bounds, names, strict=True))
+    plain = not any(is_tensor_like(value) for value in given)  # numbers as they are, not rounded to float32
+    found = given if plain else [values_of(x, "arange", name) for x, name in zip(bounds, names, strict=True)]
+    first, last, stride = (np.asarray(value).item() for value in found)
     if not stride:
         raise ZeroDivisionError("arange: step must not be 0.")
     count = max(math.ceil((last - first) / stride), 0)
     wanted = dtype_of(dtype, bounds[0].array.dtype)
-    if bounds[0].array.dtype.kind in "biu":
+    if plain or bounds[0].array.dtype.kind in "biu":
         return Tensor((first + stride * np.arange(count)).astype(wanted))
     return converted(bounds[0] + np.arange(count) * bounds[2], wanted)
 

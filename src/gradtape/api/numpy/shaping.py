@@ -303,13 +303,15 @@ def copy(a: TensorLike, order: str = "K", subok: bool = False) -> Tensor:
 
 
 def astype(x: TensorLike, dtype: DTypeLike, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    """The values in another dtype; Python's `float`, `int` and `complex` mean float32, int32 and complex64.
+    """The values in another dtype; Python's `float`, `int` and `complex` mean float32, int32 and complex64, or those of twice the
+    width if the values have 64 bits.
 
     >>> import gradtape as tf
     >>> tf.numpy.astype([1.8, -1.8], int).numpy()
     array([ 1, -1], dtype=int32)
     """
-    given, wanted = tensor_of(x, "astype"), dtype_of(dtype)
+    given = tensor_of(x, "astype")
+    wanted = None if dtype is None else dtype_of(dtype, given.array.dtype)
     if wanted is None or wanted.kind == "O":
         raise TypeError(f"astype: dtype must be a numeric dtype such as gradtape.float32, got {dtype!r}.")
     if given.array.dtype.kind == "c" and wanted.kind not in "cb":
@@ -324,9 +326,10 @@ def view(x: TensorLike, dtype: DTypeLike = None) -> Tensor:
     >>> tf.numpy.view(tf.constant([1.0, 2.0]), tf.int32).numpy()
     array([1065353216, 1073741824], dtype=int32)
     """
-    given, wanted = tensor_of(x, "view"), dtype_of(dtype)
+    given = tensor_of(x, "view")
     found, sizes = given.array.dtype, given.array.shape
-    if wanted is None or wanted == found:
+    wanted = dtype_of(dtype, found)
+    if wanted == found:
         return identity(given)
     if found.itemsize != wanted.itemsize and not sizes:
         raise ValueError(f"view: a scalar of dtype {given.dtype.name} cannot be read as {dtypes.from_numpy(wanted).name}.")

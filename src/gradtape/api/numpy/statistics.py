@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike
-from gradtape.api.numpy.checks import certainly, refuse_where
+from gradtape.api.numpy.checks import certainly
+from gradtape.api.numpy.masks import chosen, count, mask_of
 from gradtape.api.numpy.operands import (
     axes_of,
     common_dtype,
@@ -25,7 +26,7 @@ from gradtape.api.numpy.operands import (
     tensor_of,
     tensors_of,
 )
-from gradtape.api.numpy.reductions import largest, smallest
+from gradtape.api.numpy.reductions import largest, mean_of, smallest
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary, matrix, reductions, shaping
 
@@ -61,9 +62,8 @@ def var(
     >>> tf.numpy.var([1.0, 2.0, 3.0], ddof=1).numpy()
     np.float32(1.0)
     """
-    refuse_where(where, "var", "var(a[condition])")
     free = degrees_of_freedom(ddof, correction, "var")
-    return into(out, _variance(a, axis, dtype, free, keepdims, mean, "var"), "var")
+    return into(out, _variance(a, axis, dtype, free, keepdims, where, mean, "var"), "var")
 
 
 def std(
@@ -84,9 +84,8 @@ def std(
     >>> tf.numpy.std([[1.0, 3.0], [2.0, 8.0]], axis=1).numpy()
     array([1., 3.], dtype=float32)
     """
-    refuse_where(where, "std", "std(a[condition])")
     free = degrees_of_freedom(ddof, correction, "std")
-    return into(out, elementary.sqrt(_variance(a, axis, dtype, free, keepdims, mean, "std")), "std")
+    return into(out, elementary.sqrt(_variance(a, axis, dtype, free, keepdims, where, mean, "std")), "std")
 
 
 def degrees_of_freedom(ddof: float, correction: float | None, function: str) -> float:
@@ -98,19 +97,17 @@ def degrees_of_freedom(ddof: float, correction: float | None, function: str) -> 
     return correction
 
 
-def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, mean: Any, function: str) -> Tensor:
+def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any, function: str) -> Tensor:
     x = tensor_of(a, function, "a")
-    x = inexact(converted(x, dtype_of(dtype)))
-    reduced = axes_of(axis, x.array.ndim, function)
-    center = (
-        reductions.reduce_mean(x, axis=reduced, keepdims=True)
-        if mean is None
-        else tensors_of([x, mean], function, ["a", "mean"])[1]
-    )
-    total = reductions.reduce_sum(squared_size(x - center), axis=reduced, keepdims=bool(keepdims))
+    x = inexact(converted(x, dtype_of(dtype, x.array.dtype)))
+    reduced, mask = axes_of(axis, x.array.ndim, function), mask_of(where, x, function)
+    center = mean_of(x, mask, reduced, True) if mean is None else tensors_of([x, mean], function, ["a", "mean"])[1]
+    squares = squared_size(chosen(x - center, mask, 0))
+    total = reductions.reduce_sum(squares, axis=reduced, keepdims=bool(keepdims))
+    if mask is not None:
+        return total / arithmetic.maximum(count(mask, reduced, bool(keepdims), squares.array.dtype) - ddof, 0)
     shape = x.array.shape
-    count = math.prod(shape if reduced is None else [shape[i] for i in reduced])
-    return total / max(count - ddof, 0)
+    return total / max(math.prod(shape if reduced is None else [shape[i] for i in reduced]) - ddof, 0)
 
 
 def squared_size(x: Any) -> Any:
@@ -209,7 +206,7 @@ def _variables(m: Any, y: Any, rowvar: bool, dtype: Any, function: str) -> Tenso
             raise ValueError(f"{function}: {name} must have at most two axes, got shape {x.shape}.")
         table = x if x.array.ndim == 2 else shaping.reshape(x, shape=(1, x.array.size))
         in_columns = not rowvar and x.array.ndim == 2 and (name == "m" or table.array.shape[0] != 1)
-        rows.append(inexact(converted(shaping.matrix_transpose(table) if in_columns else table, dtype_of(dtype))))
+        rows.append(inexact(converted(shaping.matrix_transpose(table) if in_columns else table, dtype_of(dtype, x.array.dtype))))
     return rows[0] if len(rows) == 1 else shaping.concat(*rows, axis=0)
 
 

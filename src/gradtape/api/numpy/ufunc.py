@@ -12,7 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.numpy.operands import FLOAT32, FLOAT64, converted, dtype_of, into, promoted, refusal, tensor_of, tensors_of
+from gradtape.api.numpy.operands import (
+    FLOAT32,
+    FLOAT64,
+    common_dtype,
+    converted,
+    dtype_of,
+    into,
+    promoted,
+    refusal,
+    tensor_of,
+    tensors_of,
+)
 from gradtape.core.tensor import Tensor
 from gradtape.ops.ufuncs import elementwise_value
 
@@ -46,9 +57,9 @@ def with_keywords(bare: Any, count: int, args: Any, keywords: dict[str, Any]) ->
     if keywords.get("where", True) is not True:
         raise refusal(name, "where", f"write np.where(condition, {name}(...), otherwise)")
     inputs = args[:count]
-    wanted = dtype_of(keywords.get("dtype"))
-    if wanted is not None:
+    if keywords.get("dtype") is not None:
         tensors = tensors_of(inputs, name, "argument")
+        wanted = dtype_of(keywords["dtype"], common_dtype([x.array.dtype for x in tensors]))
         inputs = [_cast_to(x, wanted, keywords.get("casting", "same_kind"), name) for x in tensors]
     result = bare(*inputs)
     if isinstance(result, tuple):

@@ -49,16 +49,16 @@ def reduce(
     name = f"{called.__name__}.reduce"
     x = tensor_of(array, name, "array")
     if called is np.logaddexp and initial is None and where is True:
-        x = converted(floating(x, name), dtype_of(dtype))
+        x = converted(floating(x, name), dtype_of(dtype, x.array.dtype))
         return into(out, reduce_logsumexp(x, axis=axes_of(axis, x.array.ndim, name), keepdims=bool(keepdims)), name)
     known = _REDUCTIONS.get(called)
     if known is not None and (initial is None or called not in _LOGICAL):
         options = {"initial": initial, "where": where, "dtype": dtype if called in (np.add, np.multiply) else None}
         given = {key: value for key, value in options.items() if value is not None and value is not True}
-        return known(converted(x, dtype_of(dtype)), axis, out=out, keepdims=keepdims, **given)
+        return known(converted(x, dtype_of(dtype, x.array.dtype)), axis, out=out, keepdims=keepdims, **given)
     if where is not True:
         raise refusal(name, "where", f"write {called.__name__}.reduce(np.where(condition, x, neutral))")
-    return into(out, _folded(called, function, converted(x, dtype_of(dtype)), axis, keepdims, initial), name)
+    return into(out, _folded(called, function, converted(x, dtype_of(dtype, x.array.dtype)), axis, keepdims, initial), name)
 
 
 def _folded(called: Any, function: Binary, x: Tensor, axis: Any, keepdims: bool, initial: Any) -> Any:
@@ -89,7 +89,8 @@ def accumulate(called: Any, function: Binary, array: Any, *, axis: Any = 0, dtyp
     known = _RUNNING.get(called)
     if known is not None:
         return known(array, axis, dtype, out)
-    x = converted(tensor_of(array, name, "array"), dtype_of(dtype))
+    x = tensor_of(array, name, "array")
+    x = converted(x, dtype_of(dtype, x.array.dtype))
     along = axis_of(axis, x.array.ndim, name)
     if called is np.logaddexp:
         return into(out, running.cumulative_logsumexp(floating(x, name), axis=along), name)

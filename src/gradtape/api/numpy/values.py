@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import nest
-from gradtape.api.numpy.operands import plain, with_defaults, wrapped
+from gradtape.api.numpy.operands import values_of, with_defaults, wrapped
 from gradtape.core.departures import leaving
 from gradtape.core.tensor import Tensor
 from gradtape.ops.op import is_tensor_like, operand
@@ -16,13 +16,16 @@ from gradtape.ops.op import is_tensor_like, operand
 
 def on_values(called: Any, args: Iterable[Any], keywords: Any, name: str | None = None) -> Any:
     """NumPy's own function on the values; the arrays that it gives become Tensors, which no tape follows."""
+    name = name or called.__name__
     read = nest.map_structure(lambda leaf: operand(leaf) if is_tensor_like(leaf) else leaf, [list(args), dict(keywords)])
-    arrays, options = plain(read)
+    arrays, options = nest.map_structure(
+        lambda leaf: values_of(leaf, name, "its arguments") if isinstance(leaf, Tensor) else leaf, read
+    )
     result = called(*arrays, **options)
     if _has_numbers(result):  # truth values and integers have no derivative that could be missed
         for leaf in nest.flatten(read):
             if isinstance(leaf, Tensor) and leaf.node is not None:
-                leaving(leaf, f"numpy.{name or called.__name__}")
+                leaving(leaf, f"numpy.{name}")
     if options.get("out") is not None:
         return result
     widths = [leaf.dtype for leaf in nest.flatten([arrays, options]) if isinstance(leaf, (np.ndarray, np.generic))]

@@ -1,7 +1,8 @@
-"""What all functions of `tf.random` share: arrays of random numbers from a NumPy generator, and Tensors made of them.
+"""What all functions of `tf.random` share: arrays of random numbers from a generator, and Tensors made of them.
 
 A `Source` is made for one call, so that threads share nothing and a call's numbers depend only on its key. Means, deviations and
-bounds come in by arithmetic, so they have gradients.
+bounds come in by arithmetic, so they have gradients. The generator is NumPy's in eager code. A program that is being traced draws
+with XLA's, `XlaRandom`, whose key it computes when it runs.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -9,6 +10,7 @@ bounds come in by arithmetic, so they have gradients.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +25,10 @@ from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.trace import inside_a_program
+from gradtape.core.xla_tensor import is_traced, tensor_of
+from gradtape.engines import xla_engine
+from gradtape.engines.xla_random import XlaRandom
 from gradtape.errors import invalid_argument
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.convert import as_tensor
@@ -30,7 +36,7 @@ from gradtape.ops.indexing import take
 from gradtape.ops.sampling import class_of, gamma_sample, truncated_sample
 
 if TYPE_CHECKING:
-    RNG = np.random.Generator  # NumPy loads its random module when a number is first drawn
+    RNG = np.random.Generator | XlaRandom  # NumPy loads its random module when a number is first drawn
 
 Shape = tuple[int, ...]
 
@@ -40,13 +46,19 @@ _MASK = (1 << 64) - 1
 class Source(NamedTuple):
     """The numbers of one call; under `vmap`, either `each` example gets its own or all get the same."""
 
-    rng: RNG
+    rng: Any
     each: bool
+
+    def array(self, sample: Callable[..., Any], shape: Shape, *params: Any) -> Any:
+        """`sample(rng, shape, *params)`."""
+        if isinstance(self.rng, XlaRandom):
+            return self.rng.draw(sample, shape, *params)
+        return sample(self.rng, shape, *params)
 
     def tensor(self, sample: Callable[..., Any], shape: Shape, *params: Any) -> Tensor:
         """`sample(rng, shape, *params)` as a Tensor."""
         levels = here.state.levels if self.each else ()
-        drawn = Tensor(sample(self.rng, (*[level.size for level in levels], *shape), *params))
+        drawn = tensor_of(self.array(sample, (*[level.size for level in levels], *shape), *params))
         for level in levels:
             drawn = BatchedTensor(drawn, level)
         return drawn
@@ -57,14 +69,23 @@ class Source(NamedTuple):
         if not isinstance(parameter, BatchedTensor):
             return self.tensor(sample, shape, parameter.array)
         sizes = tuple(level.size for level in levels)
-        values = np.broadcast_to(in_all_examples(parameter), (*sizes, *parameter.array.shape))
-        drawn = np.empty((*sizes, *shape), parameter.array.dtype)
-        for example in np.ndindex(sizes):
-            drawn[example] = sample(self.rng if self.each else deepcopy(self.rng), shape, values[example])
-        result = Tensor(drawn)
+        values = in_all_examples(parameter)
+        if isinstance(self.rng, XlaRandom):
+            result = tensor_of(self.rng.for_each(sample, sizes, shape, values, same=not self.each))
+        else:
+            values = np.broadcast_to(values, (*sizes, *parameter.array.shape))
+            drawn = np.empty((*sizes, *shape), parameter.array.dtype)
+            for example in np.ndindex(sizes):
+                drawn[example] = sample(self.rng if self.each else deepcopy(self.rng), shape, values[example])
+            result = Tensor(drawn)
         for level in levels:
             result = BatchedTensor(result, level)
         return result
+
+    def on_host(self, sample: Callable[[Any], Sequence[Any]], specs: Sequence[tuple[Shape, Any]]) -> list[Tensor]:
+        """What `sample(rng)` draws with a generator of NumPy's, also in a program; `specs` are the shapes and dtypes."""
+        drawn = self.rng.on_host(sample, specs) if isinstance(self.rng, XlaRandom) else sample(self.rng)
+        return [tensor_of(array) for array in drawn]
 
 
 def in_all_examples(x: Tensor) -> Any:
@@ -74,11 +95,21 @@ def in_all_examples(x: Tensor) -> Any:
     for level in reversed(levels):
         mapped.append(isinstance(found, BatchedTensor) and found.level is level)
         found = found.inner if isinstance(found, BatchedTensor) and mapped[-1] else found
-    return np.expand_dims(found.array, [i for i, own in enumerate(reversed(mapped)) if not own])
+    array, added = found.array, [i for i, own in enumerate(reversed(mapped)) if not own]
+    for axis in added:
+        array = array.reshape(*array.shape[:axis], 1, *array.shape[axis:])
+    return array
 
 
-def source(key: Sequence[int], counter: Sequence[int] = (0, 0), *, each: bool = True) -> Source:
+def holds(condition: Callable[..., Any], *tensors: Tensor) -> bool:
+    """Whether a condition holds for the values of tensors in all examples, as far as they are known now."""
+    return any(is_traced(x) for x in tensors) or bool(condition(*map(in_all_examples, tensors)).all())
+
+
+def source(key: Sequence[Any], counter: Sequence[Any] = (0, 0), *, each: bool = True) -> Source:
     """The source for two words of key and two of counter: each choice has a sequence of its own."""
+    if inside_a_program():
+        return Source(XlaRandom([*key, *counter]), each)
     words = [0, counter[0] & _MASK, counter[1] & _MASK, 0]
     philox = np.random.Philox(key=np.array([word & _MASK for word in key], np.uint64), counter=np.array(words, np.uint64))
     return Source(np.random.Generator(philox), each)
@@ -99,6 +130,8 @@ def normals(rng: RNG, shape: Shape, dtype: Any) -> Any:
 
 def truncated_normals(rng: RNG, shape: Shape, dtype: Any) -> Any:
     """Normal numbers of at most two deviations: those beyond are drawn again."""
+    if isinstance(rng, XlaRandom):
+        return rng.truncated_normal(shape, np.float64 if dtype == np.float64 else np.float32).astype(dtype)
     drawn = np.asarray(normals(rng, shape, np.float64 if dtype == np.float64 else np.float32))
     while (beyond := np.abs(drawn) > 2).any():
         drawn[beyond] = normals(rng, (int(beyond.sum()),), drawn.dtype)
@@ -125,15 +158,17 @@ def full_integers(rng: RNG, shape: Shape, dtype: Any) -> Any:
     return rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
 
 
-def integers_between(rng: RNG, shape: Shape, dtype: Any, bounds: tuple[int, int]) -> Any:
+def integers_between(rng: RNG, shape: Shape, dtype: Any, bounds: tuple[Any, Any]) -> Any:
     return rng.integers(*bounds, shape, dtype) if np.prod(shape, dtype=int) else np.zeros(shape, dtype)
 
 
-def integer_bounds(minval: Any, maxval: Any, shape: Shape, dtype: Any, function: str) -> tuple[int, int]:
-    """The bounds of an integer draw as Python integers."""
+def integer_bounds(minval: Any, maxval: Any, shape: Shape, dtype: Any, function: str) -> tuple[Any, Any]:
+    """The bounds of an integer draw as Python integers, or as scalars of the program that will know them."""
     for name, bound in (("minval", minval), ("maxval", maxval)):
         if np.ndim(getattr(bound, "array", bound)):
             raise invalid_argument(f"{function}: {name} must be a scalar for integers, got {bound!r}.")
+    if is_traced(minval) or is_traced(maxval):
+        return tuple(as_operand(bound, f"{function}: {name}").array for name, bound in (("minval", minval), ("maxval", maxval)))
     low, high = as_int(minval, f"{function}: minval"), as_int(maxval, f"{function}: maxval")
     limits = np.iinfo(dtype)
     if np.prod(shape, dtype=int) and not limits.min <= low < high <= limits.max + 1:
@@ -197,9 +232,8 @@ def ending_in(shape: Any, end: Shape, function: str) -> Shape:
 
 def gammas(rng: RNG, shape: Shape, alpha: Any) -> Any:
     """Numbers of the gamma distribution with rate 1; never 0, so that their logarithm is finite."""
-    drawn = np.asarray(rng.standard_gamma(alpha.astype(np.float64), shape)).astype(alpha.dtype)
-    smallest = np.finfo(np.float16 if drawn.dtype == np.float16 else np.float32).tiny
-    return np.maximum(drawn, np.asarray(smallest, drawn.dtype))
+    smallest = np.finfo(np.float16 if alpha.dtype == np.float16 else np.float32).tiny
+    return rng.standard_gamma(alpha.astype(np.float64), shape).clip(float(smallest)).astype(alpha.dtype)
 
 
 def categories(numbers: Source, logits: Any, num_samples: Any, dtype: Any, function: str) -> Tensor:
@@ -222,7 +256,7 @@ def gamma(numbers: Source, shape: Shape, alpha: Any, beta: Any, dtype: Any, func
     wanted = float_dtype(dtype, function)
     shapes = as_tensor(alpha, wanted, argument=f"{function}: alpha")
     rates = None if beta is None else as_tensor(beta, wanted, argument=f"{function}: beta")
-    if (in_all_examples(shapes) < 0).any():
+    if not holds(lambda alpha: ~(alpha < 0), shapes):
         raise invalid_argument(f"{function}: alpha must not be negative, got {shapes}.")
     end = broadcast_shape(shapes.array.shape, () if rates is None else rates.array.shape, function=function)
     sample = gamma_sample(shapes, shapes, numbers.tensor_of(gammas, (*shape, *end), shapes))
@@ -235,7 +269,7 @@ def bounded_normal(numbers: Source, shape: Any, params: Sequence[Any], function:
     tensors = as_operands(params, [f"{function}: {name}" for name in names])
     mean, deviation, low, high = (of_kind(x, FLOATING, function, name) for x, name in zip(tensors, names, strict=True))
     sizes = ending_in(shape, broadcast_shape(*[x.array.shape for x in (mean, deviation, low, high)], function=function), function)
-    if not (in_all_examples(deviation) > 0).all() or not np.all(in_all_examples(low) < in_all_examples(high)):
+    if not holds(operator.gt, deviation, Tensor(np.float32(0))) or not holds(operator.lt, low, high):
         raise invalid_argument(f"{function}: stddevs must be positive, and minvals less than maxvals.")
     lower, upper = (low - mean) / deviation, (high - mean) / deviation
     return truncated_sample(lower, upper, numbers.tensor(quantiles, sizes, lower.array.dtype)) * deviation + mean
@@ -245,19 +279,23 @@ def poisson(numbers: Source, shape: Shape, rates: Any, dtype: Any, function: str
     wanted = dtypes.as_dtype(dtype)
     if not (wanted.is_floating or wanted.is_integer):
         raise invalid_argument(f"{function}: dtype must be a float or an integer, got {wanted.name}.")
-    if not (rates >= 0).all():
+    if not xla_engine.is_traced(rates) and not (rates >= 0).all():
         raise invalid_argument(f"{function}: lam must not be negative, got {rates}.")
-    return numbers.tensor(lambda rng, sizes: np.asarray(rng.poisson(rates, sizes)).astype(wanted.numpy), shape)
+    return numbers.tensor(lambda rng, sizes: rng.poisson(rates, sizes).astype(wanted.numpy), shape)
 
 
 def binomial(numbers: Source, shape: Any, counts: Any, probs: Any, dtype: Any, function: str) -> Tensor:
-    trials = as_operand(counts, f"{function}: counts").array.astype(np.int64)
-    chances = as_operand(probs, f"{function}: probs").array.astype(np.float64)
-    if not ((trials >= 0).all() and (chances >= 0).all() and (chances <= 1).all()):
+    given = as_operand(counts, f"{function}: counts"), as_operand(probs, f"{function}: probs")
+    if not holds(lambda n: n >= 0, given[0]) or not holds(lambda p: (p >= 0) & (p <= 1), given[1]):
         raise invalid_argument(f"{function}: counts must not be negative and probs must be in [0, 1].")
-    sizes = ending_in(shape, broadcast_shape(trials.shape, chances.shape, function=function), function)
+    sizes = ending_in(shape, broadcast_shape(*[x.array.shape for x in given], function=function), function)
     wanted = dtypes.as_dtype(dtype).numpy
-    return numbers.tensor(lambda rng, drawn: np.asarray(rng.binomial(trials, chances, drawn)).astype(wanted), sizes)
+
+    def sample(rng: RNG, drawn: Shape) -> Any:
+        trials, chances = given[0].array.astype(np.int64), given[1].array.astype(np.float64)
+        return rng.binomial(trials, chances, drawn).astype(wanted)
+
+    return numbers.tensor(sample, sizes)
 
 
 def shuffled(numbers: Source, value: Any, function: str) -> Tensor:

@@ -1,4 +1,7 @@
-"""`tf.random.Generator`: random numbers from a state that lives in a Variable."""
+"""`tf.random.Generator`: random numbers from a state that lives in a Variable.
+
+A compiled program reads the state and moves it on when it runs, by as much as eager code would.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from gradtape import dtypes
+from gradtape import dtypes, nest
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, integers
+from gradtape.api.operands import as_indices
 from gradtape.api.random import draws
 from gradtape.api.random.stateless import Algorithm, as_algorithm, uniform_from
+from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
+from gradtape.core.trace import inside_a_program, outside_programs
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import is_traced, tensor_of
+from gradtape.engines import xla_engine
+from gradtape.engines.xla_random import moved_on
+from gradtape.ops.broadcasting import cast
+from gradtape.ops.convert import as_tensor
+from gradtape.ops.selection import zeros_like
+from gradtape.ops.shaping import getitem, stack, unstack
 
 _STEPS_PER_NUMBER = 256
 
@@ -91,7 +104,7 @@ class Generator:
 
     @property
     def key(self) -> Tensor:
-        return Tensor(self._state.array[2])
+        return getitem(self._state.tensor(), key=(2,))
 
     def reset(self, state: Any) -> None:
         """Goes on from another state.
@@ -118,7 +131,19 @@ class Generator:
         >>> tf.random.Generator.from_seed(1).skip(3).numpy()
         array([1, 0, 0])
         """
+        if inside_a_program():
+            return self._advance_program(as_indices(delta, "skip: delta").array)
         return Tensor(np.array(self._advance(as_int(delta, "skip: delta")), np.int64))
+
+    def _advance_program(self, numbers: Any) -> Tensor:
+        """The same in a program that is being traced, as a vector of three integers."""
+        before = self._state.tensor()
+        if isinstance(before, BatchedTensor):
+            raise ValueError("Generator: it cannot draw in a loop inside vmap, where each example would move it on by itself.")
+        with xla_engine.wide():
+            steps = xla_engine.to_xla(numbers).astype(np.int64) * _STEPS_PER_NUMBER
+        self._state.assign(tensor_of(moved_on(before.array, steps)), read_value=False)
+        return before
 
     def _advance(self, numbers: int) -> list[int]:
         """The state before `numbers` draws; the counter, of 128 bits, moves on."""
@@ -132,7 +157,11 @@ class Generator:
 
     def _source(self, shape: Any) -> draws.Source:
         """The numbers for a draw of this shape."""
-        low, high, key = self._advance(max(1, math.prod(as_shape(shape))))
+        numbers = max(1, math.prod(as_shape(shape)))
+        if inside_a_program():
+            low, high, key = (word.array for word in unstack(self._advance_program(np.int64(numbers)), axis=0))
+        else:
+            low, high, key = self._advance(numbers)
         return draws.source((key, 1), (low, high))
 
     def normal(
@@ -219,8 +248,9 @@ class Generator:
         >>> tf.random.Generator.from_seed(1).make_seeds(3).shape
         TensorShape([2, 3])
         """
-        drawn = draws.full_integers(self._source([count]).rng, (as_int(count, "make_seeds: count"),), np.dtype(np.int64))
-        return Tensor(np.stack([drawn, np.zeros_like(drawn)]))
+        number = as_int(count, "make_seeds: count")
+        drawn = self._source([number]).tensor(draws.full_integers, (number,), np.dtype(np.int64))
+        return stack(drawn, zeros_like(drawn), axis=0)
 
     def split(self, count: int = 1) -> list[Generator]:
         """`count` generators that are independent of each other and of this one.
@@ -229,10 +259,15 @@ class Generator:
         >>> len(tf.random.Generator.from_seed(1).split(2))
         2
         """
-        return [Generator(state=[0, 0, key], alg=Algorithm.PHILOX) for key in self.make_seeds(count).array[0].tolist()]
+        keys = unstack(getitem(self.make_seeds(count), key=(0,)), axis=0)
+        return [Generator(state=[0, 0, key], alg=Algorithm.PHILOX) for key in keys]
 
 
 def _state(state: Any) -> Any:
+    """Three words, from a list, a tensor or a Variable; those of a program as they are."""
+    found = as_tensor(state, argument="Generator: state") if any(is_traced(leaf) for leaf in nest.flatten(state)) else None
+    if found is not None and found.array.shape == (3,):
+        return cast(found, dtype=np.dtype(np.int64))
     words = integers(state, "Generator: state")
     if len(words) != 3:
         raise ValueError(f"Generator: state must be three integers, two of a counter and a key, got {list(words)}.")
@@ -272,7 +307,8 @@ def get_global_generator() -> Generator:
     global _global
     with _global_lock:
         if _global is None:
-            _global = Generator.from_non_deterministic_state()
+            with outside_programs():
+                _global = Generator.from_non_deterministic_state()
         return _global
 
 

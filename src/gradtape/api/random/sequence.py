@@ -2,6 +2,9 @@
 
 With `set_seed(s)`, the n-th call without a seed of its own always gives the same numbers, whatever the shapes of the others; so does
 the n-th call of one function with one `seed`. Without any seed, every call draws its key from the system.
+
+A compiled program counts its draws apart from those of eager code. It reads the seed and the count when it runs, from Variables that
+nobody else sees, so that every run gives new numbers, and the same ones again after `set_seed`.
 """
 
 from __future__ import annotations
@@ -10,11 +13,19 @@ import os
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from gradtape import dtypes
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape
 from gradtape.api.operands import as_operand
 from gradtape.api.random import draws
+from gradtape.core.held_variable import HiddenState
 from gradtape.core.tensor import Tensor
+from gradtape.core.trace import inside_a_program
+from gradtape.ops.shaping import unstack
+
+_Kind = tuple[str, int] | None
+"""The function and the seed of calls that have one of their own, or None: what is counted together."""
 
 
 class _Seeds:
@@ -23,16 +34,63 @@ class _Seeds:
     def __init__(self) -> None:
         self.lock = Lock()
         self.seed: int | None = None
-        self.calls: dict[tuple[str, int] | None, int] = {}
+        self.calls: dict[_Kind, int] = {}
+
+
+class _SeedsOfPrograms:
+    """The same for compiled programs, as states that they read and write.
+
+    There are three words: a key of two, and the seed, or 0 if there is none.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._words: HiddenState | None = None
+        self._calls: dict[_Kind, HiddenState] = {}
+
+    def _states(self, kind: _Kind) -> tuple[HiddenState, HiddenState]:
+        with self._lock:
+            if self._words is None:
+                self._words = HiddenState(_words_of(_seeds.seed), "random_seed")
+            if kind not in self._calls:
+                self._calls[kind] = HiddenState(np.int64(0), "random_draws")
+            return self._words, self._calls[kind]
+
+    def source(self, kind: _Kind) -> draws.Source:
+        """The numbers for one call in a program that is being traced."""
+        words, calls = self._states(kind)
+        first, second, seed = (word.array for word in unstack(words.tensor(), axis=0))
+        number = calls.tensor().array
+        calls.assign_add(np.int64(1), read_value=False)
+        return draws.source((first, second), (number, 0)) if kind is None else draws.source((seed, kind[1]), (number, 1))
+
+    def reset(self, seed: int | None) -> None:
+        """Begins again; in a program, whenever it comes by here."""
+        if inside_a_program():
+            self._states(None)
+        with self._lock:
+            states = [*self._calls.values()]
+        for calls in states:
+            calls.assign(np.int64(0), read_value=False)
+        if self._words is not None:
+            self._words.assign(_words_of(seed), read_value=False)
 
 
 _seeds = _Seeds()
+_seeds_of_programs = _SeedsOfPrograms()
+
+
+def _words_of(seed: int | None) -> Any:
+    first, second = _entropy() if seed is None else (seed, 0)
+    return np.array([word % (1 << 64) for word in (first, second, seed or 0)], np.uint64).view(np.int64)
 
 
 def source(function: str, seed: Any) -> draws.Source:
     """The numbers for one call of a function."""
     own = None if seed is None else as_int(seed, f"{function}: seed")
     kind = None if own is None else (function, own)
+    if inside_a_program():
+        return _seeds_of_programs.source(kind)
     with _seeds.lock:
         known = _seeds.seed
         number = _seeds.calls[kind] = _seeds.calls.get(kind, -1) + 1
@@ -56,9 +114,11 @@ def set_seed(seed: int) -> None:
     True
     """
     value = None if seed is None else as_int(seed, "set_seed: seed")
-    with _seeds.lock:
-        _seeds.seed = value
-        _seeds.calls = {}
+    if not inside_a_program():
+        with _seeds.lock:
+            _seeds.seed = value
+            _seeds.calls = {}
+    _seeds_of_programs.reset(value)
 
 
 def normal(

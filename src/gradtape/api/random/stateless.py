@@ -1,4 +1,7 @@
-"""Random numbers of `tf.random` that are pure functions of a seed: `stateless_normal` and its kin."""
+"""Random numbers of `tf.random` that are pure functions of a seed: `stateless_normal` and its kin.
+
+A compiled program computes them when it runs, also from a seed that only the program knows.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ from typing import Any
 from gradtape import dtypes
 from gradtape.api.accepted import Kind, of_kind
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int
-from gradtape.api.operands import as_operand
+from gradtape.api.operands import as_indices, as_operand
 from gradtape.api.random import draws
+from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
+from gradtape.ops.shaping import unstack
 
 _SEED = Kind("int32 or int64", frozenset((dtypes.int32.numpy, dtypes.int64.numpy)))
 
@@ -48,7 +54,13 @@ def _seed(seed: Any, function: str) -> Tensor:
 def stateless_source(seed: Any, function: str, alg: Any = "auto_select") -> draws.Source:
     """The numbers that belong to a seed."""
     as_algorithm(alg, function)
-    return draws.source(_seed(seed, function).array.tolist(), each=False)
+    return draws.source(_words(_seed(seed, function)), each=False)
+
+
+def _words(seed: Tensor) -> list[Any]:
+    """The two words of a seed, as scalars of a program if that alone will know them."""
+    known = isinstance(seed, BatchedTensor) or not is_traced(seed)
+    return seed.array.tolist() if known else [word.array for word in unstack(seed, axis=0)]
 
 
 def stateless_normal(
@@ -234,6 +246,7 @@ def fold_in(seed: TensorLike, data: TensorLike, alg: Any = "auto_select") -> Ten
     TensorShape([2])
     """
     as_algorithm(alg, "fold_in")
-    old = _seed(seed, "fold_in").array
-    mixed = draws.source(old.tolist(), (as_int(data, "fold_in: data"), 1), each=False)
-    return mixed.tensor(draws.full_integers, (2,), old.dtype)
+    old = _seed(seed, "fold_in")
+    number = as_indices(data, "fold_in: data").array if is_traced(data) else as_int(data, "fold_in: data")
+    mixed = draws.source(_words(old), (number, 1), each=False)
+    return mixed.tensor(draws.full_integers, (2,), old.array.dtype)

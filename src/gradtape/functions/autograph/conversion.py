@@ -5,7 +5,6 @@ original, and its code stands, for tracebacks and source locations, in the lines
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -34,7 +33,8 @@ from malt.pyct.static_analysis import activity, reaching_definitions
 
 from gradtape.functions.autograph.marks import set_loop_options
 from gradtape.functions.autograph.prepare import prepared
-from gradtape.functions.autograph.source import NotConvertedError, syntax_tree
+from gradtape.functions.autograph.fallback import NotConvertedError, talk
+from gradtape.functions.autograph.source import syntax_tree
 
 _Position = tuple[int, int, int, int]  # first and last line, first and last column
 _FUTURE = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
@@ -49,9 +49,19 @@ def converted(function: FunctionType, operators: ModuleType, *, recursive: bool 
     with _lock:
         by_file = _factories.setdefault(code, {})
         if key not in by_file:
+            talk.about(function)
             by_file[key] = Factory(function, recursive=recursive)
         factory = by_file[key]
     return factory.make(function, operators)
+
+
+def source_code(function: FunctionType, *, recursive: bool = True) -> str:
+    """The source code of the converted function."""
+    node, _ = _annotated(function)
+    name, tree = _converted_tree(node, function, recursive=recursive)
+    module = _module_around(name, tree, ())
+    _set_positions(module, _first_line(function.__code__))
+    return ast.unparse(tree)
 
 
 class Factory:
@@ -59,15 +69,13 @@ class Factory:
 
     def __init__(self, function: FunctionType, *, recursive: bool) -> None:
         code = function.__code__
-        node = prepared(syntax_tree(function), code.co_qualname)
-        _remember_positions(node)
-        users = _UsersFunctions(node)
-        name, self.tree = _converted_tree(node, function, recursive=recursive)
-        module = _module_around(name, self.tree, code.co_freevars)
-        _set_positions(module, (code.co_firstlineno, code.co_firstlineno, 0, 0))
+        node, users = _annotated(function)
+        name, tree = _converted_tree(node, function, recursive=recursive)
+        module = _module_around(name, tree, code.co_freevars)
+        _set_positions(module, _first_line(code))
         compiled = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
-        self._maker = _find(_find(compiled, "outer_"), "inner_")
-        self._maker = _replaced(self._maker, name, lambda found: users.renamed(found, code.co_name, code.co_qualname))
+        maker = _find(_find(compiled, "outer_"), "inner_")
+        self._maker = _replaced(maker, name, lambda found: users.renamed(found, code.co_name, code.co_qualname))
 
     def make(self, function: FunctionType, operators: ModuleType) -> FunctionType:
         """The converted function, with the globals, the closure and the defaults of the original."""
@@ -78,6 +86,13 @@ class Factory:
         made.__name__, made.__qualname__, made.__module__ = function.__name__, function.__qualname__, function.__module__
         made.__doc__ = function.__doc__
         return made
+
+
+def _annotated(function: FunctionType) -> tuple[Any, _UsersFunctions]:
+    """A function's syntax tree, whose nodes remember their positions, and the functions in it."""
+    node = prepared(syntax_tree(function), function.__code__.co_qualname)
+    _remember_positions(node)
+    return node, _UsersFunctions(node)
 
 
 def _converted_tree(node: Any, function: FunctionType, *, recursive: bool) -> tuple[str, Any]:
@@ -172,6 +187,10 @@ def _remember_positions(tree: ast.AST) -> None:
         position = _position(node)
         if position is not None:
             anno.setanno(node, anno.Basic.ORIGIN, position)
+
+
+def _first_line(code: CodeType) -> _Position:
+    return code.co_firstlineno, code.co_firstlineno, 0, 0
 
 
 def _position(node: Any) -> _Position | None:

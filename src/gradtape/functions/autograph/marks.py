@@ -2,21 +2,80 @@
 
 from __future__ import annotations
 
+import enum
+import functools
+from collections.abc import Callable
 from typing import Any
+
+from gradtape.functions.autograph.fallback import run_as_it_is
+
+
+class Feature(enum.Enum):
+    """TensorFlow's names of parts of the conversion that can be chosen; here they are always as they are best.
+
+    >>> import gradtape as tf
+    >>> tf.autograph.experimental.Feature.LISTS.name
+    'LISTS'
+    """
+
+    ALL = "ALL"
+    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
+    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
+    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
+    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
+    LISTS = "LISTS"
+    NAME_SCOPES = "NAME_SCOPES"
+
+    @classmethod
+    def all(cls) -> tuple[Feature, ...]:
+        """Every feature."""
+        return tuple(cls)
+
+    @classmethod
+    def all_but(cls, exclude: Feature | tuple[Feature, ...]) -> tuple[Feature, ...]:
+        """Every feature besides `exclude`."""
+        left_out = {cls.ALL, *(exclude if isinstance(exclude, (list, tuple, set)) else (exclude,))}
+        return tuple(feature for feature in cls if feature not in left_out)
+
+
+def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
+    """A function that AutoGraph leaves as it is, with all that it calls.
+
+    >>> import gradtape as tf
+    >>> @tf.autograph.experimental.do_not_convert
+    ... def sign(x):
+    ...     return "positive" if x > 0 else "negative"
+    >>> sign(2.0)
+    'positive'
+    """
+    if func is None:
+        return do_not_convert
+    if not callable(func):
+        raise TypeError(f"do_not_convert: func must be callable, got {func!r}.")
+
+    @functools.wraps(func)
+    def as_it_is(*args: Any, **kwargs: Any) -> Any:
+        return run_as_it_is(func, args, kwargs, "it was marked with do_not_convert")
+
+    return as_it_is
 
 
 def set_loop_options(
     parallel_iterations: Any = None, swap_memory: Any = None, maximum_iterations: Any = None, shape_invariants: Any = None
 ) -> None:
-    """Options of the loop whose first statement it is, when AutoGraph has made it a loop of a program: `maximum_iterations` bounds it.
+    """Options of the loop whose first statement this is: in a function, `maximum_iterations` bounds it, and it has a gradient.
 
     >>> import gradtape as tf
     >>> @tf.function
-    ... def double_until_100(x):
+    ... def doubled_until_100(x):
     ...     while x < 100.0:
-    ...         tf.autograph.experimental.set_loop_options(maximum_iterations=3)
+    ...         tf.autograph.experimental.set_loop_options(maximum_iterations=10)
     ...         x = 2.0 * x
     ...     return x
-    >>> double_until_100(tf.constant(1.0)).numpy()
-    np.float32(8.0)
+    >>> x = tf.constant(30.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = doubled_until_100(x)
+    >>> y.numpy(), tape.gradient(y, x).numpy()
+    (np.float32(120.0), np.float32(4.0))
     """

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from gradtape.functions.autograph.source import NotConvertedError
+from gradtape.functions.autograph.fallback import NotConvertedError
+
 
 _FunctionNode = ast.FunctionDef | ast.Lambda
 
@@ -46,10 +47,10 @@ class _Spelled(ast.NodeTransformer):
         self._owner = owner
         self._first: list[str | None] = []  # the first parameter of the functions around
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 - a visitor's method is named after the node
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return self._function(node)
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:  # noqa: N802
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         return self._function(node)
 
     def _function(self, node: Any) -> ast.AST:
@@ -59,13 +60,13 @@ class _Spelled(ast.NodeTransformer):
         self._first.pop()
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         owner, self._owner = self._owner, None  # Python itself knows private names in the body of a class
         self.generic_visit(node)
         self._owner = owner
         return node
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:  # noqa: N802
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         self.generic_visit(node)
         if node.name is not None:  # malt looks for a node where Python has a name
             caught = ast.Assign([ast.Name(node.name, ast.Store())], _operator("caught_exception", []))
@@ -73,25 +74,25 @@ class _Spelled(ast.NodeTransformer):
             node.name = None
         return node
 
-    def visit_Try(self, node: ast.Try) -> ast.AST:  # noqa: N802
+    def visit_Try(self, node: ast.Try) -> ast.AST:
         self.generic_visit(node)
         if node.orelse:  # malt cannot tell a block from an `if` that is its first statement
             node.orelse.insert(0, _at(ast.Pass(), node))
         return node
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self._first[-1] is not None:
             names = [ast.Name("__class__", ast.Load()), ast.Name(self._first[-1], ast.Load())]
             node.args = [ast.copy_location(name, node) for name in names]
         return node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
         node.attr = self._mangled(node.attr)
         return node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         node.id = self._mangled(node.id)
         return node
 
@@ -99,7 +100,7 @@ class _Spelled(ast.NodeTransformer):
         private = name.startswith("__") and not name.endswith("__")
         return f"_{self._owner.lstrip('_')}{name}" if private and self._owner else name
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:  # noqa: N802
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
         self.generic_visit(node)
         message = ast.Constant(None) if node.msg is None else node.msg
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
@@ -132,7 +133,9 @@ def _refuse_what_cannot_be_converted(node: ast.AST) -> None:
         if isinstance(part, (ast.For, ast.While)) and part.orelse:
             raise NotConvertedError(f"it contains a loop with else (line {part.lineno})")
         for name in _names_lost_in(part):
-            raise NotConvertedError(f"it assigns '{name.target.id}' with := where that would be lost (line {name.lineno}): use = before")
+            raise NotConvertedError(
+                f"it assigns '{name.target.id}' with := where that would be lost (line {name.lineno}): use = before"
+            )
 
 
 def _names_lost_in(node: ast.AST) -> list[ast.NamedExpr]:

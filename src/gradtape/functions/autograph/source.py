@@ -9,9 +9,7 @@ import inspect
 import linecache
 from types import CodeType, FunctionType
 
-
-class NotConvertedError(Exception):
-    """A function cannot be converted; the message says why."""
+from gradtape.functions.autograph.fallback import NotConvertedError
 
 
 def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
@@ -26,7 +24,9 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     except (SyntaxError, IndentationError) as error:
         raise NotConvertedError(f"its source code cannot be parsed: {error}") from None
     if not isinstance(node, (ast.FunctionDef, ast.Lambda)) or _parameters(node) != _parameters_of_code(code):
-        raise NotConvertedError(f"{code.co_filename} has changed since it was loaded, or has no definition of it in line {code.co_firstlineno}")
+        raise NotConvertedError(
+            f"{code.co_filename} has changed since it was loaded, or has no definition of it in line {code.co_firstlineno}"
+        )
     return node
 
 
@@ -48,7 +48,9 @@ def _lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
     if len(found) > 1:
         found = _innermost_around(code, found)
     if len(found) != 1:
-        raise NotConvertedError(f"there are {len(found)} lambdas like it in line {code.co_firstlineno}: give it a line of its own, or a def")
+        raise NotConvertedError(
+            f"there are {len(found)} lambdas like it in line {code.co_firstlineno}: give it a line of its own, or a def"
+        )
     return copy.deepcopy(found[0])
 
 
@@ -60,7 +62,9 @@ def _lambdas(source: str) -> list[ast.Lambda]:
 
 def _innermost_around(code: CodeType, nodes: list[ast.Lambda]) -> list[ast.Lambda]:
     """Those of some lambdas whose body is the smallest that holds all of a code object's instructions."""
-    known = [(line, column, end, last) for line, end, column, last in code.co_positions() if None not in (line, end, column, last)]
+    known = [
+        (line, column, end, last) for line, end, column, last in code.co_positions() if None not in (line, end, column, last)
+    ]
     spans = [(p[:2], p[2:]) for p in known if p[:2] != p[2:]]
     if not spans:  # the interpreter was told to keep no columns
         return nodes

@@ -1,0 +1,95 @@
+"""What a program that is being traced will do on the host whenever it runs: prints, checks, Python functions.
+
+They happen in the order of the program, in its loops and branches too: a hidden state goes through all of them, from one to the next. That
+keeps them in the program even if nobody needs their results, and out of its derivatives.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.held_variable import HiddenState
+from gradtape.core.scope import here
+from gradtape.core.trace import outside_programs
+from gradtape.engines import xla_engine
+from gradtape.engines.xla_host import call_host
+
+Spec = tuple[tuple[int, ...], Any]
+
+_NUMBER: Spec = (), np.dtype(np.int32)
+_order = HiddenState(np.int32(0), "order_on_host")
+
+
+def call_in_order(function: Callable[..., Sequence[Any]], specs: Sequence[Spec], arrays: Sequence[Any]) -> list[Any]:
+    """The arrays, of the shapes and dtypes `specs`, that a function of NumPy arrays gives when the program comes by here."""
+    trace = here.state.trace
+    assert trace is not None
+    with xla_engine.wide():
+        given = [xla_engine.to_xla(array) for array in arrays]
+        after, *results = call_host(_given_on(function), [_NUMBER, *specs], [trace.value(_order).array, *given])
+    trace.write(_order, after)
+    return results
+
+
+def call_for_results(function: Callable[..., Sequence[Any]], specs: Sequence[Spec], arrays: Sequence[Any]) -> list[Any]:
+    """The same for a function that only computes: when it runs, and whether, depends on who needs the results."""
+    with xla_engine.wide():
+        return call_host(_by_itself(function), specs, [xla_engine.to_xla(array) for array in arrays])
+
+
+def call_in_order_unless(condition: Any, function: Callable[..., None], arrays: Sequence[Any]) -> None:
+    """Lets the program call a function of NumPy arrays if it finds that a condition, an array of truth values, does not hold."""
+    trace = here.state.trace
+    assert trace is not None
+    call = _given_on(lambda *values: function(*values) or [])
+    with xla_engine.wide():
+        holds = xla_engine.to_xla(condition).all()
+        given = [trace.value(_order).array, *(xla_engine.to_xla(array) for array in arrays)]
+        lax = xla_engine.namespace().lax
+        after = lax.cond(holds, lambda number, *_: number, lambda *values: call_host(call, [_NUMBER], values)[0], *given)
+    trace.write(_order, after)
+
+
+def _given_on(function: Callable[..., Sequence[Any]]) -> Callable[..., list[Any]]:
+    """The function with the number that goes from one call to the next."""
+    alone = _by_itself(function)
+    return lambda number, *arrays: [number, *alone(*arrays)]
+
+
+def _by_itself(function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    def call(*arrays: Any) -> Sequence[Any]:
+        with _alone():
+            return function(*arrays)
+
+    return call
+
+
+class _OnHost(threading.local):
+    calls = 0
+
+
+_on_host = _OnHost()
+
+
+def called_back() -> bool:
+    """Whether this thread is running something that a program has called, which waits for it."""
+    return _on_host.calls > 0
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """A block that neither tapes nor batches nor programs see, although it may run on the thread that is waiting for it."""
+    state = here.state
+    levels, state.levels = state.levels, ()
+    _on_host.calls += 1
+    try:
+        with state.only([]), outside_programs():
+            yield
+    finally:
+        _on_host.calls -= 1
+        state.levels = levels

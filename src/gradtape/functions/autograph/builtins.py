@@ -1,0 +1,87 @@
+"""Python's builtin functions on tensors of a program, where Python's own would ask for values."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.tape import source_object
+from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import is_traced
+from gradtape.functions.autograph.rows import enumerate_, range_, zip_
+from gradtape.functions.autograph.truth import and_, or_, truth
+from gradtape.ops.arithmetic import maximum, minimum
+from gradtape.ops.broadcasting import cast
+from gradtape.ops.convert import as_tensor
+
+
+def _int(*args: Any, **kwargs: Any) -> Any:
+    return _as_dtype(np.int32, *args) if len(args) == 1 and is_traced(args[0]) else int(*args, **kwargs)
+
+
+def _float(*args: Any) -> Any:
+    return _as_dtype(np.float32, *args) if len(args) == 1 and is_traced(args[0]) else float(*args)
+
+
+def _as_dtype(dtype: Any, value: Any) -> Tensor:
+    return cast(as_tensor(source_object(value)), dtype=np.dtype(dtype))
+
+
+def _extremum(python: Callable[..., Any], op: Callable[..., Any]) -> Callable[..., Any]:
+    """`min` or `max`; of tensors that only the program knows, by an op."""
+
+    def of(*args: Any, **kwargs: Any) -> Any:
+        values = list(args[0]) if len(args) == 1 else list(args)
+        if kwargs or not any(map(is_traced, values)):
+            return python(values, **kwargs)
+        return functools.reduce(op, [as_tensor(source_object(value)) if is_traced(value) else value for value in values])
+
+    return of
+
+
+def _any(iterable: Any) -> Any:
+    found: Any = False
+    for value in iterable:
+        found = or_(lambda found=found: found, lambda value=value: bool_(value))
+        if found is True:
+            break
+    return found
+
+
+def _all(iterable: Any) -> Any:
+    found: Any = True
+    for value in iterable:
+        found = and_(lambda found=found: found, lambda value=value: bool_(value))
+        if found is False:
+            break
+    return found
+
+
+def bool_(value: Any = False) -> Any:
+    """`bool`: of a tensor that only the program knows, its truth value as a tensor."""
+    return truth(value, "bool()") if is_traced(value) else bool(value)
+
+
+overloads: dict[int, Callable[..., Any]] = {
+    id(function): overload
+    for function, overload in {
+        builtins.bool: bool_,
+        builtins.int: _int,
+        builtins.float: _float,
+        builtins.range: range_,
+        builtins.enumerate: enumerate_,
+        builtins.zip: zip_,
+        builtins.min: _extremum(builtins.min, minimum),
+        builtins.max: _extremum(builtins.max, maximum),
+        builtins.any: _any,
+        builtins.all: _all,
+    }.items()
+}
+"""What is called in the place of a builtin function, by its identity: not everything that is called can be hashed."""
+
+takes_functions = frozenset(map(id, (builtins.map, builtins.filter, builtins.sorted, functools.reduce)))
+"""The identities of builtin functions that call what they are given."""

@@ -1,0 +1,81 @@
+"""Functions that run as they are: what is said about them, once, and what a tensor in an `if` of theirs is told."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from gradtape.core.messages import log_warning
+from gradtape.core.node import Location, locate, own_files
+from gradtape.errors import OperatorNotAllowedInGraphError
+
+_said: set[tuple[str, int, str]] = set()
+
+
+class NotConvertedError(Exception):
+    """A function cannot be converted; the message says why."""
+
+
+@dataclass
+class Talk:
+    """How much AutoGraph tells about what it converts."""
+
+    level: int = 0
+    to_stdout: bool = False
+
+    def about(self, function: FunctionType) -> None:
+        code = function.__code__
+        text = f"AutoGraph converts {code.co_qualname} ({code.co_filename}:{code.co_firstlineno})."
+        if self.level > 0:
+            import logging  # noqa: PLC0415 - most programs never log
+
+            logging.getLogger("gradtape").info("%s", text)
+            if self.to_stdout:
+                sys.stdout.write(text + "\n")
+
+
+talk = Talk()
+
+
+class ExplainedError(OperatorNotAllowedInGraphError):
+    """A tensor of a program was used as a Python value; the message says where, and why AutoGraph did not prevent it."""
+
+
+def warn_once(function: FunctionType, why: str) -> None:
+    """Says, once for each function, that it could not be converted."""
+    code = function.__code__
+    key = code.co_filename, code.co_firstlineno, code.co_qualname
+    if key not in _said:
+        _said.add(key)
+        log_warning(
+            "AutoGraph could not convert %s (%s:%s), because %s. It runs as it is; decorate it with "
+            "gradtape.autograph.experimental.do_not_convert to say that this is meant.",
+            code.co_qualname, code.co_filename, code.co_firstlineno, why,
+        )  # fmt: skip
+
+
+def run_as_it_is(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
+    """Calls a function; where it takes a tensor of the program for a Python value, the error says where and why."""
+    try:
+        return f(*args, **kwargs)
+    except ExplainedError:
+        raise
+    except OperatorNotAllowedInGraphError as error:
+        name = getattr(f, "__qualname__", repr(f))
+        message = f"{_users_line(error)}: {error} AutoGraph has not converted '{name}', because {why}."
+        raise ExplainedError(message).with_traceback(error.__traceback__) from None
+
+
+def _users_line(error: BaseException) -> Location | None:
+    """The last line of the user's that an error came from."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not own_files[code.co_filename]:
+            found = locate(code, trace.tb_lasti)
+        trace = trace.tb_next
+    return found

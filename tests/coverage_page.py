@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cache, reduce
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 import gradtape
@@ -41,9 +40,8 @@ DIFFERENTIABLE_HERE = {
 }  # fmt: skip
 
 REASONS = (
-    (r"^tf\.function$", "compiling is not there yet; without the decorator the code runs eagerly"),
     (r"Ragged", "ragged tensors are left out"),
-    (r"\.SparseTensorSpec$", "for signatures of tf.function, and comes with it"),
+    (r"\.SparseTensorSpec$", "an input_signature of sparse tensors: XLA has none"),
     (r"\.LinearOperator", "a class hierarchy of its own; the functions of tf.linalg do the same on matrices"),
     (r"^tf\.test\.TestCase$", "pytest and unittest do this; gradtape.testing has the checks of derivatives"),
 )
@@ -67,10 +65,10 @@ class Symbol(NamedTuple):
 def has(symbol: str) -> bool:
     """Whether gradtape has what TensorFlow calls `symbol`."""
     try:
-        found = reduce(getattr, symbol.split(".")[1:], gradtape)
+        reduce(getattr, symbol.split(".")[1:], gradtape)
     except AttributeError:
         return False
-    return not isinstance(found, ModuleType)  # `gradtape.function` is so far only the package that will hold tf.function
+    return True
 
 
 def orders_of(symbol: str) -> int | None:

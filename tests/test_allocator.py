@@ -7,10 +7,17 @@ import sys
 
 import pytest
 
+from gradtape.engines import allocator
+
 CODE = """
-import resource, sys
+import importlib.util, resource, sys
 import numpy as np
-from gradtape.engines.allocator import keep_freed_memory
+
+path = sys.argv[2]  # the module alone: gradtape itself asks for this when it is imported
+spec = importlib.util.spec_from_file_location("allocator", path)
+allocator = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(allocator)
+keep_freed_memory = allocator.keep_freed_memory
 
 def step():
     return len([np.ones(200_000, np.float32) for _ in range(20)])
@@ -26,7 +33,7 @@ print(kept, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 def outcome(mode, **environment):
     """What `keep_freed_memory` said, and how many pages a step took that frees as much as it needs."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
-    command = [sys.executable, "-c", CODE, mode]
+    command = [sys.executable, "-c", CODE, mode, allocator.__file__]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=clean | environment)
     kept, pages = done.stdout.split()
     return kept == "True", int(pages)

@@ -10,8 +10,8 @@ def test_the_page_is_true():
     assert coverage_page.PAGE.read_text(encoding="utf-8") == coverage_page.page(), "see this file's docstring"
 
 
-def test_tier_1_is_complete_but_for_compiling():
-    assert [s.name for s in coverage_page.symbols() if s.tier == 1 and not s.present] == ["tf.function"]
+def test_tier_1_is_complete():
+    assert [s.name for s in coverage_page.symbols() if s.tier == 1 and not s.present] == []
 
 
 def test_what_is_called_differentiable_has_a_derivative():

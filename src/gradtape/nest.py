@@ -1,7 +1,7 @@
 """Nested structures (`tf.nest`): lists, tuples, dicts, named tuples and what optree knows besides; None is a leaf.
 
 A *composite* is a leaf made of tensors, such as a TensorArray, which `expand_composites` opens: it has `__gradtape_flatten__()`, which
-gives its tensors, and `__gradtape_unflatten__(tensors)`, which gives one like it made of other tensors.
+gives its tensors, and `__gradtape_unflatten__(tensors)`, which gives one like it made of the next of an iterator over tensors.
 
 Everything may use this module.
 """
@@ -56,12 +56,12 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_compos
 
 def _with_composites(structure: Any, flat_sequence: Sequence[Any]) -> list[Any]:
     """The leaves of a structure, with composites made of those parts of a longer list that are theirs."""
-    rest, leaves = list(flat_sequence), []
-    for leaf in flatten(structure):
-        count = len(leaf.__gradtape_flatten__()) if is_composite(leaf) else 1
-        parts, rest = rest[:count], rest[count:]
-        leaves += [leaf.__gradtape_unflatten__(parts)] if is_composite(leaf) else parts
-    return leaves + rest
+    given = iter(flat_sequence)
+    try:
+        leaves = [leaf.__gradtape_unflatten__(given) if is_composite(leaf) else next(given) for leaf in flatten(structure)]
+    except StopIteration:
+        raise ValueError(f"structure has more leaves than the {len(flat_sequence)} of flat_sequence.") from None
+    return [*leaves, *given]
 
 
 def _packed(structure: Any, flat: Iterator[Any]) -> Any:

@@ -748,3 +748,493 @@ def test_vmap_in_a_function():
     assert_same(outside(tf.function(together), [x]), outside(one_by_one, [x]))
     per_example = tf.function(lambda x: tf.vectorized_map(lambda value: outside(lambda v: one_example(v, x), [value])[0], x))
     assert_same(per_example(x), tf.stack([outside(lambda v: one_example(v, x), [value])[0] for value in x]))
+
+
+def test_variables_in_branches_and_loops():
+    v, count = tf.Variable(1.0, dtype=tf.float64), tf.Variable(0)
+
+    def step(x):
+        if x > 0:
+            v.assign(v * x)
+        else:
+            v.assign_sub(1.0)
+            count.assign_add(1)
+        for value in [x, x * 2]:
+            if v > value:
+                v.assign_add(value)
+        for i in tf.range(3):
+            count.assign_add(i)
+            v.assign(v * 0.5 + x)
+        while count < 10:
+            count.assign_add(2)
+        return v + 1
+
+    compiled = tf.function(step)
+    found = {}
+    for run in (step, compiled):
+        v.assign(1.5)
+        count.assign(0)
+        found[run] = [(run(tf.constant(x, tf.float64)).numpy(), v.numpy(), count.numpy()) for x in (2.0, -1.0, 3.0)]
+    np.testing.assert_allclose(found[compiled], found[step])
+
+
+def test_gradients_by_variables_in_branches_and_loops():
+    v = tf.Variable([1.0, 2.0], dtype=tf.float64)
+
+    def loss(x):
+        y = x
+        for _ in tf.range(3):
+            if tf.reduce_sum(y) < 5:
+                y = y * v + x
+        return y
+
+    for x in (tf.constant([1.0, 1.0], tf.float64), tf.constant([9.0, 1.0], tf.float64)):
+        gradients = []
+        for run in (loss, tf.function(loss)):
+            with tf.GradientTape() as tape:
+                y = run(x)
+            gradients.append(tape.gradient(y, v, unconnected_gradients="zero"))
+        assert_same(gradients[1], gradients[0])
+
+
+def test_a_variable_is_a_condition():
+    flag, limit = tf.Variable(True), tf.Variable(3)
+
+    @tf.function
+    def f(x):
+        i = 0
+        while i < limit:
+            x = x * 2
+            i += 1
+        return x if flag else -x
+
+    assert f(tf.constant(1.0)).numpy() == 8
+    flag.assign(False)
+    limit.assign(1)
+    assert f(tf.constant(1.0)).numpy() == -2
+
+
+def test_a_block_sees_its_variables_as_they_were():
+    """Backward steps run bodies again, when the variables of the function hold other things."""
+
+    def f(x):
+        gradients = []
+        for scale in (2.0, 3.0):
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                y = x * scale if x > 0 else x
+                z = x
+                for _ in tf.range(2):
+                    z = z * x * scale
+                if z > 0:
+                    z = z * scale
+            gradients.append((tape, y, z))
+        scale, z = "gone", None
+        return [tape.gradient([y, z], x) for tape, y, z in gradients]
+
+    x = tf.constant(1.5, tf.float64)
+    assert_same(tf.function(f)(x), f(x))
+
+
+def test_a_method_is_a_function():
+    class Layer:
+        def __init__(self, scale):
+            self.scale = tf.Variable(scale)
+
+        @tf.function
+        def __call__(self, x):
+            return self.half(x) if x > 0 else x * self.scale
+
+        def half(self, x):
+            if x > 4:
+                return x
+            return x / 2
+
+    layer, other = Layer(2.0), Layer(5.0)
+    found = [call(tf.constant(x)).numpy() for call in (layer, other) for x in (2.0, 6.0, -1.0)]
+    assert found == [1, 6, -2, 1, 6, -5]
+
+
+def test_closures_globals_and_defaults_are_the_functions_own():
+    @tf.function
+    def f(x, k=2.0, *, shift=1.0):
+        if x > 0:
+            x = x * k + shift + outer + GLOBAL
+        return x
+
+    outer = 10.0
+    assert f(tf.constant(1.0)).numpy() == 113
+    assert f(tf.constant(1.0), k=3.0, shift=0.0).numpy() == 113
+    outer = 20.0
+    assert f(tf.constant([1.0])).numpy() == 123
+
+
+GLOBAL = 100.0
+
+
+def test_several_lambdas_in_a_line():
+    f, g, h = tf.function(lambda x: x if x > 0 else -x), tf.function(lambda x: 2 * x if x > 0 else x), lambda x: (lambda x: x if x < 0 else 3 * x)(x)  # fmt: skip
+    found = [k(tf.constant(x)).numpy() for k in (f, g, tf.function(h)) for x in (2.0, -2.0)]
+    assert found == [2, 2, 4, -2, 6, -2]
+
+
+def defined_by_exec(source, name="f"):
+    namespace = {"tf": tf}
+    exec(source, namespace)
+    return namespace[name]
+
+
+def test_what_has_no_source_runs_as_it_is(caplog):
+    f = defined_by_exec("def f(x):\n    return x * 2\ndef g(x):\n    y = x\n    if x > 0:\n        y = f(x)\n    return y\n", "g")
+    compiled = tf.function(f)
+    with caplog.at_level(logging.WARNING, "gradtape"):
+        for x in (tf.constant(1.0), tf.constant([1.0])):
+            with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match=r"<string>:5, in g: .*'g'.*source"):
+                compiled(x)
+    (record,) = caplog.records
+    assert "could not convert g" in record.getMessage()
+
+
+def test_what_cannot_be_converted_runs_as_it_is(caplog):
+    def f(x):
+        for _ in [1]:
+            x = x * 2
+        else:
+            x = x + 1
+        return x
+
+    def g(x):
+        return f(x) if x > 0 else x
+
+    with caplog.at_level(logging.WARNING, "gradtape"):
+        assert tf.function(g)(tf.constant(2.0)).numpy() == 5
+    assert "loop with else" in caplog.text
+
+
+def test_generators_run_as_they_are(caplog):
+    def pairs(x):
+        yield x, 1.0
+        yield -x, 2.0
+
+    @tf.function
+    def f(x):
+        total = 0.0
+        for value, weight in pairs(x):
+            if value > 0:
+                total += value * weight
+        return total
+
+    with caplog.at_level(logging.WARNING, "gradtape"):
+        assert (f(tf.constant(3.0)).numpy(), f(tf.constant(-3.0)).numpy()) == (3, 6)
+    assert not caplog.records
+
+
+def test_autograph_false_and_do_not_convert():
+    def f(x):
+        if x > 0:
+            return x
+        return -x
+
+    line = f.__code__.co_firstlineno + 1
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match=rf"test_autograph.py:{line}, in .*autograph=False"):
+        tf.function(f, autograph=False)(tf.constant(1.0))
+    marked = tf.autograph.experimental.do_not_convert(f)
+    assert marked(tf.constant(-1.0)).numpy() == 1
+    for compiled in (tf.function(marked), tf.function(lambda x: marked(x))):
+        with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match=rf"test_autograph.py:{line}, in .*do_not_convert"):
+            compiled(tf.constant(1.0))
+
+
+def test_to_graph_and_to_code():
+    converted = tf.autograph.to_graph(helper)
+    assert converted(tf.constant(3.0)).numpy() == 9
+    assert tf.function(converted, autograph=False)(tf.constant(-3.0)).numpy() == -9
+    assert "ag__.if_stmt" in tf.autograph.to_code(helper)
+    assert tf.autograph.to_graph(Model(2.0).plain)(tf.constant(3.0)).numpy() == 6
+    alone = tf.autograph.to_graph(calls_other_functions, recursive=False)
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError):
+        tf.function(alone, autograph=False)(tf.constant(1.0))
+    with pytest.raises(ValueError, match="to_graph: f cannot be converted"):
+        tf.autograph.to_graph(defined_by_exec("def f(x): return x"))
+    with pytest.raises(TypeError, match="to_code: entity"):
+        tf.autograph.to_code(3)
+
+
+def test_functions_run_eagerly():
+    f = tf.function(for_with_break)
+    (x,) = tensors([X])
+    tf.config.run_functions_eagerly(True)
+    try:
+        assert_same(f(x), for_with_break(x))
+    finally:
+        tf.config.run_functions_eagerly(False)
+    assert_same(f(x), for_with_break(x))
+
+
+# Errors name the variable and the line.
+
+
+def line_of(f, text):
+    """Where a text stands in a function."""
+    code = f.__code__
+    lines = linecache.getlines(code.co_filename)
+    return next(i for i in range(code.co_firstlineno, len(lines) + 1) if text in lines[i - 1])
+
+
+def undefined_in_one_branch(x):
+    if x[0] > 0:
+        y = x
+    return y
+
+
+def undefined_in_first_branch(x):
+    if x[0] > 0:
+        pass
+    else:
+        y = x
+    return y
+
+
+def none_in_one_branch(x):
+    y = None
+    if x[0] > 0:
+        y = x
+    return y
+
+
+def returned_in_one_branch(x):
+    if x[0] > 0:
+        return x
+
+
+def shapes_of_branches(x):
+    if x[0] > 0:
+        y = x
+    else:
+        y = x[0]
+    return y
+
+
+def dtypes_of_branches(x):
+    y = tf.constant(1)
+    if x[0] > 0:
+        y = x[0]
+    return y
+
+
+def structures_of_branches(x):
+    y = [x, x]
+    if x[0] > 0:
+        y = [x]
+    return y
+
+
+def objects_of_branches(x):
+    y = "first"
+    if x[0] > 0:
+        y = "second"
+    return x if y == "first" else -x
+
+
+def values_of_an_expression(x):
+    return x if x[0] > 0 else x[0]
+
+
+def condition_of_many(x):
+    if x > 0:
+        x = x * 2
+    return x
+
+
+def shape_in_a_loop(x):
+    y = x
+    while y[0] < 10:
+        y = tf.concat([y, y], 0)
+    return y
+
+
+def shape_in_a_for(x):
+    y = x
+    for i in tf.range(3):
+        y = tf.concat([y, y], 0)
+    return y
+
+
+def dtype_in_a_loop(x):
+    y = tf.constant(1)
+    for value in x:
+        y = tf.cast(y, x.dtype) + value
+    return y
+
+
+def object_in_a_loop(x):
+    name = "a"
+    for value in x:
+        name = name + "a"
+    return x if name == "a" else value
+
+
+def structure_in_a_loop(x):
+    y = (x, x)
+    for value in x:
+        y = (*y, value)
+    return y
+
+
+def none_in_a_loop(x):
+    y = None
+    while x[0] < 3:
+        x = x * 2
+        y = x
+    return y
+
+
+def used_before_it_is_there(x):
+    for value in x:
+        y = y + value
+    return y
+
+
+def assigned_by_a_callee(x):
+    total = x[0]
+
+    def add(value):
+        nonlocal total
+        total = total + value
+
+    if x[0] > 0:
+        add(x[1])
+    return total
+
+
+def bound_that_is_a_tensor(x):
+    for value in x:
+        tf.autograph.experimental.set_loop_options(maximum_iterations=tf.cast(x[0], tf.int32))
+        x = x * value
+    return x
+
+
+ERRORS = [
+    (undefined_in_one_branch, ValueError, "if x", "'y' is undefined after the other branch"),
+    (undefined_in_first_branch, ValueError, "if x", "'y' is undefined after the first branch"),
+    (none_in_one_branch, ValueError, "if x", "'y' is None"),
+    (returned_in_one_branch, ValueError, None, "returned only where"),
+    (shapes_of_branches, ValueError, "if x", "'y' has the shape"),
+    (dtypes_of_branches, TypeError, "if x", "'y' has the dtype"),
+    (structures_of_branches, ValueError, "if x", "'y' has another structure"),
+    (objects_of_branches, TypeError, "if x", "'y' is 'second'"),
+    (values_of_an_expression, ValueError, "return x", "the value of the conditional expression"),
+    (condition_of_many, ValueError, "if x", "shape .2,. is ambiguous"),
+    (shape_in_a_loop, ValueError, "while y", "'y' has the shape"),
+    (shape_in_a_for, ValueError, "for i", "'y' has the shape"),
+    (dtype_in_a_loop, TypeError, "for value", "'y' has the dtype int32"),
+    (object_in_a_loop, TypeError, "for value", "'name' changes from 'a' to 'aa'"),
+    (structure_in_a_loop, ValueError, "for value", "'y' has another structure"),
+    (none_in_a_loop, ValueError, "while x", "'y' is None before"),
+    (used_before_it_is_there, UnboundLocalError, None, "'y'"),
+    (assigned_by_a_callee, ValueError, "if x", "'total' is assigned by a function"),
+    (bound_that_is_a_tensor, ValueError, "for value", "maximum_iterations"),
+]
+
+
+@pytest.mark.parametrize(("f", "error", "line", "words"), ERRORS, ids=[entry[0].__name__ for entry in ERRORS])
+def test_errors(f, error, line, words):
+    place = "" if line is None else rf"test_autograph.py:{line_of(f, line)}: "
+    with pytest.raises(error, match=place + r"[\s\S]*" + words):
+        tf.function(f)(tf.constant([1.0, 2.0]))
+
+
+# The user's own lines
+
+
+def test_recorded_ops_are_where_the_user_wrote_them():
+    def f(x):
+        y = x * 2
+        if x > 0:  # the line of the call
+            y = tf.exp(y)
+        for _ in tf.range(2):
+            y = tf.sin(y)
+        z = (
+            tf.cos(y)
+            if x.shape == ()
+            else y
+        )  # fmt: skip
+        found.extend(node.location() for node in (y.node, z.node))
+        with tf.GradientTape() as tape:
+            tape.watch(y)
+            w = y if y.shape.rank else tf.tanh(y)
+        found.append(w.node.location())
+        return z
+
+    found = []
+    x = tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        tf.function(f)(x)
+    assert [(place.line, place.function) for place in found[:3]] == [
+        (line_of(f, text), f.__qualname__) for text in ("for _ in", "tf.cos(y)", "tf.tanh(y)")
+    ]
+    assert {place.file for place in found} == {__file__}
+
+
+def test_tracebacks_show_the_users_lines():
+    def fails(value):
+        if value > 0:
+            value = value.no_such_attribute
+        return value
+
+    def f(x):
+        for value in x:
+            x = x * fails(value)
+        return x
+
+    with pytest.raises(AttributeError, match="no_such_attribute") as caught:
+        tf.function(f)(tf.constant([1.0, 2.0]))
+    shown = [(frame.lineno, frame.name) for frame in traceback.extract_tb(caught.value.__traceback__) if frame.filename == __file__]
+    expected = [("for value", f), ("x * fails", f), ("if value", fails), ("no_such", fails)]
+    assert [line for line, _ in shown[1:]] == [line_of(g, text) for text, g in expected]
+    assert [name for _, name in shown[1:]] == [g.__name__ for _, g in expected]
+
+
+def test_code_after_a_line_continuation():
+    def f(x):
+        y = x + \
+            1
+        if y > 0:
+            z = y
+        return z  # noqa: F821
+
+    with pytest.raises(ValueError, match=rf"test_autograph.py:{line_of(f, 'if y')}: 'z'"):
+        tf.function(f)(tf.constant(1.0))
+
+
+def test_a_function_is_converted_once(caplog):
+    def make(k):
+        def f(x):
+            return x * k if x > 0 else x
+
+        return tf.function(f)
+
+    tf.autograph.set_verbosity(1)
+    try:
+        with caplog.at_level(logging.INFO, "gradtape"):
+            found = [make(k)(tf.constant(x)).numpy() for k in (2.0, 3.0) for x in (1.0, -1.0)]
+    finally:
+        tf.autograph.set_verbosity(0)
+    assert found == [2, -1, 3, -1]
+    assert len(caplog.records) == 1
+
+
+def test_functions_are_converted_in_many_threads():
+    found = {}
+
+    def work(k):
+        found[k] = float(tf.function(elif_chain)(tf.constant(k / 4 - 1.5)))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expected = {k: float(elif_chain(tf.constant(k / 4 - 1.5))) for k in range(12)}
+    np.testing.assert_allclose([found[k] for k in range(12)], [expected[k] for k in range(12)], rtol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.accepted import ANY, NUMERIC, REAL, of_kind, tensors_of_kind
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, numpy_dtype, tensor
-from gradtape.api.operands import as_indices
+from gradtape.api.operands import as_indices, known
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops import counting
-from gradtape.ops.arithmetic import add, less, less_equal, minimum, multiply
+from gradtape.ops.arithmetic import add, greater_equal, less, less_equal, logical_and, minimum, multiply
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.indexing import take
 from gradtape.ops.op import HALF
@@ -72,24 +74,32 @@ def bincount(
 
 def _counts(numbers: Tensor, weights: Any, minlength: Any, maxlength: Any, dtype: Any, binary: bool) -> Tensor:
     """The counts of a row, or of each row of a matrix: the numbers of row i then stand behind those of the rows before it."""
-    values = np.asarray(numbers.array)
-    if values.size and values.min() < 0:
-        raise invalid_argument(f"bincount: arr must not hold negative numbers, got {values.min()}.")
-    size = int(values.max()) + 1 if values.size else 0
-    size = size if minlength is None else max(size, as_int(minlength, "bincount: minlength"))
-    size = size if maxlength is None else min(size, as_int(maxlength, "bincount: maxlength"))
-    rows = values.shape[0] if values.ndim == 2 else 1
-    starts = (np.arange(rows) * size)[:, None] if values.ndim == 2 else 0
-    ids = reshape(where(less(numbers, size), add(numbers, starts), -1), shape=(values.size,))
+    least = 0 if minlength is None else as_int(minlength, "bincount: minlength")
+    most = math.inf if maxlength is None else as_int(maxlength, "bincount: maxlength")
+    size, shape = _bins(numbers, least, most), numbers.array.shape
+    rows = shape[0] if len(shape) == 2 else 1
+    starts = (np.arange(rows) * size)[:, None] if len(shape) == 2 else 0
+    inside = logical_and(greater_equal(numbers, 0), less(numbers, size))
+    ids = reshape(where(inside, add(numbers, starts), -1), shape=(math.prod(shape),))
     if weights is None:
         counts = segment_sum(ones_like(ids), ids, size=rows * size)
         found = cast(minimum(counts, 1) if binary else counts, dtype=numpy_dtype(dtype))
     else:
         weight = of_kind(weights, NUMERIC, "bincount", "weights")
-        if weight.array.size != values.size:
-            raise invalid_argument(f"bincount: weights have shape {weight.shape}, but arr has {values.size} elements.")
-        found = segment_sum(reshape(weight, shape=(values.size,)), ids, size=rows * size)
-    return reshape(found, shape=(*values.shape[:-1], size))
+        if weight.array.size != math.prod(shape):
+            raise invalid_argument(f"bincount: weights have shape {weight.shape}, but arr has {math.prod(shape)} elements.")
+        found = segment_sum(reshape(weight, shape=(math.prod(shape),)), ids, size=rows * size)
+    return reshape(found, shape=(*shape[:-1], size))
+
+
+def _bins(numbers: Tensor, least: int, most: float) -> int:
+    """How many numbers are counted: up to the largest one, unless the limits say it."""
+    if is_traced(numbers) and least == most:
+        return least
+    values = known(numbers, "bincount: arr", "pass the same minlength and maxlength")
+    if values.size and values.min() < 0:
+        raise invalid_argument(f"bincount: arr must not hold negative numbers, got {values.min()}.")
+    return int(min(max(int(values.max()) + 1 if values.size else 0, least), most))
 
 
 def confusion_matrix(
@@ -115,13 +125,13 @@ def confusion_matrix(
         raise invalid_argument(
             f"confusion_matrix: labels of shape {given.shape} and predictions of shape {predicted.shape} must be vectors of one size."
         )
-    both = np.stack([np.asarray(given.array), np.asarray(predicted.array)])
-    size = (
-        (int(both.max()) + 1 if both.size else 0) if num_classes is None else as_int(num_classes, "confusion_matrix: num_classes")
-    )
-    for argument, row in zip(("labels", "predictions"), both, strict=True):
-        if row.size and not (0 <= row.min() and row.max() < size):
-            raise invalid_argument(f"confusion_matrix: {argument} must be from 0 to {size - 1}, got {row.min()} to {row.max()}.")
+    size = _classes((given, predicted)) if num_classes is None else as_int(num_classes, "confusion_matrix: num_classes")
+    for argument, row in (("labels", given), ("predictions", predicted)):
+        if is_traced(row) or not row.array.size:
+            continue
+        low, high = row.array.min(), row.array.max()
+        if not 0 <= low <= high < size:
+            raise invalid_argument(f"confusion_matrix: {argument} must be from 0 to {size - 1}, got {low} to {high}.")
     wanted = numpy_dtype(dtype)
     if weights is None:
         values = ones_like(given, dtype=wanted)
@@ -131,6 +141,12 @@ def confusion_matrix(
             raise ValueError(f"confusion_matrix: weights have shape {values.shape}, but labels have shape {given.shape}.")
     found = segment_sum(values, add(multiply(given, size), predicted), size=size * size)
     return reshape(found, shape=(size, size))
+
+
+def _classes(both: Sequence[Tensor]) -> int:
+    """One more than the largest number."""
+    found = [known(x, "confusion_matrix: labels and predictions", "pass num_classes") for x in both]
+    return max([int(values.max(initial=-1)) + 1 for values in found])
 
 
 def _without_last_axis(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -211,7 +227,7 @@ def _unique(value: Any, out_idx: Any, function: str) -> tuple[Tensor, Tensor, Te
     wanted = _index_dtype(out_idx, "out_idx", function)
     if x.array.ndim != 1:
         raise invalid_argument(f"{function}: x must be a vector, got shape {x.shape}: flatten it with gradtape.reshape(x, [-1]).")
-    array = np.asarray(x.array)
+    array = known(x, f"{function}: x", "use gradtape.sort")
     array = array.astype(np.float32) if array.dtype in HALF else array
     _, first, place, count = np.unique(array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     order = np.argsort(first)
@@ -262,7 +278,7 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = dt
     """
     given = of_kind(lengths, REAL, "sequence_mask", "lengths")
     if maxlen is None:
-        longest = np.asarray(given.array)
+        longest = known(given, "sequence_mask: lengths", "pass maxlen")
         size = max(math.ceil(longest.max()), 0) if longest.size else 0
     else:
         limit = tensor(maxlen, "sequence_mask: maxlen")

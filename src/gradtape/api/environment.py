@@ -13,6 +13,7 @@ from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_shape, n
 from gradtape.api.operands import as_operand
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops.broadcasting import identity
 from gradtape.shapes import TensorShape
@@ -143,13 +144,15 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The values of a tensor as a NumPy array; None for a Variable, whose value may change.
+    """The values of a tensor as a NumPy array; None for a Variable, whose value may change, and for what has no values yet.
 
     >>> import gradtape as tf
     >>> tf.get_static_value(tf.constant([1, 2]))
     array([1, 2], dtype=int32)
     """
-    return None if isinstance(tensor, Variable) else tensor.numpy() if isinstance(tensor, Tensor) else tensor
+    if isinstance(tensor, Variable) or is_traced(tensor):
+        return None
+    return tensor.numpy() if isinstance(tensor, Tensor) else tensor
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape.api.accepted import boolean
 from gradtape.api.arguments import AxisLike, ShapeLike, TensorLike, as_int, as_shape, one_axis
-from gradtape.api.operands import as_indices, as_operand, as_operands
+from gradtape.api.operands import as_indices, as_operand, as_operands, known
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import indexing, selection, shaping
@@ -112,7 +112,8 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: AxisLike = None, na
     array([1, 3], dtype=int32)
     """
     x = as_operand(tensor, "boolean_mask: tensor")
-    chosen = np.asarray(as_operand(mask, "boolean_mask: mask").array).astype(bool)
+    given = as_operand(mask, "boolean_mask: mask")
+    chosen = known(given, "boolean_mask: mask", "use gradtape.where with three arguments").astype(bool)
     shape, width = x.array.shape, chosen.ndim
     place = 0 if axis is None else as_int(axis, "boolean_mask: axis")
     place += len(shape) if place < 0 else 0

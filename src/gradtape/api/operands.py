@@ -13,6 +13,8 @@ import numpy as np
 
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
+from gradtape.core.xla_tensor import is_traced
+from gradtape.engines.xla_engine import NotTraceableError
 from gradtape.errors import invalid_argument
 from gradtape.ops.op import beside, operand
 
@@ -41,6 +43,16 @@ def as_indices(value: Any, argument: str) -> Tensor:
     if indices.array.dtype.kind not in "iu":
         raise invalid_argument(f"{argument} must be integers, got dtype {indices.dtype.name}: convert it with gradtape.cast.")
     return indices
+
+
+def known(x: Tensor, argument: str, instead: str) -> Any:
+    """The values of a tensor that decide about a result's shape, as a NumPy array; `instead` helps where there are none yet."""
+    if is_traced(x):
+        raise NotTraceableError(
+            f"{argument} decides about the shape of the result, which must be known when a gradtape.function is traced: {instead}, "
+            "or call it outside the function."
+        )
+    return np.asarray(x.array)
 
 
 def _plain(value: Any, strong: Any, argument: str) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape.api.accepted import REAL, of_kind, tensors_of_kind
 from gradtape.api.arguments import TensorLike, as_int, integers
 from gradtape.api.indexing import gather
-from gradtape.api.operands import as_indices, as_operand, as_operands
+from gradtape.api.operands import as_indices, as_operand, as_operands, known
 from gradtape.core.tensor import Tensor
 from gradtape.errors import UnimplementedError, invalid_argument
 from gradtape.ops import counting, segments
@@ -150,7 +150,7 @@ def dynamic_partition(data: TensorLike, partitions: TensorLike, num_partitions: 
         raise invalid_argument(
             f"dynamic_partition: data of shape {x.shape} does not begin with the shape of partitions, {numbers.shape}."
         )
-    flat = np.asarray(numbers.array).reshape(-1)
+    flat = known(numbers, "dynamic_partition: partitions", "use gradtape.where with three arguments").reshape(-1)
     if flat.size and not (0 <= flat.min() and flat.max() < count):
         raise invalid_argument(f"dynamic_partition: partitions must be from 0 to {count - 1}, got {flat.min()} to {flat.max()}.")
     rows = reshape(x, shape=(flat.size, *shape[len(given) :]))
@@ -178,7 +178,8 @@ def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], na
                 f"dynamic_stitch: data[{i}] has shape {value.shape}, but indices[{i}] of shape {place.shape} ask for "
                 f"{place.array.shape + rest}."
             )
-    numbers = np.concatenate([np.asarray(place.array).reshape(-1) for place in places])
+    instead = "use gradtape.tensor_scatter_nd_update"
+    numbers = np.concatenate([known(place, "dynamic_stitch: indices", instead).reshape(-1) for place in places])
     if numbers.size and numbers.min() < 0:
         raise invalid_argument(f"dynamic_stitch: indices must not be negative, got {numbers.min()}.")
     rows = concat(*[reshape(v, shape=(p.array.size, *rest)) for p, v in zip(places, values, strict=True)], axis=0)

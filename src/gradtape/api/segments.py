@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape.api.accepted import INEXACT, NUMERIC, REAL, Kind, of_kind
 from gradtape.api.arguments import TensorLike, as_int
-from gradtape.api.operands import as_indices
+from gradtape.api.operands import as_indices, known
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import segments
@@ -151,7 +151,7 @@ def _sorted(data: Any, segment_ids: Any, kind: Kind, function: str) -> tuple[Ten
         raise invalid_argument(
             f"{function}: segment_ids has shape {ids.shape} and data has shape {x.shape}: each row of data needs one number."
         )
-    numbers = np.asarray(ids.array)
+    numbers = known(ids, f"{function}: segment_ids", f"use gradtape.math.unsorted_{function}")
     if not numbers.size:
         return x, ids, 0
     if numbers[0] < 0 or (numbers[1:] < numbers[:-1]).any():

@@ -118,7 +118,7 @@ def while_loop(
         raise ValueError(f"while_loop: loop_vars must be a list or tuple with at least one entry, got {loop_vars!r}.")
     values = nest.map_structure(lambda v: _loop_variable(v, "while_loop: loop_vars"), loop_vars)
     limit = None if maximum_iterations is None else int(as_tensor(maximum_iterations))
-    if inside_a_program() and all(isinstance(leaf, Tensor) for leaf in nest.flatten(values)):
+    if inside_a_program():
         return _traced().while_loop(cond, body, values, limit)
     steps = 0
     while (limit is None or steps < limit) and _truth(cond(*values), "while_loop: the result of cond"):
@@ -135,8 +135,7 @@ def while_loop(
 
 def _loop_variable(value: Any, argument: str) -> Any:
     """A loop variable as a Tensor; a TensorArray goes through as it is."""
-    is_array = hasattr(value, "element_shape") and hasattr(value, "stack")
-    return value if is_array else as_tensor(value, argument=argument)
+    return value if nest.is_composite(value) else as_tensor(value, argument=argument)
 
 
 def map_fn(
@@ -220,7 +219,7 @@ def scan(
     array([1, 3, 6], dtype=int32)
     """
     if inside_a_program() and initializer is not None and _elements(elems, "scan")[1]:
-        return _scanned(fn, elems, initializer, "scan", reverse=reverse)[1]
+        return _scanned(fn, elems, initializer, "scan", reverse=reverse, collect=lambda _, result: result)[1]
     states = _states(fn, elems, initializer, "scan", reverse=reverse)
     if initializer is not None:
         first, *states = states
@@ -231,16 +230,23 @@ def scan(
 
 def _fold(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool) -> Any:
     if inside_a_program() and initializer is not None and _elements(elems, function)[1]:
-        return _scanned(fn, elems, initializer, function, reverse=reverse)[0]
+        return _scanned(fn, elems, initializer, function, reverse=reverse, collect=lambda *_: ())[0]
     return _states(fn, elems, initializer, function, reverse=reverse)[-1]
 
 
-def _scanned(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool) -> tuple[Any, Any]:
-    """The last state and all states, by a loop of XLA's."""
+def _scanned(
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    initializer: Any,
+    function: str,
+    *,
+    reverse: bool,
+    collect: Callable[[Any, Any], Any],
+) -> tuple[Any, Any]:
+    """The last state, and what is collected of all states, by a loop of XLA's."""
     _require_callable(function, fn=fn)
     tensors, length = _elements(elems, function)
-    state = nest.map_structure(as_tensor, initializer)
-    collect = lambda _, result: result
+    state = nest.map_structure(lambda leaf: _loop_variable(leaf, f"{function}: initializer"), initializer)
     return _traced().scan(function, fn, state, _structure(elems), tensors, length, reverse=reverse, collect=collect)
 
 
@@ -277,7 +283,7 @@ def _states(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, functio
     tensors, length = _elements(elems, function)
     order = list(range(length))[:: -1 if reverse else 1]
     if initializer is not None:
-        state = nest.map_structure(as_tensor, initializer)
+        state = nest.map_structure(lambda leaf: _loop_variable(leaf, f"{function}: initializer"), initializer)
     elif order:
         state = _entry(elems, tensors, order.pop(0))
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,14 +33,21 @@ class Flat:
 
     def __call__(self, *args: Any) -> list[Tensor]:
         self.structure = self._function(*args)
-        leaves = [source_object(leaf) for leaf in nest.flatten(self.structure)]
+        leaves = [source_object(leaf) for leaf in nest.flatten(self.structure, expand_composites=True)]
         return [as_tensor(leaf, argument=self._argument) for leaf in leaves if leaf is not None]
 
     def packed(self, tensors: Sequence[Tensor]) -> Any:
         """Tensors in the structure of the last result."""
         given = iter(tensors)
-        leaves = [None if leaf is None else next(given) for leaf in nest.flatten(self.structure)]
-        return nest.pack_sequence_as(self.structure, leaves) if nest.is_nested(self.structure) else leaves[0]
+        leaves = [_filled(leaf, given) for leaf in nest.flatten(self.structure)]
+        return nest.pack_sequence_as(self.structure, leaves)
+
+
+def _filled(leaf: Any, tensors: Iterator[Tensor]) -> Any:
+    """A leaf of a result made of the next tensors."""
+    if leaf is None:
+        return None
+    return leaf.__gradtape_unflatten__(tensors) if nest.is_composite(leaf) else next(tensors)
 
 
 def switch(function: str, index: Tensor, branches: Sequence[Callable[[], Any]]) -> Any:
@@ -95,11 +102,13 @@ def while_loop(
     condition: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, limit: int | None, names: Sequence[str] = ()
 ) -> Any:
     """A loop whose number of steps the program finds out; with a `limit` it has a gradient."""
-    values = [as_tensor(leaf, argument="while_loop: loop_vars") for leaf in nest.flatten(loop_vars)]
+    loop_vars = _with_shapes("while_loop", lambda values: body(*values), loop_vars, [])
+    leaves = nest.flatten(loop_vars, expand_composites=True)
+    values = [as_tensor(leaf, argument="while_loop: loop_vars") for leaf in leaves]
     specs = [spec_of(v) for v in values]
 
     def packed(tensors: Sequence[Tensor]) -> Any:
-        return nest.pack_sequence_as(loop_vars, list(tensors))
+        return nest.pack_sequence_as(loop_vars, list(tensors), expand_composites=True)
 
     def run_condition(tensors: list[Tensor]) -> list[Tensor]:
         return [_scalar_truth(condition(*packed(tensors)))]
@@ -109,11 +118,8 @@ def while_loop(
         result = result if isinstance(result, (list, tuple)) else (result,)
         if len(result) != len(loop_vars):
             raise ValueError(f"while_loop: body returned {len(result)} values for {len(loop_vars)} loop_vars.")
-        flat = [
-            _like(leaf, spec, "while_loop", i, names)
-            for i, (leaf, spec) in enumerate(zip(nest.flatten(result), specs, strict=True))
-        ]
-        return flat
+        leaves = nest.flatten(result, expand_composites=True)
+        return [_like(leaf, spec, "while_loop", i, names) for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=True))]
 
     closed_condition, closed_body = Closed("while_loop", run_condition, specs), Closed("while_loop", run_body, specs)
     if closed_condition.written:
@@ -133,6 +139,32 @@ def while_loop(
     results = loop.call(inputs)
     write_back(written, results[count : count + changed])
     return packed(results[:count])
+
+
+def _with_shapes(function: str, step: Callable[[Any], Any], variables: Any, entries: Sequence[Spec]) -> Any:
+    """Loop variables in which every TensorArray knows the shape of its entries; an empty one learns it from what a step writes.
+
+    `step` takes the variables, and after them entries of some shapes and dtypes.
+    """
+    before = nest.flatten(variables)
+    if not any(nest.is_composite(leaf) and not leaf.__gradtape_flatten__() for leaf in before):
+        return variables
+    known = [as_tensor(leaf) for leaf in nest.flatten(variables, expand_composites=True)]
+    after: list[Any] = []
+
+    def run(tensors: list[Tensor]) -> list[Tensor]:
+        values = nest.pack_sequence_as(variables, tensors[: len(known)], expand_composites=True)
+        after[:] = nest.flatten(step(values, *tensors[len(known) :]))
+        return []
+
+    Closed(function, run, [*map(spec_of, known), *entries])
+    if len(after) != len(before):
+        return variables
+    shaped = [
+        old.__gradtape_like__(new) if nest.is_composite(old) and type(new) is type(old) else old
+        for old, new in zip(before, after, strict=True)
+    ]
+    return nest.pack_sequence_as(variables, shaped)
 
 
 class _Loop:
@@ -237,13 +269,17 @@ def scan(
 
     With no state at all (None), `fn` takes the entry alone.
     """
-    carried = [] if state is None else [as_tensor(leaf, argument=f"{function}: initializer") for leaf in nest.flatten(state)]
-    specs = [spec_of(t) for t in carried]
-    entry_specs = [(tuple(t.array.shape[1:]), t.array.dtype) for t in tensors]
     outputs: dict[str, Any] = {}
+    entry_specs = [(tuple(t.array.shape[1:]), t.array.dtype) for t in tensors]
 
     def packed(values: Sequence[Tensor], structure: Any) -> Any:
-        return nest.pack_sequence_as(structure, list(values)) if nest.is_nested(structure) else values[0]
+        return nest.pack_sequence_as(structure, list(values), expand_composites=True)
+
+    if state is not None:
+        state = _with_shapes(function, lambda values, *entry: fn(values, packed(entry, elems)), state, entry_specs)
+    leaves = [] if state is None else nest.flatten(state, expand_composites=True)
+    carried = [as_tensor(leaf, argument=f"{function}: initializer") for leaf in leaves]
+    specs = [spec_of(t) for t in carried]
 
     def run(values: list[Tensor]) -> list[Tensor]:
         entry = packed(values[len(carried) :], elems)
@@ -251,9 +287,8 @@ def scan(
             result, after = fn(entry), []
         else:
             result = fn(packed(values[: len(carried)], state), entry)
-            after = [
-                _like(leaf, spec, function, i) for i, (leaf, spec) in enumerate(zip(nest.flatten(result), specs, strict=True))
-            ]
+            leaves = nest.flatten(result, expand_composites=True)
+            after = [_like(leaf, spec, function, i) for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=True))]
         collected = Flat(lambda: collect(state, result), f"{function}: a result")
         rows = collected()
         outputs["rows"] = collected

@@ -11,7 +11,7 @@ from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.ops.arithmetic import equal
-from gradtape.ops.batching import as_it_is, every_mapped, loop
+from gradtape.ops.batching import as_it_is, every_mapped, lined_up, loop
 from gradtape.ops.declare import op
 from gradtape.ops.selection import where, zeros_like
 from gradtape.ops.shaping import Shape, getitem, reshape, transpose
@@ -116,9 +116,10 @@ def _batch_set_rows(op: Any, size: int, args: Any, mapped: Any, params: Any) -> 
     if mapped[1]:
         return loop(op, size, args, mapped, params)
     x, indices, values = every_mapped(size, args, [mapped[0], True, mapped[2]])
-    behind = [transpose(a, perm=(1, 0, *range(2, a.array.ndim))) for a in (x, values)]
-    found = set_rows(behind[0], indices, behind[1])
-    return transpose(found, perm=(1, 0, *range(2, found.array.ndim)))
+    rank = x.array.ndim
+    values = lined_up(values, rank - 1)
+    behind = (1, 0, *range(2, rank))
+    return transpose(set_rows(transpose(x, perm=behind), indices, transpose(values, perm=behind)), perm=behind)
 
 
 take = op("take", _take, [_take_pull, None], apart=["indices"], linear=True, moves=True, batch=_batch_take)

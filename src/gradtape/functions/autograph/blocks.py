@@ -7,8 +7,7 @@ after the user's code has gone on: the backward step of a loop runs its body aga
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import CellType, FunctionType
 from typing import Any
 
@@ -19,6 +18,7 @@ from gradtape.core.node import caller, locate
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import is_traced
 from gradtape.functions.structured import Spec, spec_of
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.convert import as_tensor
@@ -57,33 +57,42 @@ class Moment:
     """What the variables hold, now, that functions see from where they were defined, and functions that these call."""
 
     def __init__(self, functions: Sequence[Any]) -> None:
-        self._contents: dict[int, tuple[CellType, Any]] = {}
+        self._contents: dict[int, tuple[str, CellType, Any]] = {}
         todo = [f for f in functions if isinstance(f, FunctionType)]
         while todo:
-            for cell in todo.pop().__closure__ or ():
+            function = todo.pop()
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
                 if id(cell) not in self._contents:
                     held = _held(cell)
-                    self._contents[id(cell)] = cell, held
+                    self._contents[id(cell)] = name, cell, held
                     if isinstance(held, FunctionType):
                         todo.append(held)
 
-    @contextmanager
-    def restored(self) -> Iterator[None]:
-        """Runs a block at that moment."""
-        now = [(cell, _held(cell)) for cell, _ in self._contents.values()]
-        for cell, held in self._contents.values():
-            _hold(cell, held)
-        try:
-            yield
-        finally:
-            for cell, held in now:
-                _hold(cell, held)
-
-
     def run(self, function: Callable[[], Any]) -> Any:
         """What a function gives at that moment."""
-        with self.restored():
+        now = [_held(cell) for _, cell, _ in self._contents.values()]
+        if all(held is then for held, (_, _, then) in zip(now, self._contents.values(), strict=True)):
+            result = function()
+            self._refuse_changes()
+            return result
+        for _, cell, held in self._contents.values():
+            _hold(cell, held)
+        try:
             return function()
+        finally:
+            for held, (_, cell, _) in zip(now, self._contents.values(), strict=True):
+                _hold(cell, held)
+
+    def _refuse_changes(self) -> None:
+        """A tensor of a part of the program that XLA runs by itself means nothing outside it."""
+        for name, cell, held in self._contents.values():
+            found = _held(cell)
+            if found is not held and is_traced(found):
+                _hold(cell, held)
+                raise ValueError(
+                    f"{location()}: '{name}' is assigned by a function that is called in a branch or loop on tensors: return the "
+                    "value instead, and assign it there."
+                )
 
 
 def _held(cell: CellType) -> Any:
@@ -111,14 +120,16 @@ class Block:
 
     def run(self, part: Callable[[], Any], values: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
         """What a part gives when the variables hold `values`, and what they hold after it."""
-        with self._moment.restored():
-            now = self._get()
-            try:
-                self._set(tuple(values))
-                result = part()
-                return result, self._get()
-            finally:
-                self._set(now)
+        return self._moment.run(lambda: self._run_on(part, values))
+
+    def _run_on(self, part: Callable[[], Any], values: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+        now = self._get()
+        try:
+            self._set(tuple(values))
+            result = part()
+            return result, self._get()
+        finally:
+            self._set(now)
 
     def finish(self, values: Sequence[Any]) -> None:
         """Gives the variables the values that they have after the statement."""

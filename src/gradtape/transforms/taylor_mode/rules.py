@@ -321,6 +321,23 @@ def _square(step: Step) -> Partials:
     return lambda index: square_rule(index, x)
 
 
+@_rule("reduce_variance")
+def _variance(step: Step) -> Partials:
+    """The mean of the squared distances from the mean."""
+    x, axis = step.input(0), step.params.get("axis")
+
+    @step.cached
+    def distance(index: Index) -> Any:
+        moved = x(index)
+        return None if moved is None else moved - reductions.reduce_mean(moved, axis=axis, keepdims=True)
+
+    def partials(index: Index) -> Any:
+        squared = square_rule(index, distance)
+        return None if squared is None else reductions.reduce_mean(squared, **step.params)
+
+    return partials
+
+
 @_rule("pow")
 def _pow(step: Step) -> Partials:
     """A power with an exponent that does not move is its factor times a lower power; a whole one comes to an end at 1."""

@@ -489,3 +489,13 @@ def test_decorator_with_arguments():
     assert f.__doc__ == "A docstring."
     assert f.__name__ == "f"
     assert float(f(tf.constant(1.0))) == 1.0
+
+
+def test_the_first_arguments_are_not_kept():
+    x = tf.constant(np.ones(1000, np.float32))
+    reference = weakref.ref(x)
+    f = tf.function(lambda x: x * 2)
+    f(x)
+    del x
+    gc.collect()
+    assert reference() is None

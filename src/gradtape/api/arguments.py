@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.api.operands import known
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -49,6 +50,8 @@ def as_int(value: Any, argument: str) -> int:
     """A Python integer from a number or a scalar integer tensor."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{argument} must be an integer, got {value!r}.")
+    if isinstance(value, Tensor):
+        known(value, argument, "make it a Python integer")
     try:
         return int(value.__index__())
     except TypeError as error:
@@ -93,7 +96,7 @@ def _integers(values: Any, argument: str) -> list[int]:
     if isinstance(values, TensorShape):
         return [as_int(v, argument) for v in values]
     if isinstance(values, (Tensor, Variable)):
-        values = values.array
+        values = known(values.tensor() if isinstance(values, Variable) else values, argument, "make it of Python integers")
     if isinstance(values, (np.ndarray, np.generic)):
         if values.dtype.kind not in "iu" and values.size:
             raise TypeError(f"{argument} must be integers, got dtype {values.dtype}.")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.core.node import caller, locate
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.xla_tensor import is_traced
@@ -49,8 +50,8 @@ def known(x: Tensor, argument: str, instead: str) -> Any:
     """The values of a tensor that decide about a result's shape, as a NumPy array; `instead` helps where there are none yet."""
     if is_traced(x):
         raise NotTraceableError(
-            f"{argument} decides about the shape of the result, which must be known when a gradtape.function is traced: {instead}, "
-            "or call it outside the function."
+            f"{argument}, at {locate(*caller())}, must be known when a gradtape.function is traced, since the shape of the result depends "
+            f"on it: {instead}, or call it outside the function."
         )
     return np.asarray(x.array)
 

@@ -13,6 +13,7 @@ from gradtape.api.arguments import AxisLike, ShapeLike, TensorLike, as_int, as_s
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops import broadcasting, indexing, selection, shaping
 from gradtape.ops.convert import as_tensor
@@ -321,8 +322,11 @@ def slice(input_: TensorLike, begin: ShapeLike, size: ShapeLike, name: str | Non
            [5, 6]], dtype=int32)
     """
     x = as_operand(input_, "slice: input_")
-    starts, counts = integers(begin, "slice: begin"), integers(size, "slice: size")
+    counts = integers(size, "slice: size")
     shape = x.array.shape
+    if _any_traced(begin):
+        return _slice_from(x, begin, counts)
+    starts = integers(begin, "slice: begin")
     if not len(starts) == len(counts) == len(shape):
         raise invalid_argument(
             f"slice: begin={list(starts)} and size={list(counts)} must have {len(shape)} entries, one for each axis of input_."
@@ -331,6 +335,30 @@ def slice(input_: TensorLike, begin: ShapeLike, size: ShapeLike, name: str | Non
     if not all(0 <= start <= end <= n for start, end, n in zip(starts, ends, shape, strict=True)):
         raise invalid_argument(f"slice: begin={list(starts)}, size={list(counts)} is not inside the shape {x.shape}.")
     return shaping.getitem(x, key=tuple(builtins.slice(start, end) for start, end in zip(starts, ends, strict=True)))
+
+
+def _any_traced(values: Any) -> bool:
+    return is_traced(values) or (isinstance(values, (list, tuple)) and any(map(is_traced, values)))
+
+
+def _slice_from(x: Tensor, begin: Any, counts: tuple[int, ...]) -> Tensor:
+    """A block whose start only the compiled program knows; its size is known, so that -1 is not."""
+    starts = [begin[i] for i in range(len(begin))]
+    if not len(starts) == len(counts) == x.array.ndim:
+        raise invalid_argument(
+            f"slice: begin and size={list(counts)} must have {x.array.ndim} entries, one for each axis of input_."
+        )
+    for axis, (start, count) in enumerate(zip(starts, counts, strict=True)):
+        if not is_traced(start):
+            part = builtins.slice(as_int(start, "slice: begin"), None if count == -1 else as_int(start, "slice: begin") + count)
+            x = shaping.getitem(x, key=(*(builtins.slice(None),) * axis, part))
+        elif count < 0:
+            raise invalid_argument(
+                f"slice: size={list(counts)} must say how much to take where begin is known to the program alone."
+            )
+        else:
+            x = indexing.take(x, start + np.arange(count, dtype=start.array.dtype), axis=axis)
+    return x
 
 
 def strided_slice(

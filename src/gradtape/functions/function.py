@@ -203,7 +203,7 @@ class ConcreteFunction:
     def __init__(self, function: Function, arguments: Arguments) -> None:
         self.name = function._name
         self._function = function
-        self._arguments = arguments
+        self._arguments = arguments.without_values()
         self._structure: Any = None
         self._pack: Callable[[list[Any]], Any] = lambda found: found
         self.made: set[int] = set()

@@ -57,7 +57,7 @@ class Parameters:
 class Arguments:
     """The arguments of one call, taken apart: `leaves` with the Tensors and Variables among them, and the `key` of the call."""
 
-    __slots__ = ("_kinds", "key", "leaves", "spec", "tensors")
+    __slots__ = ("key", "leaves", "spec", "tensors")
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         call: Any = (args, kwargs)
@@ -70,6 +70,14 @@ class Arguments:
     @property
     def variables(self) -> list[Variable]:
         return [leaf for leaf in self.leaves if isinstance(leaf, Variable)]
+
+    def without_values(self) -> Arguments:
+        """The same with nothing in the Tensors, for keeping."""
+        kept: Arguments = object.__new__(Arguments)
+        kept.spec, kept.key = self.spec, self.key
+        kept.leaves = [_hollow(leaf) if isinstance(leaf, Tensor) else leaf for leaf in self.leaves]
+        kept.tensors = [leaf for leaf in kept.leaves if isinstance(leaf, Tensor)]
+        return kept
 
     def rebuilt(self, tensors: Sequence[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with other Tensors in the places of theirs."""
@@ -87,6 +95,12 @@ def _leaf(leaf: Any) -> Any:
     if isinstance(leaf, IndexedSlices):
         return leaf.__gradtape_tensor__()
     return leaf
+
+
+def _hollow(tensor: Tensor) -> Tensor:
+    """A Tensor of the same shape and dtype that takes no memory."""
+    array = tensor.held if type(tensor) is HeldTensor else tensor.array
+    return Tensor(np.broadcast_to(np.zeros((), array.dtype), tuple(array.shape)))
 
 
 def _key(leaf: Any, variables: dict[int, int]) -> Any:

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.core.node import caller, locate
 from gradtape.core.tensor import Tensor, TensorOperators
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import is_traced
+from gradtape.engines import xla_engine
 from gradtape.errors import InvalidArgumentError, invalid_argument
 from gradtape.ops import arithmetic as a
 from gradtape.ops import elementary, matrix
@@ -121,6 +124,8 @@ def index(x: Tensor, key: Any) -> Tensor:
     """
     x = operand(x)
     if isinstance(key, (Tensor, Variable, np.ndarray)) and _array(key).dtype.kind == "b":
+        if is_traced(key):
+            raise _not_traceable("a boolean mask", "gradtape.where(mask, x, 0)")
         return _masked(x, np.asarray(_array(key)))
     if _holds_arrays(key):
         return pick(x, _parts_with_arrays(key))
@@ -137,6 +142,13 @@ def index(x: Tensor, key: Any) -> Tensor:
 
 class MaskShapeError(ValueError, IndexError):
     """A boolean mask that does not fit what it indexes: a ValueError in TensorFlow, an IndexError in NumPy and the Array API."""
+
+
+def _not_traceable(what: str, instead: str) -> xla_engine.NotTraceableError:
+    return xla_engine.NotTraceableError(
+        f"getitem at {locate(*caller())}: {what} that is known only when a gradtape.function runs gives a tensor of unknown shape, which "
+        f"XLA cannot compile: write {instead}, or index outside the function."
+    )
 
 
 def _masked(x: Tensor, mask: Any) -> Tensor:
@@ -182,6 +194,8 @@ def _index_part(part: Any) -> Any:
 
 
 def _bound(value: Any) -> int | None:
+    if is_traced(value):
+        raise _not_traceable("a slice with a bound", "gradtape.slice(x, begin, size) with a known size")
     return None if value is None else _integer(value)
 
 

@@ -1,0 +1,59 @@
+"""What needs values to know a shape is refused while a function is traced, with the line that asked; what does not, works."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+X = tf.constant(np.arange(12.0).reshape(3, 4))
+
+
+@pytest.mark.parametrize(
+    ("f", "says"),
+    [
+        (lambda x: x[x[:, 0] > 1], "gradtape.where"),
+        (lambda x: x[tf.cast(x[0, 1], tf.int32) :], "gradtape.slice"),
+        (lambda x: tf.boolean_mask(x, x[:, 0] > 1), "gradtape.where"),
+        (lambda x: tf.unique(x[0])[0], "sort"),
+        (lambda x: tf.where(x > 1), "three arguments"),
+        (lambda x: tf.zeros([tf.cast(x[0, 1], tf.int32)]), "Python integer"),
+        (lambda x: tf.reshape(x, [tf.cast(x[0, 3], tf.int32), -1]), "Python integer"),
+    ],
+    ids=["mask", "slice", "boolean_mask", "unique", "where", "zeros", "reshape"],
+)
+def test_shapes_that_depend_on_values(f, says):
+    with pytest.raises(TypeError, match="function") as raised:
+        tf.function(f)(X)
+    assert says in str(raised.value)
+    assert "test_shapes.py" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, i: x[i],
+        lambda x, i: x[i, 2],
+        lambda x, i: x[:, i],
+        lambda x, i: x[..., i, None],
+        lambda x, i: x[i - 3],
+        lambda x, i: tf.slice(x, [i, 0], [1, 2]),
+        lambda x, i: tf.slice(x, [0, i], [-1, 2]),
+        lambda x, i: tf.gather(x, [i, i]),
+    ],
+)
+def test_places_that_depend_on_values(f):
+    i = tf.constant(1)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(X)
+        eager, compiled = f(X, i), tf.function(f)(X, i)
+    np.testing.assert_array_equal(eager, compiled)
+    np.testing.assert_array_equal(
+        tf.convert_to_tensor(tape.gradient(eager, X)), tf.convert_to_tensor(tape.gradient(compiled, X))
+    )
+
+
+def test_a_block_of_unknown_start_needs_a_size():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="size"):
+        tf.function(lambda i: tf.slice(X, [i, 0], [-1, 2]))(tf.constant(1))

@@ -85,6 +85,15 @@ def test_numbers_and_arrays_are_returned_as_tensors(value):
     np.testing.assert_array_equal(result, value)
 
 
+def test_structures_of_single_results():
+    x = tf.constant([1.0, 2.0])
+    nested, pair, single = tf.function(lambda x: ([[x * 2], [x]], (x, [x]), [x]))(x)
+    assert [len(part) for part in nested] == [1, 1]
+    assert isinstance(pair[1], list)
+    assert isinstance(single, list)
+    assert tf.function(lambda x: (x,))(x)[0].numpy().tolist() == [1.0, 2.0]
+
+
 def test_what_cannot_be_returned():
     with pytest.raises(TypeError, match="must return tensors"):
         tf.function(lambda: tf.GradientTape())()

@@ -156,3 +156,9 @@ def test_result_type_is_the_dtype_of_a_sum(given, expected):
 
 def test_numpys_result_type_of_tensors_follows_gradtapes_rule():
     assert np.result_type(tf.constant(1), tf.constant(1.0)) == np.float32
+
+
+def test_the_experimental_name_is_the_same_module():
+    import gradtape.experimental.numpy as tnp
+
+    assert tnp is tf.numpy

@@ -1,6 +1,10 @@
-"""`tf.experimental`: `numpy`, which is `gradtape.numpy` itself, and `dlpack`."""
+"""`tf.experimental`: `numpy`, which is `gradtape.numpy` itself, `dlpack`, and `einops`, which lets einops take Tensors."""
+
+import sys
 
 from gradtape import numpy
 from gradtape.experimental import dlpack
+
+sys.modules[f"{__name__}.numpy"] = numpy  # so that `import gradtape.experimental.numpy as tnp` finds it
 
 __all__ = ["dlpack", "numpy"]

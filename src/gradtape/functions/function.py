@@ -26,7 +26,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import HeldTensor, XlaTensor
 from gradtape.engines import xla_engine
 from gradtape.functions.autograph import to_trace
-from gradtape.functions.program import Program
+from gradtape.functions.program import Program, result
 from gradtape.functions.signature import Arguments, Parameters, cast_to_signature, differences
 from gradtape.ops.broadcasting import identity
 from gradtape.shapes import TensorSpec
@@ -264,7 +264,7 @@ class ConcreteFunction:
             count = len(found) - len(self._written)
             for (variable, _), array in zip(self._written, found[count:], strict=True):
                 hold(variable, array)
-        return self._pack([HeldTensor(array) for array in found[:count]])
+        return self._pack([result(array) for array in found[:count]])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._function._parameters.in_order(args, kwargs)
@@ -352,6 +352,8 @@ def _quick_key(args: tuple[Any, ...]) -> Any:
             array = arg.array
         elif kind is HeldTensor:
             array = arg.held
+        elif kind is XlaTensor:
+            array = arg.array
         else:
             return None
         key.append(array.shape)
@@ -421,11 +423,8 @@ def _packer(result: Any, plan: Sequence[Callable[[list[Any]], Any]]) -> Callable
     """The function that gives a call's outputs the structure of the result."""
     if not nest.is_nested(result):
         return plan[0]
-    plain = all(isinstance(source_object(leaf), (Tensor, Variable)) for leaf in nest.flatten(result))
-    if plain and type(result) is list and len(plan) == len(result):
-        return lambda results: results
-    if plain and type(result) is tuple and len(plan) == len(result):
-        return lambda results: tuple(results)
+    if type(result) in (list, tuple) and all(isinstance(source_object(entry), (Tensor, Variable)) for entry in result):
+        return (lambda results: results) if type(result) is list else tuple
     structure = nest.map_structure(lambda leaf: None, result)
     return lambda results: nest.pack_sequence_as(structure, [make(results) for make in plan])
 

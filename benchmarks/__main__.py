@@ -3,10 +3,10 @@
 import os
 from collections.abc import Sequence
 
-from benchmarks import harness, import_time, memory, report
-from benchmarks.libraries import BASELINE, Library, Step, installed
+from benchmarks import harness, import_time, memory, report, update_memory
+from benchmarks.libraries import BASELINE, BY_HAND, Library, Step, installed
 from benchmarks.report import Row
-from benchmarks.workloads import Workload, limited_in_memory, measured_in_memory, of_derivatives, timed
+from benchmarks.workloads import Workload, compiled, limited_in_memory, measured_in_memory, of_derivatives, timed, updated
 
 BUSY = 0.5  # the load average above which other work takes the cores that are being timed
 
@@ -15,8 +15,23 @@ def steps(workload: Workload, libraries: Sequence[Library]) -> dict[str, Step]:
     """The step of each library that has the workload, after checking that all give the same gradients."""
     makers = {library.title: getattr(library.steps(), workload.name, None) for library in libraries}
     found = {title: make(workload.inputs) for title, make in makers.items() if make is not None}
-    harness.check(found, BASELINE)
+    harness.check(found, BASELINE, workload.tolerance)
     return found
+
+
+def measured_compiled(libraries: Sequence[Library], effort: harness.Effort) -> list[Row]:
+    """The compiled steps, in the libraries that compile; nothing if that is one library alone."""
+    if len(libraries) < 2:
+        return []
+    rows = []
+    for workload in compiled():
+        print(f"measuring: {workload.title}, compiled", flush=True)
+        unit = "µs" if workload.name in ("calls", "small_mlp") else "ms"
+        rows.append(Row(workload.title, unit, harness.times(steps(workload, libraries), effort), BY_HAND))
+    workload = updated()
+    print(f"measuring: {workload.title}", flush=True)
+    rows.append(Row(workload.title, "MB", update_memory.peaks(libraries), BY_HAND))
+    return rows
 
 
 def main() -> None:
@@ -48,12 +63,15 @@ def main() -> None:
         print(f"measuring: {workload.title}", flush=True)
         higher.append(Row(workload.title, "MB", memory.peaks(steps(workload, traced))))
 
-    for table in (rows, higher):
-        print(f"\n{report.as_text(table, libraries)}")
-    print("\nIn brackets: the multiple of the NumPy column, or of gradtape's where there is none.")
-    report.write_results([*rows, *higher], libraries, load_before, quick=quick)
+    compiling = [library for library in libraries if library.compiles]
+    as_programs = measured_compiled(compiling, effort)
+
+    for table, columns in ((rows, libraries), (higher, libraries), (as_programs, compiling)):
+        print(f"\n{report.as_text(table, columns)}")
+    print("\nIn brackets: the multiple of the NumPy column, or of gradtape's where there is none; of JAX's for compiled steps.")
+    report.write_results([*rows, *higher, *as_programs], libraries, load_before, quick=quick)
     if not quick:
-        report.write_document(rows, higher, libraries, load_before, effort)
+        report.write_document(rows, higher, as_programs, libraries, load_before, effort)
 
 
 main()

@@ -24,6 +24,7 @@ class Row:
     title: str
     unit: str
     values: dict[str, float]
+    baseline: str = BASELINE
 
     def cell(self, library: str) -> str:
         """The measurement, and how many times the baseline's that is, or the first library's where there is no baseline."""
@@ -31,7 +32,7 @@ class Row:
             return "-"
         value = self.values[library]
         shown = f"{_rounded(value * _UNITS[self.unit])} {self.unit}"
-        base = BASELINE if BASELINE in self.values else next(iter(self.values))
+        base = self.baseline if self.baseline in self.values else next(iter(self.values))
         return shown if library == base else f"{shown} ({value / self.values[base]:.2f} ×)"
 
 
@@ -57,6 +58,17 @@ def as_text(rows: Sequence[Row], libraries: Sequence[Library]) -> str:
 def as_markdown(rows: Sequence[Row], libraries: Sequence[Library]) -> str:
     head, *body = [f"| {' | '.join(line)} |" for line in cells(rows, libraries)]
     return "\n".join([head, "|---|" + "---:|" * len(libraries), *body])
+
+
+def _compiled_section(rows: Sequence[Row], libraries: Sequence[Library]) -> str:
+    if not rows:
+        return ""
+    compiling = [library for library in libraries if library.compiles]
+    return f"""
+Compiled steps, in brackets the multiple of the JAX column, where the same is written by hand:
+
+{as_markdown(rows, compiling)}
+"""
 
 
 def machine() -> str:
@@ -95,7 +107,12 @@ def write_results(rows: Sequence[Row], libraries: Sequence[Library], load_before
 
 
 def write_document(
-    rows: Sequence[Row], higher: Sequence[Row], libraries: Sequence[Library], load_before: float, effort: Effort
+    rows: Sequence[Row],
+    higher: Sequence[Row],
+    compiled: Sequence[Row],
+    libraries: Sequence[Library],
+    load_before: float,
+    effort: Effort,
 ) -> None:
     listed = ", ".join(f"{name} {number}" for name, number in versions(libraries).items())
     DOCUMENT.parent.mkdir(exist_ok=True)
@@ -113,7 +130,7 @@ all its gradients.
 Jacobians and higher derivatives, in brackets the multiple of the NumPy column, or of gradtape's where there is none:
 
 {as_markdown(higher, libraries)}
-
+{_compiled_section(compiled, libraries)}
 Machine: {machine()}; load average before the run: {load_before:.1f}.
 Versions: {listed}.
 
@@ -133,6 +150,12 @@ Versions: {listed}.
   that by all weights. gradtape uses `tape.derivatives`; TensorFlow and autograd nest, JAX nests forward mode. Below it, the nested
   tapes that run on both gradtape and TensorFlow.
 - **tridiagonal**: a sparse Jacobian. gradtape finds the pattern by itself in every step; by hand, the three diagonals are known.
+- **a call**: of a compiled function that adds one to each of eight arrays, without waiting for the results.
+- **2,000,000**: the sum of the square root of e to the sigmoid of tanh, and its gradient.
+- **LSTM**: by `scan`; **transformer**: attention of 4 heads and a layer of 512; **CNN**: maxima over 2 × 2, one dense layer. In JAX
+  they are written with `lax.scan`, `lax.conv_general_dilated` and `lax.reduce_window`, and differentiated by `jax.grad`.
+- **variable**: the most memory a process takes for a variable of 256 MB while a compiled step writes it: what is above 256 MB
+  is a second copy. In JAX the buffer is donated by hand.
 - **memory of a Jacobian**: 2,000 by 4,000 elements with a million in between, by walks that take no more than the limit besides
   the result of 31 MB.
 

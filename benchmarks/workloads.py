@@ -13,6 +13,7 @@ ADDS = 50
 HIDDEN = 30  # of the network whose Hessian is computed: 8 inputs, 300 parameters in one vector
 VISCOSITY = np.float32(0.01 / np.pi)
 MEMORY_LIMIT = 500 * 2**20
+HEADS = 4  # of the transformer
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Workload:
     name: str  # of the function that a library's module has for it
     title: str
     inputs: Inputs
+    tolerance: float = 1e-4  # of the largest gradient, for the check that libraries agree
 
 
 def _mlp(rng: np.random.Generator, *sizes: int) -> tuple[Any, ...]:
@@ -96,3 +98,53 @@ def limited_in_memory() -> Workload:
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal(4000).astype(np.float32), rng.standard_normal(250).astype(np.float32)
     return Workload("limited_jacobian", "memory of a Jacobian, 8 GB if done at once, limit 500 MB", Inputs(x, y))
+
+
+def compiled() -> list[Workload]:
+    """What is compared compiled: the cost of a call, and gradient steps."""
+    rng = np.random.default_rng(0)
+    normal = lambda *shape: rng.standard_normal(shape).astype(np.float32)
+    scaled = lambda *shape: normal(*shape) / np.float32(np.sqrt(np.prod(shape[:-1])))
+    labels = rng.integers(0, 10, size=64).astype(np.int32)
+    small, _, large = timed()
+    width, layers, hidden = 128, 2, 128
+    blocks = [
+        part
+        for _ in range(layers)
+        for part in (
+            *(np.ones(width, np.float32), np.zeros(width, np.float32), scaled(width, 3 * width), scaled(width, width)),
+            *(np.ones(width, np.float32), np.zeros(width, np.float32), scaled(width, 4 * width), scaled(4 * width, width)),
+        )
+    ]
+    cells = (scaled(64, 4 * hidden), scaled(hidden, 4 * hidden), normal(4 * hidden) / 10)
+    filters = (
+        scaled(3, 3, 1, 32),
+        normal(32) / 10,
+        scaled(3, 3, 32, 64),
+        normal(64) / 10,
+        scaled(7 * 7 * 64, 10),
+        normal(10) / 10,
+    )
+    return [
+        Workload("calls", "a call with 8 arrays and 8 results, 4 × 4", Inputs(normal(8, 4, 4))),
+        small,
+        large,
+        Workload("elementwise", "tanh, sigmoid, exp, sqrt, sum of 2,000,000", Inputs(normal(2_000_000))),
+        Workload("lstm", "LSTM, 50 steps, 64-128, batch 32", Inputs(normal(50, 32, 64), normal(50, 32, hidden), cells)),
+        Workload(
+            "transformer",
+            "transformer, 2 layers of 128, batch 8, length 64",
+            Inputs(normal(8, 64, width), normal(8, 64, width), tuple(blocks)),
+        ),
+        Workload(
+            "cnn",
+            "CNN, 28 × 28, 3 × 3 to 32 and 64 channels, batch 64",
+            Inputs(normal(64, 28, 28, 1), labels, filters),
+            tolerance=1e-2,  # rounding decides to which of two nearly equal pixels of a window a gradient goes
+        ),
+    ]
+
+
+def updated() -> Workload:
+    """The step whose memory is measured in a process of its own: a Variable of 256 MB from which a part of itself is taken."""
+    return Workload("update", "memory of a variable of 256 MB and its update", Inputs(np.ones(64 * 2**20, np.float32)))

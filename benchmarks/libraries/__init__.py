@@ -15,6 +15,7 @@ from typing import Any
 Step = Callable[[], Any]
 
 BASELINE = "NumPy by hand"
+BY_HAND = "JAX, compiled"
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Library:
     module: str  # in this folder
     memory_is_traced: bool = False  # whether its arrays are NumPy's, which tell tracemalloc of their memory
     distributions: tuple[str, ...] = ()  # where it is installed under other names
+    needs: tuple[str, ...] = ()  # other packages that it imports
+    compiles: bool = False  # whether each step is compiled as a whole
 
     @property
     def version(self) -> str:
@@ -44,11 +47,12 @@ LIBRARIES = (
     Library("autograd", "autograd", "in_autograd", memory_is_traced=True),
     Library("PyTorch", "torch", "in_torch"),
     Library("TensorFlow", "tensorflow", "in_tensorflow", distributions=("tensorflow", "tensorflow_cpu")),
-    Library("tf.function", "tensorflow", "in_tensorflow_function", distributions=("tensorflow", "tensorflow_cpu")),
-    Library("JAX, compiled", "jax", "in_jax"),
+    Library("gradtape.function", "gradtape", "in_gradtape_function", needs=("jax",), compiles=True),
+    Library("tf.function", "tensorflow", "in_tensorflow_function", distributions=("tensorflow", "tensorflow_cpu"), compiles=True),
+    Library(BY_HAND, "jax", "in_jax", compiles=True),
 )
 
 
 def installed() -> list[Library]:
     """gradtape, NumPy, and the peers that this environment has."""
-    return [library for library in LIBRARIES if find_spec(library.package)]
+    return [library for library in LIBRARIES if all(map(find_spec, (library.package, *library.needs)))]

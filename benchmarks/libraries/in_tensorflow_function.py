@@ -1,10 +1,11 @@
 """The workloads in TensorFlow, each step in a tf.function."""
 
 from collections.abc import Callable
+from functools import partial
 
 import tensorflow as tf
 
-from benchmarks.libraries import Step, in_tensorflow
+from benchmarks.libraries import Step, in_tensorflow, networks_with_a_tape
 from benchmarks.workloads import Inputs
 
 
@@ -21,3 +22,9 @@ hessian = _compiled(in_tensorflow.hessian)
 curves = _compiled(in_tensorflow.curves)
 tall_jacobian = _compiled(in_tensorflow.tall_jacobian)
 burgers = burgers_nested = _compiled(in_tensorflow.burgers)
+calls = partial(networks_with_a_tape.calls, tf)
+elementwise = partial(networks_with_a_tape.elementwise, tf)
+lstm = partial(networks_with_a_tape.lstm, tf)
+transformer = partial(networks_with_a_tape.transformer, tf)
+cnn = partial(networks_with_a_tape.cnn, tf)
+update = partial(networks_with_a_tape.update, tf)

@@ -211,7 +211,7 @@ dtypes.complex = complex  # type: ignore[attr-defined]
 dtypes.saturate_cast = saturate_cast  # type: ignore[attr-defined]
 
 _LOADED_WHEN_USED = frozenset((
-    "array_api", "bitwise", "config", "experimental", "image", "numpy", "quantization", "signal", "sparse", "test", "testing",
+    "array_api", "autograph", "bitwise", "config", "experimental", "image", "numpy", "quantization", "signal", "sparse", "test", "testing",
 ))  # fmt: skip
 
 

@@ -254,3 +254,19 @@ def test_none_results_and_constants():
 def test_known_predicates_are_decided_while_tracing():
     f = tf.function(lambda x: tf.cond(tf.constant(True), lambda: x, lambda: [x, x]))
     assert float(f(tf.constant(1.0))) == 1.0
+
+
+def test_bodies_see_their_variables_as_they_were():
+    @tf.function(autograph=False)
+    def f(x):
+        factor = 2.0
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.cond(x > 0, lambda: x * factor, lambda: x)
+            for power in (2, 3):
+                y += tf.while_loop(lambda i, z: i < power, lambda i, z: (i + 1, z * x * power), (0, x))[1]  # noqa: B023
+        factor = 5.0
+        return tape.gradient(y, x) + 0 * factor
+
+    x = 1.5
+    assert float(f(tf.constant(x))) == pytest.approx(2.0 + 4 * 3 * x**2 + 27 * 4 * x**3, rel=1e-6)

@@ -412,3 +412,25 @@ def test_a_loop_over_constants_draws_for_each_example():
 
     f = tf.function(lambda x: tf.vmap(one)(x))
     assert every_number_is_new(tf.concat([f(tf.constant([1.0, -1.0])), f(tf.constant([1.0, -1.0]))], 0))
+
+
+SEEDED = {
+    "normal": lambda seed, alpha: tf.random.stateless_normal([3], seed),
+    "gamma": lambda seed, alpha: tf.random.stateless_gamma([2], seed, alpha),
+    "uniform": lambda seed, alpha: tf.random.stateless_uniform([2], seed, 0, 1000, tf.int32),
+    "shuffle": lambda seed, alpha: tf.random.experimental.stateless_shuffle(tf.range(5), seed),
+    "split": lambda seed, alpha: tf.random.split(seed),
+}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("name", SEEDED)
+def test_each_example_may_have_a_seed_of_its_own(name, compiled):
+    one = SEEDED[name]
+    seeds, alphas = tf.constant([[1, 2], [3, 4], [1, 2]]), tf.constant([2.0, 3.0, 2.0])
+    wrap = tf.function if compiled else lambda f: f
+    found = wrap(lambda seeds, alphas: tf.vmap(one)(seeds, alphas))(seeds, alphas)
+    single = wrap(lambda seed, alpha: one(seed, alpha))
+    expected = tf.stack([single(seed, alpha) for seed, alpha in zip(seeds, alphas, strict=True)])
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert differ(found[0], found[1])

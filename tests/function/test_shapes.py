@@ -49,9 +49,7 @@ def test_places_that_depend_on_values(f):
         tape.watch(X)
         eager, compiled = f(X, i), tf.function(f)(X, i)
     np.testing.assert_array_equal(eager, compiled)
-    np.testing.assert_array_equal(
-        tf.convert_to_tensor(tape.gradient(eager, X)), tf.convert_to_tensor(tape.gradient(compiled, X))
-    )
+    np.testing.assert_array_equal(tf.convert_to_tensor(tape.gradient(eager, X)), tf.convert_to_tensor(tape.gradient(compiled, X)))
 
 
 def test_a_block_of_unknown_start_needs_a_size():

@@ -198,7 +198,7 @@ def test_an_array_from_outside_is_read_and_left_as_it_is():
 
 
 def test_what_the_program_would_have_to_know():
-    with pytest.raises(ValueError, match="TensorArray: in a gradtape.function size must be known"):
+    with pytest.raises(ValueError, match=r"TensorArray: in a gradtape.function size must be known"):
         tf.function(lambda n: tf.TensorArray(tf.float32, size=n).stack())(tf.constant(2))
 
     def growing(n):
@@ -206,7 +206,7 @@ def test_what_the_program_would_have_to_know():
         return tf.while_loop(lambda i, _: i < n, lambda i, a: (i + 1, a.write(i, 1.0)), (0, array))[1].stack()
 
     np.testing.assert_array_equal(growing(2), [1.0, 1.0])
-    with pytest.raises(ValueError, match="TensorArray.write: in a gradtape.function an array cannot grow"):
+    with pytest.raises(ValueError, match=r"TensorArray.write: in a gradtape.function an array cannot grow"):
         tf.function(growing)(tf.constant(2))
 
 
@@ -221,3 +221,16 @@ def test_shapes_and_dtypes_are_checked():
         run(tf.constant([1, 2]))
     with pytest.raises(tf.errors.OutOfRangeError, match="index 3"):
         tf.function(lambda x: tf.TensorArray(tf.float32, size=2).unstack([x, x]).read(3))(tf.constant(1.0))
+
+
+def test_nest_opens_an_array_that_knows_its_shape():
+    array = tf.TensorArray(tf.float32, size=2).unstack([1.0, 2.0])
+    assert tf.nest.flatten({"a": array}) == [array]
+    (rows,) = tf.nest.flatten({"a": array}, expand_composites=True)
+    np.testing.assert_array_equal(rows, [1.0, 2.0])
+    packed = tf.nest.pack_sequence_as({"a": array, "b": 0}, [rows * 2, 5], expand_composites=True)
+    np.testing.assert_array_equal(packed["a"].stack(), [2.0, 4.0])
+    assert packed["b"] == 5
+    assert tf.nest.flatten(tf.TensorArray(tf.float32, size=2), expand_composites=True) == []
+    with pytest.raises(ValueError, match="more leaves"):
+        tf.nest.pack_sequence_as([array, 0], [rows], expand_composites=True)

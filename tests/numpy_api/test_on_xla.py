@@ -29,7 +29,7 @@ DIFFERENT = {
 }
 """Rows, or functions of which some rows differ, and why."""
 
-TOLERANCE = {4: 1e-4, 8: 1e-8, 16: 1e-8}  # by the size of a number
+TOLERANCE = {2: 4e-3, 4: 1e-4, 8: 1e-8, 16: 1e-8}  # by the size of a number
 
 
 def outcome(row: Row, tensors: list[Tensor]) -> list[Tensor]:
@@ -48,6 +48,14 @@ def outcome(row: Row, tensors: list[Tensor]) -> list[Tensor]:
     return [*found, *(gradtape.convert_to_tensor(g) for g in gradients if g is not None)]
 
 
+def compiled(row: Row, tensors: list[Tensor]) -> list[Tensor] | str:
+    """The same in one program, or the words with which it was refused."""
+    try:
+        return gradtape.function(lambda given: outcome(row, given), autograph=False)(tensors)
+    except (TypeError, gradtape.errors.OperatorNotAllowedInGraphError) as error:
+        return str(error)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "row", [pytest.param(row, id=row.id) for row in all_rows() if row.id not in DIFFERENT and row.name not in DIFFERENT]
@@ -55,11 +63,10 @@ def outcome(row: Row, tensors: list[Tensor]) -> list[Tensor]:
 def test_compiled_is_eager(row):
     tensors = [gradtape.constant(a) for a in row.make(row.dtypes[0])]
     expected = outcome(row, tensors)
-    try:
-        results = gradtape.function(lambda given: outcome(row, given), autograph=False)(tensors)
-    except (TypeError, gradtape.errors.OperatorNotAllowedInGraphError) as error:
-        assert row.name in VALUES_DECIDE, error
-        assert "function" in str(error)
+    results = compiled(row, tensors)
+    if isinstance(results, str):
+        assert row.name in VALUES_DECIDE, results
+        assert "function" in results
         return
     assert len(results) == len(expected)
     for result, wanted in zip(results, expected, strict=True):

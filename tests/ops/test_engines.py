@@ -17,12 +17,12 @@ from gradtape.engines import xla_engine
 from gradtape.ops.op import operand
 
 from . import checks
-from .table import Case, Sample
+from .table import HALF, Case, Sample
 from .test_table import CASES, params, widest
 
 DATA_DEPENDENT = frozenset(case.name for case in CASES if not case.batches)
 
-TOLERANCE = {"float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9, "float16": 4e-3, "bfloat16": 3e-2}
+TOLERANCE = {"float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9, "float16": 4e-3, "bfloat16": 8e-2}
 
 
 def results(case: Case, one: Sample, tensors: list) -> list:
@@ -50,6 +50,12 @@ def _weights(array) -> Tensor:
     return Tensor(np.asarray(np.cos(np.arange(count)).reshape(array.shape)).astype(array.dtype))
 
 
+def _largest(results: list) -> float:
+    """The largest finite number of all results: what half precision loses by cancelling is measured by it."""
+    arrays = [np.abs(r.array.astype(np.float64)) for r in results if r is not None]
+    return max([1.0, *(float(a[np.isfinite(a)].max(initial=0)) for a in arrays)])
+
+
 def compiled(case: Case, one: Sample, args: list) -> list:
     """The same as one XLA program."""
     arrays = [arg for arg in args if checks.is_array(arg)]
@@ -67,13 +73,17 @@ def compiled(case: Case, one: Sample, args: list) -> list:
         return [None if absent else np.asarray(next(present)) for absent in missing]
 
 
+def dtypes_to_try(case: Case, one: Sample) -> list[str]:
+    """In single precision, rounding decides about the sign of an eigenvector: those are compared in double precision alone."""
+    others = [] if case.name == "eig" else ["float32", "bfloat16", "int32"]
+    return [dtype for dtype in dict.fromkeys([widest(case, one), *others]) if dtype in case.dtypes_of(one)]
+
+
 @pytest.mark.parametrize(
     ("case", "one", "dtype"),
     params(
         [case for case in CASES if case.name not in DATA_DEPENDENT],
-        lambda case, one: [
-            d for d in dict.fromkeys([widest(case, one), "float32", "bfloat16", "int32"]) if d in case.dtypes_of(one)
-        ],
+        dtypes_to_try,
         everyday=lambda i, dtype: i == 0 and dtype in ("float64", "complex128", "int32", "bool"),
     ),
 )
@@ -88,4 +98,5 @@ def test_engines_agree(case, one, dtype):
     for i, (actual, tensor) in enumerate(zip(found, expected, strict=True)):
         if tensor is not None:
             assert actual.dtype == tensor.array.dtype, f"result {i} has dtype {actual.dtype}, NumPy's {tensor.array.dtype}"
-            checks.assert_close(actual, tensor.array, f"result {i} of {case.name}", rtol=tolerance, atol=tolerance)
+            largest = _largest(expected) if dtype in HALF else 1.0
+            checks.assert_close(actual, tensor.array, f"result {i} of {case.name}", rtol=tolerance, atol=tolerance * largest)

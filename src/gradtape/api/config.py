@@ -1,10 +1,16 @@
-"""`tf.config`: which devices there are, and settings of the whole process. The one device is the CPU."""
+"""`tf.config`: which devices there are, and settings of the whole process.
+
+Without JAX there is one device, the CPU. With it there are those that XLA knows: asking for them loads JAX.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
+from gradtape.core.messages import first_times, log_warning
 from gradtape.core.settings import settings
+from gradtape.engines import xla_cache, xla_devices
 
 
 class PhysicalDevice(NamedTuple):
@@ -21,52 +27,63 @@ class LogicalDevice(NamedTuple):
     device_type: str
 
 
-_PHYSICAL = (PhysicalDevice("/physical_device:CPU:0", "CPU"),)
-_LOGICAL = (LogicalDevice("/device:CPU:0", "CPU"),)
+def _kind(name: str) -> str:
+    return name.partition(":")[0]
+
+
+def _physical(names: Any) -> list[PhysicalDevice]:
+    return [PhysicalDevice(f"/physical_device:{name}", _kind(name)) for name in names]
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """The devices of this machine, or those of one type.
 
     >>> import gradtape as tf
-    >>> tf.config.list_physical_devices(), tf.config.list_physical_devices("GPU")
-    ([PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')], [])
+    >>> tf.config.list_physical_devices("CPU")[0]
+    PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')
     """
-    return [device for device in _PHYSICAL if device_type in (None, device.device_type)]
+    return [device for device in _physical(xla_devices.devices()) if device_type in (None, device.device_type)]
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """The devices that code can name, or those of one type.
 
     >>> import gradtape as tf
-    >>> tf.config.list_logical_devices("CPU")
-    [LogicalDevice(name='/device:CPU:0', device_type='CPU')]
+    >>> tf.config.list_logical_devices("CPU")[0]
+    LogicalDevice(name='/device:CPU:0', device_type='CPU')
     """
-    return [device for device in _LOGICAL if device_type in (None, device.device_type)]
+    names = [name for name in xla_devices.visible() if device_type in (None, _kind(name))]
+    return [LogicalDevice(f"/device:{name}", _kind(name)) for name in names]
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices that are used: all of them.
+    """The devices that are used: all of them, unless `set_visible_devices` has chosen some.
 
     >>> import gradtape as tf
-    >>> len(tf.config.get_visible_devices())
-    1
+    >>> tf.config.get_visible_devices("CPU")[0].name
+    '/physical_device:CPU:0'
     """
-    return list_physical_devices(device_type)
+    return [device for device in _physical(xla_devices.visible()) if device_type in (None, device.device_type)]
 
 
 def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     """Chooses the devices to use, of one type or of all; the CPU cannot be left out.
 
+    Compiled functions run on the first accelerator that is left, or on the CPU.
+
     >>> import gradtape as tf
     >>> tf.config.set_visible_devices([], "GPU")
     """
-    chosen = [devices] if isinstance(devices, (str, PhysicalDevice)) else list(devices)
+    chosen: list[Any] = [devices] if isinstance(devices, (str, PhysicalDevice)) else list(devices)
+    known = list_physical_devices()
     for device in chosen:
-        if device not in _PHYSICAL:
-            raise ValueError(f"set_visible_devices: there is no device {device!r}: the devices are {list(_PHYSICAL)}.")
-    if device_type in (None, "CPU") and not chosen:
-        raise RuntimeError("set_visible_devices: the CPU runs everything here and cannot be hidden.")
+        if device not in known:
+            raise ValueError(f"set_visible_devices: there is no device {device!r}: the devices are {known}.")
+    names = {device.name.removeprefix("/physical_device:") for device in chosen}
+    if device_type in (None, "CPU") and "CPU:0" not in names:
+        raise RuntimeError("set_visible_devices: the CPU runs eager code and cannot be hidden.")
+    kinds = {device.device_type for device in known} if device_type is None else {device_type}
+    xla_devices.show_only(names, kinds)
 
 
 def get_soft_device_placement() -> bool:
@@ -110,6 +127,31 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
     settings.functions_run_eagerly = bool(run_eagerly)
 
 
+def enable_compile_cache(path: str | os.PathLike[str] | None = None) -> str:
+    """Keeps compiled programs on disk, so that the next process need not compile them again; gives the directory.
+
+    Without a `path` it is `gradtape/xla` in the user's directory for caches. What is kept belongs to one version of JAX and one kind of
+    machine; others compile for themselves.
+
+    >>> import gradtape as tf
+    >>> import tempfile
+    >>> directory = tempfile.mkdtemp()
+    >>> tf.config.enable_compile_cache(directory) == directory
+    True
+    >>> tf.config.disable_compile_cache()
+    """
+    return xla_cache.enable(path)
+
+
+def disable_compile_cache() -> None:
+    """Ends what `enable_compile_cache` began; what is on disk stays there.
+
+    >>> import gradtape as tf
+    >>> tf.config.disable_compile_cache()
+    """
+    xla_cache.disable()
+
+
 def enable_op_determinism() -> None:
     """Asks for the same results in every run, which NumPy on the CPU gives anyway.
 
@@ -140,13 +182,36 @@ def tensor_float_32_execution_enabled() -> bool:
 def set_memory_growth(device: Any, enable: bool) -> None:
     """Lets a GPU take memory as it needs it; for the CPU, which always does, this is an error as in TensorFlow.
 
+    JAX decides that when it starts, so that it takes effect only in an environment with XLA_PYTHON_CLIENT_PREALLOCATE=false.
+
     >>> import gradtape as tf
     >>> for gpu in tf.config.list_physical_devices("GPU"):
     ...     tf.config.experimental.set_memory_growth(gpu, True)
     """
-    if device not in _PHYSICAL:
-        raise ValueError(f"set_memory_growth: there is no device {device!r}: the devices are {list(_PHYSICAL)}.")
-    raise ValueError("set_memory_growth: only a GPU's memory can be set to grow; the CPU takes memory as it needs it.")
+    known = list_physical_devices()
+    if device not in known:
+        raise ValueError(f"set_memory_growth: there is no device {device!r}: the devices are {known}.")
+    if device.device_type == "CPU":
+        raise ValueError("set_memory_growth: only a GPU's memory can be set to grow; the CPU takes memory as it needs it.")
+    if bool(enable) != get_memory_growth(device) and first_times("memory growth", limit=1) is not None:
+        log_warning(
+            "set_memory_growth: JAX has chosen already how it takes memory of %s: set XLA_PYTHON_CLIENT_PREALLOCATE=%s in the environment "
+            "before the program starts.",
+            device.name, "false" if enable else "true",
+        )  # fmt: skip
+
+
+def get_memory_growth(device: Any) -> bool:
+    """Whether a GPU takes memory as it needs it, instead of most of it at once.
+
+    >>> import gradtape as tf
+    >>> [tf.config.experimental.get_memory_growth(gpu) for gpu in tf.config.list_physical_devices("GPU")]
+    []
+    """
+    if device not in list_physical_devices("GPU"):
+        raise ValueError(f"get_memory_growth: there is no GPU {device!r}: the devices are {list_physical_devices()}.")
+    on_demand = os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE", "true").lower() in ("false", "0")
+    return on_demand or os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR") == "platform"
 
 
 def get_inter_op_parallelism_threads() -> int:

@@ -76,7 +76,7 @@ def _counts(numbers: Tensor, weights: Any, minlength: Any, maxlength: Any, dtype
     """The counts of a row, or of each row of a matrix: the numbers of row i then stand behind those of the rows before it."""
     least = 0 if minlength is None else as_int(minlength, "bincount: minlength")
     most = math.inf if maxlength is None else as_int(maxlength, "bincount: maxlength")
-    size, shape = _bins(numbers, least, most), numbers.array.shape
+    size, shape = _length(numbers, least, most), numbers.array.shape
     rows = shape[0] if len(shape) == 2 else 1
     starts = (np.arange(rows) * size)[:, None] if len(shape) == 2 else 0
     inside = logical_and(greater_equal(numbers, 0), less(numbers, size))
@@ -92,7 +92,7 @@ def _counts(numbers: Tensor, weights: Any, minlength: Any, maxlength: Any, dtype
     return reshape(found, shape=(*shape[:-1], size))
 
 
-def _bins(numbers: Tensor, least: int, most: float) -> int:
+def _length(numbers: Tensor, least: int, most: float) -> int:
     """How many numbers are counted: up to the largest one, unless the limits say it."""
     if is_traced(numbers) and least == most:
         return least

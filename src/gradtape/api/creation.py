@@ -11,8 +11,10 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, numpy_dtype, one_axis
 from gradtape.api.operands import as_indices, as_operand, as_operands
+from gradtape.core.device import made
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import log_warning
+from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
@@ -86,7 +88,7 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None 
     array([[0., 0., 0.],
            [0., 0., 0.]], dtype=float32)
     """
-    return Tensor(_full(as_shape(shape, "zeros: shape"), _zero(numpy_dtype(dtype)), numpy_dtype(dtype)))
+    return made(_full(as_shape(shape, "zeros: shape"), _zero(numpy_dtype(dtype)), numpy_dtype(dtype)))
 
 
 def ones(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: Any = None) -> Tensor:
@@ -96,7 +98,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None =
     >>> tf.ones([3], tf.int32).numpy()
     array([1, 1, 1], dtype=int32)
     """
-    return Tensor(_full(as_shape(shape, "ones: shape"), 1, _with_a_one(numpy_dtype(dtype), "ones", TypeError)))
+    return made(_full(as_shape(shape, "ones: shape"), 1, _with_a_one(numpy_dtype(dtype), "ones", TypeError)))
 
 
 def zeros_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = None, layout: Any = None) -> Tensor:
@@ -168,7 +170,7 @@ def eye(
     sizes = as_shape([rows, rows if num_columns is None else as_int(num_columns, "eye: num_columns")], "eye: size")
     batch = () if batch_shape is None else as_shape(batch_shape, "eye: batch_shape")
     matrix = np.eye(*sizes, dtype=_with_a_one(numpy_dtype(dtype), "eye", TypeError))
-    return Tensor(np.array(np.broadcast_to(matrix, (*batch, *sizes))) if batch else matrix)
+    return made(np.array(np.broadcast_to(matrix, (*batch, *sizes))) if batch else matrix)
 
 
 def range(
@@ -190,11 +192,11 @@ def range(
     if not ((step > 0 and first <= last) or (step < 0 and first >= last)):
         raise invalid_argument(f"range: no steps of delta={step} lead from start={first} to limit={last}.")
     if common.kind in "iu":
-        return Tensor(np.arange(first, last, step, dtype=common))
+        return made(np.arange(first, last, step, dtype=common))
     count = (last - first) / step
     if not np.isfinite(count):
         raise invalid_argument(f"range: start={first}, limit={last} and delta={step} must be finite.")
-    return Tensor(first + np.arange(math.ceil(count)).astype(common) * step)
+    return made(first + np.arange(math.ceil(count)).astype(common) * step)
 
 
 def _range_bound(value: Any, dtype: Any, argument: str) -> Any:
@@ -408,4 +410,4 @@ def executing_eagerly() -> bool:
     >>> tf.executing_eagerly()
     True
     """
-    return True
+    return here.state.trace is None

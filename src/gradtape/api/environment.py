@@ -11,6 +11,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_shape, numpy_dtype
 from gradtape.api.operands import as_operand
+from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import is_traced
@@ -162,7 +163,7 @@ def is_symbolic_tensor(tensor: Any) -> bool:
     >>> tf.is_symbolic_tensor(tf.constant(1.0))
     False
     """
-    return False
+    return is_traced(tensor)
 
 
 def inside_function() -> bool:
@@ -172,7 +173,7 @@ def inside_function() -> bool:
     >>> tf.inside_function()
     False
     """
-    return False
+    return here.state.trace is not None
 
 
 def get_logger() -> Any:

@@ -177,7 +177,7 @@ class TensorArray:
         whole = self._with_axis(value, "scatter")
         by_rows = self._by_rows(indices)
         places: Any = as_indices(indices, "TensorArray.scatter: indices") if by_rows else integers(indices, "TensorArray.scatter: indices")  # fmt: skip
-        count = len(places.array.reshape(-1)) if by_rows else len(places)
+        count = places.array.size if by_rows else len(places)
         if count != whole.array.shape[0]:
             raise invalid_argument(f"TensorArray.scatter: there are {count} indices, but {whole.array.shape[0]} slices.")
         array = self._to_change()

@@ -3,6 +3,8 @@
 from gradtape.api.config import (
     LogicalDevice,
     PhysicalDevice,
+    disable_compile_cache,
+    enable_compile_cache,
     functions_run_eagerly,
     get_soft_device_placement,
     get_visible_devices,
@@ -17,6 +19,8 @@ from gradtape.config import experimental, threading
 __all__ = [
     "LogicalDevice",
     "PhysicalDevice",
+    "disable_compile_cache",
+    "enable_compile_cache",
     "experimental",
     "functions_run_eagerly",
     "get_soft_device_placement",

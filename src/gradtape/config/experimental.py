@@ -3,6 +3,7 @@
 from gradtape.api.config import (
     enable_op_determinism,
     enable_tensor_float_32_execution,
+    get_memory_growth,
     get_visible_devices,
     list_logical_devices,
     list_physical_devices,
@@ -14,6 +15,7 @@ from gradtape.api.config import (
 __all__ = [
     "enable_op_determinism",
     "enable_tensor_float_32_execution",
+    "get_memory_growth",
     "get_visible_devices",
     "list_logical_devices",
     "list_physical_devices",

@@ -62,7 +62,8 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
     `release` lets each Node go of what it saved as soon as its rule has run, unless another open recording needs it.
     """
     state = here.state
-    tensors = state.scope is not None or bool(state.levels) or state.trace is not None or XlaTensor in map(type, seeds.values())
+    tensors = state.scope is not None or bool(state.levels) or state.trace is not None or recording.moved
+    tensors = tensors or XlaTensor in map(type, seeds.values())
     wanted = {node for node in sources if node is not None}
     order, other_sources = _reachable(seeds, wanted, recording)
     order.sort(key=_number)

@@ -1,4 +1,7 @@
-"""`device`: where eager code runs. The NumPy engine has one device, the CPU."""
+"""`device`: where eager code runs. The host, `/CPU:0`, runs NumPy; on every other device, XLA's, ops run on `jax.numpy`.
+
+What a `function` compiles runs as a whole on the device that is named around the call, or else where its arguments are.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gradtape.core.placement import HOST, Place, RunOnDevice, XlaDevice, plain_run, tensor_anywhere
+from gradtape.core.scope import here
+from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import tensor_of
+from gradtape.engines import xla_devices, xla_engine
 from gradtape.errors import invalid_argument
 
 _SPEC = r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?"
@@ -14,7 +22,10 @@ _SPEC = r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?(?P<kind>[A-
 
 @contextmanager
 def device(device_name: Any) -> Iterator[None]:
-    """Runs the ops of a block on a device, named as in TensorFlow.
+    """Runs the ops of a block on a device, named as in TensorFlow; what they take is moved there.
+
+    Tensors and Variables that are made in the block are on the device, and stay there. Inside a `function` that is being traced it
+    changes nothing: the program runs on one device.
 
     >>> import gradtape as tf
     >>> with tf.device("/CPU:0"):
@@ -22,18 +33,61 @@ def device(device_name: Any) -> Iterator[None]:
     >>> x.device
     '/job:localhost/replica:0/task:0/device:CPU:0'
     """
-    check_device(device_name)
-    yield
+    place, state = find(device_name), here.state
+    before = state.device, state.run, state.tensor
+    if isinstance(place, XlaDevice):
+        state.device, state.run, state.tensor = place, RunOnDevice(place, plain_run()), tensor_anywhere
+    else:
+        state.device, state.run, state.tensor = place, plain_run(), Tensor
+    with xla_engine.running_on(_name_for_xla(place)):
+        try:
+            yield
+        finally:
+            state.device, state.run, state.tensor = before
 
 
-def check_device(device_name: Any) -> None:
-    """Refuses a name that is no device's, and a device that is not there."""
+def _name_for_xla(place: Place | None) -> Any:
+    """What gives the device that compiled programs are to run on, once JAX is there."""
+    return None if place is None else lambda: xla_devices.devices()[place.name]
+
+
+def find(device_name: Any) -> Place | None:
+    """The place of a name; None if any will do. A name that is no device's, or of one that is not there, is refused."""
     if device_name is None or device_name == "":
-        return
+        return None
     if callable(device_name):
         raise RuntimeError("device: a function of ops is for graphs; pass a device name such as '/CPU:0'.")
     match = re.fullmatch(_SPEC, str(device_name), re.IGNORECASE)
     if match is None:
         raise ValueError(f"device: cannot read {device_name!r}; pass a name such as '/CPU:0'.")
-    if match["kind"].upper() != "CPU" or match["index"] not in (None, "0", "*"):
-        raise invalid_argument(f"device: there is no device {device_name!r} here; the devices are ['/CPU:0'].")
+    name = f"{match['kind'].upper()}:{int((match['index'] or '0').replace('*', '0'))}"
+    if name == HOST.name:
+        return HOST
+    known = xla_devices.visible()
+    if name not in known:
+        hint = "" if xla_engine.is_installed() else " Others need JAX, which is not installed: pip install 'gradtape[xla]'."
+        raise invalid_argument(
+            f"device: there is no device {device_name!r} here; the devices are {[f'/{found}' for found in known]}.{hint}"
+        )
+    return XlaDevice(name)
+
+
+def check_device(device_name: Any) -> None:
+    """Refuses a name that is no device's, and a device other than the host, for functions that make tensors on the host."""
+    place = find(device_name)
+    if place is not None and place is not HOST:
+        raise invalid_argument(
+            f"device: this makes tensors on '/CPU:0', not on {device_name!r}: call it inside `with gradtape.device({device_name!r})`, "
+            "or move the tensor with to_device."
+        )
+
+
+def made(array: Any) -> Tensor:
+    """A NumPy array as a new Tensor, on the device that is named around."""
+    return Tensor(array) if here.state.device is None else placed(array)
+
+
+def placed(array: Any) -> Tensor:
+    """The same of an array of either engine."""
+    place, tensor = here.state.device, tensor_of(array)
+    return tensor if place is None or here.state.trace is not None else place.move(tensor)

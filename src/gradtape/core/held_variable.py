@@ -4,16 +4,22 @@
 that a compiled function wrote has only `held`, and is a `HeldVariable` until eager code asks for its array: so a buffer that
 nobody looked at can be handed to the next call for good, and is written over there.
 
-`HiddenState` is what programs keep for themselves from one call to the next, such as how many random numbers they have drawn.
+A `PlacedVariable` was made on a device other than the host. `HiddenState` is what programs keep for themselves from one call to the next, such as how many random numbers they have drawn.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from gradtape.core.scope import here
+from gradtape.core.tensor import Tensor, full_name
 from gradtape.core.trace import outside_programs
 from gradtape.core.variable import Variable
-from gradtape.engines import xla_engine
+from gradtape.core.writing import writing
+from gradtape.core.xla_tensor import XlaTensor
+from gradtape.engines import xla_devices, xla_engine
 
 
 class HeldVariable(Variable):
@@ -24,9 +30,11 @@ class HeldVariable(Variable):
     def __getattr__(self, name: str) -> Any:
         if name != "array":
             raise AttributeError(f"'Variable' object has no attribute {name!r}")
-        array = self.array = xla_engine.to_numpy(self.held)[()]
-        self.__class__ = Variable  # type: ignore[assignment]
-        return array
+        with writing:
+            if "array" not in self.__dict__:  # no other thread was faster
+                self.array = xla_engine.to_numpy(self.held)[()]
+                self.__class__ = Variable  # type: ignore[assignment]
+            return self.array
 
 
 class HiddenState(Variable):
@@ -45,17 +53,75 @@ class HiddenState(Variable):
     def __getattr__(self, name: str) -> Any:
         if name != "array":
             raise AttributeError(f"'HiddenState' object has no attribute {name!r}")
-        array = self.array = xla_engine.to_numpy(self.held)[()]
-        return array
+        with writing:
+            array = self.array = xla_engine.to_numpy(self.held)[()]
+            return array
+
+
+class PlacedVariable(Variable):
+    """A Variable on a device of XLA's, its `place`. Its array is a JAX array.
+
+    A program may write over the array it is given, so that one which eager code has seen is copied for it first.
+    """
+
+    place: Any
+    _buffer: Any
+    _seen = False
+
+    @property
+    def array(self) -> Any:
+        self._seen = True
+        return self._buffer
+
+    @array.setter
+    def array(self, value: Any) -> None:
+        self._buffer = xla_devices.put(value, self.place.device)
+        self._seen = not isinstance(value, (np.ndarray, np.generic))
+
+    def for_a_program(self) -> Any:
+        if self._seen:
+            self._buffer, self._seen = xla_devices.copied(self._buffer), False
+        return self._buffer
+
+    def take_over(self, value: Any) -> None:
+        """Makes an array, which nobody else has, the value."""
+        self._buffer, self._seen = xla_devices.put(value, self.place.device), False
+
+    @property
+    def device(self) -> str:
+        return full_name(self.place.name)
+
+    def tensor(self) -> Tensor:
+        state = here.state
+        if state.trace is not None:
+            return super().tensor()
+        return XlaTensor(self.array, self._joint_node(state.recorders))
+
+    def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
+        return xla_devices.put(super()._compatible(value, method, argument=argument), self.place.device)
+
+    def _combined(self, ufunc: np.ufunc, change: Any) -> Any:
+        return xla_engine.run(xla_engine.bind(ufunc.__name__), [self.array, change], {})
+
+    def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
+        if here.state.trace is not None:
+            super().write_at(key, values, ufunc)
+            return
+        self._before_write()
+        self.array = xla_engine.written_at(self.array, key, values, ufunc)
 
 
 def hold(variable: Variable, value: Any) -> None:
     """Makes a JAX array the Variable's value."""
+    if type(variable) is PlacedVariable:
+        variable.take_over(value)
+        return
     if type(variable) is HiddenState:
         variable.__dict__.pop("array", None)
         variable.held = value
         return
     if type(variable) not in (Variable, HeldVariable):  # a class of the user's keeps its own way of reading
+        variable.__dict__.pop("held", None)
         variable.array = xla_engine.to_numpy(value)[()]
         return
     variable.__dict__.pop("array", None)
@@ -65,7 +131,10 @@ def hold(variable: Variable, value: Any) -> None:
 
 def held(variable: Variable) -> Any:
     """The Variable's value as a JAX array, which is kept for the next time."""
+    if type(variable) is PlacedVariable:
+        return variable.for_a_program()
     value = variable.__dict__.get("held")
     if value is None:
-        value = variable.held = xla_engine.device_put(variable.array)  # type: ignore[attr-defined]
+        with writing:
+            value = variable.held = xla_engine.device_put(variable.array)  # type: ignore[attr-defined]
     return value

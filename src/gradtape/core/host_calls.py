@@ -6,7 +6,6 @@ keeps them in the program even if nobody needs their results, and out of its der
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from gradtape.core.held_variable import HiddenState
 from gradtape.core.scope import here
 from gradtape.core.trace import outside_programs
+from gradtape.core.writing import being_called_back
 from gradtape.engines import xla_engine
 from gradtape.engines.xla_host import call_host
 
@@ -42,11 +42,11 @@ def call_for_results(function: Callable[..., Sequence[Any]], specs: Sequence[Spe
         return call_host(_by_itself(function), specs, [xla_engine.to_xla(array) for array in arrays])
 
 
-def call_in_order_unless(condition: Any, function: Callable[..., None], arrays: Sequence[Any]) -> None:
-    """Lets the program call a function of NumPy arrays if it finds that a condition, an array of truth values, does not hold."""
+def call_in_order_unless(condition: Any, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
+    """Lets the program call a function of NumPy arrays, which raises an error, if not all truth values of a condition hold."""
     trace = here.state.trace
     assert trace is not None
-    call = _given_on(lambda *values: function(*values) or [])
+    call = _given_on(function)
     with xla_engine.wide():
         holds = xla_engine.to_xla(condition).all()
         given = [trace.value(_order).array, *(xla_engine.to_xla(array) for array in arrays)]
@@ -69,27 +69,13 @@ def _by_itself(function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence
     return call
 
 
-class _OnHost(threading.local):
-    calls = 0
-
-
-_on_host = _OnHost()
-
-
-def called_back() -> bool:
-    """Whether this thread is running something that a program has called, which waits for it."""
-    return _on_host.calls > 0
-
-
 @contextmanager
 def _alone() -> Iterator[None]:
     """A block that neither tapes nor batches nor programs see, although it may run on the thread that is waiting for it."""
     state = here.state
     levels, state.levels = state.levels, ()
-    _on_host.calls += 1
     try:
-        with state.only([]), outside_programs():
+        with state.only([]), outside_programs(), being_called_back():
             yield
     finally:
-        _on_host.calls -= 1
         state.levels = levels

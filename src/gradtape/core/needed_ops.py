@@ -22,6 +22,7 @@ class NeededOps:
     reshape: Any
     getitem: Any
     stack: Any
+    xla_kernel: Any  # of a NumPy kernel, XLA's kernel for the same op; None for what is no op's kernel
 
     @staticmethod
     def zeros(shape: tuple[int, ...], dtype: Any) -> Tensor:

@@ -29,15 +29,17 @@ class Scope:
     """One recording (`parts` is empty), or the set `parts` of several recordings.
 
     A recording stays `open` from a tape's first entering until it is consumed, reset or deleted. It is `foreign` if some of
-    its rules run functions of the user's. A tape's has `departures`, where it notes which values left it.
+    its rules run functions of the user's, and `moved` if values in it went from one device to another. A tape's has `departures`,
+    where it notes which values left it.
     """
 
-    __slots__ = ("__weakref__", "departures", "foreign", "open", "parts", "stage")
+    __slots__ = ("__weakref__", "departures", "foreign", "moved", "open", "parts", "stage")
 
     def __init__(self, parts: frozenset[Scope] = frozenset(), departures: Departures | None = None) -> None:
         self.parts = parts
         self.open = True
         self.foreign = False
+        self.moved = False
         self.departures = departures
         trace = here.state.trace
         self.stage = None if trace is None else trace.stage  # the program that it is a recording of
@@ -101,7 +103,9 @@ class Pusher(Recorder, Protocol):
 class ThreadState:
     """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
 
-    __slots__ = ("_run_walk", "_walking", "levels", "pushers", "recorders", "run", "scope", "trace")
+    __slots__ = ("_run_walk", "_walking", "device", "levels", "pushers", "recorders", "run", "scope", "tensor", "trace")
+
+    plain_tensor: Any = None  # the class Tensor, once there is one
 
     def __init__(self) -> None:
         self.recorders: tuple[Recorder, ...] = ()
@@ -110,8 +114,15 @@ class ThreadState:
         self.levels: tuple[Level, ...] = ()  # the vmaps that are running, outermost first
         self.trace: Trace | None = None  # the program that is being traced
         self.run: Callable[..., Any] = quiet_runner()
+        self.device: Any = None  # the place that is named around
+        self.tensor: Callable[..., Any] = self.plain_tensor  # what makes a Tensor of an array that `run` has given
         self._run_walk = quiet_runner()
         self._walking = False
+
+    def run_on_host(self, function: Callable[..., Any], *args: Any, **params: Any) -> Any:
+        """`run` with NumPy arrays, whatever device is named around."""
+        run = self.run if self.device is None else getattr(self.run, "plain", self.run)
+        return run(function, *args, **params)
 
     def set_recorders(self, recorders: Sequence[Recorder]) -> None:
         self.recorders = tuple(recorders)

@@ -39,7 +39,7 @@ class SparseWrites:
         if ufunc is None:
             self.array[key] = values
         else:
-            here.state.run(ufunc.at, self.array, key, values)
+            here.state.run_on_host(ufunc.at, self.array, key, values)
 
     def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """Sets the rows that `sparse_delta` names."""

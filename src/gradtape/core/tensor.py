@@ -12,6 +12,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.core.array_methods import ArrayMethods
 from gradtape.core.departures import leaving
+from gradtape.core.scope import ThreadState, here
 from gradtape.dtypes import DType
 from gradtape.shapes import TensorShape
 
@@ -109,7 +110,7 @@ class Tensor(TensorOperators):
 
     @property
     def device(self) -> str:
-        return "/job:localhost/replica:0/task:0/device:CPU:0"
+        return full_name("CPU:0")
 
     @property
     def mT(self) -> Tensor:  # noqa: N802 - the Array API's name, which lets one rule serve arrays and Tensors
@@ -228,9 +229,17 @@ class Tensor(TensorOperators):
         return f"tf.Tensor({self.array}, shape={self.shape}, dtype={self.dtype.name})"
 
 
+ThreadState.plain_tensor = here.state.tensor = Tensor
+
+
+def full_name(device: str) -> str:
+    """TensorFlow's long name of a device such as `GPU:0`."""
+    return f"/job:localhost/replica:0/task:0/device:{device}"
+
+
 def values_text(array: Any) -> str:
     """The values as they stand in a repr: TensorFlow writes a scalar without its NumPy type."""
-    return repr(array) if array.ndim else repr(array.item())
+    return repr(np.asarray(array)) if array.ndim else repr(array.item())
 
 
 def _exportable(array: Any) -> Any:

@@ -63,6 +63,7 @@ class Trace:
         self.taken: dict[int, Taken] = {id(outside): Taken(outside, _shared(outside, tensor)) for outside, tensor in given}
         self.made: set[int] = set()  # the Variables that were created while tracing
         self._on_taking = on_taking
+        self.on_op: Callable[..., None] | None = None  # hears of every op, its arrays, parameters and result
 
     def _of(self, outside: Any) -> Taken:
         taken = self.taken.get(id(outside))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor, TensorOperators
 
 _INT32 = np.iinfo(np.int32)
@@ -15,9 +16,16 @@ _INT32 = np.iinfo(np.int32)
 def array_of(value: Any) -> Any:
     """The array inside a Tensor, a Variable or what turns itself into a Tensor; None for a plain value."""
     if isinstance(value, TensorOperators):
-        return value.array  # type: ignore[attr-defined]
+        trace = here.state.trace
+        known = trace is None or isinstance(value, Tensor)
+        return value.array if known else trace.value(value).array  # type: ignore[attr-defined,union-attr,arg-type]
     convert = getattr(value, "__gradtape_tensor__", None)
     return None if convert is None else convert().array
+
+
+def on_host(array: Any) -> Any:
+    """An array as NumPy's, from whatever device it is on."""
+    return array if isinstance(array, (np.ndarray, np.generic)) else np.asarray(array)[()]
 
 
 def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = "value") -> Any:

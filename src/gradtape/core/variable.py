@@ -22,7 +22,7 @@ from gradtape.core.scope import Recorder, here, scope_of
 from gradtape.core.sparse_writes import SparseWrites
 from gradtape.core.tensor import Reference, Tensor, TensorOperators, values_text
 from gradtape.core.trace import NeedsValues
-from gradtape.core.values import array_of, to_array
+from gradtape.core.values import array_of, on_host, to_array
 from gradtape.dtypes import DType
 from gradtape.engines import xla_engine
 from gradtape.errors import invalid_argument
@@ -120,6 +120,8 @@ class Variable(SparseWrites, TensorOperators):
         self.has_gradient = self.array.dtype in dtypes.TRAINABLE
         if here.state.trace is not None:
             here.state.trace.made.add(id(self))
+        elif here.state.device is not None:
+            here.state.device.adopt(self)
 
     # What it is
 
@@ -274,14 +276,17 @@ class Variable(SparseWrites, TensorOperators):
                 f"{TensorShape(self.array.shape)}."
             )
         self._before_write()
-        run, trace = here.state.run, here.state.trace
+        trace = here.state.trace
         if trace is not None:
             trace.write(self, xla_engine.run(xla_engine.bind(ufunc.__name__), [trace.value(self).array, change], {}))
         elif self._alone():
-            run(ufunc, self.array, change, self.array)
+            here.state.run_on_host(ufunc, self.array, change, self.array)
         else:
-            self.array = run(ufunc, self.array, change)
+            self.array = self._combined(ufunc, change)
         return self._updated(read_value)
+
+    def _combined(self, ufunc: np.ufunc, change: Any) -> Any:
+        return here.state.run_on_host(ufunc, self.array, change)
 
     def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
         """`value` as an array of this variable's dtype: a tensor must have it, plain values are cast."""
@@ -293,7 +298,7 @@ class Variable(SparseWrites, TensorOperators):
                 f"{method}: {argument} is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, but the variable "
                 f"'{self._name}' is {self.dtype.name}: cast it first."
             )
-        return array
+        return array if here.state.trace is not None else on_host(array)
 
     def _before_write(self) -> None:
         self.__dict__.pop("held", None)
@@ -390,7 +395,7 @@ def _initial_array(value: Any, dtype: Any) -> Any:
             f"Variable: initial_value is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, but dtype is "
             f"{dtypes.from_numpy(wanted).name}: cast it first."
         )
-    return _own(array)
+    return _own(on_host(array))
 
 
 def _plain_array(value: Any, dtype: Any, argument: str) -> Any:
@@ -403,7 +408,7 @@ def _plain_array(value: Any, dtype: Any, argument: str) -> Any:
 
 def _own(array: Any) -> Any:
     """An array that may become a buffer: a Tensor's own will do, since writing waits until the Tensor is gone; a view will not."""
-    return array if isinstance(array, np.generic) or array.flags.owndata else np.array(array)
+    return np.array(array) if isinstance(array, np.ndarray) and not array.flags.owndata else array
 
 
 def _references_when_alone() -> int:

@@ -8,6 +8,7 @@ They are classes of their own so that the quick ways through ops, which look for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ import numpy as np
 from gradtape.core.departures import leaving
 from gradtape.core.node import Node
 from gradtape.core.scope import here
-from gradtape.core.tensor import Tensor
-from gradtape.engines import xla_engine
+from gradtape.core.tensor import Tensor, full_name
+from gradtape.engines import xla_devices, xla_engine
 from gradtape.errors import OperatorNotAllowedInGraphError
 
 
@@ -43,9 +44,24 @@ class XlaTensor(Tensor):
             leaving(self, "__array__")
         return np.array(self.array, dtype=dtype)
 
+    @property
+    def device(self) -> str:
+        """The name of the device that it is on; none in a program that is being traced."""
+        return "" if xla_engine.is_traced(self.array) else full_name(xla_devices.name_of(self.array))
+
     def __dlpack__(self, **options: Any) -> Any:
         self._concrete("DLPack")
-        return super().__dlpack__(**options)
+        if self.node is not None:
+            leaving(self, "__dlpack__")
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        self._concrete("DLPack")
+        return self.array.__dlpack_device__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._concrete("Pickling")
+        return Tensor, (np.array(self.array),)
 
     def __bool__(self) -> bool:
         self._concrete("Its truth value (as in `if`, `while`, `and`)")
@@ -72,7 +88,7 @@ class XlaTensor(Tensor):
             raise OperatorNotAllowedInGraphError(_no_value(what))
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if xla_engine.is_traced(self.array) else super().__format__(spec)
+        return repr(self) if xla_engine.is_traced(self.array) else format(Tensor(np.asarray(self.array)), spec)
 
     def __repr__(self) -> str:
         if not xla_engine.is_traced(self.array):
@@ -80,7 +96,7 @@ class XlaTensor(Tensor):
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, in a function that is being traced>"
 
     def __str__(self) -> str:
-        return repr(self) if xla_engine.is_traced(self.array) else super().__str__()
+        return repr(self) if xla_engine.is_traced(self.array) else str(Tensor(np.asarray(self.array)))
 
 
 def _no_value(what: str) -> str:
@@ -106,6 +122,21 @@ class HeldTensor(Tensor):
         array = self.array = xla_engine.to_numpy(self.held)[()]
         self.__class__ = Tensor  # type: ignore[assignment]
         return array
+
+    @property
+    def device(self) -> str:
+        return full_name(xla_devices.name_of(self.held))
+
+
+def held_tensors(arrays: Sequence[Any]) -> list[Tensor]:
+    """A program's results as HeldTensors, made without a call of Python for each."""
+    new, found = object.__new__, []
+    for array in arrays:
+        tensor = new(HeldTensor)
+        tensor.held = array
+        tensor.node = None
+        found.append(tensor)
+    return found  # type: ignore[return-value]  # a list of a subclass
 
 
 def tensor_of(result: Any, node: Node | None = None) -> Tensor:

@@ -6,11 +6,14 @@ around every use here, for this thread alone, so that the process's own JAX code
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from importlib import import_module
+from mmap import mmap
 from types import ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -36,9 +39,56 @@ class NotTraceableError(TypeError):
     """What was asked of a tensor in a traced function cannot be had while it is traced, or no more."""
 
 
+def is_installed() -> bool:
+    """Whether JAX can be loaded."""
+    try:
+        load()
+    except ImportError:
+        return False
+    return True
+
+
+class _Preferred(threading.local):
+    """What gives the device that this thread's programs run on, if one is preferred."""
+
+    device: Callable[[], Any] | None = None
+
+
+_preferred = _Preferred()
+
+
+def prefer(device: Callable[[], Any] | None) -> None:
+    """Sets the device on which the programs of all threads run, unless another one is named."""
+    _Preferred.device = staticmethod(device) if device is not None else None
+
+
+def preferred() -> Any:
+    """The device on which this thread's programs are to run; None if any will do."""
+    device = _preferred.device
+    return None if device is None else device()
+
+
+@contextmanager
+def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
+    """Lets the programs of this thread run on a device in a block."""
+    before, _preferred.device = _preferred.device, device or _Preferred.device
+    try:
+        yield
+    finally:
+        _preferred.device = before
+
+
 def wide() -> AbstractContextManager[Any]:
-    """The switch for 64-bit numbers, for the length of a block on this thread."""
-    return load().enable_x64(True)
+    """The switch for 64-bit numbers, for the length of a block on this thread; there, its programs run where they are to run."""
+    device = _preferred.device
+    return load().enable_x64(True) if device is None else _wide_on(device())
+
+
+@contextmanager
+def _wide_on(device: Any) -> Iterator[None]:
+    jax = load()
+    with jax.enable_x64(True), jax.default_device(device):
+        yield
 
 
 class Namespace:
@@ -83,6 +133,11 @@ def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any
     try:
         with wide():
             return kernel(*[to_xla(array) for array in arrays], **params)
+    except ValueError as error:
+        if not are_apart(error):
+            raise
+        first = next(array for array in arrays if is_xla(array))
+        return run(kernel, [load().device_put(array, first.device) for array in arrays], params)
     except errors.UnexpectedTracerError:
         raise NotTraceableError(
             "a tensor of a gradtape.function that has ended is used outside it: return it from the function instead of keeping it."
@@ -93,6 +148,16 @@ def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any
             "a shape that does: use gradtape.where with three arguments or another function whose result has a known shape, or "
             "call it outside the function."
         ) from error
+
+
+def are_apart(error: Exception) -> bool:
+    """Whether an error says that arrays are on several devices."""
+    return "incompatible devices" in str(error)
+
+
+def is_gone(error: Exception) -> bool:
+    """Whether an error says that a program has been handed the memory of an array for good."""
+    return "has been deleted" in str(error)
 
 
 def is_xla(value: Any) -> bool:
@@ -118,12 +183,26 @@ def to_xla(array: Any) -> Any:
 
 
 def placeholder(shape: tuple[int, ...], dtype: Any) -> Any:
-    """An array that stands for an input of a program while it is traced; no two are the same object."""
+    """An array that stands for an input of a program while it is traced; no two are the same object.
+
+    Its zeros are pages that nobody touches, and so take no memory: a model's Variables have a placeholder each.
+    """
     jax = load()
+    dtype, size = np.dtype(dtype), math.prod(shape)
+    pages = mmap(-1, max(size * dtype.itemsize, 1))
     with wide(), jax.ensure_compile_time_eval():
-        made = jax.device_put(np.broadcast_to(np.zeros((), dtype), shape))
+        made = jax.device_put(np.frombuffer(pages, dtype, size).reshape(shape), _host())
     _placeholders[id(made)] = made
     return made
+
+
+@cache
+def _host() -> Any:
+    """The CPU as a device of XLA's; None, for any device, if JAX was told to do without."""
+    try:
+        return load().local_devices(backend="cpu")[0]
+    except RuntimeError:
+        return None
 
 
 def device_put(array: Any) -> Any:

@@ -86,11 +86,11 @@ def call_host(
 def calls_host(jaxpr: Any) -> bool:
     """Whether a program, or a part of it such as the body of a loop, calls back."""
     return any(
-        equation.primitive.name == "pure_callback" or any(map(calls_host, _parts(equation.params))) for equation in jaxpr.eqns
+        equation.primitive.name == "pure_callback" or any(map(calls_host, parts(equation.params))) for equation in jaxpr.eqns
     )
 
 
-def _parts(params: dict[str, Any]) -> Iterator[Any]:
+def parts(params: dict[str, Any]) -> Iterator[Any]:
     """The programs among the parameters of an equation, such as the branches of a condition."""
     for value in params.values():
         for entry in value if isinstance(value, (list, tuple)) else [value]:
@@ -120,20 +120,21 @@ def _silence_jax() -> None:
     )
 
 
-def _is_wide(dtype: Any) -> bool:
+def is_wide(dtype: Any) -> bool:
+    """Whether its numbers have parts of 64 bits, which JAX knows only behind a switch."""
     return dtype in (np.float64, np.int64, np.uint64, np.complex128)
 
 
 def _host_words(array: Any) -> Any:
     """A NumPy array with the 32-bit words of each number in a new last axis, if it has more than one."""
-    if not _is_wide(array.dtype):
+    if not is_wide(array.dtype):
         return array
     return np.ascontiguousarray(array).reshape(-1).view(np.uint32).reshape(*array.shape, array.itemsize // 4)
 
 
 def _words(array: Any) -> Any:
     """The same of a JAX array."""
-    if not _is_wide(array.dtype):
+    if not is_wide(array.dtype):
         return array
     if array.dtype.kind == "c":
         both = namespace().stack([array.real, array.imag], axis=-1)
@@ -144,7 +145,7 @@ def _words(array: Any) -> Any:
 def _from_words(words: Any, dtype: Any) -> Any:
     """The numbers of a JAX array of words."""
     lax = load().lax
-    if not _is_wide(dtype):
+    if not is_wide(dtype):
         return words
     if dtype.kind == "c":
         both = lax.bitcast_convert_type(words.reshape(*words.shape[:-1], 2, 2), np.float64)

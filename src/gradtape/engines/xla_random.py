@@ -18,7 +18,7 @@ Shape = tuple[int, ...]
 
 
 class XlaRandom:
-    """The random numbers that belong to some words: integers of 64 bits, Python's own or scalars of a program.
+    """The random numbers that belong to some words of 64 bits: Python's integers, or a program's scalars or pairs of uint32.
 
     Every draw, as of NumPy's generators, gives others than those before.
     """
@@ -94,6 +94,26 @@ class XlaRandom:
         return load().random.permutation(self.key(), to_xla(values), axis, independent=True)
 
 
+def of_examples(words: Any, sample: Callable[..., Any], shape: Shape, values: Sequence[Any]) -> Any:
+    """`sample(rng, shape, *own)` for every row of `words`, a key with the counter 0, and of each of `values`."""
+    with wide():
+        given = [to_xla(array) for array in (words, *values)]
+        return load().vmap(lambda pair, *own: sample(XlaRandom([pair[0], pair[1], 0, 0]), shape, *own))(*given)
+
+
+def halves(word: int) -> Any:
+    """An integer of 64 bits as two of 32, the lower one first: a program that knows no others runs without JAX's switch for them."""
+    return np.array([word % (1 << 32), (word >> 32) % (1 << 32)], np.uint32)
+
+
+def next_of(pair: Any) -> Any:
+    """The number that comes after one given as two of 32 bits."""
+    with wide():
+        low, high = to_xla(pair)
+        after = low + np.uint32(1)
+        return namespace().stack([after, high + (after == 0).astype(np.uint32)])
+
+
 def moved_on(state: Any, steps: Any) -> Any:
     """Three words of 64 bits, of which the first two are a counter of 128 that moves on by `steps`."""
     with wide():
@@ -118,5 +138,7 @@ def _hashed(pair: Any, word: Any) -> Any:
 def _halves(word: Any) -> Any:
     """An integer of 64 bits as two of 32."""
     if isinstance(word, int):
-        return namespace().asarray(np.array([word % (1 << 32), (word >> 32) % (1 << 32)], np.uint32))
+        return namespace().asarray(halves(word))
+    if word.ndim:
+        return to_xla(word)
     return load().lax.bitcast_convert_type(to_xla(word).astype(np.int64), np.uint32)

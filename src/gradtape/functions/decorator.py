@@ -18,8 +18,13 @@ def function(
     experimental_relax_shapes: bool | None = None,
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,
+    *,
+    check_parity: bool = False,
 ) -> Any:
     """Compiles a Python function with XLA: it runs once as Python for each kind of arguments, and as a program after that.
+
+    With `check_parity`, the first call for each kind of arguments is computed by NumPy too, op by op, and an error names the first
+    op whose results differ.
 
     >>> import gradtape as tf
     >>> @tf.function
@@ -33,9 +38,15 @@ def function(
     np.float32(25.0)
     """
     if func is None:
-        return lambda given: function(given, input_signature, autograph, jit_compile, reduce_retracing)
+        return lambda given: function(given, input_signature, autograph, jit_compile, reduce_retracing, check_parity=check_parity)
     if not callable(func):
         raise TypeError(f"function: func must be callable, got {func!r}.")
     from gradtape.functions.function import Function  # noqa: PLC0415 - loaded by those who compile
 
-    return Function(func, input_signature=input_signature, autograph=autograph, reduce_retracing=reduce_retracing)
+    return Function(
+        func,
+        input_signature=input_signature,
+        autograph=autograph,
+        reduce_retracing=reduce_retracing,
+        check_parity=check_parity,
+    )

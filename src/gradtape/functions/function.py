@@ -7,13 +7,13 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from gradtape import nest
 from gradtape.core.held_variable import held, hold
-from gradtape.core.host_calls import called_back
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import first_times, log_warning
 from gradtape.core.scope import here
@@ -23,14 +23,16 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.trace import NeedsValues
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import HeldTensor, XlaTensor
-from gradtape.engines import xla_engine
+from gradtape.core.writing import writing
+from gradtape.core.xla_tensor import HeldTensor, XlaTensor, held_tensors
+from gradtape.engines import xla_devices, xla_engine
 from gradtape.functions.autograph import to_trace
-from gradtape.functions.program import Program, result
+from gradtape.functions.program import Program, array_for_xla
 from gradtape.functions.signature import Arguments, Parameters, cast_to_signature, differences
 from gradtape.ops.broadcasting import identity
 from gradtape.shapes import TensorSpec
 
+_its_array = attrgetter("held")
 _WINDOW, _MANY = 10, 5  # a warning is due when so many of the last calls were traced
 
 
@@ -44,16 +46,24 @@ class Function:
         input_signature: Any = None,
         autograph: bool = True,
         reduce_retracing: bool = False,
+        check_parity: bool = False,
     ) -> None:
         functools.update_wrapper(self, python_function, updated=())
         self.python_function = python_function
         self._name = getattr(python_function, "__qualname__", None) or type(python_function).__qualname__
-        self._options = {"input_signature": input_signature, "autograph": autograph, "reduce_retracing": reduce_retracing}
+        self._options: dict[str, Any] = {
+            "input_signature": input_signature,
+            "autograph": autograph,
+            "reduce_retracing": reduce_retracing,
+            "check_parity": check_parity,
+        }
         self._autograph = autograph
+        self._check_parity = check_parity
+        self._checked: set[Any] = set()
         self._parameters = Parameters(python_function, self._name)
         self.input_signature = None if input_signature is None else _checked_signature(input_signature, self._name)
         self._concrete: dict[Any, ConcreteFunction] = {}
-        self._quick: dict[Any, ConcreteFunction] = {}
+        self._quick: dict[Any, Callable[[tuple[Any, ...]], Any]] = {}  # by the key of calls that are all Tensors
         self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         self._lock = threading.RLock()
         self._traced = 0
@@ -75,24 +85,24 @@ class Function:
         return bound
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if settings.functions_run_eagerly:
-            return self.python_function(*args, **kwargs)
         state = here.state
-        if not kwargs and not state.recorders and not state.levels and state.trace is None:
-            key = _quick_key(args)
-            if key is not None:
-                concrete = self._quick.get(key)
-                if concrete is not None:
-                    self._recent.append(False)
-                    return concrete.quick(args)
-                result = self._call(args, kwargs)
-                concrete = self._concrete.get(self._arguments(args, kwargs).key)
-                if concrete is not None:
-                    self._quick[key] = concrete
-                return result
-        return self._call(args, kwargs)
+        if kwargs or state.recorders or state.levels or state.trace is not None or settings.functions_run_eagerly:
+            return self.python_function(*args, **kwargs) if settings.functions_run_eagerly else self._call(args, kwargs)
+        key = _quick_key(args)
+        quick = self._quick.get(key)
+        if quick is not None:
+            self._recent.append(False)
+            return quick(args)
+        result = self._call(args, kwargs)
+        concrete = None if key is None else self._concrete.get(self._arguments(args, kwargs).key)
+        if concrete is not None:
+            self._quick[key] = concrete.quick
+        return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        trace = here.state.trace
+        if trace is not None and trace.on_op is not None:
+            return self._as_python(self.converted(), args, kwargs)
         arguments = self._arguments(args, kwargs)
         concrete = self._concrete.get(arguments.key)
         self._recent.append(concrete is None)
@@ -103,13 +113,16 @@ class Function:
                 if self._first_call_done:
                     raise ValueError(_CREATED_LATER.format(self._name)) from None
                 self._first_call_done = self._created_variables = True
-                return self._eagerly(args, kwargs)
+                return self._as_python(self.python_function, args, kwargs)
         self._first_call_done = True
+        if self._check_parity and arguments.key not in self._checked and trace is None and not here.state.levels:
+            concrete.check_parity(arguments)
+            self._checked.add(arguments.key)
         return concrete.call(arguments)
 
-    def _eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The first call as plain Python, for Variables whose first values are computed from arguments."""
-        result = self.python_function(*args, **kwargs)
+    def _as_python(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call as plain Python: for Variables whose first values are computed from arguments, and where every op is to be seen."""
+        result = function(*args, **kwargs)
         return nest.map_structure(lambda leaf: _output(leaf, self._name), result)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
@@ -146,9 +159,8 @@ class Function:
                 self._name, sum(self._recent), len(self._recent), "; ".join(self._retraced) or "it was a new function",
             )  # fmt: skip
 
-    def traced_function(self) -> Callable[..., Any]:
+    def converted(self) -> Callable[..., Any]:
         """What is traced: the Python function, converted by AutoGraph."""
-        self._traced += 1
         return to_trace(self.python_function, autograph=self._autograph)
 
     def experimental_get_tracing_count(self) -> int:
@@ -214,12 +226,13 @@ class ConcreteFunction:
         given = {id(variable): i for i, variable in enumerate(arguments.variables)}
         taken = self.program.taken or []
         self._taken = [(outside, given.get(id(outside))) for outside in taken]
+        self._outside: list[Any] = list(taken)
         self._written = [(outside, given.get(id(outside))) for outside in self.program.written]
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
         """The Python function on flat arguments, with a flat result."""
-        args, kwargs = self._arguments.rebuilt(tensors)
-        result = self._function.traced_function()(*args, **kwargs)
+        self._function._traced += 1
+        result = self._result(self._arguments, tensors)
         trace = here.state.trace
         if trace is not None:
             self.made = set(trace.made)
@@ -229,42 +242,92 @@ class ConcreteFunction:
         self._pack = _packer(result, plan)
         return outputs
 
+    def _result(self, arguments: Arguments, tensors: Sequence[Tensor]) -> Any:
+        args, kwargs = arguments.rebuilt(tensors)
+        return self._function.converted()(*args, **kwargs)
+
+    def check_parity(self, arguments: Arguments) -> None:
+        """Raises an error if the program does not compute what the Python function does."""
+        from gradtape.functions.parity import check  # noqa: PLC0415 - for those who ask
+
+        def body(tensors: list[Tensor]) -> list[Tensor]:
+            outputs: list[Tensor] = []
+            for leaf in nest.flatten(self._result(arguments, tensors)):
+                _planned(leaf, outputs, self.name)
+            return outputs
+
+        def eager() -> Any:
+            args, kwargs = arguments.rebuilt(arguments.tensors)
+            return self._function._as_python(self._function.python_function, args, kwargs)
+
+        check(
+            self.name, body, [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)], arguments.tensors, eager
+        )
+
     def call(self, arguments: Arguments) -> Any:
         """Runs the program for a call's arguments, and writes the Variables it assigns."""
-        variables = arguments.variables
-        with _writing if self._written else _NOT_WRITING:
-            inputs: list[Tensor] = list(arguments.tensors)
-            for outside, number in self._taken:
-                found = outside if number is None else variables[number]
-                inputs.append(_read(found) if isinstance(found, Variable) else found)
-            outputs, written = self.program.call(inputs)
-            trace = here.state.trace
-            for (outside, number), array in zip(self._written, written, strict=True):
-                variable = outside if number is None else variables[number]
-                variable._before_write()
-                if trace is not None:
-                    trace.write(variable, array)
-                else:
-                    hold(variable, array)
-        return self._pack(outputs)
+        return self._pack(self._in_turn(self._recorded, arguments))
 
     def quick(self, args: tuple[Any, ...]) -> Any:
         """The same when all arguments are plain Tensors and nothing records."""
-        part = self.program.compiled_plain()
-        given = []
-        for arg in args:
+        if self._direct is not None:  # the shortest way, which shows in small programs
             try:
-                given.append(arg.held)
-            except AttributeError:
-                arg.held = xla_engine.device_put(arg.array)
-                given.append(arg.held)
-        with _writing if self._written else _NOT_WRITING:
-            given += [held(outside) if isinstance(outside, Variable) else _held(outside) for outside, _ in self._taken]
-            found = part.run(given)
-            count = len(found) - len(self._written)
+                found = self._direct(*map(_its_array, args), *map(_its_array, self._outside))
+                return self._pack(held_tensors(found))
+            except Exception:  # noqa: BLE001, S110 - the long way knows what to do, or raises it again
+                pass
+        found = self._in_turn(self._run, [_held(arg) for arg in args])
+        if not found or xla_devices.on_host(found[0]):  # all its results are on one device
+            return self._pack(held_tensors(found))
+        return self._pack([XlaTensor(array) for array in found])
+
+    @functools.cached_property
+    def _direct(self) -> Callable[..., list[Any]] | None:
+        """The compiled program, if it can be called as it is and again, because it does nothing but compute on the one device."""
+        return None if self._written or len(xla_devices.devices()) > 1 else self.program.compiled_plain().direct
+
+    def _in_turn(self, run: Callable[[Any], list[Any]], given: Any) -> list[Any]:
+        """Runs the program while no other one writes, if it writes itself, or finds a Variable's memory in another one's hands."""
+        if not self._written:
+            try:
+                return run(given)
+            except Exception as error:
+                if not xla_engine.is_gone(error):
+                    raise
+        with writing:
+            return run(given)
+
+    def _recorded(self, arguments: Arguments) -> list[Tensor]:
+        """The outputs, recorded by whatever records."""
+        variables = arguments.variables
+        inputs: list[Tensor] = list(arguments.tensors)
+        for outside, number in self._taken:
+            found = outside if number is None else variables[number]
+            inputs.append(_read(found) if isinstance(found, Variable) else found)
+        outputs, written = self.program.call(inputs)
+        trace = here.state.trace
+        for (outside, number), array in zip(self._written, written, strict=True):
+            variable = outside if number is None else variables[number]
+            variable._before_write()
+            if trace is not None:
+                trace.write(variable, array)
+            else:
+                hold(variable, array)
+        return outputs
+
+    def _run(self, given: list[Any]) -> list[Any]:
+        """The outputs' arrays, from those of the arguments."""
+        try:
+            taken = [outside.held for outside in self._outside]
+        except AttributeError:
+            taken = [_held(outside) for outside in self._outside]
+        found = self.program.compiled_plain().run(given + taken)
+        if self._written:
+            count = len(self.program.outputs)
             for (variable, _), array in zip(self._written, found[count:], strict=True):
                 hold(variable, array)
-        return self._pack([result(array) for array in found[:count]])
+            del found[count:]
+        return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._function._parameters.in_order(args, kwargs)
@@ -299,32 +362,6 @@ class ConcreteFunction:
         return f"<ConcreteFunction {self.name}>"
 
 
-class _Writing:
-    """A lock for calls that write Variables. What such a call does on the host may call functions too, on any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-
-    def __enter__(self) -> None:
-        if not called_back():
-            self._lock.acquire()
-
-    def __exit__(self, *exception: object) -> None:
-        if not called_back():
-            self._lock.release()
-
-
-_writing = _Writing()
-
-
-class _NotWriting:
-    def __enter__(self) -> None: ...
-    def __exit__(self, *exception: object) -> None: ...
-
-
-_NOT_WRITING = _NotWriting()
-
-
 def _read(variable: Variable) -> Tensor:
     """A Variable's value as an input of a program, connected as in any read."""
     if here.state.trace is not None:
@@ -335,12 +372,9 @@ def _read(variable: Variable) -> Tensor:
     return read
 
 
-def _held(tensor: Tensor) -> Any:
-    try:
-        return tensor.held
-    except AttributeError:
-        tensor.held = xla_engine.device_put(tensor.array)
-        return tensor.held
+def _held(value: Tensor | Variable) -> Any:
+    """The value of a Tensor or Variable as a JAX array."""
+    return held(value) if isinstance(value, Variable) else array_for_xla(value)
 
 
 def _quick_key(args: tuple[Any, ...]) -> Any:
@@ -351,7 +385,7 @@ def _quick_key(args: tuple[Any, ...]) -> Any:
         if kind is Tensor:
             array = arg.array
         elif kind is HeldTensor:
-            array = arg.held
+            array = arg.held.aval
         elif kind is XlaTensor:
             array = arg.array
         else:

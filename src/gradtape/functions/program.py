@@ -23,8 +23,8 @@ from gradtape.core.scope import connect, here, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.trace import Taken, Trace, one_for_all
-from gradtape.core.xla_tensor import HeldTensor, XlaTensor
-from gradtape.engines import xla_engine
+from gradtape.core.xla_tensor import HeldTensor, XlaTensor, tensor_of
+from gradtape.engines import xla_devices, xla_engine
 from gradtape.functions.staging import Part, Spec, Staged
 from gradtape.ops.derivative import push_forward, several_outputs
 from gradtape.transforms.vectorize import vmap
@@ -101,7 +101,7 @@ class Program:
         if connection is None:
             found = self.compiled_plain()(arrays)
             count = len(self.outputs)
-            return [_result(array) for array in found[:count]], found[count:]
+            return [result(array) for array in found[:count]], found[count:]
         parents, scope = connection
         if self._with_gradient is None and self._no_gradient is None:
             self._trace_with_gradient()
@@ -124,6 +124,10 @@ class Program:
         if state.pushers:
             push_forward(state, node, inputs, outputs)
         return outputs, written
+
+    def inlined(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """The outputs, and then what is written, computed as part of the program around: nothing records it."""
+        return [result(array) for array in self.compiled_plain().inlined([array_for_xla(value) for value in inputs])]
 
     def compiled_plain(self) -> Part:
         """The part that runs when nothing records."""
@@ -344,6 +348,10 @@ class CallRule:
         return [_pulled(parts, value) for parts, value in zip(found, inputs, strict=True)]
 
     def pull_tensors(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        state = here.state
+        if state.scope is None and not state.levels and state.trace is None:  # Tensors only because of the devices they are on
+            plain = PerOutput((i, array_for_xla(c) if isinstance(c, Tensor) else c) for i, c in g.items())
+            return [None if p is None else _as_tensors(p) for p in self.pull_arrays(node, plain, wanted)]
         inputs = node.saved[0]
         cotangents = [c if isinstance(c, Tensor) else Tensor(c) for c in self._cotangents(g)]
         found = iter(self._program.gradient_of(self._variant.connected, inputs, cotangents))
@@ -392,19 +400,26 @@ def array_for_xla(value: Tensor) -> Any:
         return held
 
 
-def _result(array: Any) -> Tensor:
-    return XlaTensor(array) if xla_engine.is_traced(array) else HeldTensor(array)
+def result(array: Any) -> Tensor:
+    """A program's result as a Tensor, on the device where it is."""
+    return XlaTensor(array) if xla_engine.is_traced(array) or not xla_devices.on_host(array) else HeldTensor(array)
 
 
 def _plain_result(array: Any) -> Any:
-    return array if xla_engine.is_traced(array) else xla_engine.to_numpy(array)
+    return array if xla_engine.is_traced(array) or not xla_devices.on_host(array) else xla_engine.to_numpy(array)
 
 
 def _pulled(parts: list[Any] | None, value: Tensor) -> Any:
     if parts is None:
         return None
-    arrays = [xla_engine.to_numpy(part) for part in parts]
+    arrays = [_plain_result(part) for part in parts]
     return arrays[0] if len(arrays) == 1 else RawSlices(arrays[0], arrays[1], value.array.shape)
+
+
+def _as_tensors(pulled: Any) -> Any:
+    if type(pulled) is RawSlices:
+        return RawSlices(tensor_of(pulled.values), tensor_of(pulled.indices), pulled.shape)
+    return tensor_of(pulled)
 
 
 def _dense(gradient: Any) -> Tensor:

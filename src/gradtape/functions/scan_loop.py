@@ -256,7 +256,8 @@ class While(Structured):
     def pull(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
         raise NoGradientError(
             "while_loop: a loop of unknown length in a gradtape.function has no gradient, because XLA needs to know how much to keep "
-            "for the backward step: pass maximum_iterations, or use gradtape.scan."
+            "for the backward step: pass maximum_iterations (to a Python loop with gradtape.autograph.experimental.set_loop_options), or use "
+            "gradtape.scan."
         )
 
     def push(self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int) -> list[Tensor]:

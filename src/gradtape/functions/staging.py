@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines import xla_engine, xla_host
+from gradtape.engines import xla_devices, xla_engine, xla_host
 
 Spec = tuple[tuple[int, ...], Any]
 """A shape and a NumPy dtype."""
@@ -109,39 +109,57 @@ class Part:
         # A call that ends in an exception of the host leaves everything as it was.
         places = [] if self._calls_host else [place for place, i in enumerate(self.used) if i in set(donated)]
         self.compiled: Callable[..., Any] = jax.jit(self._evaluated, donate_argnums=places)
+        self._is_narrow = not self._calls_host and not _has_wide_numbers(self._jaxpr)
+
+    @property
+    def direct(self) -> Callable[..., Any] | None:
+        """The compiled function itself, if nothing has to be done around a call of it."""
+        return self.compiled if self._is_narrow and self._takes_all and not self._large else None
 
     def _evaluated(self, *arrays: Any) -> Any:
         return xla_engine.load().core.eval_jaxpr(self._jaxpr, self._little, *arrays)
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """Runs it compiled."""
-        given = arrays if self._takes_all else [arrays[i] for i in self.used]
-        if self._calls_host:
-            return self._run_to_its_end([*given, *self._large])
-        with xla_engine.wide():
-            return self.compiled(*given, *self._large)
+        return self._run(arrays if self._takes_all else [arrays[i] for i in self.used])
 
-    def _run_to_its_end(self, arrays: Sequence[Any]) -> list[Any]:
-        """The same for a part that calls back: what it does on the host is done, or has failed, when this returns."""
-        jax = xla_engine.load()
+    def _run(self, arrays: Sequence[Any]) -> list[Any]:
+        given = [*arrays, *self._large] if self._large else arrays
         try:
+            if self._is_narrow and xla_engine.preferred() is None:  # throwing the switch takes as long as half a call
+                return self.compiled(*given)
+            given = xla_devices.where_wanted(given)
             with xla_engine.wide():
-                return jax.block_until_ready(self.compiled(*arrays))
+                found = self.compiled(*given)
+                # What it does on the host is done, or has failed, when this returns.
+                return xla_engine.load().block_until_ready(found) if self._calls_host else found
         except Exception as error:
-            found = xla_host.original(error)
-            if found is error:
+            if xla_engine.are_apart(error):
+                return self._run(xla_devices.together(given)[: len(arrays)])
+            original = xla_host.original(error)
+            if original is error:
                 raise
-            raise found from found.__cause__  # without XLA's own error
+            raise original from original.__cause__  # without XLA's own error
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         """Runs it compiled; inside another program, its equations become part of that one."""
         given = [arrays[i] for i in self.used]
-        given += self._large
-        traced = any(map(xla_engine.is_traced, given))
-        if self._calls_host and not traced:
-            return self._run_to_its_end(given)
+        return self.inlined(arrays) if any(map(xla_engine.is_traced, given)) else self._run(given)
+
+    def inlined(self, arrays: Sequence[Any]) -> list[Any]:
+        """Its equations as part of the program that is being traced."""
         with xla_engine.wide():
-            return (self._evaluated if traced else self.compiled)(*given)
+            return self._evaluated(*[arrays[i] for i in self.used], *self._large)
+
+
+def _has_wide_numbers(jaxpr: Any) -> bool:
+    """Whether a program, or a part of it, knows numbers of 64 bits: for others JAX's switch makes no difference."""
+    variables = [*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars]
+    for equation in jaxpr.eqns:
+        variables += [*equation.invars, *equation.outvars]
+    return any(xla_host.is_wide(getattr(v.aval, "dtype", None)) for v in variables) or any(
+        _has_wide_numbers(part) for equation in jaxpr.eqns for part in xla_host.parts(equation.params)
+    )
 
 
 def _without_the_needless(jaxpr: Any) -> Any:
@@ -177,10 +195,7 @@ def count_steps(
 
     def filled(values: Sequence[Any]) -> list[Any]:
         given = dict(zip(changing, values, strict=True))
-        return [
-            given[i] if i in given else a if i in known else jax.numpy.zeros(a.shape, a.dtype)
-            for i, a in enumerate(arrays)
-        ]
+        return [given[i] if i in given else a if i in known else jax.numpy.zeros(a.shape, a.dtype) for i, a in enumerate(arrays)]
 
     with xla_engine.wide():
         closed = jax.make_jaxpr(body)(*[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays])

@@ -23,6 +23,7 @@ from gradtape.core.trace import Trace, one_for_all
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_engine
+from gradtape.functions.moments import Moment
 from gradtape.functions.program import Program
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import push_forward, several_outputs, with_node
@@ -180,16 +181,18 @@ class Closed:
     """A Python function of the user's as a body: what it takes in from outside becomes further inputs.
 
     `run(tensors)` gives a flat list. `taken` holds the Variables and Tensors from outside, `written` the Variables it assigns; the
-    closed body returns the written Variables' values after its own outputs.
+    closed body returns the written Variables' values after its own outputs. `functions` are those of the user's that `run` calls.
     """
 
-    def __init__(self, name: str, run: Body, specs: Sequence[Spec]) -> None:
+    def __init__(self, name: str, run: Body, specs: Sequence[Spec], functions: Sequence[Any] = ()) -> None:
+        self._moment = Moment(functions)
         program = Program(name, run, specs)
         program.trace()
         assert program.taken is not None
         self.taken = program.taken
         self.written = program.written
         self.outputs = program.outputs
+        self._program = program
         self._run = run
         self._count = len(specs)
 
@@ -197,12 +200,22 @@ class Closed:
         """The body whose inputs end with values for `taken`, and whose outputs end with values of `written`."""
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
+            if not here.state.recorders and not any(isinstance(t, BatchedTensor) for t in tensors):
+                return self._as_traced(tensors, taken, written)
             trace = Trace(list(zip(taken, tensors[self._count :], strict=True)))
             with trace.running():
-                outputs = trace.taken_in(self._run(list(tensors[: self._count])))
+                outputs = trace.taken_in(self._moment.run(lambda: self._run(list(tensors[: self._count]))))
                 return [*outputs, *(trace.value(variable) for variable in written)]
 
         return run
+
+    def _as_traced(self, tensors: Sequence[Tensor], taken: Sequence[Any], written: Sequence[Variable]) -> list[Tensor]:
+        """What the body gives where nothing has to follow it: the program that was traced, so that its Python need not run again."""
+        given = dict(zip(map(id, taken), tensors[self._count :], strict=True))
+        found = self._program.inlined([*tensors[: self._count], *(given[id(outside)] for outside in self.taken)])
+        outputs, after = found[: len(self.outputs)], found[len(self.outputs) :]
+        given.update(zip(map(id, self.written), after, strict=True))
+        return [*outputs, *(given[id(variable)] for variable in written)]
 
 
 def together(*lists: Sequence[Any]) -> list[Any]:

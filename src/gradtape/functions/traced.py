@@ -11,8 +11,6 @@ from gradtape import dtypes, nest
 from gradtape.core.scope import here
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.core.variable import Variable
-from gradtape.engines import xla_engine
 from gradtape.functions.scan_loop import Scan, While
 from gradtape.functions.staging import count_steps, depends_on
 from gradtape.functions.structured import Body, Closed, Spec, on_arrays, spec_of, together, values_now, write_back
@@ -53,7 +51,7 @@ def _filled(leaf: Any, tensors: Iterator[Tensor]) -> Any:
 def switch(function: str, index: Tensor, branches: Sequence[Callable[[], Any]]) -> Any:
     """The result of branch number `index`. All give results of one structure, shapes and dtypes."""
     flat = [Flat(branch, f"{function}: a branch's result") for branch in branches]
-    closed = [Closed(function, _without_arguments(run), []) for run in flat]
+    closed = [Closed(function, _without_arguments(run), [], [branch]) for run, branch in zip(flat, branches, strict=True)]
     for i, (run, other) in enumerate(zip(flat[1:], closed[1:], strict=True), start=1):
         _check_alike(function, flat[0], closed[0].outputs, run, other.outputs, i)
     taken = together(*(c.taken for c in closed))
@@ -121,7 +119,8 @@ def while_loop(
         leaves = nest.flatten(result, expand_composites=True)
         return [_like(leaf, spec, "while_loop", i, names) for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=True))]
 
-    closed_condition, closed_body = Closed("while_loop", run_condition, specs), Closed("while_loop", run_body, specs)
+    closed_condition = Closed("while_loop", run_condition, specs, [condition])
+    closed_body = Closed("while_loop", run_body, specs, [body])
     if closed_condition.written:
         raise ValueError("while_loop: in a gradtape.function cond must not assign variables, draw random numbers or print.")
     written = closed_body.written
@@ -294,7 +293,7 @@ def scan(
         outputs["rows"] = collected
         return [*after, *rows]
 
-    closed = Closed(function, run, [*specs, *entry_specs])
+    closed = Closed(function, run, [*specs, *entry_specs], [fn])
     written = closed.written
     taken = [t for t in closed.taken if all(t is not w for w in written)]
     body = closed.body([*taken, *written], written)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
+from gradtape.core.device import made
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
@@ -24,7 +25,7 @@ def as_tensor(value: Any, dtype: Any = None, *, argument: str = "value") -> Tens
         return _stacked(value, wanted, argument)
     found = value.read_value() if isinstance(value, Variable) else operand(value)
     if not isinstance(found, Tensor):
-        return Tensor(to_array(value, wanted, argument=argument))
+        return made(to_array(value, wanted, argument=argument))
     if wanted is not None and found.array.dtype != wanted:
         raise ValueError(
             f"{argument}: a tensor of dtype {found.dtype.name} cannot be converted to dtype {dtypes.from_numpy(wanted).name}: "

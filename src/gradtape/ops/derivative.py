@@ -13,6 +13,7 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
+from gradtape.core.placement import place_of
 from gradtape.core.scope import ThreadState, here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
@@ -158,7 +159,7 @@ def _plain_cotangent(pulled: Any) -> Any:
 def transposed(rule: Any, node: Node, outputs: Any, tangents: Sequence[Any]) -> Any:
     """The tangent of `outputs`: a pull is linear in its cotangent, so the gradient of the pull is the push."""
     several = isinstance(outputs, list)
-    like = [Tensor(np.zeros(out.array.shape, out.array.dtype)) for out in (outputs if several else [outputs])]
+    like = [place_of(out).move(Tensor(np.zeros(out.array.shape, out.array.dtype))) for out in (outputs if several else [outputs])]
     wanted = [None if t is None else parent for parent, t in zip(node.parents, tangents, strict=True)]
     with GradientTape(watch_accessed_variables=False) as tape:
         tape.watch([g for g in like if g.array.dtype in dtypes.TRAINABLE])

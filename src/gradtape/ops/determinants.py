@@ -11,11 +11,12 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.engines.xla_engine import is_traced
 from gradtape.errors import InvalidArgumentError
+from gradtape.ops.arithmetic import greater
 from gradtape.ops.batching import as_it_is
 from gradtape.ops.broadcasting import conj, imag, stop_gradient
 from gradtape.ops.declare import op
 from gradtape.ops.decompositions import rounding, svd
-from gradtape.ops.selection import zeros_like
+from gradtape.ops.selection import keep, where, zeros_like
 from gradtape.ops.shaping import concat
 from gradtape.ops.solvers import adjoint, dtype_of, inverse, trace
 
@@ -25,12 +26,9 @@ def _det_pull(g: Any, x: Any, out: Any) -> Any:
 
 
 def _cofactors(x: Any, out: Any) -> Any:
-    """The determinant times the transposed inverse, unless a matrix is so near to a singular one that this loses its digits.
-
-    While a program is traced nobody knows, and the cofactors of a singular matrix are not finite.
-    """
+    """The determinant times the transposed inverse, unless a matrix is so near to a singular one that this loses its digits."""
     if is_traced(_values(x)):
-        return out[..., None, None] * inverse(x).mT
+        return _cofactors_with_border(x)
     try:
         inverted = inverse(x)
     except (InvalidArgumentError, np.linalg.LinAlgError):
@@ -77,6 +75,30 @@ def _cofactors_in_blocks(x: Any) -> Any:
     whole = concat(top, concat(-(adjugate @ left), adjugate, axis=-1), axis=-2)
     factor = det(p) * det(u) * det(adjoint(v))
     return factor[..., None, None] * (conj(u) @ whole.mT @ v.mT)
+
+
+def _cofactors_with_border(x: Any) -> Any:
+    """The same for a program that is being traced, when nobody knows which matrices are singular.
+
+    With the singular vectors U and V of the two smallest singular values as constants, M = [[A, U], [Vᴴ, 0]] is invertible also
+    where these are 0, and det A = det M * det D with D the last block of M⁻¹, of which this is the derivative. Where a third
+    value is 0, all cofactors and their first derivatives are.
+    """
+    s, u, v = svd(stop_gradient(x))
+    size = x.shape[-1]
+    inner = max(size - 2, 0)
+    u, v = u[..., inner:], v[..., inner:]
+    below = concat(adjoint(v), zeros_like(adjoint(v) @ u), axis=-1)
+    bordered = concat(concat(x, u, axis=-1), below, axis=-2)
+    if inner:
+        regular = greater(s[..., inner - 1 : inner], s[..., :1] * (size * rounding(x)))[..., None]
+        bordered = where(regular, bordered, np.eye(2 * size - inner, dtype=dtype_of(x)))
+    inverted = inverse(bordered)
+    columns, rows = inverted[..., :size, size:], inverted[..., size:, :size]
+    determinant, adjugate = _adjugate(inverted[..., size:, size:])
+    found = determinant[..., None, None] * inverted[..., :size, :size] - columns @ adjugate @ rows
+    found = det(bordered)[..., None, None] * found.mT
+    return keep(found, regular) if inner else found
 
 
 def _adjugate(x: Any) -> tuple[Any, Any]:

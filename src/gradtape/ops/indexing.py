@@ -10,8 +10,10 @@ import numpy as np
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
-from gradtape.ops.arithmetic import equal
+from gradtape.core.xla_tensor import is_traced
+from gradtape.ops.arithmetic import equal, greater_equal, less, logical_and
 from gradtape.ops.batching import as_it_is, every_mapped, lined_up, loop
+from gradtape.ops.broadcasting import broadcast_to, cast
 from gradtape.ops.declare import op
 from gradtape.ops.selection import where, zeros_like
 from gradtape.ops.shaping import Shape, getitem, reshape, transpose
@@ -22,6 +24,8 @@ def _take(xp: Any, x: Any, indices: Any, *, axis: int, sparse: bool = True) -> A
     if xp is np and indices.size and not (0 <= indices.min() and indices.max() < size):
         bad = indices[(indices < 0) | (indices >= size)].reshape(-1)[0]
         raise ValueError(f"index {bad} is not in [0, {size})")
+    if xp is not np and not indices.size:  # of an empty array, JAX would give it the wrong shape
+        return xp.zeros((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
     return xp.take(x, indices, axis=axis)
 
 
@@ -91,10 +95,26 @@ def _set_rows_by_values(g: Any, indices: Any, indices_shape: Shape, x_shape: Sha
     return where(counted, take(g, indices, axis=0), 0)
 
 
+def _joined(x: Any) -> Any:
+    """The rows of all examples one after another."""
+    size, rows, *rest = x.array.shape
+    return reshape(x, shape=(size * rows, *rest))
+
+
+def _in_joined(indices: Any, rows: int) -> Any:
+    """Where the rows that each example names stand among those of all; what is no row of an example is no row of any."""
+    size, *rest = indices.array.shape
+    first = Tensor(np.arange(size).reshape(size, *(1,) * len(rest)) * rows)
+    inside = logical_and(greater_equal(indices, 0), less(indices, rows))
+    return where(inside, cast(indices, dtype=np.dtype(np.int64)) + first, size * rows)
+
+
 def _batch_take(op: Any, size: int, args: Any, mapped: Any, params: Any) -> Any:
     (x, indices), axis = args, params["axis"]
     if not mapped[1]:
         return take(x, indices, axis=axis + 1)
+    if mapped[0] and axis == 0 and is_traced(x):
+        return take(_joined(x), _in_joined(indices, x.array.shape[1]), axis=0, sparse=False)
     if mapped[0]:
         return loop(op, size, args, mapped, params)
     found = take(x, indices, **params)
@@ -113,11 +133,16 @@ def _batch_scatter_rows(op: Any, size: int, args: Any, mapped: Any, params: Any)
 
 def _batch_set_rows(op: Any, size: int, args: Any, mapped: Any, params: Any) -> Any:
     """The same: the batch goes behind the rows."""
-    if mapped[1]:
+    if mapped[1] and not any(map(is_traced, args)):
         return loop(op, size, args, mapped, params)
     x, indices, values = every_mapped(size, args, [mapped[0], True, mapped[2]])
     rank = x.array.ndim
     values = lined_up(values, rank - 1)
+    if mapped[1]:
+        count = indices.array.shape[1]
+        values = broadcast_to(values, shape=(size, count, *x.array.shape[2:]))
+        places = reshape(_in_joined(indices, x.array.shape[1]), shape=(size * count,))
+        return reshape(set_rows(_joined(x), places, _joined(values)), shape=x.array.shape)
     behind = (1, 0, *range(2, rank))
     return transpose(set_rows(transpose(x, perm=behind), indices, transpose(values, perm=behind)), perm=behind)
 

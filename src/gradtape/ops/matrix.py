@@ -27,9 +27,13 @@ def _by_a(g: Any, b: Any, a_shape: tuple[int, ...]) -> Any:
     return pulled if len(a_shape) == 2 == pulled.ndim else sum_to_shape(pulled, shape=a_shape)
 
 
-def _by_b(g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
-    pulled = a.mT @ g
-    return pulled if len(b_shape) == 2 == pulled.ndim else sum_to_shape(pulled, shape=b_shape)
+def _by_b(g: Any, a: Any, a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> Any:
+    if len(b_shape) > 2:
+        return sum_to_shape(a.mT @ g, shape=b_shape)
+    if len(a_shape) > 2:  # one product with all rows together, instead of a sum of many
+        rows = math.prod(a_shape[:-1])
+        a, g = reshape(a, shape=(rows, a_shape[-1])), reshape(g, shape=(rows, b_shape[-1]))
+    return a.mT @ g
 
 
 def _batch_matmul(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:

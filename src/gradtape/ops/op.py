@@ -26,6 +26,7 @@ from gradtape import dtypes, nest
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, caller, locate
+from gradtape.core.placement import Elsewhere
 from gradtape.core.scope import Scope, ThreadState, connect, here
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
@@ -56,6 +57,8 @@ ON_HOST = "on host"
 
 registry: dict[str, Op] = {}
 """Every op by name."""
+
+_by_kernel: dict[Any, Op] = {}
 
 
 class Op:
@@ -96,8 +99,10 @@ class Op:
         registry[name] = self
         self.name = name
         self.kernel = bind(kernel)
+        _by_kernel[self.kernel] = self
         self._xla = kernel if xla is None else xla
-        self.native = native or isinstance(self._xla, str) or type(self._xla) is BuiltinFunctionType
+        named = isinstance(self._xla, str) and self._xla != ON_HOST
+        self.native = native or named or type(self._xla) is BuiltinFunctionType
         self.arguments: Names = tuple(arguments) if arguments is not None else positional_names(kernel)[1:]
         self.apart = frozenset(self.arguments.index(argument) for argument in apart)
         if pull_all is None:
@@ -154,14 +159,18 @@ class Op:
             self._check_kinds(operands)
         if here.state.trace is not None:
             operands = here.state.trace.taken_in(operands)
+        state = here.state
+        if state.device is not None and state.trace is None:
+            operands = [state.device.move(arg) for arg in operands]
         if any(isinstance(arg, BatchedTensor) for arg in operands):
             return batching.call_batched(self, operands, params)
         arrays = [arg.array for arg in operands]
-        state = here.state
         try:
             result = self._computed(state.run, arrays, params)
         except Exception as error:
             raise self.explained(error, arrays, params) from error
+        if state.trace is not None and state.trace.on_op is not None:
+            state.trace.on_op(self, arrays, params, result)
         return self.finish(operands, params, result, state, state.scope)
 
     def _check_kinds(self, args: Sequence[Any]) -> None:
@@ -194,6 +203,8 @@ class Op:
 
         Under `vmap` the result is of BatchedTensors, else of arrays.
         """
+        if type(result) is Elsewhere:
+            args, result = [state.device.move(arg) if isinstance(arg, Tensor) else arg for arg in args], result.array
         if state.trace is not None and any(taken is not arg for taken, arg in zip(state.trace.taken_in(args), args, strict=True)):
             return self.call_any(*args, **(params or {}))  # computed before it was known to come from outside the program
         if recording is None or not self.differentiable:
@@ -257,6 +268,14 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+def _xla_kernel(kernel: Any) -> Any:
+    found = _by_kernel.get(kernel)
+    return None if found is None else found.xla_kernel
+
+
+needed.xla_kernel = _xla_kernel
 
 
 def _no_rule(name: str, argument: str) -> Pull:

@@ -43,10 +43,12 @@ def _folded(xp: Any, x: Any, windows: Windows, combine: Any, reduce: Any, initia
 
 def _along(windows: Windows, axis: int) -> Windows:
     """The windows of one spatial axis alone, on an input that fits them."""
-    neutral: tuple[Any, ...] = (1, 1, (0, 0), 1)
-    own = (windows.kernel[axis], windows.strides[axis], (0, 0), windows.dilations[axis])
-    rank = len(windows.kernel)
-    return Windows(*[tuple([mine if i == axis else one for i in range(rank)]) for mine, one in zip(own, neutral, strict=True)])
+
+    def alone(sizes: Shape) -> Shape:
+        return tuple([size if i == axis else 1 for i, size in enumerate(sizes)])
+
+    padding = ((0, 0),) * len(windows.kernel)
+    return Windows(alone(windows.kernel), alone(windows.strides), padding, alone(windows.dilations))
 
 
 def max_pool(xp: Any, x: Any, *, windows: Windows) -> Any:
@@ -72,7 +74,7 @@ def max_unpool(xp: Any, y: Any, x: Any, top: Any, *, windows: Windows) -> Any:
         return put_back(xp, parts, windows, x.shape[1:-1])
     counts = top.shape[1:-1]
     shape, inner = _blocks(windows, counts, x.shape[0], x.shape[-1])
-    numbers = np.arange(math.prod(windows.kernel)).reshape([n if i in inner else 1 for i, n in enumerate(shape)])
+    numbers = np.arange(math.prod(windows.kernel), dtype=np.int32).reshape([n if i in inner else 1 for i, n in enumerate(shape)])
     blocks = xp.where(xp.expand_dims(first, inner) == numbers, xp.expand_dims(y, inner), zero)
     return _unfitted(xp, blocks.reshape(x.shape[0], *_covered(windows, counts), x.shape[-1]), windows, x.shape[1:-1])
 

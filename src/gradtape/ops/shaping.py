@@ -5,7 +5,6 @@ All are linear, and each is another's transpose.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,7 +32,8 @@ def _place_on_xla(xp: Any, x: Any, *, key: Any, shape: Shape) -> Any:
         place = parts.index(Ellipsis)
         parts[place : place + 1] = _all(len(shape) - len(parts) + 1)
     counts, config, backward = [], [], []
-    for axis, (size, part) in enumerate(itertools.zip_longest(shape, parts, fillvalue=slice(None))):
+    parts += _all(len(shape) - len(parts))
+    for axis, (size, part) in enumerate(zip(shape, parts, strict=True)):
         taken = range(size)[part] if isinstance(part, slice) else range(size)[part : part + 1 or None]
         if taken.step < 0:
             taken = taken[::-1]

@@ -169,13 +169,13 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
     """Wraps the result, with a Node if the one tape that records follows an argument."""
     followed = [x for x, pull in zip(op.arguments, op.pulls, strict=True) if pull is not None] if op.pulls else []
     if not followed:
-        return ["    return Tensor(out)"]
+        return ["    return state.tensor(out)"]
     nothing = " and ".join(f"{x}_node is None" for x in followed)
     other = " or ".join(f"({x}_node is not None and {x}_node.scope is not scope)" for x in followed)
     given = "".join(f"{x}, " for x in op.arguments)
     lines = [
         f"    if {nothing}:",
-        "        return Tensor(out)",
+        "        return state.tensor(out)",
         "    scope = state.scope",
         "    dtype = out.dtype",
         f"    if {other} or state.pushers or (dtype is not FLOAT32 and dtype is not FLOAT64):",

@@ -6,7 +6,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from gradtape.core.device import check_device
+from gradtape.core.device import find
 from gradtape.core.tensor import Tensor, TensorOperators
 from gradtape.core.variable import Variable
 
@@ -27,7 +27,7 @@ def array_namespace(self: TensorOperators, /, *, api_version: str | None = None)
 
 
 def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Tensor:
-    """This tensor on `device`: the CPU is the only one here.
+    """This tensor on `device`; itself if it is there already.
 
     >>> import gradtape as tf
     >>> x = tf.constant([1.0, 2.0])
@@ -36,8 +36,8 @@ def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Tensor:
     """
     if stream is not None:
         raise ValueError(f"to_device: the CPU has no streams; leave stream out, got {stream!r}.")
-    check_device(device)
-    return self.tensor() if isinstance(self, Variable) else self
+    tensor, place = self.tensor() if isinstance(self, Variable) else self, find(device)
+    return tensor if place is None else place.move(tensor)
 
 
 TensorOperators.__array_namespace__ = array_namespace  # type: ignore[attr-defined]

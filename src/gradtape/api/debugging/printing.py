@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import ml_dtypes
 import numpy as np
@@ -140,7 +140,7 @@ def _require(holds: Tensor, tensors: Sequence[Tensor], condition: str, message: 
     A program that is being traced will raise it when it runs.
     """
 
-    def refuse(holds: Any, x: Any = None, y: Any = None) -> None:
+    def refuse(holds: Any, x: Any = None, y: Any = None) -> NoReturn:
         fails = ~np.asarray(holds)
         where = f"{fails.sum()} of {fails.size} elements"
         if x is not None:
@@ -202,7 +202,7 @@ def Assert(condition: TensorLike, data: Sequence[Any], summarize: int | None = N
         raise TypeError(f"Assert: data must be a list of tensors, got {type(data).__name__}.")
     holds, values = as_operand(condition, "Assert: condition"), _Values(data)
 
-    def refuse(*arrays: Any) -> None:
+    def refuse(*arrays: Any) -> NoReturn:
         shown = " ".join(_printed(value, _SHOWN if summarize is None else summarize) for value in values.with_known(arrays))
         raise invalid_argument(f"Assert: the condition is false. Data: {shown}")
 

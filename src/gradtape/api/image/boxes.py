@@ -12,6 +12,7 @@ import numpy as np
 
 from gradtape.api.accepted import FLOATING, REAL, of_kind
 from gradtape.api.arguments import TensorLike, as_int, integers
+from gradtape.api.operands import known
 from gradtape.api.random import draws
 from gradtape.api.random.sequence import source
 from gradtape.core.tensor import Tensor
@@ -22,6 +23,7 @@ from gradtape.ops.selection import where
 from gradtape.ops.shaping import getitem, reshape
 
 _INT64 = np.dtype(np.int64)
+_INSTEAD = "return the boxes and scores"
 _COLOURS = [
     (1, 1, 0, 1), (0, 0, 1, 1), (1, 0, 0, 1), (0, 1, 0, 1), (0.5, 0, 0.5, 1),
     (0.5, 0.5, 0, 1), (0.5, 0, 0, 1), (0, 0, 0.5, 1), (0, 1, 1, 1), (1, 0, 1, 1),
@@ -92,7 +94,15 @@ def non_max_suppression_overlaps(
         raise invalid_argument(
             f"{function}: overlaps must have a row and a column for each score, got {matrix.shape} and {marks.shape}."
         )
-    return _kept(matrix.array, marks, max_output_size, overlap_threshold, score_threshold, 0.0, function)[0]
+    return _kept(
+        known(matrix, f"{function}: overlaps", _INSTEAD),
+        marks,
+        max_output_size,
+        overlap_threshold,
+        score_threshold,
+        0.0,
+        function,
+    )[0]
 
 
 def _boxes_and_scores(boxes: Any, scores: Any, function: str) -> tuple[Any, Tensor]:
@@ -101,7 +111,7 @@ def _boxes_and_scores(boxes: Any, scores: Any, function: str) -> tuple[Any, Tens
         raise invalid_argument(
             f"{function}: boxes must have the shape (n, 4) and scores (n,), got {found.shape} and {marks.shape}."
         )
-    return found.array, marks
+    return known(found, f"{function}: boxes", _INSTEAD), marks
 
 
 def _overlaps(boxes: Any) -> Any:
@@ -120,7 +130,7 @@ def _kept(
     most, least = float(threshold), float(score_threshold)
     if not 0 <= most <= 1:
         raise invalid_argument(f"{function}: the threshold of overlaps must be from 0 to 1, got {most}.")
-    marks = np.array(scores.array, np.float64)
+    marks = known(scores, f"{function}: scores", _INSTEAD).astype(np.float64)
     open_boxes = marks > least
     kept: list[int] = []
     while len(kept) < limit and open_boxes.any():
@@ -148,7 +158,7 @@ def draw_bounding_boxes(images: TensorLike, boxes: TensorLike, colors: TensorLik
     """
     function = "draw_bounding_boxes"
     x = of_kind(images, FLOATING, function, "images")
-    corners = of_kind(boxes, FLOATING, function, "boxes").array
+    corners = known(of_kind(boxes, FLOATING, function, "boxes"), f"{function}: boxes", "return the boxes")
     if x.ndim != 4 or corners.ndim != 3 or corners.shape[::2] != (x.array.shape[0], 4):
         raise invalid_argument(
             f"{function}: images must be (batch, height, width, channels) and boxes (batch, n, 4), got {x.shape} and {corners.shape}."
@@ -157,7 +167,7 @@ def draw_bounding_boxes(images: TensorLike, boxes: TensorLike, colors: TensorLik
     if colors is None:
         table = np.ones((1, 1)) if channels == 1 else np.array(_COLOURS)[:, :channels]
     else:
-        table = of_kind(colors, FLOATING, function, "colors").array
+        table = known(of_kind(colors, FLOATING, function, "colors"), f"{function}: colors", "use a constant")
         if table.ndim != 2 or table.shape[1] < channels:
             raise invalid_argument(
                 f"{function}: colors must have a row of {channels} channels for each, got shape {table.shape}."

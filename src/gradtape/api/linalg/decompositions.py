@@ -9,7 +9,7 @@ import numpy as np
 from gradtape.api.accepted import INEXACT, of_kind, tensors_of_kind
 from gradtape.api.arguments import DTypeLike, TensorLike, integers, numpy_dtype
 from gradtape.api.linalg.matrices import checked_square, in_dtype, matrices, square
-from gradtape.api.operands import as_indices, as_operand
+from gradtape.api.operands import as_indices, as_operand, known
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, decompositions, matrix, reductions, shaping, solvers
@@ -264,5 +264,5 @@ def _selected(values: Tensor, select: str, select_range: Any) -> slice:
     low, high = (float(bound) for bound in select_range)
     if not low < high:
         raise invalid_argument(f"eigh_tridiagonal: select_range={select_range!r} is empty.")
-    first, last = np.searchsorted(values.array, [low, high], side="right")
+    first, last = np.searchsorted(known(values, "eigh_tridiagonal: select='v'", "select by index"), [low, high], side="right")
     return slice(int(first), int(last))

@@ -13,7 +13,8 @@ from gradtape.api.linalg.matrices import checked_matrices, checked_square, in_dt
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
-from gradtape.ops import broadcasting, determinants, elementary, matrix, reductions, shaping, solvers
+from gradtape.functions.control_flow import while_loop
+from gradtape.ops import arithmetic, broadcasting, determinants, elementary, matrix, reductions, shaping, solvers
 from gradtape.ops.decompositions import rounding
 from gradtape.ops.solvers import adjoint as adjoint_of
 
@@ -343,17 +344,21 @@ def conjugate_gradient(
     found = Tensor(np.zeros(b.array.shape, b.array.dtype)) if start is None else start
     p = precondition(r)
     gamma = _dot(r, p)
-    limit = float(tol) * np.linalg.norm(b.array, axis=-1)
-    steps = 0
-    while steps < max_iter and np.any(np.linalg.norm(r.array, axis=-1) > limit):
+    limit = _length(b) * float(tol)
+
+    def goes_on(steps: Any, found: Any, r: Any, p: Any, gamma: Any) -> Any:
+        return reductions.reduce_any(arithmetic.greater(_length(r), limit))
+
+    def step(steps: Any, found: Any, r: Any, p: Any, gamma: Any) -> Any:
         z = apply(p)
         alpha = (gamma / _dot(p, z))[..., None]
         found, r = found + alpha * p, r - alpha * z
         q = precondition(r)
-        gamma, previous = _dot(r, q), gamma
-        p = q + (gamma / previous)[..., None] * p
-        steps += 1
-    return CGState(Tensor(np.array(steps, np.int32)), found, r, p, gamma)
+        following = _dot(r, q)
+        return steps + 1, found, r, q + (following / gamma)[..., None] * p, following
+
+    start_state = (Tensor(np.array(0, np.int32)), found, r, p, gamma)
+    return CGState(*while_loop(goes_on, step, start_state, maximum_iterations=max_iter))
 
 
 def _matvec(operator: Any, argument: str) -> Any:
@@ -364,6 +369,12 @@ def _matvec(operator: Any, argument: str) -> Any:
         return operator.matvec
     a = square(operator, "conjugate_gradient", argument)
     return lambda v: (a @ v[..., None])[..., 0]
+
+
+def _length(x: Tensor) -> Tensor:
+    """The length of vectors, as a constant."""
+    size = arithmetic.absolute(broadcasting.stop_gradient(x))
+    return elementary.sqrt(reductions.reduce_sum(size * size, axis=(x.array.ndim - 1,)))
 
 
 def _dot(x: Tensor, y: Tensor) -> Tensor:

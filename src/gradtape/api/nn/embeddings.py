@@ -9,8 +9,8 @@ import numpy as np
 
 from gradtape.api.accepted import FLOATING, of_kind
 from gradtape.api.nn.activations import embedding_lookup
-from gradtape.api.operands import as_indices
-from gradtape.api.sparse.tensors import fill_empty_rows, given, made, picked, reshape, shape_of
+from gradtape.api.operands import as_indices, known
+from gradtape.api.sparse.tensors import fill_empty_rows, given, indices_of, known_indices, made, picked, reshape, shape_of
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
@@ -45,10 +45,12 @@ def embedding_lookup_sparse(
     kind = _checked_combiner(combiner or "mean", function)
     sp = given(sp_ids, function, "sp_ids")
     weights = _weights(sp_weights, sp, function)
-    rows = sp.indices.array[:, 0]
-    if (np.diff(rows) < 0).any():
-        raise invalid_argument(f"{function}: the rows of sp_ids must be in order: use sparse.reorder.")
-    return _combined(params, sp.values, weights, rows, int(rows.max(initial=-1)) + 1, kind, max_norm)
+    rows, size = indices_of(sp)[:, 0], shape_of(sp)[0]
+    if not isinstance(rows, Tensor):  # where nothing is traced, the last row with an id is the last row
+        if (np.diff(rows) < 0).any():
+            raise invalid_argument(f"{function}: the rows of sp_ids must be in order: use sparse.reorder.")
+        size = int(rows.max(initial=-1)) + 1
+    return _combined(params, sp.values, weights, rows, size, kind, max_norm)
 
 
 def safe_embedding_lookup_sparse(
@@ -79,11 +81,12 @@ def safe_embedding_lookup_sparse(
     weights = _weights(sparse_weights, sp, function)
     shape = shape_of(sp)
     flat = reshape(sp, [math.prod(shape[:-1]), shape[-1]])
-    kept = np.asarray(as_indices(sp.values, f"{function}: sparse_ids").array >= 0)
+    instead = "use embedding_lookup_sparse with ids that are all there"
+    kept = known(as_indices(sp.values, f"{function}: sparse_ids"), f"{function}: sparse_ids", instead) >= 0
     if weights is not None and kind != "sum":
-        kept = kept & (weights.array > 0)
+        kept = kept & (known(weights, f"{function}: sparse_weights", instead) > 0)
     chosen = np.flatnonzero(kept)
-    ids = made(flat.indices.array[chosen], picked(flat.values, chosen), shape_of(flat))
+    ids = made(known_indices(flat, function)[chosen], picked(flat.values, chosen), shape_of(flat))
     filled, empty = fill_empty_rows(ids, np.asarray(default_id or 0, ids.values.array.dtype))
     if weights is not None:
         weights = fill_empty_rows(ids.with_values(picked(weights, chosen)), 1.0)[0].values
@@ -101,9 +104,11 @@ def _combined(
     width = (1,) * (found.array.ndim - 1)
     if weights is None:
         total = segment_sum(found, rows, size=size)
-        counts = np.maximum(np.bincount(rows, minlength=size), 1).reshape(size, *width)
-        scale = {"sum": None, "mean": counts, "sqrtn": np.sqrt(counts)}[combiner]
-        return total if scale is None else arithmetic.divide(total, scale.astype(total.array.dtype))
+        if combiner == "sum":
+            return total
+        counts = segment_sum(Tensor(np.ones(ids.array.shape, total.array.dtype)), rows, size=size)
+        counts = shaping.reshape(arithmetic.maximum(counts, 1), shape=(size, *width))
+        return arithmetic.divide(total, counts if combiner == "mean" else elementary.sqrt(counts))
     if weights.array.dtype != found.array.dtype:
         weights = cast(weights, dtype=found.array.dtype)
     each = shaping.reshape(weights, shape=(*weights.array.shape, *width))

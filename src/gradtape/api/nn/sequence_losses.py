@@ -11,13 +11,15 @@ import numpy as np
 
 from gradtape.api.accepted import FLOATING, of_kind
 from gradtape.api.arguments import TensorLike, as_int
-from gradtape.api.operands import as_indices
+from gradtape.api.operands import as_indices, known
+from gradtape.api.sparse.tensors import indices_of, shape_of, to_dense
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import activations, arithmetic, broadcasting, reductions
 from gradtape.ops.indexing import take
 from gradtape.ops.op import HALF
+from gradtape.ops.segments import segment_sum
 from gradtape.ops.selection import where, zeros_like
 from gradtape.ops.shaping import getitem, pad, reshape, stack, transpose
 
@@ -79,10 +81,9 @@ def ctc_loss(
 
 def _dense(labels: SparseTensor) -> tuple[Tensor, Tensor]:
     """The labels as a matrix, and how many there are in each row."""
-    places, values = labels.indices.array, labels.values.array
-    dense = np.zeros(labels.dense_shape.array, np.int64)
-    dense[tuple(places.T)] = values
-    return Tensor(dense), Tensor(np.bincount(places[:, 0], minlength=len(dense)))
+    rows, size = indices_of(labels)[:, 0], shape_of(labels)[0]
+    dense = to_dense(labels.with_values(_int64(labels.values)), validate_indices=False)
+    return dense, segment_sum(Tensor(np.ones(labels.values.array.shape, np.int64)), rows, size=size)
 
 
 def _int64(x: Tensor) -> Tensor:
@@ -156,8 +157,9 @@ def ctc_greedy_decoder(
         )
     steps, batch, classes = x.array.shape
     blank = classes - 1 if blank_index is None else as_int(blank_index, "ctc_greedy_decoder: blank_index") % classes
-    lasting = np.arange(steps)[:, None] < lengths.array
-    best = x.array.argmax(axis=2)
+    instead = "return the logits"
+    lasting = np.arange(steps)[:, None] < known(lengths, "ctc_greedy_decoder: sequence_length", instead)
+    best = known(x, "ctc_greedy_decoder: inputs", instead).argmax(axis=2)
     new = lasting & (best != blank)
     if merge_repeated:
         new[1:] &= best[1:] != best[:-1]
@@ -187,10 +189,10 @@ def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | No
         raise invalid_argument(
             f"collapse_repeated: labels must be a matrix with a length for each row, got shapes {found.shape} and {lengths.shape}."
         )
-    values = found.array
+    values = known(found, "collapse_repeated: labels", "return the labels")
     new = np.ones(values.shape, bool)
     new[:, 1:] = values[:, 1:] != values[:, :-1]
-    new &= np.arange(values.shape[1]) < lengths.array[:, None]
+    new &= np.arange(values.shape[1]) < known(lengths, "collapse_repeated: seq_length", "return the labels")[:, None]
     counts = new.sum(axis=1)
     out = np.zeros((len(values), counts.max(initial=0)), values.dtype)
     out[np.arange(out.shape[1]) < counts[:, None]] = values[new]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import is_traced
 
 
 def known(x: Tensor) -> bool:
     """Whether the values can be looked at: not under `vmap`, nor in a program that is being compiled."""
-    return isinstance(x.array, (np.ndarray, np.generic))
+    return not isinstance(x, BatchedTensor) and not is_traced(x)
 
 
 def certainly(condition: Tensor) -> bool:

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from gradtape import dtypes, nest
+from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import is_traced
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.op import is_tensor_like, operand
 
@@ -221,7 +223,7 @@ def _index(value: Any, function: str, argument: str) -> int:
 
 def known_values(x: Tensor) -> Any:
     """The values of a Tensor as an array; None where they are not known yet: under vmap, or in a program that is being traced."""
-    return np.asarray(x.array) if isinstance(x.array, (np.ndarray, np.generic)) else None
+    return None if isinstance(x, BatchedTensor) or is_traced(x) else np.asarray(x.array)
 
 
 def values_of(x: Tensor, function: str, argument: str = "x") -> Any:

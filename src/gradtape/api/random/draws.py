@@ -23,14 +23,17 @@ from gradtape.api.accepted import FLOATING, of_kind
 from gradtape.api.arguments import as_int, as_shape
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.batching import BatchedTensor
+from gradtape.core.device import placed
+from gradtape.core.placement import XlaDevice
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.trace import inside_a_program
+from gradtape.core.values import on_host
 from gradtape.core.xla_tensor import is_traced, tensor_of
-from gradtape.engines import xla_engine
+from gradtape.engines import xla_engine, xla_random
 from gradtape.engines.xla_random import XlaRandom
 from gradtape.errors import invalid_argument
-from gradtape.ops.broadcasting import cast
+from gradtape.ops.broadcasting import broadcast_to, cast
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import take
 from gradtape.ops.sampling import class_of, gamma_sample, truncated_sample
@@ -58,7 +61,7 @@ class Source(NamedTuple):
     def tensor(self, sample: Callable[..., Any], shape: Shape, *params: Any) -> Tensor:
         """`sample(rng, shape, *params)` as a Tensor."""
         levels = here.state.levels if self.each else ()
-        drawn = tensor_of(self.array(sample, (*[level.size for level in levels], *shape), *params))
+        drawn = placed(self.array(sample, (*[level.size for level in levels], *shape), *params))
         for level in levels:
             drawn = BatchedTensor(drawn, level)
         return drawn
@@ -71,7 +74,7 @@ class Source(NamedTuple):
         sizes = tuple(level.size for level in levels)
         values = in_all_examples(parameter)
         if isinstance(self.rng, XlaRandom):
-            result = tensor_of(self.rng.for_each(sample, sizes, shape, values, same=not self.each))
+            result = placed(self.rng.for_each(sample, sizes, shape, values, same=not self.each))
         else:
             values = np.broadcast_to(values, (*sizes, *parameter.array.shape))
             drawn = np.empty((*sizes, *shape), parameter.array.dtype)
@@ -85,7 +88,41 @@ class Source(NamedTuple):
     def on_host(self, sample: Callable[[Any], Sequence[Any]], specs: Sequence[tuple[Shape, Any]]) -> list[Tensor]:
         """What `sample(rng)` draws with a generator of NumPy's, also in a program; `specs` are the shapes and dtypes."""
         drawn = self.rng.on_host(sample, specs) if isinstance(self.rng, XlaRandom) else sample(self.rng)
-        return [tensor_of(array) for array in drawn]
+        return [placed(array) for array in drawn]
+
+
+class SourceOfExamples(NamedTuple):
+    """The numbers of one call under `vmap` in which each example has a seed of its own: the two `words` in its last axis."""
+
+    words: Any
+
+    def tensor(self, sample: Callable[..., Any], shape: Shape, *params: Any) -> Tensor:
+        """`sample(rng, shape, *params)` for each seed as a Tensor."""
+        return self._tensor(lambda rng, sizes: sample(rng, sizes, *params), shape, [])
+
+    def tensor_of(self, sample: Callable[..., Any], shape: Shape, parameter: Tensor) -> Tensor:
+        """`sample(rng, shape, values)` for each seed and the values that a tensor has in its example."""
+        return self._tensor(sample, shape, [in_all_examples(parameter)])
+
+    def _tensor(self, sample: Callable[..., Any], shape: Shape, values: list[Any]) -> Tensor:
+        levels = here.state.levels
+        sizes = tuple(level.size for level in levels)
+        flat = []
+        for array in (self.words, *values):
+            own = array.shape[len(sizes) :]
+            flat.append(broadcast_to(tensor_of(array), shape=(*sizes, *own)).array.reshape(-1, *own))
+        if isinstance(flat[0], np.ndarray) and not isinstance(here.state.device, XlaDevice):
+            examples = [on_host(array) for array in flat]
+            if not len(examples[0]):  # one draw tells the dtype
+                examples = [np.ones((1, *array.shape[1:]), array.dtype) for array in examples]
+            rows = [sample(source(w.tolist(), each=False).rng, shape, *own) for w, *own in zip(*examples, strict=True)]
+            drawn: Any = np.array(rows)[: len(flat[0])]
+        else:
+            drawn = xla_random.of_examples(flat[0], sample, shape, flat[1:])
+        result = placed(drawn.reshape(*sizes, *shape))
+        for level in levels:
+            result = BatchedTensor(result, level)
+        return result
 
 
 def in_all_examples(x: Tensor) -> Any:
@@ -108,7 +145,7 @@ def holds(condition: Callable[..., Any], *tensors: Tensor) -> bool:
 
 def source(key: Sequence[Any], counter: Sequence[Any] = (0, 0), *, each: bool = True) -> Source:
     """The source for two words of key and two of counter: each choice has a sequence of its own."""
-    if inside_a_program():
+    if inside_a_program() or isinstance(here.state.device, XlaDevice):
         return Source(XlaRandom([*key, *counter]), each)
     words = [0, counter[0] & _MASK, counter[1] & _MASK, 0]
     philox = np.random.Philox(key=np.array([word & _MASK for word in key], np.uint64), counter=np.array(words, np.uint64))

@@ -22,6 +22,8 @@ from gradtape.api.random import draws
 from gradtape.core.held_variable import HiddenState
 from gradtape.core.tensor import Tensor
 from gradtape.core.trace import inside_a_program
+from gradtape.core.xla_tensor import tensor_of
+from gradtape.engines.xla_random import halves, next_of
 from gradtape.ops.shaping import unstack
 
 _Kind = tuple[str, int] | None
@@ -40,7 +42,7 @@ class _Seeds:
 class _SeedsOfPrograms:
     """The same for compiled programs, as states that they read and write.
 
-    There are three words: a key of two, and the seed, or 0 if there is none.
+    There are three words of 64 bits, in halves: a key of two, and the seed, or 0 if there is none.
     """
 
     def __init__(self) -> None:
@@ -53,7 +55,7 @@ class _SeedsOfPrograms:
             if self._words is None:
                 self._words = HiddenState(_words_of(_seeds.seed), "random_seed")
             if kind not in self._calls:
-                self._calls[kind] = HiddenState(np.int64(0), "random_draws")
+                self._calls[kind] = HiddenState(halves(0), "random_draws")
             return self._words, self._calls[kind]
 
     def source(self, kind: _Kind) -> draws.Source:
@@ -61,7 +63,7 @@ class _SeedsOfPrograms:
         words, calls = self._states(kind)
         first, second, seed = (word.array for word in unstack(words.tensor(), axis=0))
         number = calls.tensor().array
-        calls.assign_add(np.int64(1), read_value=False)
+        calls.assign(tensor_of(next_of(number)), read_value=False)
         return draws.source((first, second), (number, 0)) if kind is None else draws.source((seed, kind[1]), (number, 1))
 
     def reset(self, seed: int | None) -> None:
@@ -71,7 +73,7 @@ class _SeedsOfPrograms:
         with self._lock:
             states = [*self._calls.values()]
         for calls in states:
-            calls.assign(np.int64(0), read_value=False)
+            calls.assign(halves(0), read_value=False)
         if self._words is not None:
             self._words.assign(_words_of(seed), read_value=False)
 
@@ -82,7 +84,7 @@ _seeds_of_programs = _SeedsOfPrograms()
 
 def _words_of(seed: int | None) -> Any:
     first, second = _entropy() if seed is None else (seed, 0)
-    return np.array([word % (1 << 64) for word in (first, second, seed or 0)], np.uint64).view(np.int64)
+    return np.stack([halves(word) for word in (first, second, seed or 0)])
 
 
 def source(function: str, seed: Any) -> draws.Source:

@@ -15,6 +15,7 @@ from gradtape.api.operands import as_indices, as_operand
 from gradtape.api.random import draws
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
+from gradtape.core.values import on_host
 from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops.shaping import unstack
@@ -51,16 +52,18 @@ def _seed(seed: Any, function: str) -> Tensor:
     return found
 
 
-def stateless_source(seed: Any, function: str, alg: Any = "auto_select") -> draws.Source:
+def stateless_source(seed: Any, function: str, alg: Any = "auto_select") -> Any:
     """The numbers that belong to a seed."""
     as_algorithm(alg, function)
-    return draws.source(_words(_seed(seed, function)), each=False)
+    found = _seed(seed, function)
+    if isinstance(found, BatchedTensor):
+        return draws.SourceOfExamples(draws.in_all_examples(found))
+    return draws.source(_words(found), each=False)
 
 
 def _words(seed: Tensor) -> list[Any]:
     """The two words of a seed, as scalars of a program if that alone will know them."""
-    known = isinstance(seed, BatchedTensor) or not is_traced(seed)
-    return seed.array.tolist() if known else [word.array for word in unstack(seed, axis=0)]
+    return [word.array for word in unstack(seed, axis=0)] if is_traced(seed) else on_host(seed.array).tolist()
 
 
 def stateless_normal(

@@ -16,6 +16,7 @@ from gradtape.api.signal.fourier import REAL_SIGNAL, irfft, resized, rfft
 from gradtape.api.signal.windows import hann_window, vorbis_window
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, fourier, reductions, shaping
 from gradtape.ops.convert import as_tensor
@@ -353,8 +354,8 @@ def _mel(frequency: Any) -> Any:
 
 
 def _check_edges(rate: Any, lower: Any, upper: Any, function: str) -> None:
-    """Refuses bands that do not lie in the spectrum; inside a `vmap` the values are many, and are not looked at."""
-    if any(isinstance(value, BatchedTensor) for value in (rate, lower, upper)):
+    """Refuses bands that do not lie in the spectrum; in a `vmap` the values are many, while tracing none: they are not looked at."""
+    if any(isinstance(value, BatchedTensor) or is_traced(value) for value in (rate, lower, upper)):
         return
     rate, lower, upper = (float(value.array) for value in (rate, lower, upper))
     if rate <= 0:

@@ -11,10 +11,21 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, INEXACT, NUMERIC, REAL, of_kind
 from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike, as_int, integers, numpy_dtype, one_axis
-from gradtape.api.operands import as_indices, as_operand, as_operands
-from gradtape.api.sparse.tensors import coordinates, flat_places, given, made, picked, places, shape_of
+from gradtape.api.operands import as_indices, as_operand, as_operands, known
+from gradtape.api.sparse.tensors import (
+    coordinates,
+    flat_places,
+    given,
+    indices_of,
+    known_indices,
+    made,
+    picked,
+    places,
+    shape_of,
+)
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, elementary, segments
 from gradtape.ops.broadcasting import cast, conj, stop_gradient
@@ -40,7 +51,8 @@ def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike, threshold: A
         small = np.asarray(as_operand(threshold, "add: threshold").array)
         if small != 0:
             both = np.isin(np.arange(len(flat)), at_x) & np.isin(np.arange(len(flat)), at_y)
-            kept = np.flatnonzero(~(both & (np.abs(values.array) < small)))
+            found = known(values, "add: threshold", "leave the threshold 0")
+            kept = np.flatnonzero(~(both & (np.abs(found) < small)))
             flat, values = flat[kept], picked(values, kept)
         return made(coordinates(flat, shape), values, shape)
     if not isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
@@ -94,6 +106,8 @@ def _pair(a: SparseTensor, b: SparseTensor, function: str) -> tuple[SparseTensor
 
 def _united(a: SparseTensor, b: SparseTensor, function: str) -> tuple[Any, tuple[Any, Any]]:
     """The places where at least one has an element, sorted, and for the elements of each which of these is theirs."""
+    for sp in (a, b):
+        known_indices(sp, function)
     one, two = places(a, function), places(b, function)
     flat, back = np.unique(np.concatenate([one, two]), return_inverse=True)
     return flat, (back[: len(one)], back[len(one) :])
@@ -158,6 +172,7 @@ def _reduced(sp_input: Any, reduce: Callable[..., Any], axis: Any, keepdims: Any
     flat = places(sp, function, stay)
     if not output_is_sparse:
         return reshape(reduce(sp.values, flat, math.prod(left)), shape=result)
+    known_indices(sp, function)
     found, ids = np.unique(flat, return_inverse=True)
     return made(coordinates(found, result), reduce(sp.values, ids, len(found)), result)
 
@@ -175,8 +190,10 @@ def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     if len(shape) < 2:
         raise invalid_argument(f"softmax: sp_input must have at least two axes, got shape {list(shape)}.")
     values = of_kind(sp.values, FLOATING, "softmax", "sp_input")
-    rows, ids = np.unique(places(sp, "softmax", range(len(shape) - 1)), return_inverse=True)
-    count = len(rows)
+    ids, count = places(sp, "softmax", range(len(shape) - 1)), math.prod(shape[:-1])
+    if not isinstance(ids, Tensor):  # most of many rows may be empty
+        rows, ids = np.unique(ids, return_inverse=True)
+        count = len(rows)
     largest = segments.segment_max(
         stop_gradient(values), ids, size=count, empty=0
     )  # any constant gives the same, this one the best
@@ -212,7 +229,10 @@ def sparse_dense_matmul(
     if len(shape_of(sp)) != 2 or dense.array.ndim != 2:
         raise invalid_argument(f"{function}: both factors must be matrices, got shapes {list(shape_of(sp))} and {dense.shape}.")
     places(sp, function)
-    (rows, columns), size = (sp.indices.array.T[::-1], shape_of(sp)[::-1]) if adjoint_a else (sp.indices.array.T, shape_of(sp))
+    indices, size = indices_of(sp), shape_of(sp)
+    rows, columns = indices[:, 0], indices[:, 1]
+    if adjoint_a:
+        rows, columns, size = columns, rows, size[::-1]
     dense = _adjoint(dense, adjoint_b)
     if dense.array.shape[0] != size[1]:
         raise invalid_argument(
@@ -258,10 +278,13 @@ def sampled_addmm(
             f"{at.shape}."
         )
     (height, inner), width, count = x.array.shape[-2:], y.array.shape[-1], math.prod(batch)
-    flat = at.array.reshape(-1, 2).astype(np.int64)
-    if (flat < 0).any() or (flat >= (height, width)).any():
-        raise invalid_argument(f"{function}: indices must be inside the product's shape {[height, width]}.")
-    example = np.repeat(np.arange(count), len(flat) // count if count else 0)
+    pairs = math.prod(at.array.shape[:-1])
+    flat: Any = cast(reshape(at, shape=(pairs, 2)), dtype=np.dtype(np.int64))
+    if not is_traced(flat):
+        flat = np.asarray(flat.array)
+        if (flat < 0).any() or (flat >= (height, width)).any():
+            raise invalid_argument(f"{function}: indices must be inside the product's shape {[height, width]}.")
+    example = np.repeat(np.arange(count), pairs // count if count else 0)
     tall = reshape(x, shape=(count * height, inner))
     columns = transpose(y, perm=(*range(len(batch)), len(batch) + 1, len(batch)))
     products = dots_at(
@@ -308,7 +331,7 @@ def segment_mean(
            [2.]], dtype=float32)
     """
     total, counts = _segment_sum(data, indices, segment_ids, num_segments, sparse_gradient, "segment_mean")
-    return arithmetic.divide(total, counts.astype(total.array.dtype))
+    return arithmetic.divide(total, counts)
 
 
 def segment_sqrt_n(
@@ -326,31 +349,36 @@ def segment_sqrt_n(
     array([[2.]], dtype=float32)
     """
     total, counts = _segment_sum(data, indices, segment_ids, num_segments, sparse_gradient, "segment_sqrt_n")
-    return arithmetic.divide(total, np.sqrt(counts).astype(total.array.dtype))
+    return arithmetic.divide(total, elementary.sqrt(counts))
 
 
 def _segment_sum(
     data: Any, indices: Any, segment_ids: Any, num_segments: Any, sparse_gradient: bool, function: str
 ) -> tuple[Tensor, Any]:
-    """The sums, and beside them how many rows each has, at least 1."""
+    """The sums, and beside them how many rows each has, at least 1, in the same dtype."""
     x = of_kind(as_operand(data, f"{function}: data"), NUMERIC if function == "segment_sum" else INEXACT, function, "data")
     rows, ids = as_indices(indices, f"{function}: indices"), as_indices(segment_ids, f"{function}: segment_ids")
-    found = ids.array
-    if rows.array.ndim != 1 or found.shape != rows.array.shape:
+    if rows.array.ndim != 1 or ids.array.shape != rows.array.shape:
         raise invalid_argument(
             f"{function}: indices and segment_ids must be equally long vectors, got shapes {rows.shape} and {ids.shape}."
         )
+    size = _segments(ids, None if num_segments is None else as_int(num_segments, f"{function}: num_segments"), function)
+    total = segments.segment_sum(take(x, rows, axis=0, sparse=sparse_gradient), ids, size=size)
+    counts = segments.segment_sum(np.ones(ids.array.shape, total.array.dtype), ids, size=size)
+    return total, reshape(arithmetic.maximum(counts, 1), shape=(size, *(1,) * (x.array.ndim - 1)))
+
+
+def _segments(ids: Tensor, wanted: int | None, function: str) -> int:
+    """How many segments there are: as many as are wanted, or up to the largest number."""
+    if wanted is not None and is_traced(ids):
+        return wanted
+    found = known(ids, f"{function}: segment_ids", "pass num_segments")
     if (np.diff(found) < 0).any() or (found < 0).any():
         raise invalid_argument(f"{function}: segment_ids must be sorted and not negative.")
     size = int(found.max(initial=-1)) + 1
-    if num_segments is not None:
-        wanted = as_int(num_segments, f"{function}: num_segments")
-        if wanted < size:
-            raise invalid_argument(f"{function}: segment_ids go up to {size - 1}, but num_segments is {wanted}.")
-        size = wanted
-    total = segments.segment_sum(take(x, rows, axis=0, sparse=sparse_gradient), ids, size=size)
-    counts = np.maximum(np.bincount(found, minlength=size), 1).reshape(-1, *(1,) * (x.array.ndim - 1))
-    return total, counts
+    if wanted is not None and wanted < size:
+        raise invalid_argument(f"{function}: segment_ids go up to {size - 1}, but num_segments is {wanted}.")
+    return size if wanted is None else wanted
 
 
 # Operators
@@ -378,7 +406,7 @@ def _with_dense(sp: SparseTensor, other: Any, op: Callable[..., Any], sign: str)
         return sp.with_values(op(values, dense))
     places(sp, f"SparseTensor {sign} y")
     padded = (1,) * (len(shape) - dense.array.ndim) + dense.array.shape
-    at = np.where(np.array(padded) == 1, 0, sp.indices.array)
+    at = indices_of(sp) * (np.array(padded) != 1).astype(np.int64)
     flat = flat_places(at, padded, range(len(padded)))
     return sp.with_values(op(values, picked(reshape(dense, shape=(dense.array.size,)), flat)))
 

@@ -1,6 +1,7 @@
 """SparseTensors: making them, and giving them another form. `tf.sparse` has these functions and those of `sparse_math`.
 
-Which elements there are is decided from the indices with NumPy; what becomes of the values is an op, so that a tape follows it.
+Which elements there are is decided from the indices with NumPy; what becomes of the values is an op, so that a tape follows it. In a
+function that is traced the indices are Tensors, and what does not change how many there are works on them too.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, integers, numpy_dtype, one_axis
-from gradtape.api.operands import as_indices, as_operand, as_operands
+from gradtape.api.operands import as_indices, as_operand, as_operands, known
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
-from gradtape.ops.broadcasting import broadcast_to
+from gradtape.ops.broadcasting import broadcast_to, cast
+from gradtape.ops.counting import coordinates as coordinates_of
 from gradtape.ops.indexing import scatter_rows, set_rows, take
+from gradtape.ops.ordering import argsort
 from gradtape.ops.shaping import concat as concatenate
 from gradtape.ops.shaping import reshape as dense_reshape
 
@@ -39,16 +43,27 @@ def given(sp_input: Any, function: str, argument: str = "sp_input") -> SparseTen
 
 
 def shape_of(sp: SparseTensor) -> Shape:
-    return tuple(sp.dense_shape.array.tolist())
+    return tuple(known(sp.dense_shape, "the dense_shape of a SparseTensor", "make it of Python integers").tolist())
+
+
+def indices_of(sp: SparseTensor) -> Any:
+    """The coordinates of each element: a NumPy array, or a Tensor in a function that is traced."""
+    return sp.indices if is_traced(sp.indices) else np.asarray(sp.indices.array)
+
+
+def known_indices(sp: SparseTensor, function: str) -> Any:
+    """The coordinates for a function whose result has as many elements as they say."""
+    return known(sp.indices, f"{function}: the indices", "use gradtape.sparse.to_dense and functions of dense tensors")
 
 
 def places(sp: SparseTensor, function: str, axes: Sequence[int] | None = None) -> Any:
     """Where each element stands in the axes, all of them unless they are given, when those are read row by row."""
-    shape, indices = shape_of(sp), sp.indices.array
-    outside = (indices < 0) | (indices >= np.array(shape, np.int64))
-    if outside.any():
-        row = int(np.argwhere(outside)[0][0])
-        raise invalid_argument(f"{function}: indices[{row}] = {indices[row].tolist()} is not inside the shape {list(shape)}.")
+    shape, indices = shape_of(sp), indices_of(sp)
+    if not isinstance(indices, Tensor):
+        outside = (indices < 0) | (indices >= np.array(shape, np.int64))
+        if outside.any():
+            row = int(np.argwhere(outside)[0][0])
+            raise invalid_argument(f"{function}: indices[{row}] = {indices[row].tolist()} is not inside the shape {list(shape)}.")
     return flat_places(indices, shape, range(len(shape)) if axes is None else axes)
 
 
@@ -63,22 +78,25 @@ def coordinates(flat: Any, shape: Shape) -> Any:
     """The inverse of `flat_places`: one row of coordinates for each place."""
     if not shape:
         return np.zeros((len(flat), 0), np.int64)
+    if isinstance(flat, Tensor):
+        return coordinates_of(flat, sizes=shape)
     return np.stack(np.unravel_index(flat, shape), axis=-1).astype(np.int64) if len(flat) else np.zeros((0, len(shape)), np.int64)
 
 
 def made(indices: Any, values: Any, shape: Sequence[int]) -> SparseTensor:
-    return SparseTensor(Tensor(np.asarray(indices, np.int64)), values, Tensor(np.asarray(shape, np.int64)))
+    at = indices if isinstance(indices, Tensor) else Tensor(np.asarray(indices, np.int64))
+    return SparseTensor(at, values, Tensor(np.asarray(shape, np.int64)))
 
 
 def picked(values: Tensor, order: Any) -> Tensor:
     """Some of the values, in some order. Their gradient is dense, since nearly all of them are picked."""
-    return take(values, np.asarray(order, np.int64), axis=0, sparse=False)
+    return take(values, order if isinstance(order, Tensor) else np.asarray(order, np.int64), axis=0, sparse=False)
 
 
 def in_order(indices: Any, values: Tensor, shape: Sequence[int]) -> SparseTensor:
     """The elements sorted by where they stand."""
-    order = np.argsort(flat_places(indices, tuple(shape), range(len(shape))), kind="stable")
-    return made(indices[order], picked(values, order), shape)
+    order = argsort(flat_places(indices, tuple(shape), range(len(shape))), descending=False)
+    return made(picked(indices, order) if isinstance(indices, Tensor) else indices[order], picked(values, order), shape)
 
 
 # From and to dense tensors
@@ -95,7 +113,8 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     x = as_operand(tensor, "from_dense: tensor")
     if not x.array.ndim:
         raise invalid_argument("from_dense: tensor must have at least one axis, got a scalar.")
-    found = np.flatnonzero(np.asarray(x.array != (b"" if x.array.dtype.kind == "O" else 0)))
+    values = known(x, "from_dense: tensor", "use functions of dense tensors")
+    found = np.flatnonzero(np.asarray(values != (b"" if values.dtype.kind == "O" else 0)))
     return made(coordinates(found, x.array.shape), picked(dense_reshape(x, shape=(x.array.size,)), found), x.array.shape)
 
 
@@ -111,13 +130,14 @@ def to_dense(
     """
     sp = given(sp_input, "to_dense")
     flat, shape = places(sp, "to_dense"), shape_of(sp)
-    steps = np.diff(flat)
+    steps = np.ones(0) if isinstance(flat, Tensor) else np.diff(flat)
     if validate_indices and (steps <= 0).any():
         row = int(np.argmax(steps <= 0)) + 1
         what = "stands in a place that is taken" if steps[row - 1] == 0 else "is out of order; sort it with sparse.reorder"
         raise invalid_argument(f"to_dense: indices[{row}] = {sp.indices.array[row].tolist()} {what}.")
     size = math.prod(shape)
-    if default_value is None and sp.values.array.dtype in dtypes.TRAINABLE and (steps > 0).all():
+    once = validate_indices if isinstance(flat, Tensor) else (steps > 0).all()
+    if default_value is None and sp.values.array.dtype in dtypes.TRAINABLE and once:
         return dense_reshape(scatter_rows(sp.values, flat, shape=(size,)), shape=shape)
     if default_value is None:
         default_value = b"" if sp.values.array.dtype.kind == "O" else np.zeros((), sp.values.array.dtype)
@@ -137,16 +157,15 @@ def to_indicator(sp_input: SparseTensor, vocab_size: int, name: str | None = Non
            [ True,  True, False]])
     """
     sp = given(sp_input, "to_indicator")
-    ids, size = (
-        as_indices(sp.values, "to_indicator: the values of sp_input").array,
-        as_int(vocab_size, "to_indicator: vocab_size"),
-    )
-    if ids.size and not 0 <= ids.min() <= ids.max() < size:
-        raise invalid_argument(f"to_indicator: the ids are from {ids.min()} to {ids.max()}, but vocab_size is {size}.")
+    ids, size = as_indices(sp.values, "to_indicator: the values of sp_input"), as_int(vocab_size, "to_indicator: vocab_size")
+    if not is_traced(ids) and ids.array.size and not 0 <= ids.array.min() <= ids.array.max() < size:
+        raise invalid_argument(
+            f"to_indicator: the ids are from {ids.array.min()} to {ids.array.max()}, but vocab_size is {size}."
+        )
     shape = shape_of(sp)
-    out = np.zeros((math.prod(shape[:-1]), size), bool)
-    out[places(sp, "to_indicator", range(len(shape) - 1)), ids] = True
-    return Tensor(out.reshape(*shape[:-1], size))
+    nothing = Tensor(np.zeros(math.prod(shape[:-1]) * size, bool))
+    flat = cast(ids, dtype=np.dtype(np.int64)) + places(sp, "to_indicator", range(len(shape) - 1)) * size
+    return dense_reshape(set_rows(nothing, flat, np.ones(ids.array.shape, bool)), shape=(*shape[:-1], size))
 
 
 def eye(
@@ -176,7 +195,7 @@ def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     array([1., 2.], dtype=float32)
     """
     sp = given(sp_input, "reorder")
-    return in_order(sp.indices.array, sp.values, shape_of(sp))
+    return in_order(indices_of(sp), sp.values, shape_of(sp))
 
 
 def transpose(sp_input: SparseTensor, perm: ShapeLike | None = None, name: str | None = None) -> SparseTensor:
@@ -191,7 +210,9 @@ def transpose(sp_input: SparseTensor, perm: ShapeLike | None = None, name: str |
     order = tuple(reversed(range(len(shape)))) if perm is None else integers(perm, "transpose: perm")
     if sorted(order) != list(range(len(shape))):
         raise ValueError(f"transpose: perm={list(order)} is not an order of the {len(shape)} axes of sp_input.")
-    return in_order(sp.indices.array[:, list(order)], sp.values, [shape[axis] for axis in order])
+    indices = indices_of(sp)
+    moved = take(indices, np.array(order), axis=1) if isinstance(indices, Tensor) else indices[:, list(order)]
+    return in_order(moved, sp.values, [shape[axis] for axis in order])
 
 
 def reshape(sp_input: SparseTensor, shape: ShapeLike, name: str | None = None) -> SparseTensor:
@@ -223,7 +244,10 @@ def expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | Non
     sp = given(sp_input, "expand_dims")
     shape = shape_of(sp)
     place = one_axis(-1 if axis is None else axis, len(shape) + 1, "expand_dims: axis")
-    return made(np.insert(sp.indices.array, place, 0, axis=1), sp.values, (*shape[:place], 1, *shape[place:]))
+    indices, nothing = indices_of(sp), np.zeros((sp.indices.array.shape[0], 1), np.int64)
+    parts = [indices[:, :place], nothing, indices[:, place:]]
+    at = concatenate(*parts, axis=1)
+    return made(at, sp.values, (*shape[:place], 1, *shape[place:]))
 
 
 def reset_shape(sp_input: SparseTensor, new_shape: ShapeLike | None = None) -> SparseTensor:
@@ -234,13 +258,13 @@ def reset_shape(sp_input: SparseTensor, new_shape: ShapeLike | None = None) -> S
     TensorShape([2])
     """
     sp = given(sp_input, "reset_shape")
-    shape, indices = shape_of(sp), sp.indices.array
+    shape = shape_of(sp)
     if new_shape is None:
-        return made(indices, sp.values, indices.max(axis=0, initial=-1) + 1)
+        return made(sp.indices, sp.values, known_indices(sp, "reset_shape").max(axis=0, initial=-1) + 1)
     wanted = as_shape(new_shape, "reset_shape: new_shape")
     if len(wanted) != len(shape) or any(new < old for new, old in zip(wanted, shape, strict=True)):
         raise ValueError(f"reset_shape: new_shape={list(wanted)} must be at least {list(shape)} in every axis.")
-    return made(indices, sp.values, wanted)
+    return made(sp.indices, sp.values, wanted)
 
 
 def concat(
@@ -268,11 +292,11 @@ def concat(
     if len(others) > 1 and not expand_nonconcat_dims:
         raise invalid_argument(f"concat: the shapes {shapes} differ in another axis than {place}.")
     starts = np.cumsum([0, *(shape[place] for shape in shapes)])
-    indices = [sp.indices.array + start * (np.arange(len(shapes[0])) == place) for sp, start in zip(parts, starts, strict=False)]
+    indices = [indices_of(sp) + start * (np.arange(len(shapes[0])) == place) for sp, start in zip(parts, starts, strict=False)]
     result = [max(sizes) for sizes in zip(*shapes, strict=True)]
     result[place] = int(starts[-1])
     values = as_operands([sp.values for sp in parts], "concat: sp_inputs")
-    return in_order(np.concatenate(indices), concatenate(*values, axis=0), result)
+    return in_order(concatenate(*indices, axis=0), concatenate(*values, axis=0), result)
 
 
 def slice(sp_input: SparseTensor, start: ShapeLike, size: ShapeLike, name: str | None = None) -> SparseTensor:
@@ -284,7 +308,7 @@ def slice(sp_input: SparseTensor, start: ShapeLike, size: ShapeLike, name: str |
     [[1, 1]]
     """
     sp = given(sp_input, "slice")
-    shape, indices = shape_of(sp), sp.indices.array
+    shape, indices = shape_of(sp), known_indices(sp, "slice")
     first, length = integers(start, "slice: start"), integers(size, "slice: size")
     if not len(first) == len(length) == len(shape):
         raise invalid_argument(
@@ -328,13 +352,13 @@ def retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
     [[0, 0]]
     """
     sp = given(sp_input, "retain")
-    chosen = np.asarray(as_operand(to_retain, "retain: to_retain").array)
+    chosen = known(as_operand(to_retain, "retain: to_retain"), "retain: to_retain", "multiply the values by it")
     if chosen.shape != sp.values.array.shape:
         raise ValueError(
             f"retain: to_retain needs a truth value for each of the {sp.values.shape[0]} elements, got shape {chosen.shape}."
         )
     kept = np.flatnonzero(chosen)
-    return made(sp.indices.array[kept], take(sp.values, kept, axis=0), shape_of(sp))
+    return made(take(sp.indices, kept, axis=0), take(sp.values, kept, axis=0), shape_of(sp))
 
 
 def mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
@@ -347,8 +371,9 @@ def mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) ->
     """
     if not isinstance(a, IndexedSlices):
         raise TypeError(f"mask: a must be an IndexedSlices, got {type(a).__name__}.")
-    dropped = as_indices(mask_indices, "mask: mask_indices").array
-    kept = np.flatnonzero(~np.isin(a.indices.array, dropped))
+    instead = "multiply the values by 0"
+    dropped = known(as_indices(mask_indices, "mask: mask_indices"), "mask: mask_indices", instead)
+    kept = np.flatnonzero(~np.isin(known(a.indices, "mask: the indices of a", instead), dropped))
     return IndexedSlices(take(a.values, kept, axis=0), take(a.indices, kept, axis=0), a.dense_shape)
 
 
@@ -364,7 +389,7 @@ def fill_empty_rows(sp_input: SparseTensor, default_value: TensorLike, name: str
     values, default = as_operands([sp.values, default_value], ["fill_empty_rows: sp_input", "fill_empty_rows: default_value"])
     if default.array.ndim:
         raise invalid_argument(f"fill_empty_rows: default_value must be a scalar, got shape {default.shape}.")
-    shape, indices = shape_of(sp), sp.indices.array
+    shape, indices = shape_of(sp), known_indices(sp, "fill_empty_rows")
     places(sp, "fill_empty_rows")
     empty = np.ones(shape[0], bool)
     empty[indices[:, 0]] = False
@@ -387,8 +412,9 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
         raise ValueError("map_values: no argument is a SparseTensor.")
     first = found[0]
     for other in found[1:]:
-        same = np.array_equal(first.indices.array, other.indices.array) and shape_of(first) == shape_of(other)
-        if not same:
+        one, two = indices_of(first), indices_of(other)
+        same = isinstance(one, Tensor) or isinstance(two, Tensor) or np.array_equal(one, two)
+        if not same or shape_of(first) != shape_of(other):
             raise invalid_argument("map_values: the SparseTensors among the arguments differ in their indices or shapes.")
     inner = [_values(arg) for arg in args]
     return first.with_values(op(*inner, **{key: _values(arg) for key, arg in kwargs.items()}))

@@ -8,8 +8,8 @@ they make XLA's control flow, with gradients.
     prepare      what is spelled out before the conversion
     conversion   the conversion, and the function made from its result
     calls        functions that are called: the user's are converted too, those of libraries are not
-    operators    what converted code calls: branches, loops, truth; rows and builtins are what loops run over
-    blocks       pieces of the user's code as XLA runs them, and their variables
+    operators    what converted code calls: branches, loops, truth; builtins and rows, which are what loops run over
+    blocks       pieces of the user's code as XLA runs them; values, loop_variables: their variables
     fallback     functions that run as they are
     marks        what users say about conversion
 """
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape.functions.autograph.fallback import run_as_it_is
+from gradtape.functions.autograph.fallback import run_as_it_is, run_explaining
 
 
 def to_trace(f: Callable[..., Any], *, autograph: bool) -> Callable[..., Any]:
@@ -36,5 +36,11 @@ def to_trace(f: Callable[..., Any], *, autograph: bool) -> Callable[..., Any]:
     bound = getattr(f, "weakly_bound", None)
     if bound is not None:
         method, instance = bound
-        return lambda *args, **kwargs: converted_call(method, (instance(), *args), kwargs)
-    return lambda *args, **kwargs: converted_call(f, args, kwargs)
+        return lambda *args, **kwargs: run_explaining(converted_call, (method, (instance(), *args), kwargs), {}, _THE_REST)
+    return lambda *args, **kwargs: run_explaining(converted_call, (f, args, kwargs), {}, _THE_REST)
+
+
+_THE_REST = (
+    "AutoGraph converts statements, `and`, `or`, `not` and `a if c else b`; nothing else may ask for the value of a tensor, such as `in`, "
+    "or a function of a library."
+)

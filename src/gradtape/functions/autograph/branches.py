@@ -2,53 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-
 from gradtape import dtypes, nest
+from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import is_traced
-from gradtape.functions.autograph.blocks import (
-    Block,
-    Moment,
+from gradtape.functions.autograph.blocks import Block, GetState, SetState
+from gradtape.functions.autograph.truth import known_if, truth
+from gradtape.functions.autograph.values import (
     UndefinedReturnValue,
     as_spec,
     described,
     fits,
+    in_words,
+    is_flag,
     is_like_a_tensor,
     is_number,
     is_same,
     is_undefined,
-    location,
+    made_of,
+    parts_of,
+    shaped_like,
     spec,
+    specs_of,
     zeros,
 )
-from gradtape.functions.autograph.truth import known_if, truth
-from gradtape.functions.structured import Closed, Spec, together, values_now, write_back
+from gradtape.functions.moments import Moment
+from gradtape.functions.structured import Body, Closed, Spec, together, values_now, write_back
 from gradtape.functions.switch import Switch
 from gradtape.functions.traced import index_of
+from gradtape.ops.convert import as_tensor
 
 
 def if_stmt(
     condition: Any,
     body: Callable[[], Any],
     orelse: Callable[[], Any],
-    get_state: Callable[[], Any],
-    set_state: Callable[[Any], None],
+    get_state: GetState,
+    set_state: SetState,
     names: Sequence[str],
     outputs: int,
 ) -> None:
     """An `if` statement. The first `outputs` of the variables are used after it."""
-    if not is_traced(condition):
-        (body if condition else orelse)()
-        return
-    block = Block(get_state, set_state, names, body, orelse)
-    runs = [
-        lambda part=part, holds=holds: block.run(part, known_if(condition, holds, block.before))[1][:outputs]
-        for part, holds in ((body, True), (orelse, False))
-    ]
-    found = _chosen(truth(condition, "an `if`"), runs, names[:outputs])
+    if is_traced(condition):
+        block = Block(get_state, set_state, names, body, orelse)
+        traced_if(condition, block, body, orelse, outputs)
+    elif condition:
+        body()
+    else:
+        orelse()
+
+
+def traced_if(condition: Any, block: Block, body: Callable[[], Any], orelse: Callable[[], Any], outputs: int) -> None:
+    """An `if` statement of the program."""
+
+    def run(part: Callable[[], Any], *, holds: bool) -> Sequence[Any]:
+        return block.run(part, known_if(condition, holds, block.before))[1][:outputs]
+
+    runs = [lambda: run(body, holds=True), lambda: run(orelse, holds=False)]
+    found = _chosen(truth(condition, "an `if`"), runs, block.names[:outputs])
     block.finish([*found, *block.before[outputs:]])
 
 
@@ -57,22 +72,20 @@ def if_exp(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], An
     if not is_traced(condition):
         return if_true() if condition else if_false()
     moment = Moment([if_true, if_false])
-    runs = [lambda part=part: (moment.run(part),) for part in (if_true, if_false)]
-    return _chosen(truth(condition, "a conditional expression"), runs, ["the value of the conditional expression"])[0]
+    runs = [lambda: [moment.run(if_true)], lambda: [moment.run(if_false)]]
+    return _chosen(truth(condition, "a conditional expression"), runs, [f"... if {text} else ..."])[0]
 
 
 def _chosen(condition: Tensor, runs: Sequence[Callable[[], Sequence[Any]]], names: Sequence[str]) -> list[Any]:
     """The values that one of two branches gives, chosen when the program runs."""
     branches = [_Branch(run) for run in runs]
-    closed = [Closed("if", branch, []) for branch in branches]
     left = [_is_left(names, branch.values) for branch in branches]
     values = zip(names, branches[0].values, branches[1].values, strict=True)
     merged = [_Merged(name, [a, b], left) for name, a, b in values]
-    for number, branch in enumerate(branches):
-        branch.merge = [m.tensors[number] for m in merged]
-    taken = together(*(c.taken for c in closed))
-    written = together(*(c.written for c in closed))
-    results = Switch(index_of(condition), [c.body(taken, written) for c in closed]).call(values_now(taken))
+    taken = together(*(branch.closed.taken for branch in branches))
+    written = together(*(branch.closed.written for branch in branches))
+    bodies = [branch.body(taken, written, [m.choices[i] for m in merged]) for i, branch in enumerate(branches)]
+    results = Switch(index_of(condition), bodies).call(values_now(taken))
     count = len(results) - len(written)
     write_back(written, results[count:])
     given = iter(results[:count])
@@ -80,44 +93,55 @@ def _chosen(condition: Tensor, runs: Sequence[Callable[[], Sequence[Any]]], name
 
 
 class _Branch:
-    """A branch as a body: the first run shows what it gives; later ones give those tensors that XLA is to choose from."""
+    """A branch: `values` is what its variables hold after it, as its first run has shown."""
 
     def __init__(self, run: Callable[[], Sequence[Any]]) -> None:
         self._run = run
         self.values: Sequence[Any] = ()
-        self.merge: Sequence[Callable[[Any], list[Tensor]]] | None = None
+        self.closed = Closed("if", self._tensors, [])
 
-    def __call__(self, tensors: list[Tensor]) -> list[Tensor]:
-        values = self._run()
-        if self.merge is not None:
-            return [tensor for part, value in zip(self.merge, values, strict=True) for tensor in part(value)]
-        self.values = values
-        return [as_spec(leaf, spec(leaf)) for leaf in nest.flatten(list(values)) if is_like_a_tensor(leaf)]
+    def _tensors(self, tensors: list[Tensor]) -> list[Tensor]:
+        self.values = self._run()
+        return [as_tensor(source_object(part)) for leaf in nest.flatten(list(self.values)) for part in _computed(leaf)]
+
+    def body(self, taken: Sequence[Any], written: Sequence[Any], choices: Sequence[_Choice]) -> Body:
+        """The branch as a body that gives what XLA is to choose from, and then the values of what is written."""
+        run = self.closed.body(taken, written)
+
+        def chosen_from(tensors: list[Tensor]) -> list[Tensor]:
+            found = run(tensors)
+            given = iter(found)
+            wanted = [tensor for choice in choices for tensor in choice(given)]
+            return [*wanted, *given]
+
+        return chosen_from
+
+
+_Choice = Callable[[Iterator[Tensor]], list[Tensor]]
+"""From the tensors of a variable after a branch, the next ones of an iterator, those to choose from."""
+
+
+def _computed(leaf: Any) -> list[Any]:
+    """The tensors of a leaf; a number of Python's is always the same."""
+    return [] if is_number(leaf) or not is_like_a_tensor(leaf) else parts_of(leaf)
 
 
 def _is_left(names: Sequence[str], values: Sequence[Any]) -> bool:
     """Whether a branch ends with return, break or continue, so that what it has not defined will not be used."""
-    flags = ("do_return", "break_", "continue_")
-    return any(value is True and name.startswith(flags) for name, value in zip(names, values, strict=True))
+    return any(value is True and is_flag(name) for name, value in zip(names, values, strict=True))
 
 
-class _Missing:
-    """Stands for a tensor that one branch does not give."""
-
-    def __init__(self, other: Any) -> None:
-        self.other = other
+_MISSING = object()
+"""Stands for a tensor that one branch does not give."""
 
 
 class _Merged:
-    """One variable after two branches: what stays what it is, and what XLA chooses.
-
-    `tensors` are two functions, which take the value after a branch to the tensors to choose from.
-    """
+    """One variable after two branches: what stays what it is, and what XLA chooses."""
 
     def __init__(self, name: str, values: list[Any], left: Sequence[bool]) -> None:
         self._name = name
+        self.choices: list[_Choice] = [functools.partial(self._from, value) for value in values]
         undefined = [is_undefined(value) for value in values]
-        self.tensors = [self._taken, self._taken]
         if all(undefined):
             leaves = [(values[0], values[0])]
         elif any(undefined):
@@ -125,23 +149,19 @@ class _Merged:
             if not left[missing] and not isinstance(values[missing], UndefinedReturnValue):  # it may be returned later
                 self._refuse_undefined(missing)
             values = [values[1 - missing]] * 2
-            leaves = [(leaf, _Missing(leaf) if is_like_a_tensor(leaf) else leaf) for leaf in nest.flatten(values[0])]
-            self.tensors[missing] = self._zeros
+            leaves = [(leaf, _MISSING if is_like_a_tensor(leaf) else leaf) for leaf in nest.flatten(values[0])]
         else:
             self._refuse_unless_alike(values)
             leaves = list(zip(*(nest.flatten(value) for value in values), strict=True))
         self._structure = values[0]
-        self._fixed = [a for a, _ in leaves]
+        leaves = [(shaped_like(a, b), b) for a, b in leaves]
+        self._shapes = [a for a, _ in leaves]
         self._specs = [None if is_same(a, b) else self._spec(a, b) for a, b in leaves]
-
-    def _what(self) -> str:
-        name = "what is returned" if self._name.startswith("retval_") else f"'{self._name}'"
-        return f"{location()}: {name}"
 
     def _refuse_undefined(self, branch: int) -> None:
         name = "the first branch" if branch == 0 else "the other branch (`else`)"
         raise ValueError(
-            f"{self._what()} is undefined after {name} of an `if` on a tensor, but used later: give it a value in both branches, "
+            f"{in_words(self._name)} is undefined after {name} of an `if` on a tensor, but used later: give it a value in both branches, "
             "or before."
         )
 
@@ -149,25 +169,32 @@ class _Merged:
         try:
             nest.assert_same_structure(*values)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{self._what()} has another structure after one branch than after the other: {error}") from None
-
-    def _spec(self, a: Any, b: Any) -> Spec:
-        """The shape and dtype of a leaf that differs."""
-        if isinstance(b, _Missing):
-            return spec(a)
-        if a is None or b is None:
-            raise ValueError(
-                f"{self._what()} is None after one branch of an `if` on a tensor, and {described(b if a is None else a)} after the other."
-            )
-        if not (is_like_a_tensor(a) and is_like_a_tensor(b)):
             raise TypeError(
-                f"{self._what()} is {described(a)} after one branch of an `if` on a tensor and {described(b)} after the other: only "
+                f"{in_words(self._name)} has another structure after one branch than after the other: {error}"
+            ) from None
+
+    def _spec(self, a: Any, b: Any) -> list[Spec]:
+        """The shapes and dtypes of a leaf that differs."""
+        if b is _MISSING:
+            return specs_of(a)
+        if a is None or b is None:
+            other = described(b if a is None else a)
+            raise ValueError(
+                f"{in_words(self._name)} is None after one branch of an `if` on a tensor, and {other} after the other."
+            )
+        if not (is_like_a_tensor(a) and is_like_a_tensor(b)) or nest.is_composite(a) != nest.is_composite(b):
+            raise TypeError(
+                f"{in_words(self._name)} is {described(a)} after one branch of an `if` on a tensor and {described(b)} after the other: only "
                 "tensors and numbers can depend on a tensor."
             )
+        parts = zip(parts_of(a), parts_of(shaped_like(b, a)), strict=True)
+        return [self._common(one, other) for one, other in parts]
+
+    def _common(self, a: Any, b: Any) -> Spec:
         (shape, dtype), (other_shape, other) = spec(a), spec(b)
         if shape != other_shape:
             raise ValueError(
-                f"{self._what()} has the shape {shape} after one branch of an `if` on a tensor and {other_shape} after the other: in a "
+                f"{in_words(self._name)} has the shape {shape} after one branch of an `if` on a tensor and {other_shape} after the other: in a "
                 "gradtape.function it must be the same."
             )
         if dtype == other:
@@ -179,18 +206,25 @@ class _Merged:
         if is_number(b) and fits(b, dtype):
             return shape, dtype
         raise TypeError(
-            f"{self._what()} has the dtype {dtypes.from_numpy(dtype).name} after one branch of an `if` on a tensor and "
+            f"{in_words(self._name)} has the dtype {dtypes.from_numpy(dtype).name} after one branch of an `if` on a tensor and "
             f"{dtypes.from_numpy(other).name} after the other: cast one."
         )
 
-    def _taken(self, value: Any) -> list[Tensor]:
-        leaves = zip(nest.flatten(value), self._specs, strict=True)
-        return [as_spec(leaf, wanted) for leaf, wanted in leaves if wanted is not None]
+    def _from(self, value: Any, given: Iterator[Tensor]) -> list[Tensor]:
+        """What XLA chooses from after a branch that gave `value`, whose tensors are the next ones."""
+        leaves = zip(nest.flatten(value), self._shapes, self._specs, strict=False)
+        if is_undefined(value):
+            return [zeros(one) for wanted in self._specs if wanted is not None for one in wanted]
+        found = []
+        for leaf, shape, wanted in leaves:
+            own = [next(given) for _ in _computed(leaf)]
+            if wanted is not None:
+                parts = own or parts_of(shaped_like(leaf, shape))
+                found += [as_spec(part, one) for part, one in zip(parts, wanted, strict=True)]
+        return found
 
-    def _zeros(self, value: Any) -> list[Tensor]:
-        return [zeros(wanted) for wanted in self._specs if wanted is not None]
-
-    def packed(self, given: Any) -> Any:
-        """The variable's value, from an iterator over the chosen tensors."""
-        leaves = [fixed if wanted is None else next(given) for fixed, wanted in zip(self._fixed, self._specs, strict=True)]
-        return nest.pack_sequence_as(self._structure, leaves) if nest.is_nested(self._structure) else leaves[0]
+    def packed(self, given: Iterator[Tensor]) -> Any:
+        """The variable's value, made of the chosen tensors."""
+        leaves = zip(self._shapes, self._specs, strict=True)
+        filled = [leaf if wanted is None else made_of(leaf, given) for leaf, wanted in leaves]
+        return nest.pack_sequence_as(self._structure, filled)

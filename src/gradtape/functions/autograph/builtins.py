@@ -44,21 +44,25 @@ def _extremum(python: Callable[..., Any], op: Callable[..., Any]) -> Callable[..
 
 
 def _any(iterable: Any) -> Any:
-    found: Any = False
-    for value in iterable:
-        found = or_(lambda found=found: found, lambda value=value: bool_(value))
-        if found is True:
-            break
-    return found
+    return _folded(or_, iterable, start=False)
 
 
 def _all(iterable: Any) -> Any:
-    found: Any = True
+    return _folded(and_, iterable, start=True)
+
+
+def _folded(logic: Callable[..., Any], iterable: Any, *, start: bool) -> Any:
+    """The truth values of `iterable` combined, up to the first that decides."""
+    found: Any = start
     for value in iterable:
-        found = and_(lambda found=found: found, lambda value=value: bool_(value))
-        if found is False:
+        found = logic(_constant(found), _constant(bool_(value)))
+        if found is (not start):
             break
     return found
+
+
+def _constant(value: Any) -> Callable[[], Any]:
+    return lambda: value
 
 
 def bool_(value: Any = False) -> Any:

@@ -13,10 +13,10 @@ from malt.core.converter import ConversionOptions
 
 from gradtape.core.xla_tensor import is_traced
 from gradtape.functions.autograph import builtins
-from gradtape.functions.autograph.blocks import UndefinedReturnValue
 from gradtape.functions.autograph.conversion import converted
 from gradtape.functions.autograph.fallback import NotConvertedError, run_as_it_is, warn_once
 from gradtape.functions.autograph.rows import tensor_range
+from gradtape.functions.autograph.values import UndefinedReturnValue, location
 
 _NOT_RUN_AT_ONCE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _LIBRARIES = frozenset(
@@ -48,7 +48,7 @@ class FunctionScope:
             return None
         if value is not None and is_traced(returned):
             raise ValueError(
-                "A value is returned only where a condition on tensors holds: a function must return one in every case."
+                f"{location()}: a value is returned only where a condition on tensors holds: a function must return one in every case."
             )
         return value
 
@@ -105,7 +105,7 @@ def python_function(f: Any) -> tuple[FunctionType | None, tuple[Any, ...]]:
         return function, (*owner, f.__self__)
     if isinstance(f, type):
         return None, ()
-    call = getattr(type(f), "__call__", None)
+    call = type(f).__call__ if callable(f) else None
     return (call, (f,)) if isinstance(call, FunctionType) else (None, ())
 
 
@@ -119,14 +119,16 @@ def to_converted(function: FunctionType, *, recursive: bool = True) -> FunctionT
 
 
 def _is_of_library(function: FunctionType) -> bool:
-    return str(function.__globals__.get("__name__")).partition(".")[0] in _LIBRARIES
+    """Whether a function is defined in a library; an example in a docstring of one is not."""
+    home = str(function.__globals__.get("__name__")).partition(".")[0]
+    return home in _LIBRARIES and not function.__code__.co_filename.startswith("<doctest ")
 
 
 def _call_of_library(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A library's function, as it is. The functions that one of gradtape's is given are the user's, and converted."""
     module = str(getattr(f, "__module__", ""))
     if not isinstance(f, FunctionType) or not module.startswith("gradtape.") or module.startswith(_TAKE_FUNCTIONS_AS_THEY_ARE):
-        return f(*args, **kwargs)
+        return run_as_it_is(f, args, kwargs, "the functions of libraries, and what these call, are not converted")
     if f.__name__ == "range" and module == "gradtape.api.creation":
         numbers = tensor_range(*args, **kwargs)
         if numbers is not None:

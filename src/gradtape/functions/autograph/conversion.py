@@ -31,9 +31,9 @@ from malt.lang.directives import set_loop_options as malts_loop_options
 from malt.pyct import anno, cfg, inspect_utils, naming, qual_names, transformer
 from malt.pyct.static_analysis import activity, reaching_definitions
 
+from gradtape.functions.autograph.fallback import NotConvertedError, talk
 from gradtape.functions.autograph.marks import set_loop_options
 from gradtape.functions.autograph.prepare import prepared
-from gradtape.functions.autograph.fallback import NotConvertedError, talk
 from gradtape.functions.autograph.source import syntax_tree
 
 _Position = tuple[int, int, int, int]  # first and last line, first and last column

@@ -58,14 +58,19 @@ def warn_once(function: FunctionType, why: str) -> None:
 
 
 def run_as_it_is(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
-    """Calls a function; where it takes a tensor of the program for a Python value, the error says where and why."""
+    """Calls a function that is not converted; an error in it says why."""
+    name = getattr(f, "__qualname__", repr(f))
+    return run_explaining(f, args, kwargs, f"AutoGraph has not converted '{name}', because {why}.")
+
+
+def run_explaining(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], explanation: str) -> Any:
+    """Calls a function; where it takes a tensor of the program for a Python value, the error says where, and explains."""
     try:
         return f(*args, **kwargs)
     except ExplainedError:
         raise
     except OperatorNotAllowedInGraphError as error:
-        name = getattr(f, "__qualname__", repr(f))
-        message = f"{_users_line(error)}: {error} AutoGraph has not converted '{name}', because {why}."
+        message = f"{_users_line(error)}: {error} {explanation}"
         raise ExplainedError(message).with_traceback(error.__traceback__) from None
 
 

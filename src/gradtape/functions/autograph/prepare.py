@@ -7,7 +7,6 @@ from typing import Any
 
 from gradtape.functions.autograph.fallback import NotConvertedError
 
-
 _FunctionNode = ast.FunctionDef | ast.Lambda
 
 
@@ -15,8 +14,7 @@ def prepared(node: _FunctionNode, qualified_name: str) -> _FunctionNode:
     """A definition without decorators, defaults and annotations, with everything spelled out that depends on where it stands."""
     _refuse_what_cannot_be_converted(node)
     _without_surroundings(node)
-    owner = _class_of(qualified_name)
-    found = _Spelled(owner).visit(node)
+    found = _Spelled(_class_of(qualified_name)).visit(node)
     return ast.fix_missing_locations(found)
 
 
@@ -41,11 +39,16 @@ def _class_of(qualified_name: str) -> str | None:
 
 
 class _Spelled(ast.NodeTransformer):
-    """Writes out `super()` and private names, which mean something only inside a class, and turns `assert` into a call."""
+    """Writes out what means something only where it stands.
+
+    `super()` and private names are those of the class; `assert` and `append` become calls of operators, the latter one that assigns
+    the list, so that it counts as changed.
+    """
 
     def __init__(self, owner: str | None) -> None:
         self._owner = owner
         self._first: list[str | None] = []  # the first parameter of the functions around
+        self._assigned: list[set[str]] = []  # the names that they assign
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return self._function(node)
@@ -56,9 +59,26 @@ class _Spelled(ast.NodeTransformer):
     def _function(self, node: Any) -> ast.AST:
         positional = [*node.args.posonlyargs, *node.args.args]
         self._first.append(positional[0].arg if positional else None)
+        self._assigned.append(_assigned_in(node))
         self.generic_visit(node)
         self._first.pop()
+        self._assigned.pop()
         return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        self.generic_visit(node)
+        call = node.value
+        if (
+            not isinstance(call, ast.Call)
+            or not isinstance(call.func, ast.Attribute)
+            or not isinstance(call.func.value, ast.Name)
+        ):
+            return node
+        name = call.func.value.id
+        if call.func.attr != "append" or len(call.args) != 1 or call.keywords or name not in self._assigned[-1]:
+            return node
+        appended = _operator("list_append", [call.func.value, *call.args])
+        return _at(ast.Assign([ast.Name(name, ast.Store())], appended), node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         owner, self._owner = self._owner, None  # Python itself knows private names in the body of a class
@@ -107,6 +127,22 @@ class _Spelled(ast.NodeTransformer):
         return _at(ast.Expr(_operator("assert_stmt", [node.test, ast.Lambda(nothing, message)])), node)
 
 
+def _assigned_in(function: ast.AST) -> set[str]:
+    """The names that a function assigns itself, without those of functions and classes in it."""
+    found: set[str] = set()
+    elsewhere: set[str] = set()
+    todo = list(ast.iter_child_nodes(function))
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            elsewhere.update(node.names)
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            todo += ast.iter_child_nodes(node)
+    return found - elsewhere
+
+
 def _operator(name: str, arguments: list[ast.expr]) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name("ag__", ast.Load()), name, ast.Load()), arguments, [])
 
@@ -130,8 +166,6 @@ def _refuse_what_cannot_be_converted(node: ast.AST) -> None:
     for part in ast.walk(node):
         if type(part) in refused:
             raise NotConvertedError(f"it contains {refused[type(part)]} (line {part.lineno})")  # type: ignore[attr-defined]
-        if isinstance(part, (ast.For, ast.While)) and part.orelse:
-            raise NotConvertedError(f"it contains a loop with else (line {part.lineno})")
         for name in _names_lost_in(part):
             raise NotConvertedError(
                 f"it assigns '{name.target.id}' with := where that would be lost (line {name.lineno}): use = before"

@@ -10,7 +10,9 @@ from typing import Any
 from gradtape.functions.autograph import fallback
 
 
-def to_graph(entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None) -> Callable[..., Any]:
+def to_graph(
+    entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
+) -> Callable[..., Any]:
     """A function converted by AutoGraph: in eager code it does the same, in a function that is traced it can be called as it is.
 
     >>> import gradtape as tf

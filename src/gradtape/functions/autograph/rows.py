@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.trace import inside_a_program
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import is_traced
+from gradtape.functions.autograph.values import location
 from gradtape.ops.arithmetic import greater, less, logical_and, logical_or
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.convert import as_tensor
@@ -24,38 +26,37 @@ class Rows:
     """The rows of tensors of one length; `entry` makes what the loop's variable is from a row of each."""
 
     def __init__(self, tensors: Sequence[Tensor], entry: Callable[[Sequence[Tensor]], Any]) -> None:
-        self.tensors = list(tensors)
         self.entry = entry
-        self.length = min(len(t.array) for t in self.tensors)
-        self.tensors = [self._part(t, slice(0, self.length)) if len(t.array) > self.length else t for t in self.tensors]
+        self.length: int = min(t.array.shape[0] for t in tensors)
+        self.tensors = [t if t.array.shape[0] == self.length else _part(t, slice(self.length)) for t in tensors]
 
-    @staticmethod
-    def _part(tensor: Tensor, part: slice) -> Tensor:
-        return getitem(tensor, key=(part,))
+    def number(self, place: Any) -> Any:
+        """The entry of a row; its number may be a tensor."""
+        return self.entry([tensor[place] for tensor in self.tensors])
 
-    @staticmethod
-    def at(tensor: Tensor, place: Any) -> Any:
-        return tensor[place]
+    def __iter__(self) -> Iterator[Any]:
+        """The entries one by one, for what is not a loop of the program."""
+        return map(self.number, range(self.length))
 
     def first(self, count: int | None) -> Rows:
         """No more than so many rows."""
-        if count is None or count >= self.length:
-            return self
-        return Rows([self._part(t, slice(0, count)) for t in self.tensors], self.entry)
+        return self if count is None else Rows([_part(t, slice(count)) for t in self.tensors], self.entry)
 
     def after_first(self) -> Rows:
-        return Rows([self._part(t, slice(1, None)) for t in self.tensors], self.entry)
+        return Rows([_part(t, slice(1, None)) for t in self.tensors], self.entry)
+
+
+def _part(tensor: Tensor, part: slice) -> Tensor:
+    return getitem(tensor, key=(part,))
 
 
 class Progression:
     """The numbers from `start` in steps of `step` before `stop`, one of which is a tensor of the program."""
 
-    def __init__(self, start: Any, stop: Any, step: Any, dtype: Any = None) -> None:
+    def __init__(self, start: Any, stop: Any, step: Any, *, dtype: Any = None) -> None:
         given = [as_tensor(source_object(value), argument="range") for value in (start, stop, step)]
         if dtype is None:
-            dtype = given[0].array.dtype
-            for tensor in given[1:]:
-                dtype = dtypes.promote(dtype, tensor.array.dtype)
+            dtype = functools.reduce(dtypes.promote, [tensor.array.dtype for tensor in given])
         self.start, self.stop, self.step = (cast(t, dtype=np.dtype(dtype)) for t in given)
 
     def contains(self, number: Tensor) -> Tensor:
@@ -65,9 +66,11 @@ class Progression:
 
     def __gradtape_tensor__(self) -> Tensor:
         raise ValueError(
-            "range: in a gradtape.function the number of elements must be known when it is traced; over numbers up to a tensor of "
-            "the function only a `for` loop can run."
+            f"{location()}: in a gradtape.function, only a `for` loop can run over a range up to a tensor of the function; elsewhere its "
+            "length must be known when the function is traced."
         )
+
+    __iter__ = __gradtape_tensor__
 
 
 def rows_of(iterated: Any) -> Rows | Progression | None:
@@ -79,7 +82,7 @@ def rows_of(iterated: Any) -> Rows | Progression | None:
         return None
     tensor = as_tensor(value)
     if not tensor.array.ndim:
-        raise TypeError("Cannot iterate over a scalar tensor.")
+        raise TypeError(f"{location()}: cannot iterate over a scalar tensor.")
     return Rows([tensor], lambda rows: rows[0])
 
 
@@ -92,14 +95,16 @@ def range_(*args: Any) -> Any:
 
 
 def _known(*bounds: Any) -> Tensor:
-    arrays = [as_tensor(source_object(bound)).array for bound in bounds]
-    return Tensor(np.arange(*[int(array) for array in arrays], dtype=np.result_type(*arrays)))
+    arrays = [as_tensor(source_object(bound), argument="range").array for bound in bounds]
+    return Tensor(np.arange(*arrays, dtype=functools.reduce(dtypes.promote, [array.dtype for array in arrays])))
 
 
 def tensor_range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None) -> Progression | None:
     """What `gradtape.range` cannot give: numbers whose bounds only the program will know. None if they are all known."""
     bounds = (0, start, delta) if limit is None else (start, limit, delta)
-    return Progression(*bounds, None if dtype is None else dtypes.as_dtype(dtype).numpy) if any(map(is_traced, bounds)) else None
+    if not any(map(is_traced, bounds)):
+        return None
+    return Progression(*bounds, dtype=None if dtype is None else dtypes.as_dtype(dtype).numpy)
 
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:

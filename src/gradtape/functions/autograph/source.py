@@ -7,6 +7,7 @@ import copy
 import functools
 import inspect
 import linecache
+import tokenize
 from types import CodeType, FunctionType
 
 from gradtape.functions.autograph.fallback import NotConvertedError
@@ -19,32 +20,30 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if len(lines) < code.co_firstlineno:
         raise NotConvertedError(f"its source code is not to be had (it was defined in {code.co_filename})")
+    changed = f"line {code.co_firstlineno} of {code.co_filename} has changed since it was loaded"
     try:
         node = _lambda(code, lines) if code.co_name == "<lambda>" else _definition(code, lines)
-    except (SyntaxError, IndentationError) as error:
-        raise NotConvertedError(f"its source code cannot be parsed: {error}") from None
-    if not isinstance(node, (ast.FunctionDef, ast.Lambda)) or _parameters(node) != _parameters_of_code(code):
-        raise NotConvertedError(
-            f"{code.co_filename} has changed since it was loaded, or has no definition of it in line {code.co_firstlineno}"
-        )
+    except (SyntaxError, tokenize.TokenError) as error:
+        raise NotConvertedError(f"{changed}, or cannot be parsed: {error}") from None
+    if not isinstance(node, (ast.FunctionDef, ast.Lambda)) or _signature(node) != _signature_of(code):
+        raise NotConvertedError(changed)
     return node
 
 
-def _definition(code: CodeType, lines: list[str]) -> ast.stmt:
+def _definition(code: CodeType, lines: list[str]) -> ast.AST:
     """A `def`, from the lines it takes; a block around them makes the indentation of a method right."""
     block = inspect.getblock(lines[code.co_firstlineno - 1 :])
     indented = block[0][:1].isspace()
-    (node,) = ast.parse("".join(["if True:\n", *block] if indented else block)).body
-    if indented:
-        assert isinstance(node, ast.If)
-        (node,) = node.body
-    return ast.increment_lineno(node, code.co_firstlineno - 1 - indented)
+    tree: ast.AST = ast.parse("".join(["if True:\n", *block] if indented else block))
+    for _ in range(1 + indented):
+        tree = next(iter(getattr(tree, "body", ())), tree)
+    return ast.increment_lineno(tree, code.co_firstlineno - 1 - indented)
 
 
 def _lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
     """The lambda that a code object was compiled from, among those that begin in its line."""
-    parameters = _parameters_of_code(code)
-    found = [node for node in _lambdas("".join(lines)) if node.lineno == code.co_firstlineno and _parameters(node) == parameters]
+    wanted = code.co_firstlineno, _signature_of(code)
+    found = [node for node in _lambdas("".join(lines)) if (node.lineno, _signature(node)) == wanted]
     if len(found) > 1:
         found = _innermost_around(code, found)
     if len(found) != 1:
@@ -81,14 +80,15 @@ def _end(node: ast.expr) -> tuple[int | None, int | None]:
     return node.end_lineno, node.end_col_offset
 
 
-def _parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+def _signature(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """The names of a function and of its parameters."""
+    name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
     given = node.args
-    several = [given.vararg] if given.vararg else []
-    several += [given.kwarg] if given.kwarg else []
-    return [parameter.arg for parameter in [*given.posonlyargs, *given.args, *given.kwonlyargs, *several]]
+    several = [parameter for parameter in (given.vararg, given.kwarg) if parameter is not None]
+    return [name, *(parameter.arg for parameter in [*given.posonlyargs, *given.args, *given.kwonlyargs, *several])]
 
 
-def _parameters_of_code(code: CodeType) -> list[str]:
+def _signature_of(code: CodeType) -> list[str]:
     flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
     count = code.co_argcount + code.co_kwonlyargcount + sum(bool(code.co_flags & flag) for flag in flags)
-    return list(code.co_varnames[:count])
+    return [code.co_name, *code.co_varnames[:count]]

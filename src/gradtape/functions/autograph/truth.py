@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.batching import BatchedTensor
+from gradtape.core.host_calls import call_in_order_unless
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import XlaTensor, is_traced
-from gradtape.engines import xla_engine
 from gradtape.errors import invalid_argument
-from gradtape.functions.autograph.blocks import location
+from gradtape.functions.autograph.values import location
 from gradtape.ops.arithmetic import logical_and, logical_not, logical_or, not_equal
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import where
@@ -96,10 +96,9 @@ def assert_stmt(condition: Any, message: Callable[[], Any]) -> None:
 def _check_when_run(condition: Tensor, *words: Any) -> None:
     text = ": ".join(str(word) for word in words if word is not None)
 
-    def refuse(holds: Any) -> None:
-        if not np.all(holds):
-            raise invalid_argument(text)
+    def refuse() -> None:
+        raise invalid_argument(text)
 
     while isinstance(condition, BatchedTensor):
         condition = condition.inner
-    xla_engine.load().experimental.io_callback(refuse, None, condition.array)
+    call_in_order_unless(condition.array, refuse, [])

@@ -28,9 +28,9 @@ _MATMUL = matmul.op  # type: ignore[attr-defined]
 
 
 def nothing_records() -> bool:
-    """Whether plain arrays will do: no tape or accumulator, no vmap, and no program that is being traced."""
+    """Whether plain arrays will do: no tape or accumulator, no vmap, no program that is being traced, no device but the host."""
     state = here.state
-    return state.scope is None and not state.levels and state.trace is None
+    return state.scope is None and not state.levels and state.trace is None and state.device is None
 
 
 class Rows:

@@ -1,0 +1,196 @@
+"""`LoopVariables`: the variables of a loop that XLA runs, which must be of the same kind after every step.
+
+Numbers of Python's become tensors, of the dtype that a step gives them. What is undefined before the loop gets the shape and
+dtype that it has after a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape import dtypes, nest
+from gradtape.core.tape import source_object
+from gradtape.core.tensor import Tensor
+from gradtape.core.variable import Variable
+from gradtape.functions.autograph.blocks import Block
+from gradtape.functions.autograph.values import (
+    described,
+    fits,
+    in_words,
+    is_like_a_tensor,
+    is_number,
+    is_same,
+    is_undefined,
+    made_of,
+    parts_of,
+    shaped_like,
+    spec,
+    specs_of,
+    tensors_in,
+    zeros,
+)
+from gradtape.ops.convert import as_tensor
+
+
+class OfBlockError(Exception):
+    """An error that one loop can do something about: that of the block."""
+
+    def __init__(self, message: str, block: Block) -> None:
+        super().__init__(message)
+        self.block = block
+
+
+class FirstStepDiffersError(OfBlockError, ValueError):
+    """A variable is of another kind before the loop than after a step; a loop of known length can do its first step apart."""
+
+
+class ListGrowsError(OfBlockError, TypeError):
+    """A list gets longer with every step; a loop of known length can be unrolled."""
+
+
+class _Again(Exception):  # noqa: N818 - it is no error
+    """A loop is to be traced again with other first values of its variables."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        super().__init__()
+        self.values = values
+
+
+def looped(block: Block, run: Callable[[LoopVariables], list[Any]]) -> None:
+    """Runs a loop, and gives its variables the values that they have after it."""
+    values: Sequence[Any] = block.before
+    while True:
+        variables = LoopVariables(block, values)
+        try:
+            found = run(variables)
+        except _Again as again:
+            values = [nest.map_structure(_read, value) for value in again.values]
+            continue
+        block.finish(variables.packed(found))
+        return
+
+
+class LoopVariables:
+    """The variables of a loop with their first values; `tensors` are those leaves of them that XLA carries along."""
+
+    def __init__(self, block: Block, values: Sequence[Any]) -> None:
+        self._block = block
+        self._values = values
+        self._leaves = [nest.flatten(value) for value in values]
+        self._specs = [[specs_of(leaf) if _is_carried(leaf) else None for leaf in leaves] for leaves in self._leaves]
+        self.tensors = self._carried(values)
+
+    def _carried(self, values: Sequence[Any]) -> list[Tensor]:
+        pairs = [(nest.flatten(value), specs) for value, specs in zip(values, self._specs, strict=True) if any(specs)]
+        leaves = [pair for found, specs in pairs for pair in zip(found, specs, strict=True)]
+        return [tensor for leaf, wanted in leaves if wanted is not None for tensor in tensors_in(leaf, wanted)]
+
+    def packed(self, tensors: Sequence[Any]) -> list[Any]:
+        """Values of the variables, with some tensors in the places of those that are carried."""
+        given = iter(tensors)
+        pairs = zip(self._values, self._leaves, self._specs, strict=True)
+        return [_filled(value, leaves, specs, given) if any(specs) else value for value, leaves, specs in pairs]
+
+    def tensors_after(self, values: Sequence[Any]) -> list[Tensor]:
+        """The tensors to carry on, from the variables after a step, which must be of the kinds they had before."""
+        names = self._block.names
+        first = [self._fitted(name, before, after) for name, before, after in zip(names, self._values, values, strict=True)]
+        if any(a is not b for a, b in zip(first, self._values, strict=True)):
+            raise _Again(first)
+        return self._carried(values)
+
+    def _fitted(self, name: str, before: Any, after: Any) -> Any:
+        """The first value of a variable, or another one that fits what it is after a step."""
+        if before is after:
+            return before
+        if is_undefined(before):
+            # What is read before it has a value is an error that the first run has found, so that any value will do.
+            return before if is_undefined(after) else nest.map_structure(_any_value, after)
+        if is_undefined(after):
+            raise ValueError(f"{in_words(name)} is deleted in the loop.")
+        if before is None:
+            raise FirstStepDiffersError(
+                f"{in_words(name)} is None before the loop, and {described(after)} after a step: {_SET}", self._block
+            )
+        if type(before) is type(after) is list and len(before) < len(after):
+            raise ListGrowsError(f"{in_words(name)} is a list that grows in a loop on tensors: use a TensorArray.", self._block)
+        try:
+            nest.assert_same_structure(before, after)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{in_words(name)} has another structure after a step than before: {error}") from None
+        old = nest.flatten(before)
+        new = [self._fitted_leaf(name, a, b) for a, b in zip(old, nest.flatten(after), strict=True)]
+        return before if all(a is b for a, b in zip(old, new, strict=True)) else nest.pack_sequence_as(before, new)
+
+    def _fitted_leaf(self, name: str, before: Any, after: Any) -> Any:
+        if not _is_carried(before):
+            if is_same(before, after):
+                return before
+            if isinstance(source_object(before), Variable) and is_like_a_tensor(after):
+                return _ValueOf(source_object(before))
+            if before is None:
+                raise FirstStepDiffersError(
+                    f"{in_words(name)} is None before the loop, and {described(after)} after a step: {_SET}", self._block
+                )
+            raise TypeError(
+                f"{in_words(name)} changes from {described(before)} to {described(after)} in a loop on tensors: only tensors and "
+                "numbers can."
+            )
+        if not is_like_a_tensor(after) or nest.is_composite(before) != nest.is_composite(after):
+            raise TypeError(
+                f"{in_words(name)} is {described(before)} before a loop on tensors, and {described(after)} after a step."
+            )
+        if not nest.is_composite(before):
+            return self._with_dtype(name, before, after)
+        first = shaped_like(before, after)
+        for one, other in zip(parts_of(first), parts_of(after), strict=True):
+            self._with_dtype(name, one, other)
+        return first
+
+    def _with_dtype(self, name: str, before: Any, after: Any) -> Any:
+        (shape, dtype), (new_shape, new) = spec(before), spec(after)
+        if shape != new_shape:
+            message = f"{in_words(name)} has the shape {shape} before a loop on tensors, and {new_shape} after a step: {_KEEP}"
+            raise FirstStepDiffersError(message, self._block) if is_number(before) else ValueError(message)
+        if dtype == new or (is_number(after) and fits(after, dtype)):
+            return before
+        if is_number(before) and fits(before, new):
+            return Tensor(np.asarray(before, new))
+        raise TypeError(
+            f"{in_words(name)} has the dtype {dtypes.from_numpy(dtype).name} before a loop on tensors, and "
+            f"{dtypes.from_numpy(new).name} after a step: cast it."
+        )
+
+
+_SET = "give it a tensor of that kind before the loop."
+_KEEP = "in a gradtape.function a variable keeps its shape from step to step."
+
+
+def _filled(value: Any, leaves: Sequence[Any], specs: Sequence[Any], tensors: Iterator[Tensor]) -> Any:
+    """A value with the next tensors in the places of the leaves that have specs."""
+    filled = [leaf if wanted is None else made_of(leaf, tensors) for leaf, wanted in zip(leaves, specs, strict=True)]
+    return nest.pack_sequence_as(value, filled)
+
+
+def _is_carried(leaf: Any) -> bool:
+    return is_like_a_tensor(leaf) and not isinstance(source_object(leaf), Variable)
+
+
+class _ValueOf:
+    """A Variable whose value is to be read, which only the program around the loop can do."""
+
+    def __init__(self, variable: Variable) -> None:
+        self.variable = variable
+
+
+def _read(leaf: Any) -> Any:
+    return as_tensor(leaf.variable) if isinstance(leaf, _ValueOf) else leaf
+
+
+def _any_value(leaf: Any) -> Any:
+    if not _is_carried(leaf):
+        return leaf
+    return made_of(leaf, iter([zeros(wanted) for wanted in specs_of(leaf)]))

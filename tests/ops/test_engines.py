@@ -52,7 +52,7 @@ def _weights(array) -> Tensor:
 
 def _largest(results: list) -> float:
     """The largest finite number of all results: what half precision loses by cancelling is measured by it."""
-    arrays = [np.abs(r.array.astype(np.float64)) for r in results if r is not None]
+    arrays = [np.abs(r.array.astype(np.complex128)) for r in results if r is not None]
     return max([1.0, *(float(a[np.isfinite(a)].max(initial=0)) for a in arrays)])
 
 

@@ -14,7 +14,7 @@ from threading import Lock
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from gradtape.core.scope import Scope, scope_of
+from gradtape.core.scope import Scope, here, scope_of
 
 if TYPE_CHECKING:
     from gradtape.core.tensor import Tensor
@@ -105,6 +105,12 @@ _watching = Lock()
 
 def watch_tensor(tensor: Tensor, recording: Scope) -> Node:
     """Makes `tensor` a source in `recording` besides what it is in other recordings that are still open."""
+    trace = here.state.trace
+    if trace is not None and trace.comes_from_outside(tensor):  # ops of the program see what stands for it, or a constant
+        inside = watch_tensor(trace.value(tensor), recording)
+        if tensor.node is None or not tensor.node.scope.any_open():
+            tensor.node = inside
+        return inside
     with _watching:  # a tensor may be shared by threads, each with its own tape
         node = tensor.node
         if node is None or not node.scope.any_open():

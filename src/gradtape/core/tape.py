@@ -291,7 +291,10 @@ class GradientTape(TapeMethods):
         node: Node | None = getattr(leaf, "node", None)
         scope = self.scope
         if node is None or scope is None or (node.scope is not scope and scope not in node.scope):
-            return None
+            trace = here.state.trace
+            if trace is None or not trace.comes_from_outside(leaf):
+                return None
+            return self._node_of(trace.value(leaf))  # what stands for it in the program is what was watched
         return node
 
     def _seeds(self, targets: Sequence[Any], given: Sequence[Any] | None) -> tuple[dict[Node, Any], dict[int, Tensor]]:

@@ -82,15 +82,16 @@ class Trace:
 
     def taken_in(self, args: Sequence[Any]) -> list[Any]:
         """An op's arguments with stand-ins for the Tensors that come from outside, as far as a gradient may be wanted of them."""
-        return [self.value(arg) if self._comes_from_outside(arg) else arg for arg in args]
+        return [self.value(arg) if self.comes_from_outside(arg) else arg for arg in args]
 
-    def _comes_from_outside(self, value: Any) -> bool:
+    def comes_from_outside(self, value: Any) -> bool:
+        """Whether something else stands for a value in this program."""
         if not isinstance(value, Tensor):
             return False
         if id(value) in self._outside or id(value) in self.taken:
             return True
         if self._enclosing is not None:
-            return self._enclosing._comes_from_outside(value)
+            return self._enclosing.comes_from_outside(value)
         if self.stage is not self:
             return False
         if isinstance(value, BatchedTensor):

@@ -96,7 +96,9 @@ class Program:
         if any(isinstance(value, BatchedTensor) for value in inputs):
             return self._call_batched(inputs)
         state = here.state
-        connection = connect([value.node if _has_gradient(value) else None for value in inputs], state.scope)
+        connection = connect(
+            [value.node if value.node is not None and _has_gradient(value) else None for value in inputs], state.scope
+        )
         arrays = [array_for_xla(value) for value in inputs]
         if connection is None:
             found = self.compiled_plain()(arrays)

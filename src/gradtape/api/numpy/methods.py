@@ -109,7 +109,8 @@ def _len(x: Any) -> int:
 
 def _contains(x: Any, value: Any) -> bool:
     """`value in x`: whether any element equals it."""
-    return bool(np.any(_values_of(Tensor(x.array), "in") == getattr(value, "array", value)))
+    read = x if isinstance(x, Tensor) else x.tensor()
+    return bool(np.any(_values_of(read.with_node(None), "in") == getattr(value, "array", value)))
 
 
 def _method(family: str, name: str) -> Callable[..., Any]:

@@ -144,7 +144,7 @@ def _summed(rows: Rows, shape: Shape) -> Rows:
 
 
 def _by_left(node: Node, g: Rows, level: Level) -> Any:
-    factor, shape = node.saved[0]
+    factor, *_, shape = node.saved[0]
     matrix = factor.array
     if type(matrix) is not np.ndarray or matrix.ndim != 2:
         return _through_rule(node, g, (node.parents[0], None), level)[0]
@@ -154,7 +154,7 @@ def _by_left(node: Node, g: Rows, level: Level) -> Any:
 
 
 def _by_right(node: Node, g: Rows, level: Level) -> Any:
-    factor, shape = node.saved[1]
+    factor, *_, shape = node.saved[1]
     matrix = factor.array
     if type(matrix) is not np.ndarray or matrix.ndim != 2:
         return _through_rule(node, g, (None, node.parents[1]), level)[1]

@@ -90,7 +90,7 @@ class Seeds:
         if left == right:
             return
         index = 0 if left else 1
-        factor, shape = node.saved[index]
+        factor, *_, shape = node.saved[index]
         matrix = factor.array
         if type(matrix) is not np.ndarray or matrix.ndim != 2 or matrix.dtype != self._dtype:
             return

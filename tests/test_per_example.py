@@ -110,7 +110,7 @@ def test_weights_as_long_as_the_batch(inner):
     with tf.GradientTape() as tape:
         losses = f(tf.constant(x), w)
     for one, expected in zip(tape.gradient_per_example(losses, w), expected_of(f, x, w), strict=True):
-        np.testing.assert_allclose(one, expected, rtol=1e-9)
+        np.testing.assert_allclose(one, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,216 @@
+"""The import hook by which Keras finds the backend "gradtape".
+
+Keras 3.15 chooses its backend in `if` chains that name the backends it knows. While Keras is imported, this hook compiles the few
+modules that have such a chain from their source with one branch more: the branch for "jax", copied and pointed at this package.
+Nothing is written to Keras's folder. `keras.src.backend.gradtape.<module>` are other names for this package's modules.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+BACKEND = "gradtape"
+KNOWN_VERSIONS = ("3.15",)
+
+_ALIAS = f"keras.src.backend.{BACKEND}"
+_COPIED = "keras.src.backend.jax"
+_HERE = "keras_gradtape.src"
+_OPS = frozenset(("core", "image", "linalg", "math", "nn", "numpy"))
+
+_CHOOSING = frozenset((
+    "keras.src.backend",
+    "keras.src.layers.layer",
+    "keras.src.models.model",
+    "keras.src.optimizers.optimizer",
+    "keras.src.export.saved_model",
+    "keras.src.utils.backend_utils",
+    "keras.src.trainers.trainer_test",
+))  # fmt: skip
+"""The modules with a chain. The last is Keras's test of its trainers, which has one of its own."""
+
+_CLASSES = {
+    "JAXTrainer": "Trainer",
+    "JaxLayer": "BackendLayer",
+    "JaxExportArchive": "SavedModelExportArchive",
+    "JaxOptimizer": "BackendOptimizer",
+}
+
+
+def install() -> None:
+    """Makes the next `import keras` use this backend; refuses if Keras runs on another one, or is told to.
+
+    Does nothing if it has been done already.
+    """
+    loaded = sys.modules.get("keras.src.backend.config")
+    if loaded is not None and loaded.backend() != BACKEND:
+        raise RuntimeError(
+            f"Keras was imported earlier with the backend '{loaded.backend()}', and cannot change it now: write `import gradtape` "
+            f"before `import keras`, or set the environment variable KERAS_BACKEND={BACKEND}."
+        )
+    told = os.environ.get("KERAS_BACKEND")
+    if told and told != BACKEND:
+        raise RuntimeError(
+            f"The environment variable KERAS_BACKEND says '{told}', so Keras cannot run on gradtape: unset it, or set it to {BACKEND}."
+        )
+    _check_version()
+    if not any(getattr(finder, "backend", None) == BACKEND for finder in sys.meta_path):
+        sys.meta_path.insert(0, BackendFinder())
+
+
+def _check_version() -> None:
+    """Refuses a Keras that this package has not been written for."""
+    spec = PathFinder.find_spec("keras")
+    if spec is None or spec.origin is None:
+        raise ImportError("gradtape.keras is Keras 3, which is not installed: pip install 'gradtape[keras]'.")
+    text = Path(spec.origin).with_name("src").joinpath("version.py").read_text(encoding="utf-8")
+    found = re.search(r"__version__\s*=\s*[\"']([^\"']+)", text)
+    version = found[1] if found else "of unknown version"
+    if not version.startswith(tuple(f"{known}." for known in KNOWN_VERSIONS)):
+        known = " or ".join(KNOWN_VERSIONS)
+        raise ImportError(
+            f"gradtape is written for Keras {known}, and Keras {version} is installed: pip install 'gradtape[keras]' gets the right "
+            "one. To use Keras without gradtape, set the environment variable KERAS_BACKEND to another backend."
+        )
+
+
+class BackendFinder(MetaPathFinder):
+    """Finds the backend's modules under Keras's names for them, and Keras's modules that choose a backend."""
+
+    backend = BACKEND
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if not name.startswith("keras.src."):
+            return None
+        if name == _ALIAS or name.startswith(_ALIAS + "."):
+            return ModuleSpec(name, _Alias(_target(name)), is_package=name == _ALIAS)
+        loader = _WithBranch if name in _CHOOSING else _Chosen if name == "keras.src.backend.config" else None
+        if loader is None:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+def _target(alias: str) -> str:
+    """The module of this package that has a name among Keras's backends."""
+    module = alias[len(_ALIAS) + 1 :]
+    if not module:
+        return _HERE
+    return f"{_HERE}.ops.{module}" if module in _OPS else f"{_HERE}.{module}"
+
+
+class _Alias(Loader):
+    """Puts an existing module under another name."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = import_module(self._target)
+
+
+class _Chosen(SourceFileLoader):
+    """Loads Keras's settings with the backend chosen, unless the environment has chosen one."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        if os.environ.get("KERAS_BACKEND"):
+            super().exec_module(module)
+            return
+        os.environ["KERAS_BACKEND"] = BACKEND  # for the settings alone: programs that this one starts choose for themselves
+        try:
+            super().exec_module(module)
+        finally:
+            del os.environ["KERAS_BACKEND"]
+
+
+class _WithBranch(SourceFileLoader):
+    """Compiles a module with one branch more in its choice of a backend; never from or to a bytecode file."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return compile(with_branch(self.get_data(path), fullname), path, "exec", dont_inherit=True)
+
+
+def with_branch(source: str | bytes, module: str) -> ast.Module:
+    """A module's syntax tree in which every choice of a backend has a branch for this one."""
+    tree = ast.parse(source)
+    choices = list(_choices(tree))
+    if not choices:
+        raise ImportError(f"gradtape cannot find where {module} chooses a backend: this version of Keras is not known to it.")
+    for choice in choices:
+        branch = ast.If(_naming(choice.test), [_pointed(statement) for statement in choice.body], choice.orelse)
+        choice.orelse = [ast.copy_location(branch, choice)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and isinstance(node.comparators[0], ast.Tuple):
+            names = node.comparators[0].elts
+            if any(_is_text(name, "jax") for name in names) and ast.unparse(node.left) == "backend":
+                names.append(ast.Constant(BACKEND))
+    return ast.fix_missing_locations(tree)
+
+
+def _choices(tree: ast.Module) -> Iterator[ast.If]:
+    """The `if`s that ask for "jax": at the top of a module, and in Keras's class that can change its backend."""
+    top = ("backend()", "backend.backend()")
+    pending: list[ast.stmt] = list(tree.body)
+    while pending:
+        statement = pending.pop()
+        if isinstance(statement, ast.If):
+            pending += statement.orelse
+            if _asks(statement.test, top):
+                yield statement
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and _asks(node.test, ("self._backend",)):
+            yield node
+
+
+def _asks(test: ast.expr, asked: tuple[str, ...]) -> bool:
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.Eq)
+        and _is_text(test.comparators[0], "jax")
+        and ast.unparse(test.left) in asked
+    )
+
+
+def _is_text(node: ast.expr, text: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == text
+
+
+def _naming(test: ast.expr) -> Any:
+    """The same question for this backend."""
+    asked: Any = deepcopy(test)
+    asked.comparators = [ast.Constant(BACKEND)]
+    return asked
+
+
+def _pointed(statement: ast.stmt) -> ast.stmt:
+    """A statement about the copied backend, said about this one."""
+    copied = deepcopy(statement)
+    for node in ast.walk(copied):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            node.module = node.module.replace(_COPIED, _ALIAS)
+            for name in node.names:
+                name.name, name.asname = _CLASSES.get(name.name, name.name), name.asname or _asname(name.name)
+        elif isinstance(node, ast.Constant) and node.value == _COPIED:
+            node.value = _ALIAS
+    return copied
+
+
+def _asname(name: str) -> str | None:
+    """A class that gets another name here keeps the one that the importing module uses."""
+    return name if name in _CLASSES else None

@@ -1,0 +1,42 @@
+"""What `import gradtape` means for Keras: `gradtape.keras` is Keras on gradtape, and so is an `import keras` that comes later.
+
+Nothing of Keras is imported before it is asked for: `serve_keras` only puts a finder before Python's own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+_NAMESPACE = "gradtape.keras"
+
+
+class KerasFinder:
+    """Gives Keras the backend "gradtape" before Keras is imported, and finds `gradtape.keras`."""
+
+    serves = _NAMESPACE
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name == _NAMESPACE:
+            return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+        if name == "keras" and os.environ.get("KERAS_BACKEND", "") in {"", "gradtape"}:
+            import_module("keras_gradtape").install()
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leaves it to Python to make a module, whose place is taken at once."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Puts Keras, with TensorFlow's names in it, in the place of a module."""
+        import_module("keras_gradtape").install()
+        sys.modules[module.__name__] = import_module("keras._tf_keras.keras")
+
+
+def serve_keras() -> None:
+    """Makes Keras run on gradtape, unless the environment variable KERAS_BACKEND names another backend."""
+    if not any(getattr(finder, "serves", None) == _NAMESPACE for finder in sys.meta_path):
+        sys.meta_path.insert(0, KerasFinder())

@@ -1,0 +1,62 @@
+"""What Keras imports as `keras.src.backend.gradtape`: the modules of the backend, and the names it wants beside them."""
+
+from keras.src.backend.common.name_scope import name_scope
+
+from keras_gradtape.src import distribution_lib, random, tensorboard
+from keras_gradtape.src.ops import core, image, linalg, math, nn, numpy
+from keras_gradtape.src.ops.core import (
+    IS_THREAD_SAFE,
+    SUPPORTS_COMPLEX_DTYPES,
+    SUPPORTS_RAGGED_TENSORS,
+    SUPPORTS_SPARSE_TENSORS,
+    Variable,
+    cast,
+    compute_output_spec,
+    cond,
+    convert_to_numpy,
+    convert_to_tensor,
+    device_scope,
+    is_tensor,
+    random_seed_dtype,
+    scatter,
+    shape,
+    stop_gradient,
+    vectorized_map,
+)
+from keras_gradtape.src.rnn import bidirectional_gru, bidirectional_lstm, cudnn_ok, gru, lstm, rnn
+
+__all__ = [
+    "IS_THREAD_SAFE",
+    "SUPPORTS_COMPLEX_DTYPES",
+    "SUPPORTS_RAGGED_TENSORS",
+    "SUPPORTS_SPARSE_TENSORS",
+    "Variable",
+    "bidirectional_gru",
+    "bidirectional_lstm",
+    "cast",
+    "compute_output_spec",
+    "cond",
+    "convert_to_numpy",
+    "convert_to_tensor",
+    "core",
+    "cudnn_ok",
+    "device_scope",
+    "distribution_lib",
+    "gru",
+    "image",
+    "is_tensor",
+    "linalg",
+    "lstm",
+    "math",
+    "name_scope",
+    "nn",
+    "numpy",
+    "random",
+    "random_seed_dtype",
+    "rnn",
+    "scatter",
+    "shape",
+    "stop_gradient",
+    "tensorboard",
+    "vectorized_map",
+]

@@ -1,0 +1,94 @@
+"""Keras's cross entropies, the encodings of classes, and the peak signal-to-noise ratio."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras.src.backend.config import epsilon
+
+import gradtape as tf
+import gradtape.numpy as gnp
+from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.ops.nn.operands import floats
+from keras_gradtape.src.ops.operands import by_rule, inexact
+
+
+def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> tf.Tensor:
+    """A 1 at the place of each class along a new axis; a class that does not exist has none."""
+    if sparse:
+        raise ValueError("The backend 'gradtape' has no sparse tensors: leave out `sparse=True`.")
+    return tf.one_hot(convert_to_tensor(x, "int32"), num_classes, axis=axis, dtype=dtype or "float32")
+
+
+def multi_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> tf.Tensor:
+    """A 1 for each class that is among those of an example."""
+    x = convert_to_tensor(x)
+    return gnp.max(one_hot(x, num_classes, axis, dtype, sparse), axis=1 if x.ndim > 1 else 0)
+
+
+def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> tf.Tensor:
+    """The cross entropy of probabilities, or of logits, for targets that are probabilities."""
+    target, output = floats(target, output)
+    _check_alike(target, output)
+    if not output.ndim:
+        raise ValueError("Arguments `target` and `output` must be at least rank 1. Received: output.shape=()")
+    if from_logits:
+        return tf.nn.softmax_cross_entropy_with_logits(target, output, axis=axis)
+    return -gnp.sum(target * _log_probabilities(output, axis), axis=axis)
+
+
+def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> tf.Tensor:
+    """The cross entropy of probabilities, or of logits, for targets that are classes; a class that does not exist has 0."""
+    classes, output = convert_to_tensor(target, "int32"), by_rule(output, inexact)
+    if not output.ndim:
+        raise ValueError("Argument `output` must be at least rank 1. Received: output.shape=()")
+    if classes.ndim == output.ndim and classes.shape[-1] == 1:
+        classes = tf.squeeze(classes, -1)
+    if classes.shape != output.shape[:-1]:
+        raise ValueError(
+            "Arguments `target` and `output` must have the same shape up until the last dimension: "
+            f"target.shape={classes.shape}, output.shape={output.shape}"
+        )
+    count = output.shape[axis]
+    exists = tf.logical_and(classes >= 0, classes < count)
+    known = gnp.where(exists, classes, 0)
+    output = gnp.moveaxis(output, axis, -1)
+    if from_logits:
+        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(known, output)
+    else:
+        chosen = gnp.take_along_axis(_log_probabilities(output, -1), tf.expand_dims(known, -1), axis=-1)
+        loss = -tf.squeeze(chosen, -1)
+    return gnp.where(exists, loss, tf.zeros([], loss.dtype))
+
+
+def _log_probabilities(output: tf.Tensor, axis: int) -> tf.Tensor:
+    """The logarithms of what is made to add up to 1, and kept away from 0 and 1."""
+    share = output / gnp.sum(output, axis=axis, keepdims=True)
+    return tf.math.log(tf.clip_by_value(share, epsilon(), 1.0 - epsilon()))
+
+
+def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> tf.Tensor:
+    """The cross entropy of the probability of each element, or of its logit."""
+    target, output = floats(target, output)
+    _check_alike(target, output)
+    if from_logits:
+        return tf.nn.sigmoid_cross_entropy_with_logits(target, output)
+    share = tf.clip_by_value(output, epsilon(), 1.0 - epsilon())
+    return -(target * tf.math.log(share) + (1.0 - target) * tf.math.log(1.0 - share))
+
+
+def psnr(x1: Any, x2: Any, max_val: Any) -> tf.Tensor:
+    """The peak signal-to-noise ratio of two images, in decibels."""
+    x1, x2 = floats(x1, x2)
+    if x1.shape != x2.shape:
+        raise ValueError(f"Input shapes {x1.shape} and {x2.shape} must match for PSNR calculation.")
+    peak = convert_to_tensor(max_val, x2.dtype)
+    return gnp.log10(peak) * 20.0 - gnp.log10(gnp.mean(tf.square(x1 - x2))) * 10.0
+
+
+def _check_alike(target: tf.Tensor, output: tf.Tensor) -> None:
+    if target.shape != output.shape:
+        raise ValueError(
+            "Arguments `target` and `output` must have the same shape. "
+            f"Received: target.shape={target.shape}, output.shape={output.shape}"
+        )

@@ -1,0 +1,61 @@
+"""`compute_output_spec`: the shapes and dtypes of a function's results, found out by tracing it without computing anything.
+
+A size that is not known yet is tried with two numbers, one after the other; what comes out differently depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from keras.src import tree
+from keras.src.backend.common import standardize_dtype
+from keras.src.backend.common.keras_tensor import KerasTensor
+from keras.src.backend.common.stateless_scope import StatelessScope
+from keras.src.backend.common.symbolic_scope import SymbolicScope
+
+import gradtape as tf
+
+_SIZES = (83, 89)  # prime, so that no product or quotient of sizes in a model looks like them
+
+
+def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What `fn` would return for KerasTensors among its arguments, with KerasTensors for tensors."""
+    leaves = tree.flatten((args, kwargs))
+    symbolic = [leaf for leaf in leaves if isinstance(leaf, KerasTensor)]
+
+    def traced(size: int) -> Any:
+        specs = [tf.TensorSpec(_filled(leaf.shape, size), leaf.dtype) for leaf in symbolic]
+        found: list[Any] = []
+
+        def run(*tensors: tf.Tensor) -> None:
+            given = iter(tensors)
+            filled = [next(given) if isinstance(leaf, KerasTensor) else leaf for leaf in leaves]
+            run_args, run_kwargs = tree.pack_sequence_as((args, kwargs), filled)
+            with StatelessScope():
+                found.append(tree.map_structure(_spec, fn(*run_args, **run_kwargs)))
+
+        tf.function(run, autograph=False).get_concrete_function(*specs)
+        return found[-1]
+
+    with StatelessScope(), SymbolicScope():
+        first = traced(_SIZES[0])
+        if not any(None in leaf.shape for leaf in symbolic):
+            return first
+        return tree.map_structure(_common, first, traced(_SIZES[1]))
+
+
+def _filled(shape: Sequence[int | None], size: int) -> list[int]:
+    return [size if given is None else given for given in shape]
+
+
+def _spec(leaf: Any) -> Any:
+    return KerasTensor(tuple(leaf.shape), standardize_dtype(leaf.dtype)) if isinstance(leaf, tf.Tensor) else leaf
+
+
+def _common(first: Any, second: Any) -> Any:
+    """A result of which both tries know: sizes that differ are not known."""
+    if not isinstance(first, KerasTensor):
+        return first
+    shape = tuple(a if a == b else None for a, b in zip(first.shape, second.shape, strict=True))
+    return KerasTensor(shape, first.dtype)

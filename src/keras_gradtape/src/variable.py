@@ -1,0 +1,87 @@
+"""`Variable`: Keras's variable with a `gradtape.Variable` inside, which tapes and functions see in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from keras.src.backend.common import KerasVariable, global_state
+from keras.src.backend.common.stateless_scope import get_stateless_scope
+
+import gradtape as tf
+from gradtape.core.trace import outside_programs
+from keras_gradtape.src import conversion, distribution_lib
+
+made_while_tracing = 0
+"""How many variables have been made while a function was traced: what was traced before the first of them may not know of it."""
+
+
+@contextmanager
+def _at_once() -> Iterator[None]:
+    """Makes a variable that nothing records, and that has its value even while a function is traced."""
+    global made_while_tracing
+    made_while_tracing += tf.inside_function()
+    with tf.init_scope(), outside_programs():
+        yield
+
+
+class Variable(KerasVariable):
+    """Keras's variable. `__gradtape_variable__` is what a tape watches, `__gradtape_tensor__()` what an op reads."""
+
+    _value: tf.Variable | None
+    _layout: Any
+
+    def _initialize(self, value: Any) -> None:
+        self._shape = self._validate_shape(value.shape)
+        distribution = global_state.get_global_attribute("distribution")
+        if self._layout is None and distribution is not None:
+            self._layout = distribution.get_variable_layout(self)
+        with _at_once():
+            self._value = tf.Variable(value, trainable=self._trainable, name=self._path)
+            if self._layout is not None:
+                distribution_lib.spread(self._value, self._layout)
+
+    def _initialize_with_initializer(self, initializer: Any) -> None:
+        with _at_once():
+            super()._initialize_with_initializer(initializer)
+
+    def _direct_assign(self, value: Any) -> None:
+        variable = self.__gradtape_variable__
+        if self._layout is None:
+            variable.assign(value, read_value=False)
+        elif tf.inside_function():
+            variable.assign(distribution_lib.distribute_tensor(value, self._layout), read_value=False)
+        else:
+            variable.assign(value, read_value=False)
+            distribution_lib.spread(variable, self._layout)
+
+    def _convert_to_tensor(self, value: Any, dtype: Any = None) -> tf.Tensor:
+        return conversion.convert_to_tensor(value, dtype=dtype)
+
+    @property
+    def value(self) -> tf.Tensor:
+        """The value now, connected to everything that records; cast if Keras computes in another dtype here."""
+        return self._maybe_autocast(self._read())
+
+    def _read(self) -> tf.Tensor:
+        scope = get_stateless_scope()
+        if scope is not None:
+            value = scope.get_current_value(self)
+            if value is not None:
+                return value
+        if self._value is None:  # not yet made: shapes are being found out, and any value will do
+            return tf.zeros(self._shape, self._dtype)
+        return self._value.tensor()
+
+    @property
+    def __gradtape_variable__(self) -> tf.Variable:
+        if self._value is None:
+            raise ValueError(f"The variable '{self.path}' has no value yet: call or build its layer first.")
+        return self._value
+
+    def __gradtape_tensor__(self) -> tf.Tensor:
+        return self.value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.value.__array__(dtype, copy)

@@ -1,0 +1,45 @@
+"""A pytest plugin that runs Keras's own tests on gradtape: in src, `pytest -c ../tests/keras/suite.ini -p plugin --pyargs keras.src.losses`.
+
+It installs the backend before Keras is imported, and leaves out the tests that excluded_tests.txt names, each for the reason given there.
+"""
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import keras_gradtape
+
+keras_gradtape.install()
+
+
+def skip_if_backend(given_backend, reason):
+    """What some of the tests import from a conftest.py of Keras's that is not installed with it."""
+    return pytest.mark.skipif(given_backend == "gradtape", reason=reason)
+
+
+sys.modules.setdefault("conftest", sys.modules[__name__])
+
+_EXCLUDED = Path(__file__).with_name("excluded_tests.txt")
+
+
+def pytest_ignore_collect(collection_path):
+    """Leaves out whole files: their names end in .py."""
+    return True if collection_path.as_posix().endswith(tuple(name for name in _excluded() if name.endswith(".py"))) else None
+
+
+def pytest_collection_modifyitems(items):
+    excluded = _excluded()
+    for item in items:
+        for name, reason in excluded.items():
+            if name in item.nodeid:
+                item.add_marker(pytest.mark.skip(reason=f"gradtape: {reason}"))
+
+
+@cache
+def _excluded():
+    """The reasons by part of a test's name. A line is `part of the name: reason`; a line that begins with # is a remark."""
+    lines = [line.strip() for line in _EXCLUDED.read_text(encoding="utf-8").splitlines()]
+    pairs = [line.split(": ", 1) for line in lines if line and not line.startswith("#")]
+    return {name.strip(): reason.strip() for name, reason in pairs}

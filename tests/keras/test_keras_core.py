@@ -1,0 +1,210 @@
+"""Keras's core functions: what its own tests of them do not ask, above all inside a gradtape.function."""
+
+import numpy as np
+import pytest
+from keras.src import backend
+
+import gradtape as tf
+import keras
+from keras import ops
+
+
+def both(f, *args):
+    """What a function gives in eager code, which must be what it gives when it is compiled."""
+    args = [tf.constant(arg) for arg in args]
+    eager, compiled = f(*args), tf.function(f, autograph=False)(*args)
+    for a, b in zip(tf.nest.flatten(eager), tf.nest.flatten(compiled), strict=True):
+        if a is None:
+            assert b is None
+            continue
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+        assert a.dtype == b.dtype
+    return eager
+
+
+def test_scan_gives_states_and_outputs():
+    def step(carry, x):
+        return carry * x, {"sum": carry + x, "nothing": None}
+
+    last, outputs = both(lambda xs: ops.scan(step, ops.ones(()), xs), [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(last, 6.0)
+    np.testing.assert_allclose(outputs["sum"], [2.0, 3.0, 5.0])
+    assert outputs["nothing"] is None
+    _, backwards = both(lambda xs: ops.scan(lambda c, x: (c + x, c), ops.zeros(()), xs, reverse=True), [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(backwards, [5.0, 3.0, 0.0])
+
+
+def test_scan_without_entries_has_a_length():
+    last, _ = both(lambda x: ops.scan(lambda c, _: (c * x, None), x, length=3), 2.0)
+    np.testing.assert_allclose(last, 16.0)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_scan_has_a_gradient(compiled):
+    def f(xs):
+        with tf.GradientTape() as tape:
+            tape.watch(xs)
+            y = ops.scan(lambda c, x: (c * x, c), ops.ones(()), xs)[0]
+        return tape.gradient(y, xs)
+
+    np.testing.assert_allclose((tf.function(f) if compiled else f)(tf.constant([2.0, 3.0, 4.0])), [12.0, 8.0, 6.0])
+
+
+@pytest.mark.parametrize("length", [1, 2, 5, 8])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_associative_scans_are_running_results(length, reverse):
+    rows = np.random.default_rng(0).normal(size=(3, length)).astype("float32")
+    found = both(lambda xs: ops.associative_scan(lambda a, b: a * b, xs, reverse=reverse, axis=1), rows)
+    expected = np.cumprod(rows[:, ::-1], axis=1)[:, ::-1] if reverse else np.cumprod(rows, axis=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_loops_count_and_stop():
+    np.testing.assert_allclose(both(lambda x: ops.fori_loop(1, 4, lambda i, v: v * i, x), 2.0), 12.0)
+    found = both(lambda x: ops.while_loop(lambda i, v: v < 100.0, lambda i, v: (i + 1, v * 2.0), (0, x)), 3.0)
+    assert [float(v) for v in found] == [6.0, 192.0]
+    limited = both(lambda x: ops.while_loop(lambda v: v < 100.0, lambda v: v * 2.0, x, maximum_iterations=2), 3.0)
+    np.testing.assert_allclose(limited, 12.0)
+
+
+def test_branches_beyond_the_last_take_the_last():
+    branches = [lambda x: x + 1.0, lambda x: x * 10.0]
+    assert [float(both(lambda i: ops.switch(i, branches, ops.ones(())), n)) for n in (-1, 0, 1, 7)] == [2.0, 2.0, 10.0, 10.0]
+
+
+def test_slices_may_begin_where_only_the_program_knows():
+    x = np.arange(12.0, dtype="float32").reshape(3, 4)
+    np.testing.assert_allclose(both(lambda x, i: ops.slice(x, [i, 1], (1, 2)), x, 2), [[9.0, 10.0]])
+    found = both(lambda x, i: ops.slice_update(x, [i, 1], -ops.ones((2, 2))), x, 1)
+    expected = x.copy()
+    expected[1:3, 1:3] = -1
+    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(ops.slice_update(x, [0, 0], x * 2), x * 2)
+
+
+@pytest.mark.parametrize(
+    ("reduction", "combine"), [("add", np.add), ("mul", np.multiply), ("max", np.maximum), ("min", np.minimum)]
+)
+def test_updates_of_repeated_places_are_combined(reduction, combine):
+    x = np.array([[1.0, 2.0], [3.0, 4.0]], "float32")
+    places, updates = np.array([[0, 1], [1, 0], [0, 1]]), np.array([5.0, -1.0, 3.0], "float32")
+    expected = x.copy()
+    combine.at(expected, tuple(places.T), updates)
+    found = both(lambda x, u: ops.scatter_update(x, places, u, reduction=reduction), x, updates)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_an_unknown_reduction_is_refused():
+    with pytest.raises(ValueError, match="reduction must be None, 'add', 'max', 'min' or 'mul', got 'mean'"):
+        backend.core.scatter_update(np.ones(2), [[0]], [1.0], reduction="mean")
+
+
+def test_a_gradient_of_ones_own_with_a_keras_variable():
+    @ops.custom_gradient
+    def tripled(x):
+        return x * 2.0, lambda upstream: upstream * 3.0
+
+    v = keras.Variable(5.0)
+    with tf.GradientTape() as tape:
+        y = tripled(v)
+    np.testing.assert_allclose([float(y), float(tape.gradient(y, v))], [10.0, 3.0])
+
+
+def test_recomputed_layers_have_the_same_gradient():
+    keras.utils.set_random_seed(0)
+    layer = keras.layers.Dense(3, activation="tanh")
+    x = tf.constant(np.ones((2, 4), "float32"))
+    layer(x)
+    found = []
+    for call in (layer, keras.remat(layer)):
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(call(x))
+        found.append(tape.gradient(y, layer.trainable_variables))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b)
+
+
+def test_shapes_to_come_are_found_without_computing():
+    calls = []
+
+    def f(x, y, factor=1):
+        calls.append(x)
+        return {"sum": ops.sum(x, axis=0), "pair": (ops.concatenate([x, y], axis=1), None), "name": "kept", "size": 3 * factor}
+
+    x, y = keras.KerasTensor((None, 4)), keras.KerasTensor((None, 2))
+    found = backend.compute_output_spec(f, x, y, factor=2)
+    assert found["sum"].shape == (4,)
+    assert found["pair"][0].shape == (None, 6)
+    assert found["pair"][1] is None
+    assert (found["name"], found["size"]) == ("kept", 6)
+    assert all(tf.is_symbolic_tensor(call) for call in calls)
+    assert len(calls) == 2  # one for each size that None was tried with
+
+
+def test_shapes_to_come_can_be_found_inside_a_function():
+    def f(x):
+        inner = keras.Sequential([keras.layers.Dense(2, kernel_initializer="ones")])
+        return inner(x)
+
+    np.testing.assert_allclose(tf.function(f, autograph=False)(tf.ones([1, 3])), [[3.0, 3.0]])
+
+
+def test_an_error_while_finding_shapes_is_the_functions_own():
+    def f(x):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        backend.compute_output_spec(f, keras.KerasTensor((None, 4)))
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (1.5, None, "float32"),
+        (2, None, "int32"),
+        (True, None, "bool"),
+        ([], None, "float32"),
+        (np.ones(2), None, "float32"),
+        (np.ones(2, "int64"), None, "int32"),
+        (np.ones(2), "float64", "float64"),
+        (np.array([1.9, -1.9]), "int32", "int32"),
+        ([1, 2.5], None, "float32"),
+        (1.5, "bfloat16", "bfloat16"),
+        (np.ones(2, "float16"), None, "float16"),
+        (1j, None, "complex64"),
+    ],
+)
+def test_plain_values_become_tensors_of_keras_dtypes(value, dtype, expected):
+    found = ops.convert_to_tensor(value, dtype)
+    assert isinstance(found, tf.Tensor)
+    assert keras.backend.standardize_dtype(found.dtype) == expected
+    np.testing.assert_allclose(
+        np.asarray(found, "complex128"), np.asarray(value).astype(found.numpy().dtype).astype("complex128")
+    )
+
+
+def test_a_tensor_made_of_an_array_does_not_change_with_it():
+    array = np.ones(2, "float32")
+    found = ops.convert_to_tensor(array)
+    array[:] = 5.0
+    np.testing.assert_array_equal(found, [1.0, 1.0])
+
+
+def test_lists_with_tensors_and_variables_are_stacked_and_recorded():
+    v = keras.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = ops.convert_to_tensor([[v, 1], [tf.constant(3), v]])
+    assert (y.shape, y.dtype) == ((2, 2), tf.float32)
+    np.testing.assert_allclose(tape.gradient(y, v), 2.0)
+
+
+def test_sparse_tensors_are_refused_by_name():
+    with pytest.raises(ValueError, match="has no sparse tensors: leave that argument out"):
+        ops.convert_to_tensor([1.0], sparse=True)
+
+
+def test_devices_have_keras_names():
+    with keras.device("cpu:0"):
+        assert ops.ones(()).device.endswith("CPU:0")
+    with pytest.raises(ValueError, match="must be a string such as 'cpu:0'"):
+        keras.device(0)

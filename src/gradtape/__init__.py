@@ -1,8 +1,10 @@
 """TensorFlow's `GradientTape` without TensorFlow: `import gradtape as tf`."""
 
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
+from gradtape.api import keras_imports as _keras_imports
 from gradtape.api.arithmetic import realdiv, truncatediv, truncatemod
 from gradtape.api.array_api import protocol as _array_protocol
 from gradtape.api.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
@@ -203,6 +205,21 @@ from gradtape.transforms.sparse import sparsity as _sparsity
 from gradtape.transforms.taylor_mode import derivatives as _taylor
 from gradtape.transforms.vectorize import vectorized_map, vmap
 
+if _TYPE_CHECKING:  # what `__getattr__` finds when it is asked for
+    import keras as keras
+    from gradtape import array_api as array_api
+    from gradtape import autograph as autograph
+    from gradtape import bitwise as bitwise
+    from gradtape import config as config
+    from gradtape import experimental as experimental
+    from gradtape import image as image
+    from gradtape import numpy as numpy
+    from gradtape import quantization as quantization
+    from gradtape import signal as signal
+    from gradtape import sparse as sparse
+    from gradtape import test as test
+    from gradtape import testing as testing
+
 newaxis = None
 matrix_square_root = linalg.sqrtm
 # `tf.dtypes` has functions too; the module itself is the lowest layer, and knows no op.
@@ -210,9 +227,41 @@ dtypes.cast = cast  # type: ignore[attr-defined]
 dtypes.complex = complex  # type: ignore[attr-defined]
 dtypes.saturate_cast = saturate_cast  # type: ignore[attr-defined]
 
+__all__ = [
+    "AggregationMethod", "Assert", "DType", "GradientTape", "IndexedSlices", "IndexedSlicesSpec", "Module",
+    "RegisterGradient", "SparseTensor", "Tensor", "TensorArray", "TensorShape", "TensorSpec", "TypeSpec",
+    "UnconnectedGradients", "Variable", "VariableAggregation", "VariableSynchronization", "abs", "acos", "acosh", "add",
+    "add_n", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh", "assert_equal", "assert_greater", "assert_less",
+    "assert_rank", "atan", "atan2", "atanh", "autodiff", "batch_to_space", "bfloat16", "bitcast", "bool", "boolean_mask",
+    "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast", "clip_by_global_norm",
+    "clip_by_norm", "clip_by_value", "complex", "complex128", "complex64", "concat", "cond", "constant",
+    "constant_initializer", "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumsum", "custom_gradient",
+    "debugging", "device", "diag_hessian", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch", "eig",
+    "eigvals", "einsum", "ensure_shape", "equal", "errors", "executing_eagerly", "exp", "expand_dims",
+    "extract_volume_patches", "eye", "fill", "float16", "float32", "float64", "floor", "foldl", "foldr", "function", "gather",
+    "gather_nd", "get_logger", "get_static_value", "grad", "grad_pass_through", "gradients", "greater", "greater_equal",
+    "group", "half", "hessian", "hessians", "histogram_fixed_width", "histogram_fixed_width_bins", "hvp", "identity",
+    "identity_n", "init_scope", "inside_function", "int16", "int32", "int64", "int8", "is_symbolic_tensor", "is_tensor",
+    "jvp", "laplacian", "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or", "map_fn",
+    "math", "matmul", "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply", "name_scope", "negative", "nest",
+    "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
+    "ones_like", "pad", "pow", "print", "py_function", "random", "random_normal_initializer", "random_uniform_initializer",
+    "range", "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean",
+    "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reshape", "reverse", "reverse_sequence", "roll", "round",
+    "saturate_cast", "scalar_mul", "scan", "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid",
+    "sign", "sin", "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square",
+    "squeeze", "stack", "stop_gradient", "strided_slice", "string", "subtract", "switch_case", "tan", "tanh",
+    "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update", "tensordot", "tile", "transpose", "truediv", "truncatediv", "truncatemod", "tuple",
+    "type_spec_from_value", "uint16", "uint32", "uint64", "uint8", "unique", "unique_with_counts", "unravel_index", "unstack",
+    "value_and_grad", "vectorized_map", "vjp", "vmap", "where", "while_loop", "zeros", "zeros_initializer", "zeros_like",
+]  # fmt: skip
+
 _LOADED_WHEN_USED = frozenset((
-    "array_api", "autograph", "bitwise", "config", "experimental", "image", "numpy", "quantization", "signal", "sparse", "test", "testing",
+    "array_api", "autograph", "bitwise", "config", "experimental", "image", "keras", "numpy", "quantization", "signal", "sparse", "test",
+    "testing",
 ))  # fmt: skip
+_keras_imports.serve_keras()
 
 
 def __getattr__(name: str) -> object:

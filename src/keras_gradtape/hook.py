@@ -63,12 +63,17 @@ def install() -> None:
         raise RuntimeError(
             f"The environment variable KERAS_BACKEND says '{told}', so Keras cannot run on gradtape: unset it, or set it to {BACKEND}."
         )
-    _check_version()
+    check_version()
+    offer()
+
+
+def offer() -> None:
+    """Makes the next `import keras` use this backend, and looks at Keras's version then: a program may only ask whether Keras is there."""
     if not any(getattr(finder, "backend", None) == BACKEND for finder in sys.meta_path):
         sys.meta_path.insert(0, BackendFinder())
 
 
-def _check_version() -> None:
+def check_version() -> None:
     """Refuses a Keras that this package has not been written for."""
     spec = PathFinder.find_spec("keras")
     if spec is None or spec.origin is None:
@@ -128,6 +133,8 @@ class _Chosen(SourceFileLoader):
     """Loads Keras's settings with the backend chosen, unless the environment has chosen one."""
 
     def exec_module(self, module: ModuleType) -> None:
+        if os.environ.get("KERAS_BACKEND", BACKEND) == BACKEND:
+            check_version()
         if os.environ.get("KERAS_BACKEND"):
             super().exec_module(module)
             return

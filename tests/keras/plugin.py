@@ -1,22 +1,26 @@
-"""A pytest plugin that runs Keras's own tests on gradtape: in src, `pytest -c ../tests/keras/suite.ini -p plugin --pyargs keras.src.losses`.
+"""A pytest plugin that runs Keras's own tests on gradtape; suite.py says how.
 
 It installs the backend before Keras is imported, and leaves out the tests that excluded_tests.txt names, each for the reason given there.
+With KERAS_BACKEND=jax it does neither, and the same tests run on Keras's own backend, to compare with.
 """
 
+import os
 import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-import keras_gradtape
+BACKEND = os.environ.setdefault("KERAS_BACKEND", "gradtape")
+if BACKEND == "gradtape":
+    import keras_gradtape
 
-keras_gradtape.install()
+    keras_gradtape.install()
 
 
 def skip_if_backend(given_backend, reason):
     """What some of the tests import from a conftest.py of Keras's that is not installed with it."""
-    return pytest.mark.skipif(given_backend == "gradtape", reason=reason)
+    return pytest.mark.skipif(given_backend == BACKEND, reason=reason)
 
 
 sys.modules.setdefault("conftest", sys.modules[__name__])
@@ -40,6 +44,8 @@ def pytest_collection_modifyitems(items):
 @cache
 def _excluded():
     """The reasons by part of a test's name. A line is `part of the name: reason`; a line that begins with # is a remark."""
+    if BACKEND != "gradtape":
+        return {}
     lines = [line.strip() for line in _EXCLUDED.read_text(encoding="utf-8").splitlines()]
     pairs = [line.split(": ", 1) for line in lines if line and not line.startswith("#")]
     return {name.strip(): reason.strip() for name, reason in pairs}

@@ -79,18 +79,19 @@ def test_a_compiled_step_is_traced_once_for_each_shape_of_batch():
 
 
 def test_a_step_that_makes_a_variable_of_a_batch_runs_eagerly_first():
-    class Remembering(layers.Layer):
+    class Remembering(keras.Model):
         first = None
 
-        def call(self, x):
+        def train_step(self, data):
             if self.first is None:
-                self.first = keras.Variable(tf.reduce_mean(x), trainable=False)
-            return x - self.first
+                self.first = keras.Variable(tf.reduce_mean(data[0]), trainable=False)
+            return {"difference": tf.reduce_mean(data[0]) - self.first}
 
-    model = keras.Sequential([Remembering(), layers.Dense(1)])
-    model.compile("sgd", "mse")
-    model.fit(X, Y, batch_size=64, epochs=2, shuffle=False, verbose=0)
-    np.testing.assert_allclose(model.layers[0].first, X.mean(), rtol=1e-4)
+    model = Remembering()
+    model.compile()
+    history = model.fit(X, Y, batch_size=32, epochs=1, shuffle=False, verbose=0).history
+    np.testing.assert_allclose(model.first, X[:32].mean(), rtol=1e-4)
+    np.testing.assert_allclose(history["difference"], X[32:].mean() - X[:32].mean(), rtol=1e-4)
 
 
 def test_run_eagerly_sees_values():

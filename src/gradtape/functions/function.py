@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import nest
-from gradtape.core.held_variable import held, hold
+from gradtape.core.held_variable import HeldVariable, held, hold
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import first_times, log_warning
 from gradtape.core.scope import here
@@ -33,6 +33,8 @@ from gradtape.ops.broadcasting import identity
 from gradtape.shapes import TensorSpec
 
 _its_array = attrgetter("held")
+_plain_kinds = frozenset((Tensor, HeldTensor)).issuperset
+_NOT_RUN = object()
 _WINDOW, _MANY = 10, 5  # a warning is due when so many of the last calls were traced
 
 
@@ -64,6 +66,7 @@ class Function:
         self.input_signature = None if input_signature is None else _checked_signature(input_signature, self._name)
         self._concrete: dict[Any, ConcreteFunction] = {}
         self._quick: dict[Any, Callable[[tuple[Any, ...]], Any]] = {}  # by the key of calls that are all Tensors
+        self._only: Callable[[tuple[Any, ...]], Any] | None = None  # the shortcut to the program, while there is but one
         self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         self._lock = threading.RLock()
         self._traced = 0
@@ -88,6 +91,10 @@ class Function:
         state = here.state
         if kwargs or state.recorders or state.levels or state.trace is not None or settings.functions_run_eagerly:
             return self.python_function(*args, **kwargs) if settings.functions_run_eagerly else self._call(args, kwargs)
+        if self._only is not None and _plain_kinds(map(type, args)):
+            found = self._only(args)  # no key: the compiled program itself sees whether arguments are of its kind
+            if found is not _NOT_RUN:
+                return found
         key = _quick_key(args)
         quick = self._quick.get(key)
         if quick is not None:
@@ -97,6 +104,7 @@ class Function:
         concrete = None if key is None else self._concrete.get(self._arguments(args, kwargs).key)
         if concrete is not None:
             self._quick[key] = concrete.quick
+            self._only = concrete.shortcut if len(self._concrete) == 1 else None
         return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -270,21 +278,61 @@ class ConcreteFunction:
 
     def quick(self, args: tuple[Any, ...]) -> Any:
         """The same when all arguments are plain Tensors and nothing records."""
-        if self._direct is not None:  # the shortest way, which shows in small programs
-            try:
-                found = self._direct(*map(_its_array, args), *map(_its_array, self._outside))
-                return self._pack(held_tensors(found))
-            except Exception:  # noqa: BLE001, S110 - the long way knows what to do, or raises it again
-                pass
+        if self.shortcut is not None:
+            result = self.shortcut(args)
+            if result is not _NOT_RUN:
+                return result
         found = self._in_turn(self._run, [_held(arg) for arg in args])
         if not found or xla_devices.on_host(found[0]):  # all its results are on one device
             return self._pack(held_tensors(found))
         return self._pack([XlaTensor(array) for array in found])
 
     @functools.cached_property
-    def _direct(self) -> Callable[..., list[Any]] | None:
-        """The compiled program, if it can be called as it is and again, because it does nothing but compute on the one device."""
-        return None if self._written or len(xla_devices.devices()) > 1 else self.program.compiled_plain().direct
+    def shortcut(self) -> Callable[[tuple[Any, ...]], Any] | None:
+        """The shortest way to the compiled program and back, which shows in small programs; None if there is more than one device.
+
+        It gives `_NOT_RUN`, and has done nothing, if a value is not there as a JAX array or the arguments are of another kind: the
+        long way knows what to do.
+        """
+        part, given = self.program.compiled_plain(), len(self._arguments.tensors)
+        if len(xla_devices.devices()) > 1 or part.used[:given] != list(range(given)):
+            return None
+        run = part.executable()
+        if run is None:
+            return None
+        outside, large, pack = [self._outside[i - given] for i in part.used[given:]], part.large, self._pack
+        if self._written:
+            return self._writing_shortcut(run, outside, large)
+
+        def call(args: tuple[Any, ...]) -> Any:
+            try:
+                found = run(*map(_its_array, args), *map(_its_array, outside), *large)
+            except Exception:  # noqa: BLE001 - the long way raises it again, if it is not about the arguments
+                return _NOT_RUN
+            return pack(held_tensors(found))
+
+        return call
+
+    def _writing_shortcut(
+        self, run: Callable[..., list[Any]], outside: list[Any], large: list[Any]
+    ) -> Callable[[tuple[Any, ...]], Any]:
+        pack, count = self._pack, len(self.program.outputs)
+        variables = [variable for variable, _ in self._written]
+
+        def call(args: tuple[Any, ...]) -> Any:
+            with writing:
+                try:
+                    found = run(*map(_its_array, args), *map(_its_array, outside), *large)
+                except (AttributeError, TypeError):  # found before it ran: once it has, the Variables' memory is in its hands
+                    return _NOT_RUN
+                for variable, array in zip(variables, found[count:], strict=True):
+                    if type(variable) is HeldVariable:
+                        variable.held = array
+                    else:
+                        hold(variable, array)
+            return pack(held_tensors(found[:count]))
+
+        return call
 
     def _in_turn(self, run: Callable[[Any], list[Any]], given: Any) -> list[Any]:
         """Runs the program while no other one writes, if it writes itself, or finds a Variable's memory in another one's hands."""

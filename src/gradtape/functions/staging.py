@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -94,7 +95,7 @@ class Part:
         constants = {v: value for v, value in constants.items() if id(v) in read and id(v) not in given}
         little = {v: c for v, c in constants.items() if math.prod(c.shape) <= _LITTLE or xla_engine.is_traced(c)}
         with xla_engine.wide():
-            self._large = [jax.device_put(np.asarray(value)) for v, value in constants.items() if v not in little]
+            self.large = [jax.device_put(np.asarray(value)) for v, value in constants.items() if v not in little]
         self._jaxpr = jaxpr.replace(
             constvars=list(little),
             invars=[*(inputs[i] for i in self.used), *(v for v in constants if v not in little)],
@@ -111,10 +112,17 @@ class Part:
         self.compiled: Callable[..., Any] = jax.jit(self._evaluated, donate_argnums=places)
         self._is_narrow = not self._calls_host and not _has_wide_numbers(self._jaxpr)
 
-    @property
-    def direct(self) -> Callable[..., Any] | None:
-        """The compiled function itself, if nothing has to be done around a call of it."""
-        return self.compiled if self._is_narrow and self._takes_all and not self._large else None
+    def executable(self) -> Callable[..., list[Any]] | None:
+        """What XLA compiled, a function of the `used` inputs and of the arrays `large`; None if more has to be done around a call.
+
+        Unlike `compiled` it refuses arguments of other shapes and dtypes, and needs no switch for 64-bit numbers.
+        """
+        if self._calls_host:
+            return None
+        jax = xla_engine.load()
+        specs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in self._jaxpr.invars]
+        with nullcontext() if self._is_narrow else xla_engine.wide():  # as `compiled` is called, so that nothing is compiled again
+            return self.compiled.lower(*specs).compile()
 
     def _evaluated(self, *arrays: Any) -> Any:
         return xla_engine.load().core.eval_jaxpr(self._jaxpr, self._little, *arrays)
@@ -124,7 +132,7 @@ class Part:
         return self._run(arrays if self._takes_all else [arrays[i] for i in self.used])
 
     def _run(self, arrays: Sequence[Any]) -> list[Any]:
-        given = [*arrays, *self._large] if self._large else arrays
+        given = [*arrays, *self.large] if self.large else arrays
         try:
             if self._is_narrow and xla_engine.preferred() is None:  # throwing the switch takes as long as half a call
                 return self.compiled(*given)
@@ -149,7 +157,7 @@ class Part:
     def inlined(self, arrays: Sequence[Any]) -> list[Any]:
         """Its equations as part of the program that is being traced."""
         with xla_engine.wide():
-            return self._evaluated(*[arrays[i] for i in self.used], *self._large)
+            return self._evaluated(*[arrays[i] for i in self.used], *self.large)
 
 
 def _has_wide_numbers(jaxpr: Any) -> bool:

@@ -1,7 +1,5 @@
 """`gradtape.numpy.fft`: NumPy's discrete Fourier transforms on Tensors."""
 
-# ruff: noqa: F401 - everything that is imported here is public; a test pins the names
-
 from gradtape.api.numpy.fft import (
     fft,
     fft2,
@@ -23,4 +21,7 @@ from gradtape.api.numpy.fft import (
     rfftn,
 )
 
-__all__ = [name for name in sorted(globals()) if not name.startswith("_")]
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2",
+    "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip

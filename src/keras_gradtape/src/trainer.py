@@ -329,7 +329,8 @@ class _Validation:
         if self._data is None or not self._model._should_eval(epoch, self._freq):
             return {}
         if self._batches is None:
-            self._batches = self._model._batches(*data_adapter_utils.unpack_x_y_sample_weight(self._data), *self._how)
+            x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(self._data)
+            self._batches = self._model._batches(x, y, sample_weight, *self._how)
         logs = self._model.evaluate(callbacks=callbacks, return_dict=True, _batches=self._batches)
         return {f"val_{name}": value for name, value in logs.items()}
 

@@ -1,4 +1,4 @@
-"""Trains a classifier of handwritten digits with a GradientTape: `make demo`.
+"""Trains a classifier of handwritten digits with Keras layers, Adam and a GradientTape: `make demo`.
 
 The digits are the 1,797 scans of 8 × 8 pixels that come with scikit-learn; a quarter of them is kept for the test. Leaves a
 picture (out/digits.png) and a report of what the tape records in one training step (out/tape-report.txt).
@@ -6,9 +6,7 @@ picture (out/digits.png) and a report of what the tape records in one training s
 
 import argparse
 import linecache
-import math
-from collections import Counter, defaultdict
-from itertools import pairwise
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -18,78 +16,58 @@ from sklearn.model_selection import train_test_split
 from tqdm import tqdm
 
 import gradtape as tf
+from gradtape import keras
 
 BATCH = 64
-NOISE = 0.2  # blurs the training digits a little, anew in every epoch, so that the network does not learn them by heart
+NOISE = 0.2  # blurs the training digits a little, anew in every step, so that the network does not learn them by heart
+
+cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 
-class Network:
-    """Layers of `relu(x @ w + b)`; the last one without relu gives a score for each digit."""
-
-    def __init__(self, sizes, rng):
-        self.weights = []
-        self.biases = []
-        for fan_in, fan_out in pairwise(sizes):
-            scale = math.sqrt(2 / fan_in)
-            self.weights.append(tf.Variable(scale * rng.standard_normal((fan_in, fan_out)), dtype=tf.float32))
-            self.biases.append(tf.Variable(tf.zeros([fan_out])))
-        self.variables = self.weights + self.biases
-
-    def __call__(self, x):
-        *hidden, (last_weight, last_bias) = zip(self.weights, self.biases, strict=True)
-        for weight, bias in hidden:
-            x = tf.nn.relu(tf.matmul(x, weight) + bias)
-        return tf.matmul(x, last_weight) + last_bias
-
-
-class Adam:
-    """The optimizer, written out: running means of each gradient and of its square set the size of a step."""
-
-    def __init__(self, variables, rate=1e-3, decay=0.9, square_decay=0.999):
-        self.variables = variables
-        self.rate, self.decay, self.square_decay = rate, decay, square_decay
-        self.means = [tf.Variable(tf.zeros_like(v), trainable=False) for v in variables]
-        self.squares = [tf.Variable(tf.zeros_like(v), trainable=False) for v in variables]
-        self.steps = 0
-
-    def apply(self, gradients):
-        self.steps += 1
-        rate = self.rate * math.sqrt(1 - self.square_decay**self.steps) / (1 - self.decay**self.steps)
-        for variable, gradient, mean, square in zip(self.variables, gradients, self.means, self.squares, strict=True):
-            mean.assign_add((1 - self.decay) * (gradient - mean))
-            square.assign_add((1 - self.square_decay) * (tf.square(gradient) - square))
-            variable.assign_sub(rate * mean / (tf.sqrt(square) + 1e-7))
-
-
-def cross_entropy(network, digits, labels):
-    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=network(digits)))
+def build():
+    """A network that gives a score for each digit."""
+    return keras.Sequential(
+        [
+            keras.Input((64,)),
+            keras.layers.GaussianNoise(NOISE),
+            keras.layers.Dense(256, activation="relu"),
+            keras.layers.Dense(128, activation="relu"),
+            keras.layers.Dense(10),
+        ]
+    )
 
 
 def train(network, train_set, test_set, epochs, rng):
-    """Returns the loss of every step, the test loss after every epoch, and the tape report of the first step."""
+    """Returns the loss of every step, and the test loss after every epoch."""
     digits, labels = train_set
-    optimizer = Adam(network.variables)
-    losses, test_losses, report = [], [], None
+    steps = epochs * (len(digits) // BATCH)
+    optimizer = keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(3e-3, steps))
+    losses, test_losses = [], []
     progress = tqdm(range(epochs), desc="training", unit="epoch", ncols=100)
     for _ in progress:
         order = rng.permutation(len(digits))
         for start in range(0, len(digits) - BATCH + 1, BATCH):
             chosen = order[start : start + BATCH]
-            noise = NOISE * rng.standard_normal((BATCH, digits.shape[1]))
-            x = tf.constant(digits[chosen] + noise, tf.float32)
             with tf.GradientTape() as tape:
-                loss = cross_entropy(network, x, labels[chosen])
-            if report is None:
-                report = tape_report(loss)  # before gradient(), which lets go of the recording
-            optimizer.apply(tape.gradient(loss, network.variables))
+                loss = cross_entropy(labels[chosen], network(digits[chosen], training=True))
+            gradients = tape.gradient(loss, network.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, network.trainable_variables, strict=True))
             losses.append(float(loss))
-        test_losses.append(float(cross_entropy(network, *test_set)))
-        progress.set_postfix(loss=f"{np.mean(losses[-len(digits) // BATCH :]):.3f}", test_loss=f"{test_losses[-1]:.3f}")
-    return losses, test_losses, report
+        test_losses.append(float(cross_entropy(test_set[1], network(test_set[0]))))
+        progress.set_postfix(loss=f"{np.mean(losses[-(len(digits) // BATCH) :]):.3f}", test_loss=f"{test_losses[-1]:.3f}")
+    return losses, test_losses
 
 
-def tape_report(loss):
-    """What the tape recorded on the way to `loss`: how often each op, and from which lines."""
+def tape_report(network, digits, labels):
+    """What a tape records in one step: how often each op, and what each layer and the loss did, line by line."""
+    with tf.GradientTape():
+        x, last_of = digits, {}
+        for layer in network.layers:
+            x = layer(x, training=True)
+            last_of[layer.name] = x.node
+        loss = cross_entropy(labels, x)
+    last_of["loss"] = loss.node
+
     seen, waiting = {loss.node}, [loss.node]
     while waiting:
         for parent in waiting.pop().parents:
@@ -98,20 +76,21 @@ def tape_report(loss):
                 waiting.append(parent)
     ops = sorted((node for node in seen if node.rule is not None), key=lambda node: node.number)
 
-    by_op = Counter(node.rule.name for node in ops)
-    by_line = defaultdict(Counter)
-    for node in ops:
-        by_line[node.location()][node.rule.name] += 1
-
     lines = [f"One training step records {len(ops)} ops on {len(seen) - len(ops)} variables.", "", "By op:"]
-    lines += [f"{count:5} × {name}" for name, count in by_op.most_common()]
-    lines += ["", "By source line:"]
-    for place, counts in by_line.items():
-        recorded = ", ".join(f"{count} × {name}" for name, count in counts.items())
-        lines += [
-            f"  {Path(place.file).name}:{place.line}, in {place.function}: {recorded}",
-            f"      {linecache.getline(place.file, place.line).strip()}",
-        ]
+    lines += [f"{count:5} × {name}" for name, count in Counter(node.rule.name for node in ops).most_common()]
+    lines += ["", "By layer, in order, with the lines that ran the ops:"]
+    start = 0
+    for name, last in last_of.items():
+        if last is None:  # nothing that depends on a variable
+            lines.append(f"  {name}: records nothing")
+            continue
+        lines.append(f"  {name}")
+        for node in ops:
+            if start < node.number <= last.number:
+                place = node.location()
+                code = linecache.getline(place.file, place.line).strip()
+                lines += [f"      {node.rule.name}, in {Path(place.file).name}:{place.line}", f"          {code}"]
+        start = last.number
     return "\n".join(lines) + "\n"
 
 
@@ -149,20 +128,22 @@ def draw(path, losses, test_losses, digits, labels, predictions):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Trains a classifier of handwritten digits with a GradientTape.")
-    parser.add_argument("--epochs", type=int, default=60)
+    parser = argparse.ArgumentParser(description="Trains a classifier of handwritten digits with Keras and a GradientTape.")
+    parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("out"), help="the folder for the picture and the report")
     args = parser.parse_args()
 
     rng = np.random.default_rng(args.seed)
+    keras.utils.set_random_seed(args.seed)
     digits, labels = load_digits(return_X_y=True)
     digits = (digits / 16).astype(np.float32)
     split = train_test_split(digits, labels, test_size=0.25, random_state=args.seed, stratify=labels)
     train_digits, test_digits, train_labels, test_labels = split
 
-    network = Network([64, 256, 128, 10], rng)
-    losses, test_losses, report = train(network, (train_digits, train_labels), (test_digits, test_labels), args.epochs, rng)
+    network = build()
+    report = tape_report(network, train_digits[:BATCH], train_labels[:BATCH])
+    losses, test_losses = train(network, (train_digits, train_labels), (test_digits, test_labels), args.epochs, rng)
     predictions = tf.argmax(network(test_digits), axis=1).numpy()
 
     args.out.mkdir(parents=True, exist_ok=True)

@@ -159,3 +159,28 @@ def test_saturate_cast_refuses_truth_values():
     for value, dtype in (([2.0], tf.bool), ([True], tf.float32)):
         with pytest.raises(TypeError):
             tf.saturate_cast(value, dtype)
+
+
+@pytest.mark.parametrize("op", [tf.multiply, tf.subtract, tf.divide, tf.maximum, tf.matmul], ids=lambda op: op.__name__)
+@pytest.mark.parametrize("array_dtype", [np.float32, np.float64, np.int32, ">f4", np.float16])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_array_takes_the_dtype_of_the_tensor_beside_it(op, dtype, array_dtype):
+    x, array = np.array([[1.0, 2.0], [3.0, 4.0]], dtype), np.array([[2, 4], [1, 8]], array_dtype)
+    for swapped in (False, True):
+        tensor = tf.constant(x)
+        with tf.GradientTape() as tape:
+            tape.watch(tensor)
+            y = op(array, tensor) if swapped else op(tensor, array)
+        expected = op(tf.constant(array.astype(dtype)), x) if swapped else op(tf.constant(x), array.astype(dtype))
+        assert y.dtype == dtype
+        np.testing.assert_array_equal(y, expected)
+        assert tape.gradient(y, tensor).dtype == dtype
+
+
+def test_an_array_that_changes_later_leaves_a_gradient_as_it_is():
+    x, array = tf.constant([1.0, 2.0]), np.array([3.0, 4.0], np.float32)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y, z = x * array, array * x
+    array[:] = 0
+    assert tape.gradient(y, x).numpy().tolist() == tape.gradient(z, x).numpy().tolist() == [3.0, 4.0]

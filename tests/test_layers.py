@@ -81,7 +81,7 @@ def _absolute(statement: ast.ImportFrom, home: str) -> str:
 
 
 def _is_type_checking(test: ast.expr) -> bool:
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+    return (isinstance(test, ast.Name) and test.id.lstrip("_") == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
     )
 

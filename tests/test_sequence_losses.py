@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.api.nn import sequence_losses
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.errors import InvalidArgumentError
 from ops import checks
@@ -110,3 +111,25 @@ def test_greedy_decoder():
     assert score.numpy().tolist() == [[-4.0], [-3.0]]
     (decoded,), _ = tf.nn.ctc_greedy_decoder(x, [4, 3], merge_repeated=False, blank_index=1)
     assert decoded.values.numpy().tolist() == [0, 0, 2, 0, 2]
+
+
+def test_the_class_of_the_blank_may_be_a_label_as_in_tensorflow():
+    """Each label differs from the blanks around it by its place: the values are TensorFlow's."""
+    x = np.random.default_rng(0).normal(size=(4, 9, 5)).astype(np.float32)
+    labels = [[1, 2, 0], [1, 1, 0], [0, 1, 2], [2, 0, 2]]
+    found = tf.nn.ctc_loss(labels, x, [3, 3, 3, 2], [9, 7, 5, 9], logits_time_major=False, blank_index=0)
+    np.testing.assert_allclose(found.numpy(), [11.534476, 11.120294, 4.5424414, 10.386433], rtol=1e-6)
+
+
+def test_a_program_has_one_step_however_many_frames_there_are(monkeypatch):
+    calls = []
+    step = sequence_losses._later
+    monkeypatch.setattr(sequence_losses, "_later", lambda *args: (calls.append(args), step(*args))[1])
+    for frames in (5, 50):
+        x = np.random.default_rng(0).normal(size=(frames, 1, 3)).astype(np.float32)
+        run = tf.function(lambda x: tf.nn.ctc_loss([[1, 2]], x, [2], [len(x)]))
+        calls.clear()
+        found = run(x)
+        traced = len(calls)
+        np.testing.assert_allclose(found.numpy(), tf.nn.ctc_loss([[1, 2]], x, [2], [frames]).numpy(), rtol=1e-5)
+        assert traced <= 8

@@ -219,6 +219,7 @@ if _TYPE_CHECKING:  # what `__getattr__` finds when it is asked for
     from gradtape import sparse as sparse
     from gradtape import test as test
     from gradtape import testing as testing
+    from gradtape import train as train
 
 newaxis = None
 matrix_square_root = linalg.sqrtm
@@ -259,7 +260,7 @@ __all__ = [
 
 _LOADED_WHEN_USED = frozenset((
     "array_api", "autograph", "bitwise", "config", "experimental", "image", "keras", "numpy", "quantization", "signal", "sparse", "test",
-    "testing",
+    "testing", "train",
 ))  # fmt: skip
 _keras_imports.serve_keras()
 

@@ -1,7 +1,8 @@
 """A pytest plugin that runs Keras's own tests on gradtape; suite.py says how.
 
 It installs the backend before Keras is imported, and leaves out the tests that excluded_tests.txt names, each for the reason given there.
-With KERAS_BACKEND=jax it does neither, and the same tests run on Keras's own backend, to compare with.
+Where tests make sparse tensors by the backend's name, they get a branch for gradtape (sparse_branches.py).
+With KERAS_BACKEND=jax it does none of this, and the same tests run on Keras's own backend, to compare with.
 """
 
 import os
@@ -10,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import sparse_branches
 
 BACKEND = os.environ.setdefault("KERAS_BACKEND", "gradtape")
 if BACKEND == "gradtape":
@@ -26,6 +28,11 @@ def skip_if_backend(given_backend, reason):
 sys.modules.setdefault("conftest", sys.modules[__name__])
 
 _EXCLUDED = Path(__file__).with_name("excluded_tests.txt")
+
+
+def pytest_configure(config):
+    if BACKEND == "gradtape":
+        sparse_branches.install()
 
 
 def pytest_ignore_collect(collection_path):

@@ -138,6 +138,12 @@ def test_special_functions_of_integers_and_with_keywords():
     assert target[0] == pytest.approx(scipy.special.erf(1.0), rel=1e-6)
 
 
+@pytest.mark.parametrize("branch", [0, -1, np.array([0, 1])])
+def test_integers_beside_a_tensor_stay_integers_for_ufuncs_that_want_them(branch):
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(scipy.special.lambertw(tf.constant(x), branch), scipy.special.lambertw(x, branch))
+
+
 def test_the_table_of_special_functions_is_filled_by_the_first_call_of_any():
     for first in (lambda x: scipy.special.zeta(x, 1.0), scipy.special.ber, scipy.special.erf):
         for name in special.FUNCTIONS:

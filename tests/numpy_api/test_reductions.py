@@ -54,6 +54,35 @@ def test_a_quantile_at_the_ends_and_of_one_element():
     assert float(np.quantile(tf.constant([7.0]), 0.3)) == 7
 
 
+INFINITE = float("inf")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        [INFINITE, INFINITE],
+        [INFINITE, NAN],
+        [1.0, INFINITE],
+        [-INFINITE, 1.0],
+        [1.0, 2.0, INFINITE],
+        [-INFINITE, -INFINITE, 3.0, 4.0],
+    ],
+)
+@pytest.mark.parametrize("way", [lambda x: x, tf.function, tf.vmap], ids=["eager", "compiled", "batch"])
+def test_medians_of_infinities(row, way):
+    x = np.array([row, row[::-1]], np.float32)
+    whole = way is tf.vmap
+    for name in ("median", "nanmedian"):
+        function = way(lambda x, name=name: getattr(tnp, name)(x, axis=None if whole else 1))
+        np.testing.assert_array_equal(function(tf.constant(x)), getattr(np, name)(x, axis=1))
+
+
+def test_a_quantile_beside_an_infinity():
+    x = tf.constant([1.0, 2.0, INFINITE])
+    np.testing.assert_array_equal(tnp.quantile(x, [0.0, 0.25, 0.5, 0.75, 1.0]), [1.0, 1.5, 2.0, INFINITE, INFINITE])
+    assert gradient(np.median, [2.0, INFINITE, 1.0]) == [1, 0, 0]
+
+
 def test_the_variance_with_no_degree_of_freedom_left():
     assert np.isinf(np.var(MATRIX, ddof=4).numpy())
     assert np.isnan(np.nanvar(MATRIX, ddof=4).numpy())

@@ -1,4 +1,4 @@
-"""`TypeSpec` and what describes an IndexedSlices; `TensorSpec`, which is one too, lives with the shapes."""
+"""`TypeSpec` and what describes an IndexedSlices or a SparseTensor; `TensorSpec`, which is one too, lives with the shapes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from gradtape import dtypes
 from gradtape.api.arguments import DTypeLike
 from gradtape.core.indexed_slices import IndexedSlices
+from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.ops.convert import as_tensor
@@ -15,7 +16,7 @@ from gradtape.shapes import TensorShape, TensorSpec
 
 
 class TypeSpec(ABC):  # noqa: B024 - nothing is abstract: it is there for isinstance
-    """What is known of a value without its contents: `TensorSpec` and `IndexedSlicesSpec` are such specs.
+    """What is known of a value without its contents: `TensorSpec`, `SparseTensorSpec` and `IndexedSlicesSpec` are such specs.
 
     >>> import gradtape as tf
     >>> isinstance(tf.TensorSpec([2], tf.float32), tf.TypeSpec)
@@ -81,8 +82,63 @@ class IndexedSlicesSpec(TypeSpec):
         return f"IndexedSlicesSpec({', '.join(map(repr, parts))})"
 
 
-def type_spec_from_value(value: Any) -> TensorSpec | IndexedSlicesSpec:
-    """The spec that describes a tensor, a Variable, an IndexedSlices, or what can be made a tensor.
+class SparseTensorSpec(TypeSpec):
+    """The shape and dtype of a SparseTensor, for the `input_signature` of a function: how many elements it has is open.
+
+    >>> import gradtape as tf
+    >>> @tf.function(input_signature=[tf.SparseTensorSpec([None, 3], tf.float32)])
+    ... def total(x):
+    ...     return tf.sparse.reduce_sum(x)
+    >>> total(tf.sparse.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])).numpy()
+    np.float32(3.0)
+    """
+
+    value_type = SparseTensor
+
+    def __init__(self, shape: Any = None, dtype: DTypeLike = dtypes.float32) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = dtypes.as_dtype(dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape, of which sizes may be open."""
+        return self._shape
+
+    @property
+    def dtype(self) -> dtypes.DType:
+        """The dtype of the values."""
+        return self._dtype
+
+    @classmethod
+    def from_value(cls, value: Any) -> SparseTensorSpec:
+        """The spec of a SparseTensor."""
+        if not isinstance(value, SparseTensor):
+            raise TypeError(f"SparseTensorSpec.from_value: value must be a SparseTensor, got {type(value).__name__}.")
+        return cls(value.shape, value.dtype)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a spec or a SparseTensor has this dtype and a shape that fits."""
+        other = spec_or_value
+        return (
+            isinstance(other, (SparseTensorSpec, SparseTensor))
+            and self._dtype == other.dtype
+            and self._shape.is_compatible_with(other.shape)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SparseTensorSpec):
+            return NotImplemented
+        return (self._shape, self._dtype) == (other._shape, other._dtype)
+
+    def __hash__(self) -> int:
+        return hash((self._shape, self._dtype))
+
+    def __repr__(self) -> str:
+        return f"SparseTensorSpec({self._shape!r}, {self._dtype!r})"
+
+
+def type_spec_from_value(value: Any) -> TensorSpec | IndexedSlicesSpec | SparseTensorSpec:
+    """The spec that describes a tensor, a Variable, an IndexedSlices, a SparseTensor, or what can be made a tensor.
 
     >>> import gradtape as tf
     >>> tf.type_spec_from_value(tf.constant([1.0, 2.0]))
@@ -90,6 +146,8 @@ def type_spec_from_value(value: Any) -> TensorSpec | IndexedSlicesSpec:
     """
     if isinstance(value, IndexedSlices):
         return _spec_of_slices(value)
+    if isinstance(value, SparseTensor):
+        return SparseTensorSpec.from_value(value)
     if isinstance(value, (Tensor, Variable)):
         return TensorSpec(value.shape, value.dtype)
     try:

@@ -29,6 +29,7 @@ class NothingToDo:
     """Stands for the rule of a Node that no parent wants anything of; what it saved may be gone."""
 
     takes_slices = True
+    step = None
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
         return ()
@@ -46,6 +47,7 @@ class OutputRule:
         self.index = index
         self.name = f"output_{index}"
         self.takes_slices = False
+        self.step = None
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
         return (PerOutput({self.index: g}),)
@@ -65,8 +67,10 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
     tensors = state.scope is not None or bool(state.levels) or state.trace is not None or recording.moved
     tensors = tensors or XlaTensor in map(type, seeds.values())
     wanted = {node for node in sources if node is not None}
-    order, other_sources = _reachable(seeds, wanted, recording)
+    order, other_sources, alone = _reachable(seeds, wanted, recording)
     order.sort(key=_number)
+    if alone and not other_sources and not tensors:
+        return _pull_everything(order, dict(seeds), wanted, release)
     needed = _leading_to(wanted, order) if other_sources else None
     cotangents = {node: finished(g) for node, g in seeds.items()} if tensors else dict(seeds)
     found: dict[Node, Any] = {}
@@ -88,7 +92,7 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
             for parent, cotangent in zip(parents, pulled):  # noqa: B905 - strict costs 0.1 µs for every Node
                 if cotangent is not None and parent is not None:
                     earlier = cotangents.get(parent)
-                    cotangents[parent] = cotangent if earlier is None else _sum(earlier, cotangent, parent, owned)
+                    cotangents[parent] = cotangent if earlier is None else summed(earlier, cotangent, parent, owned)
             g = pulled = cotangent = None  # what has been passed on is not kept alive through the next rule
         if release and (alone or not _needed_elsewhere(node, recording)):
             node.release()
@@ -98,16 +102,54 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
     return found
 
 
-def _reachable(seeds: Iterable[Node], wanted: set[Node], recording: Scope) -> tuple[list[Node], bool]:
-    """The Nodes with a rule from which the seeds were computed, and whether a source was met that is not wanted."""
+def _pull_everything(order: list[Node], cotangents: dict[Node, Any], wanted: set[Node], release: bool) -> dict[Node, Any]:
+    """The walk of nearly every training step: plain arrays, one recording, and all of its sources are wanted."""
+    found: dict[Node, Any] = {}
+    owned: set[Node] = set()
+    for node in reversed(order):
+        g = cotangents.pop(node, None)
+        if g is not None:
+            if node in wanted:
+                found[node] = g
+            rule: Any = node.rule
+            if type(g) is RawSlices and not rule.takes_slices:
+                g = g.dense()
+            step = rule.step or _pull_and_add
+            step(node, g, cotangents, owned)
+            g = None  # what has been passed on is not kept alive through the next rule
+        if release:
+            node.saved = node.params = None
+            node.parents = ()
+    for node in wanted:
+        if node in cotangents:  # the Nodes without a rule, where the walk ends
+            found[node] = cotangents[node]
+    return found
+
+
+def _pull_and_add(node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node]) -> None:
+    """A step of the walk by a rule that has none of its own."""
+    rule: Any = node.rule
+    for parent, cotangent in zip(node.parents, rule.pull_arrays(node, g, node.parents)):  # noqa: B905 - strict is slow
+        if cotangent is not None and parent is not None:
+            earlier = cotangents.get(parent)
+            cotangents[parent] = cotangent if earlier is None else summed(earlier, cotangent, parent, owned)
+
+
+def _reachable(seeds: Iterable[Node], wanted: set[Node], recording: Scope) -> tuple[list[Node], bool, bool]:
+    """The Nodes with a rule from which the seeds were computed, whether a source was met that is not wanted, and whether all
+    Nodes are in this recording alone.
+    """
     seen = set(seeds)
     stack = [node for node in seen if node.rule is not None]
     order = []
+    all_alone = True
     other_sources = False
     while stack:
         node = stack.pop()
         order.append(node)
         alone = node.scope is recording  # then so are its parents
+        if not alone:
+            all_alone = False
         for parent in node.parents:
             if parent is not None and parent not in seen and (alone or recording in parent.scope):
                 seen.add(parent)
@@ -115,12 +157,12 @@ def _reachable(seeds: Iterable[Node], wanted: set[Node], recording: Scope) -> tu
                     stack.append(parent)
                 elif parent not in wanted:
                     other_sources = True
-    return order, other_sources
+    return order, other_sources, all_alone
 
 
 def release_all(targets: Iterable[Node], recording: Scope) -> None:
     """Lets every Node that led to `targets` go of what it keeps, unless another open recording needs it."""
-    order, _ = _reachable(targets, set(), recording)
+    order, *_ = _reachable(targets, set(), recording)
     for node in order:
         if not _needed_elsewhere(node, recording):
             node.release()
@@ -150,11 +192,11 @@ def _needed_elsewhere(node: Node, recording: Scope) -> bool:
     return any(other.open for other in node.scope.recordings if other is not recording)
 
 
-def _sum(earlier: Any, cotangent: Any, parent: Node, owned: set[Node] | None) -> Any:
+def summed(earlier: Any, cotangent: Any, parent: Node, owned: set[Node] | None) -> Any:
     """Two cotangents of one Node added; into the first one's buffer if the walk itself made that buffer."""
     if type(earlier) is PerOutput:
         for index, g in cotangent.items():
-            earlier[index] = _sum(earlier[index], g, parent, None) if index in earlier else g
+            earlier[index] = summed(earlier[index], g, parent, None) if index in earlier else g
         return earlier
     if type(earlier) is RawSlices:
         if type(cotangent) is RawSlices:

@@ -34,7 +34,7 @@ class ForwardAccumulator:
         leaves = leaves_of(primals, "ForwardAccumulator: primals")
         if len({id(leaf) for leaf in leaves}) < len(leaves):
             raise ValueError("ForwardAccumulator: the same tensor stands more than once in primals; give each one tangent.")
-        self.scope = Scope()
+        self.scope = Scope(frozenset(), None, here.state.trace)
         self._active = False
         self._variables: dict[int, tuple[Variable, Node]] = {}
         self._tangents: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()

@@ -36,6 +36,14 @@ class Module:
             raise ValueError(f"Module: name must be a valid Python identifier, got {name!r}.")
         self._name = name
 
+    # A checkpoint that has a value for an attribute which is yet to come hears of new ones here.
+    _waiting: Callable[[str, Any], None] | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._waiting is not None:
+            self._waiting(name, value)
+        object.__setattr__(self, name, value)
+
     @property
     def name(self) -> str:
         """The module's name: the class name in snake case unless one was given."""

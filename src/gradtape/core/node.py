@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from threading import Lock
 from types import CodeType, FrameType
@@ -29,6 +29,10 @@ class Rule(Protocol):
     name: str
     takes_slices: bool
     """Whether the pulls take a sparse cotangent as it is: true of those that only pass it on."""
+
+    @property
+    def step(self) -> Callable[[Node, Any, dict[Node, Any], set[Node]], None] | None:
+        """`pull_arrays` for all parents, added to their cotangents, if the rule has such a short cut for the plainest walks."""
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
         """The parents' cotangents, as plain arrays, from the output's."""
@@ -131,8 +135,13 @@ class _OwnFiles(dict[str, bool]):
 
     def __missing__(self, filename: str) -> bool:
         own = self[filename] = filename.startswith(self.root) or self.compiler in filename
+        if not own:
+            users_files.add(filename)
         return own
 
+
+users_files: set[str] = set()
+"""The files known not to be own ones: what a written call looks at first, since a set answers soonest."""
 
 own_files = _OwnFiles()
 

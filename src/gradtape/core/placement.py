@@ -105,6 +105,7 @@ class MoveRule:
 
     name = "to_device"
     takes_slices = False
+    step = None
 
     def __init__(self, start: Place, end: Place) -> None:
         self._start = start

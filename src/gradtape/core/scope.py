@@ -35,13 +35,14 @@ class Scope:
 
     __slots__ = ("__weakref__", "departures", "foreign", "moved", "open", "parts", "stage")
 
-    def __init__(self, parts: frozenset[Scope] = frozenset(), departures: Departures | None = None) -> None:
+    def __init__(
+        self, parts: frozenset[Scope] = frozenset(), departures: Departures | None = None, trace: Trace | None = None
+    ) -> None:
         self.parts = parts
         self.open = True
         self.foreign = False
         self.moved = False
         self.departures = departures
-        trace = here.state.trace
         self.stage = None if trace is None else trace.stage  # the program that it is a recording of
 
     @property
@@ -69,7 +70,7 @@ def scope_of(recordings: Iterable[Scope]) -> Scope | None:
         return None
     joint = _joint_scopes.get(parts)
     if joint is None:
-        joint = _joint_scopes.setdefault(parts, Scope(parts))
+        joint = _joint_scopes.setdefault(parts, Scope(parts, None, here.state.trace))
     return joint
 
 

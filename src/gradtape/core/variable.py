@@ -52,6 +52,7 @@ class ReadRule:
 
     name = "read_variable"
     takes_slices = True
+    step = None
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
         return [None if parent is None else g for parent in wanted]
@@ -64,6 +65,7 @@ class ReadRule:
 
 READ = ReadRule()
 _creation_order = count()
+new = object.__new__
 
 
 class Variable(SparseWrites, TensorOperators):
@@ -167,9 +169,13 @@ class Variable(SparseWrites, TensorOperators):
         if state.trace is not None:
             value = state.trace.value(self)
             return value.with_node(self._joint_node(recorders, value.node))
+        tensor = new(Tensor)  # what calling the class does, in half the time
+        tensor.array = self.array
         if not recorders:
-            return Tensor(self.array)
-        return Tensor(self.array, recorders[0].variable_node(self) if len(recorders) == 1 else self._joint_node(recorders))
+            tensor.node = None
+        else:
+            tensor.node = recorders[0].variable_node(self) if len(recorders) == 1 else self._joint_node(recorders)
+        return tensor
 
     def _joint_node(self, recorders: Sequence[Recorder], value_node: Node | None = None) -> Node | None:
         """One Node for what follows the Variable itself, and what follows the value that it has in a program."""

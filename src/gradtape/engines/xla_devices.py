@@ -59,7 +59,7 @@ def on_host(array: Any) -> bool:
 
 def together(arrays: Sequence[Any]) -> list[Any]:
     """Arrays that are on several devices on one, that of the first."""
-    device = next(array.device for array in arrays if array.committed)
+    device = next(array.device for array in arrays if getattr(array, "committed", False))
     return [put(array, device) for array in arrays]
 
 

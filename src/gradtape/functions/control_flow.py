@@ -19,7 +19,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops.convert import as_tensor
-from gradtape.ops.shaping import getitem, stack
+from gradtape.ops.shaping import stack, unstack
 
 
 def cond(
@@ -161,7 +161,8 @@ def map_fn(
         return _traced().scan(
             "map_fn", fn, None, _structure(elems), tensors, length, reverse=False, collect=lambda _, result: result
         )[1]
-    results = [fn(_entry(elems, tensors, i)) for i in range(length)]
+    rows = [unstack(t, axis=0) for t in tensors]
+    results = [fn(_entry(elems, rows, i)) for i in range(length)]
     return _stacked(results) if results else _nothing_like(lambda: fn(_zero_entry(elems, tensors)))
 
 
@@ -281,16 +282,17 @@ def _states(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, functio
     """The first state and the state after each entry."""
     _require_callable(function, fn=fn)
     tensors, length = _elements(elems, function)
+    rows = [unstack(t, axis=0) for t in tensors]
     order = list(range(length))[:: -1 if reverse else 1]
     if initializer is not None:
         state = nest.map_structure(lambda leaf: _loop_variable(leaf, f"{function}: initializer"), initializer)
     elif order:
-        state = _entry(elems, tensors, order.pop(0))
+        state = _entry(elems, rows, order.pop(0))
     else:
         raise ValueError(f"{function}: elems has no entries; give an initializer.")
     states = [state]
     for i in order:
-        state = fn(state, _entry(elems, tensors, i))
+        state = fn(state, _entry(elems, rows, i))
         states.append(state)
     return states
 
@@ -318,8 +320,9 @@ def _opened(elems: Any) -> bool:
     )
 
 
-def _entry(structure: Any, tensors: Sequence[Tensor], i: int) -> Any:
-    entries = [getitem(t, key=(i,)) for t in tensors]
+def _entry(structure: Any, rows: Sequence[Sequence[Tensor]], i: int) -> Any:
+    """Entry i of all tensors, which were taken apart together: so is their gradient put together."""
+    entries = [row[i] for row in rows]
     return nest.pack_sequence_as(structure, entries) if _opened(structure) else entries[0]
 
 

@@ -11,10 +11,10 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+import optree
 
 from gradtape import nest
 from gradtape.core.held_variable import HeldVariable, held, hold
-from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import first_times, log_warning
 from gradtape.core.scope import here
 from gradtape.core.settings import settings
@@ -27,8 +27,11 @@ from gradtape.core.writing import writing
 from gradtape.core.xla_tensor import HeldTensor, XlaTensor, held_tensors
 from gradtape.engines import xla_devices, xla_engine
 from gradtape.functions.autograph import to_trace
-from gradtape.functions.program import Program, array_for_xla
-from gradtape.functions.signature import Arguments, Parameters, cast_to_signature, differences
+from gradtape.functions.composites import Opened, flatten, opened
+from gradtape.functions.kinds import Kinds
+from gradtape.functions.open_function import OpenFunction
+from gradtape.functions.program import Program, array_for_xla, array_to_pass
+from gradtape.functions.signature import Arguments, Parameters, cast_to_kind, cast_to_signature, differences, is_spec
 from gradtape.ops.broadcasting import identity
 from gradtape.shapes import TensorSpec
 
@@ -65,11 +68,11 @@ class Function:
         self._parameters = Parameters(python_function, self._name)
         self.input_signature = None if input_signature is None else _checked_signature(input_signature, self._name)
         self._concrete: dict[Any, ConcreteFunction] = {}
-        self._quick: dict[Any, Callable[[tuple[Any, ...]], Any]] = {}  # by the key of calls that are all Tensors
-        self._only: Callable[[tuple[Any, ...]], Any] | None = None  # the shortcut to the program, while there is but one
-        self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
+        self._quick: dict[Any, Callable[[Sequence[Any]], Any]] = {}  # by the key of calls that are all Tensors
+        self._only: Callable[[Sequence[Any]], Any] | None = None  # the shortcut to the program, while there is but one
+        self._bound: dict[int, Function] = {}  # by the identity of the object that a method belongs to
         self._lock = threading.RLock()
-        self._traced = 0
+        self._kinds = Kinds(declared=input_signature is not None, relaxes=reduce_retracing)
         self._recent: deque[bool] = deque(maxlen=_WINDOW)
         self._retraced: list[str] = []
         self._created_variables = False
@@ -78,13 +81,14 @@ class Function:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        try:
-            bound = self._bound.get(instance)
-        except TypeError:  # an instance that cannot be hashed or weakly referenced
-            return Function(self.python_function.__get__(instance, owner), **self._options)
+        bound = self._bound.get(id(instance))
         if bound is None:
-            method = _weakly_bound(self.python_function, instance)
-            bound = self._bound[instance] = Function(method, **self._options)
+            try:
+                method = _weakly_bound(self.python_function, instance)
+                weakref.finalize(instance, self._bound.pop, id(instance), None).atexit = False
+            except TypeError:  # an instance that cannot be weakly referenced
+                return Function(self.python_function.__get__(instance, owner), **self._options)
+            bound = self._bound[id(instance)] = Function(method, **self._options)
         return bound
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -101,8 +105,9 @@ class Function:
             self._recent.append(False)
             return quick(args)
         result = self._call(args, kwargs)
-        concrete = None if key is None else self._concrete.get(self._arguments(args, kwargs).key)
-        if concrete is not None:
+        arguments = None if key is None else self._arguments(args, kwargs)
+        concrete = None if arguments is None else self._concrete.get(arguments.key)
+        if concrete is not None and arguments is not None and len(arguments.tensors) == len(args):  # and no tensors of strings
             self._quick[key] = concrete.quick
             self._only = concrete.shortcut if len(self._concrete) == 1 else None
         return result
@@ -120,7 +125,7 @@ class Function:
             except NeedsValues:
                 if self._first_call_done:
                     raise ValueError(_CREATED_LATER.format(self._name)) from None
-                self._first_call_done = self._created_variables = True
+                self._first_call_done = self._created_variables = self._kinds.add(arguments.key)
                 return self._as_python(self.python_function, args, kwargs)
         self._first_call_done = True
         if self._check_parity and arguments.key not in self._checked and trace is None and not here.state.levels:
@@ -154,6 +159,7 @@ class Function:
                 if concrete.made:
                     raise ValueError(_CREATED_LATER.format(self._name))
             self._concrete[arguments.key] = concrete
+            self._kinds.add(arguments.key)
             return concrete
 
     def _note_retracing(self, arguments: Arguments) -> None:
@@ -162,8 +168,7 @@ class Function:
             self._retraced = min(candidates, key=len)
         if sum(self._recent) >= _MANY and first_times(f"retracing {id(self.python_function)}", limit=2) is not None:
             log_warning(
-                "%s was traced in %s of its last %s calls. Tracing is slow: pass tensors instead of Python numbers, keep shapes "
-                "the same, and make the function once, outside loops. The last time, %s.",
+                _MANY_SIZES if self._kinds.has(arguments.key) else _MANY_KINDS,
                 self._name, sum(self._recent), len(self._recent), "; ".join(self._retraced) or "it was a new function",
             )  # fmt: skip
 
@@ -172,7 +177,10 @@ class Function:
         return to_trace(self.python_function, autograph=self._autograph)
 
     def experimental_get_tracing_count(self) -> int:
-        """How often the Python function has been traced.
+        """How many kinds of arguments the Python function has been traced for, and once more if it created Variables.
+
+        It is TensorFlow's count: where sizes are open, in a signature or by `reduce_retracing`, all of them are one kind. The Python
+        function runs for each of them all the same, since XLA compiles for known shapes.
 
         >>> import gradtape as tf
         >>> f = tf.function(lambda x: x + 1)
@@ -181,7 +189,7 @@ class Function:
         >>> f.experimental_get_tracing_count()
         2
         """
-        return self._traced
+        return len(self._kinds) + self._created_variables
 
     def why_retraced(self) -> list[str]:
         """What changed, from the most similar earlier call, to make the last tracing necessary.
@@ -194,8 +202,10 @@ class Function:
         """
         return list(self._retraced)
 
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction | OpenFunction:
         """The program for arguments of some kind, given as values or as TensorSpecs.
+
+        If a spec leaves a size open, there is a program for each size, made when it is first called with it.
 
         >>> import gradtape as tf
         >>> f = tf.function(lambda x: 2 * x)
@@ -204,13 +214,23 @@ class Function:
         """
         if not args and not kwargs and self.input_signature is not None:
             args = tuple(self.input_signature)
-        args, kwargs = nest.map_structure(lambda leaf: _example(leaf, self._name), (args, kwargs))
+        if any(is_spec(leaf) and _example(leaf) is leaf for leaf in nest.flatten((args, kwargs))):
+            return OpenFunction(self, *self._parameters.in_order(args, kwargs))
+        args, kwargs = nest.map_structure(_example, (args, kwargs))
         return self._traced_for(self._arguments(args, kwargs))
 
     def __repr__(self) -> str:
         return f"<gradtape.function {self._name}>"
 
 
+_MANY_KINDS = (
+    "%s was traced in %s of its last %s calls. Tracing is slow: pass tensors instead of Python numbers, keep shapes the same, and make "
+    "the function once, outside loops. The last time, %s."
+)
+_MANY_SIZES = (
+    "%s was compiled in %s of its last %s calls, since XLA compiles for each size of an open dimension. Compiling is slow: pad what is "
+    "passed to a few sizes. The last time, %s."
+)
 _CREATED_LATER = (
     "{}: a function may create Variables in its first call only. Create them outside, or once: `if self.v is None: self.v = "
     "gradtape.Variable(...)`."
@@ -236,10 +256,10 @@ class ConcreteFunction:
         self._taken = [(outside, given.get(id(outside))) for outside in taken]
         self._outside: list[Any] = list(taken)
         self._written = [(outside, given.get(id(outside))) for outside in self.program.written]
+        self._is_closed = all(number is None for _, number in (*self._taken, *self._written))
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
         """The Python function on flat arguments, with a flat result."""
-        self._function._traced += 1
         result = self._result(self._arguments, tensors)
         trace = here.state.trace
         if trace is not None:
@@ -264,9 +284,12 @@ class ConcreteFunction:
                 _planned(leaf, outputs, self.name)
             return outputs
 
-        def eager() -> Any:
+        def eager() -> list[Tensor]:
             args, kwargs = arguments.rebuilt(arguments.tensors)
-            return self._function._as_python(self._function.python_function, args, kwargs)
+            outputs: list[Tensor] = []
+            for leaf in nest.flatten(self._function.python_function(*args, **kwargs)):
+                _planned(leaf, outputs, self.name)
+            return outputs
 
         check(
             self.name, body, [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)], arguments.tensors, eager
@@ -274,21 +297,24 @@ class ConcreteFunction:
 
     def call(self, arguments: Arguments) -> Any:
         """Runs the program for a call's arguments, and writes the Variables it assigns."""
+        state = here.state
+        if self._is_closed and not (state.recorders or state.levels or state.trace is not None):
+            return self.quick(arguments.tensors)
         return self._pack(self._in_turn(self._recorded, arguments))
 
-    def quick(self, args: tuple[Any, ...]) -> Any:
-        """The same when all arguments are plain Tensors and nothing records."""
+    def quick(self, args: Sequence[Tensor]) -> Any:
+        """The same when no argument is a Variable that it uses, and nothing records."""
         if self.shortcut is not None:
             result = self.shortcut(args)
             if result is not _NOT_RUN:
                 return result
-        found = self._in_turn(self._run, [_held(arg) for arg in args])
+        found = self._in_turn(self._run, [array_to_pass(arg) for arg in args])
         if not found or xla_devices.on_host(found[0]):  # all its results are on one device
             return self._pack(held_tensors(found))
         return self._pack([XlaTensor(array) for array in found])
 
     @functools.cached_property
-    def shortcut(self) -> Callable[[tuple[Any, ...]], Any] | None:
+    def shortcut(self) -> Callable[[Sequence[Any]], Any] | None:
         """The shortest way to the compiled program and back, which shows in small programs; None if there is more than one device.
 
         It gives `_NOT_RUN`, and has done nothing, if a value is not there as a JAX array or the arguments are of another kind: the
@@ -304,7 +330,7 @@ class ConcreteFunction:
         if self._written:
             return self._writing_shortcut(run, outside, large)
 
-        def call(args: tuple[Any, ...]) -> Any:
+        def call(args: Sequence[Any]) -> Any:
             try:
                 found = run(*map(_its_array, args), *map(_its_array, outside), *large)
             except Exception:  # noqa: BLE001 - the long way raises it again, if it is not about the arguments
@@ -315,11 +341,11 @@ class ConcreteFunction:
 
     def _writing_shortcut(
         self, run: Callable[..., list[Any]], outside: list[Any], large: list[Any]
-    ) -> Callable[[tuple[Any, ...]], Any]:
+    ) -> Callable[[Sequence[Any]], Any]:
         pack, count = self._pack, len(self.program.outputs)
         variables = [variable for variable, _ in self._written]
 
-        def call(args: tuple[Any, ...]) -> Any:
+        def call(args: Sequence[Any]) -> Any:
             with writing:
                 try:
                     found = run(*map(_its_array, args), *map(_its_array, outside), *large)
@@ -379,10 +405,7 @@ class ConcreteFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._function._parameters.in_order(args, kwargs)
-        arguments = Arguments(args, kwargs)
-        expected = self._arguments.tensors
-        if len(arguments.tensors) != len(expected):
-            raise TypeError(f"{self.name}: this program takes {len(expected)} tensors, got {len(arguments.tensors)}.")
+        arguments = cast_to_kind(args, kwargs, self.structured_input_signature, self.name)
         return self._function._traced_for(arguments).call(arguments)
 
     @property
@@ -456,23 +479,22 @@ def _checked_signature(input_signature: Any, name: str) -> tuple[Any, ...]:
     if not isinstance(input_signature, (list, tuple)):
         raise TypeError(f"{name}: input_signature must be a list or tuple with a TensorSpec for each argument.")
     for leaf in nest.flatten(input_signature):
-        if not isinstance(leaf, TensorSpec):
+        if not is_spec(leaf):
             raise TypeError(f"{name}: input_signature must hold TensorSpecs, got {leaf!r}.")
     return tuple(input_signature)
 
 
-def _example(leaf: Any, name: str) -> Any:
-    if not isinstance(leaf, TensorSpec):
+def _example(leaf: Any) -> Any:
+    """A Tensor of the kind that a spec describes, if it says every size."""
+    if not isinstance(leaf, TensorSpec) or not leaf.shape.is_fully_defined():
         return leaf
-    if not leaf.shape.is_fully_defined():
-        raise ValueError(f"{name}: XLA compiles for known shapes, so that {leaf} needs every dimension to be a number.")
     return Tensor(np.broadcast_to(np.zeros((), leaf.dtype.numpy), tuple(leaf.shape)))
 
 
 def _output(leaf: Any, name: str) -> Any:
-    """One leaf of a result as a Tensor; None and IndexedSlices stay what they are."""
+    """One leaf of a result as a Tensor; None and what is made of tensors stay what they are."""
     leaf = source_object(leaf)
-    if leaf is None or isinstance(leaf, IndexedSlices):
+    if leaf is None or type(opened(leaf)) is Opened:
         return leaf
     if isinstance(leaf, Variable):
         return leaf.read_value()
@@ -489,16 +511,24 @@ def _planned(leaf: Any, outputs: list[Tensor], name: str) -> Callable[[list[Any]
     """Puts a leaf's Tensors among the outputs; gives the function that makes the leaf again from the outputs of a call."""
     found = _output(leaf, name)
     if found is None:
-        return lambda results: None
-    start = len(outputs)
-    if isinstance(found, IndexedSlices):
-        parts = [part for part in (found.values, found.indices, found.dense_shape) if part is not None]
-        outputs += parts
-        return lambda results: IndexedSlices(*results[start : start + len(parts)])
+        return _always(None)
+    if type(opened(found)) is Opened:
+        parts, spec = flatten(found)
+        plan = [_planned(part, outputs, name) if _is_array(part) else _always(part) for part in parts]
+        return lambda results: optree.tree_unflatten(spec, [make(results) for make in plan])
     if found.array.dtype == object:
-        return lambda results: found
+        return _always(found)
+    start = len(outputs)
     outputs.append(found)
     return lambda results: results[start]
+
+
+def _is_array(part: Any) -> bool:
+    return isinstance(source_object(part), (Tensor, Variable, np.ndarray))
+
+
+def _always(value: Any) -> Callable[[list[Any]], Any]:
+    return lambda results: value
 
 
 def _packer(result: Any, plan: Sequence[Callable[[list[Any]], Any]]) -> Callable[[list[Any]], Any]:

@@ -16,13 +16,13 @@ import numpy as np
 
 from gradtape import dtypes, nest
 from gradtape.core.held_variable import held
-from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.node import caller, locate
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_engine
+from gradtape.engines.xla_random import draws
 from gradtape.functions.program import Program
 from gradtape.functions.staging import Spec
 
@@ -78,6 +78,7 @@ class Watched:
         self._program = Program(name, self._traced, specs)
         self._program.trace()
         self.taken = self._program.taken or []
+        self.draws = draws(self._program.compiled_plain().jaxpr)
         self.written = self._program.written
 
     def _traced(self, tensors: list[Tensor]) -> list[Tensor]:
@@ -125,7 +126,7 @@ class Run(NamedTuple):
     value: Callable[[Any], Any]
 
 
-def check(name: str, body: Body, specs: Sequence[Spec], tensors: Sequence[Tensor], eager: Callable[[], Any]) -> None:
+def check(name: str, body: Body, specs: Sequence[Spec], tensors: Sequence[Tensor], eager: Callable[[], list[Tensor]]) -> None:
     """Raises a ParityError unless `body`, compiled, and `eager` compute the same. Variables are left as they were."""
     with here.state.only([]):
         watched = Watched(name, body, specs)
@@ -133,7 +134,7 @@ def check(name: str, body: Body, specs: Sequence[Spec], tensors: Sequence[Tensor
         run = watched.run(inputs)
         for step in watched.steps:
             _check_step(name, step, run.value)
-        if watched.unique and not any(map(_draws_random_numbers, watched.taken)):  # eager code would draw others
+        if watched.unique and not watched.draws:  # eager code would draw other random numbers
             _check_results(watched, inputs, run, eager)
 
 
@@ -141,10 +142,6 @@ def _value(outside: Any) -> Any:
     if isinstance(outside, Variable):
         return held(outside)
     return outside.array
-
-
-def _draws_random_numbers(outside: Any) -> bool:
-    return getattr(outside, "hidden", False) and outside.name.startswith("random")
 
 
 def _depends_on_values(params: dict[str, Any]) -> bool:
@@ -246,14 +243,14 @@ def _distance(a: Any, b: Any) -> float:
     return 0.0 if worst is None or not math.isfinite(worst.difference) else worst.difference
 
 
-def _check_results(watched: Watched, inputs: Sequence[Any], run: Run, eager: Callable[[], Any]) -> None:
+def _check_results(watched: Watched, inputs: Sequence[Any], run: Run, eager: Callable[[], list[Tensor]]) -> None:
     """Compares results and written Variables with those of an eager run, and undoes what that has written."""
     name = watched.name
     shown = [i for i, variable in enumerate(watched.written) if not getattr(variable, "hidden", False)]
     variables = [watched.written[i] for i in shown]
     before = dict(zip(map(id, watched.taken), inputs[len(inputs) - len(watched.taken) :], strict=True))
     try:
-        found = [np.asarray(array) for array in _flat(eager())]
+        found = [np.asarray(tensor.array) for tensor in eager()]
         found += [np.array(variable.array) for variable in variables]
     except Exception as error:
         raise ParityError(f"{name} runs compiled, but raises {type(error).__name__} in eager code: {error}") from error
@@ -280,17 +277,6 @@ def _check_results(watched: Watched, inputs: Sequence[Any], run: Run, eager: Cal
                 f"{name}: {worst.told(what, allowed)} All ops that could be compared one by one agree, so look at the Python code that decides "
                 "which ops run, at what it changes outside, and at the bodies of branches and loops."
             )
-
-
-def _flat(result: Any) -> list[Any]:
-    """The arrays of a result, as a function's outputs list them."""
-    found = []
-    for leaf in nest.flatten(result):
-        if isinstance(leaf, IndexedSlices):
-            found += [part.array for part in (leaf.values, leaf.indices, leaf.dense_shape) if part is not None]
-        elif leaf is not None and leaf.array.dtype != object:
-            found.append(leaf.array)
-    return found
 
 
 def _described(array: Any) -> str:

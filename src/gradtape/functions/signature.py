@@ -1,7 +1,7 @@
 """How calls of a `function` are told apart: what of the arguments a traced program depends on.
 
-Tensors and arrays count by dtype and shape, Variables by dtype, shape and which of them are the same one, Python values by
-equality, everything else by identity. Calls that are alike run the same program.
+Tensors and arrays count by dtype and shape, Variables by dtype, shape and which of them are the same one, strings in tensors and Python
+values by equality, everything else by identity. Calls that are alike run the same program.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 import optree
 
 from gradtape import dtypes, nest
-from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import HeldTensor
+from gradtape.errors import invalid_argument
+from gradtape.functions.composites import flatten
 from gradtape.shapes import TensorSpec
 
 
@@ -54,14 +55,23 @@ class Parameters:
         return [] if self._signature is None else list(self._signature.parameters)
 
 
+class Fixed:
+    """An argument that is no input of the program, and its part of the key: what the tensor holds that has strings, or a set."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any, key: Any) -> None:
+        self.value = value
+        self.key = key
+
+
 class Arguments:
     """The arguments of one call, taken apart: `leaves` with the Tensors and Variables among them, and the `key` of the call."""
 
     __slots__ = ("key", "leaves", "spec", "tensors")
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        call: Any = (args, kwargs)
-        leaves, self.spec = optree.tree_flatten(call, none_is_leaf=True)
+        leaves, self.spec = flatten((args, kwargs))
         self.leaves: list[Any] = [_leaf(leaf) for leaf in leaves]
         self.tensors = [leaf for leaf in self.leaves if isinstance(leaf, Tensor)]
         variables: dict[int, int] = {}
@@ -69,7 +79,7 @@ class Arguments:
 
     @property
     def variables(self) -> list[Variable]:
-        return [leaf for leaf in self.leaves if isinstance(leaf, Variable)]
+        return [found for leaf in self.leaves if isinstance(found := source_object(leaf), Variable)]
 
     def without_values(self) -> Arguments:
         """The same with nothing in the Tensors, for keeping."""
@@ -79,21 +89,29 @@ class Arguments:
         kept.tensors = [leaf for leaf in kept.leaves if isinstance(leaf, Tensor)]
         return kept
 
+    def key_with_open_sizes(self) -> Any:
+        """The key of the kind of arguments that these describe, if TensorSpecs stand for tensors among them."""
+        keys = [
+            _key_of_spec(leaf) if isinstance(leaf, TensorSpec) else key
+            for leaf, key in zip(self.leaves, self.key[1], strict=True)
+        ]
+        return self.spec, tuple(keys)
+
     def rebuilt(self, tensors: Sequence[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with other Tensors in the places of theirs."""
         given = iter(tensors)
-        rebuilt: Any = optree.tree_unflatten(
-            self.spec, [next(given) if isinstance(leaf, Tensor) else leaf for leaf in self.leaves]
-        )
+        found = [next(given) if isinstance(leaf, Tensor) else leaf.value if type(leaf) is Fixed else leaf for leaf in self.leaves]
+        rebuilt: Any = optree.tree_unflatten(self.spec, found)
         return rebuilt
 
 
 def _leaf(leaf: Any) -> Any:
-    leaf = source_object(leaf)
     if isinstance(leaf, (np.ndarray, np.generic)):
-        return Tensor(to_array(leaf, argument="function: an argument"))
-    if isinstance(leaf, IndexedSlices):
-        return leaf.__gradtape_tensor__()
+        leaf = Tensor(to_array(leaf, argument="function: an argument"))
+    if type(leaf) is Tensor and leaf.array.dtype == object:  # XLA has no strings
+        return Fixed(leaf, ("strings", leaf.array.shape, tuple(leaf.array.ravel().tolist())))
+    if isinstance(leaf, set):
+        return Fixed(leaf.copy(), (type(leaf), frozenset(leaf)))
     return leaf
 
 
@@ -107,16 +125,25 @@ def _key(leaf: Any, variables: dict[int, int]) -> Any:
     if isinstance(leaf, Tensor):
         array = leaf.held if type(leaf) is HeldTensor else leaf.array
         return array.shape, array.dtype
-    if isinstance(leaf, Variable):
-        number = variables.setdefault(id(leaf), len(variables))
-        return "variable", number, leaf.array.shape, leaf.array.dtype, leaf.trainable
-    if isinstance(leaf, TensorSpec):
-        return tuple(leaf.shape), leaf.dtype.numpy
+    variable = source_object(leaf)
+    if isinstance(variable, Variable):
+        number = variables.setdefault(id(variable), len(variables))
+        held = vars(variable).get("held")  # its `array` would have to be fetched from the last program that wrote it
+        array = variable.array if held is None else held
+        return "variable", number, array.shape, array.dtype, variable.trainable
+    if type(leaf) is Fixed:
+        return leaf.key
+    if isinstance(leaf, float) and leaf != leaf:  # noqa: PLR0124 - NaN, which does not equal itself
+        return ("nan",)
     try:
         hash(leaf)
     except TypeError:
         return "object", id(leaf)
     return leaf
+
+
+def _key_of_spec(spec: TensorSpec) -> Any:
+    return None if spec.shape.rank is None else tuple(spec.shape), spec.dtype.numpy
 
 
 def differences(earlier: Any, later: Any, names: Sequence[str]) -> list[str]:
@@ -151,30 +178,74 @@ def _described(key: Any) -> str:
     return repr(key)
 
 
+def is_spec(leaf: Any) -> bool:
+    """Whether a leaf describes a tensor, or something that is made of tensors."""
+    return isinstance(leaf, TensorSpec) or hasattr(leaf, "value_type")
+
+
 def cast_to_signature(arguments: Sequence[Any], specs: Sequence[Any], name: str) -> tuple[Any, ...]:
     """A call's arguments with Tensors that fit an input_signature in the places of its specs."""
     if len(arguments) != len(specs):
         raise TypeError(f"{name}: input_signature has {len(specs)} entries, but {len(arguments)} arguments were given.")
-    found: list[Any] = []
-    for i, (argument, spec) in enumerate(zip(arguments, specs, strict=True)):
-        given = source_object(argument)
-        if not isinstance(spec, TensorSpec):
-            try:
-                nest.assert_same_structure(spec, argument)
-            except (TypeError, ValueError) as error:
-                raise TypeError(f"{name}: argument {i} has not the structure of input_signature: {error}") from None
-            inside = cast_to_signature(nest.flatten(argument), nest.flatten(spec), name)
-            found.append(nest.pack_sequence_as(argument, inside))
-            continue
-        value = given.tensor() if isinstance(given, Variable) else given
-        if not isinstance(value, Tensor):
-            try:
-                value = Tensor(to_array(given, spec.dtype.numpy, argument=f"{name}: argument {i}"))
-            except (TypeError, ValueError) as error:
-                raise TypeError(f"{name}: argument {i} does not fit {spec}: {error}") from None
-        if value.dtype != spec.dtype or not spec.shape.is_compatible_with(value.array.shape):
-            raise TypeError(
-                f"{name}: argument {i} is {value.dtype.name}{list(value.array.shape)}, which does not fit {spec} of input_signature."
-            )
-        found.append(value)
-    return tuple(found)
+    return tuple(
+        _cast(argument, spec, f"{name}: argument {i}", _fitted)
+        for i, (argument, spec) in enumerate(zip(arguments, specs, strict=True))
+    )
+
+
+def cast_to_kind(args: Sequence[Any], kwargs: dict[str, Any], kind: tuple[Any, Any], name: str) -> Arguments:
+    """The arguments of a concrete function, which are of the dtypes it was made for, and of any shapes."""
+    wanted, by_name = kind
+    if len(args) != len(wanted) or kwargs.keys() != by_name.keys():
+        raise TypeError(f"{name}: this program takes {len(wanted) + len(by_name)} arguments, got {len(args) + len(kwargs)}.")
+    given = [
+        _cast(argument, spec, f"{name}: argument {i}", _of_dtype)
+        for i, (argument, spec) in enumerate(zip(args, wanted, strict=True))
+    ]
+    return Arguments(tuple(given), {key: _cast(kwargs[key], spec, f"{name}: {key}", _of_dtype) for key, spec in by_name.items()})
+
+
+def _cast(argument: Any, spec: Any, what: str, cast: Callable[[Any, Any, str], Any]) -> Any:
+    if is_spec(spec):
+        return cast(argument, spec, what)
+    if not nest.is_nested(spec):
+        return argument
+    try:
+        nest.assert_same_structure(spec, argument)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what} has not the structure of the signature: {error}") from None
+    inside = [_cast(a, s, what, cast) for a, s in zip(nest.flatten(argument), nest.flatten(spec), strict=True)]
+    return nest.pack_sequence_as(argument, inside)
+
+
+def _fitted(argument: Any, spec: Any, what: str) -> Any:
+    """An argument as an input_signature wants it."""
+    given = source_object(argument)
+    if not isinstance(spec, TensorSpec):
+        if not isinstance(given, spec.value_type) or not spec.is_compatible_with(given):
+            raise TypeError(f"{what} is {given!r}, which does not fit {spec} of input_signature.")
+        return given
+    value = _as_tensor(given.tensor() if isinstance(given, Variable) else given, spec, what)
+    if value.dtype != spec.dtype or not spec.shape.is_compatible_with(value.array.shape):
+        raise TypeError(f"{what} is {value.dtype.name}{list(value.array.shape)}, which does not fit {spec} of input_signature.")
+    return value
+
+
+def _of_dtype(argument: Any, spec: Any, what: str) -> Any:
+    """An argument as a concrete function wants it."""
+    given = source_object(argument)
+    if not isinstance(spec, TensorSpec) or isinstance(given, Variable):
+        return argument
+    value = _as_tensor(given, spec, what)
+    if value.dtype != spec.dtype:
+        raise invalid_argument(f"{what} must have dtype {spec.dtype.name}, got {value.dtype.name}: cast it first.")
+    return value
+
+
+def _as_tensor(value: Any, spec: TensorSpec, what: str) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    try:
+        return Tensor(to_array(value, spec.dtype.numpy, argument=what))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what} does not fit {spec}: {error}") from None

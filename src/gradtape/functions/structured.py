@@ -141,6 +141,7 @@ class StructuredRule:
     """The derivative of a structured op."""
 
     takes_slices = False
+    step = None
 
     def __init__(self, op: Structured, specs: Sequence[Spec], parents: Sequence[Node | None]) -> None:
         self.name = op.name

@@ -18,7 +18,10 @@ def _broadcast_to(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     if math.prod(shape) > 4096 or xp is not np:
         return xp.broadcast_to(x, shape)
     out = np.empty(shape, x.dtype)
-    out[...] = x
+    if x.ndim:
+        out[...] = x
+    else:
+        out.fill(x)
     return out
 
 

@@ -18,7 +18,7 @@ from gradtape.core.scope import ThreadState, here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import tensor_of
-from gradtape.ops.written import write_pulls
+from gradtape.ops.written import write_pulls, write_step
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
@@ -35,6 +35,7 @@ class Derivative:
         self.op = op
         self.name = op.name
         self.pull_arrays: Callable[[Node, Any, Wanted], Sequence[Any]] = self._first_pull
+        self.step: Callable[[Node, Any, Any, Any], None] | None = self._first_step if op.pull_all is None else None
 
     def _first_pull(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         """Every training step runs `pull_arrays`, so it is written to measure for each op, when it is first needed."""
@@ -43,6 +44,10 @@ class Derivative:
         else:
             self.pull_arrays = lambda node, g, wanted: self._pull(node, g, wanted, tensors=False)
         return self.pull_arrays(node, g, wanted)
+
+    def _first_step(self, node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node]) -> None:
+        self.step = write_step(self.op)
+        self.step(node, g, cotangents, owned)
 
     def pull_tensors(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         return self._pull(node, g, wanted, tensors=True)
@@ -114,6 +119,7 @@ class Conjugated:
     """The adjoint from pulls that are written as transposes: conjugates what goes in and what comes out."""
 
     takes_slices = False
+    step = None
 
     def __init__(self, rule: Derivative) -> None:
         self._rule = rule
@@ -135,6 +141,7 @@ class OnTensors:
     """A rule whose pulls always run on Tensors, for half precision: ops round where NumPy's own arithmetic would widen."""
 
     takes_slices = False
+    step = None
 
     def __init__(self, rule: Any) -> None:
         self._rule = rule

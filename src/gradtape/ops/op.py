@@ -49,6 +49,7 @@ from gradtape.ops.written import Names, function_of, function_written_later, pos
 
 Pull = Callable[..., Any]
 
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _WITHOUT_GRADIENT = "biuO"  # the NumPy kinds of bool, int and string: a result of such a dtype ends a chain
 
 HALF = frozenset((dtypes.float16.numpy, dtypes.bfloat16.numpy))
@@ -146,6 +147,10 @@ class Op:
 
     def call_any(self, *args: Any, **params: Any) -> Any:
         """A call with arguments of any kind and number."""
+        if len(args) == 2 and not self.apart:
+            pair = pair_of_floats(*args)
+            if pair is not None:
+                return self.call(*pair, **params)
         read = [operand(arg) for arg in args]
         tensors = [i for i, a in enumerate(read) if isinstance(a, Tensor)]
         if not tensors:
@@ -313,6 +318,27 @@ def beside(value: Any, strong: Any, argument: str) -> Any:
         return array
     wanted = dtypes.promote_weak(strong, array.dtype)
     return array if array.dtype == wanted else to_array(value, wanted, argument=argument)
+
+
+def pair_of_floats(x: Any, y: Any) -> tuple[Any, Any] | None:
+    """Both as Tensors where one is a Tensor of floats and the other an array of floats, which the short way can take from here."""
+    if type(y) is np.ndarray and type(x) is Tensor:
+        array = _float_beside(y, x)
+        return None if array is None else (x, Tensor(array))
+    if type(x) is np.ndarray and type(y) is Tensor:
+        array = _float_beside(x, y)
+        return None if array is None else (Tensor(array), y)
+    return None
+
+
+def _float_beside(array: Any, tensor: Tensor) -> Any:
+    """An array in the dtype of the Tensor beside it, copied if a tape may keep it; None if they are of other dtypes."""
+    dtype, strong = array.dtype, tensor.array.dtype
+    if dtype is strong and (dtype is _FLOAT32 or dtype is _FLOAT64):
+        return array if tensor.node is None else array.copy()
+    if dtype is _FLOAT64 and strong is _FLOAT32:
+        return array.astype(_FLOAT32)
+    return None
 
 
 def _run_on_xla(kernel: Callable[..., Any], *arrays: Any, **params: Any) -> Any:

@@ -65,6 +65,7 @@ class FunctionRule:
     """The rule of a function that was called as one: `pull(cotangents)` gives one cotangent for each parent."""
 
     takes_slices = False
+    step = None
 
     def __init__(self, name: str, specs: list[tuple[Any, Any]], pull: Callable[[list[Tensor]], list[Any]]) -> None:
         self.name = name

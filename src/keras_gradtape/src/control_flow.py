@@ -84,10 +84,11 @@ def _scan_in_program(
 def _scan_eagerly(
     step: Function, carry: Any, entries: Any, tensors: Sequence[tf.Tensor], count: int, *, reverse: bool
 ) -> tuple[Any, Any]:
-    order = range(count)[:: -1 if reverse else 1]
-    outputs = [None] * count
-    for i in order:
-        carry, outputs[i] = step(carry, tree.pack_sequence_as(entries, [x[i] for x in tensors]))
+    """Python's loop. Entries are taken apart together, so that their gradients are put together once."""
+    rows = [tf.unstack(x) for x in tensors]
+    outputs: list[Any] = [None] * count
+    for i in range(count)[:: -1 if reverse else 1]:
+        carry, outputs[i] = step(carry, tree.pack_sequence_as(entries, [row[i] for row in rows]))
     if not outputs:
         return carry, None
     return carry, tree.map_structure(lambda *rows: None if rows[0] is None else tf.stack(rows), *outputs)

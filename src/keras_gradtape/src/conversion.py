@@ -12,6 +12,9 @@ from keras.src.backend.common.dtypes import result_type
 
 import gradtape as tf
 
+SPARSE = (tf.SparseTensor, tf.IndexedSlices)
+"""The tensors that are mostly zero: single values, or whole rows."""
+
 
 @cache
 def numpy_dtype(name: str) -> np.dtype[Any]:
@@ -19,18 +22,16 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(tf.as_dtype(name).as_numpy_dtype)
 
 
-def convert_to_tensor(x: Any, dtype: Any = None, sparse: bool | None = None, ragged: bool | None = None) -> tf.Tensor:
-    """`x` as a tensor of `dtype`; plain values get 32 bits unless `dtype` says otherwise."""
-    if isinstance(x, tf.Tensor) and not sparse and not ragged:  # the common case, kept short
-        return x if dtype is None else cast_tensor(x, standardize_dtype(dtype))
-    if sparse or ragged:
-        raise ValueError(f"The backend 'gradtape' has no {'sparse' if sparse else 'ragged'} tensors: leave that argument out.")
+def convert_to_tensor(x: Any, dtype: Any = None) -> tf.Tensor:
+    """`x` as a dense tensor of `dtype`; plain values get 32 bits unless `dtype` says otherwise."""
+    if type(x) is tf.Tensor and dtype is None:  # the common case
+        return x
     if isinstance(x, KerasVariable):
         x = x.value
     elif isinstance(x, tf.Variable):
         x = x.tensor()
-    elif isinstance(x, (tf.IndexedSlices, tf.SparseTensor)):
-        x = tf.convert_to_tensor(x)
+    elif isinstance(x, SPARSE):
+        x = _dense(x)
     if isinstance(x, tf.Tensor):
         return x if dtype is None else cast_tensor(x, standardize_dtype(dtype))
     leaves = tree.flatten(x)
@@ -42,6 +43,13 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: bool | None = None, rag
     if dtype == "string":
         return tf.constant(x)
     return tf.Tensor(_array(x, numpy_dtype(dtype))[()])
+
+
+def _dense(x: Any) -> tf.Tensor:
+    """A sparse tensor with all its zeros."""
+    if isinstance(x, tf.IndexedSlices):
+        return tf.convert_to_tensor(x)
+    return tf.sparse.to_dense(x, validate_indices=False) if x.shape.rank else tf.reduce_sum(x.values)
 
 
 def _array(x: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -12,7 +12,8 @@ from keras.src import tree
 
 import gradtape as tf
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor, scan
+from keras_gradtape.src.control_flow import scan
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.nn.operands import alike
 
 Step = Callable[..., tuple[Any, Any]]

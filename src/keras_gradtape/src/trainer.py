@@ -20,7 +20,7 @@ from keras.src.trainers import trainer as base_trainer
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
 from keras.src.trainers.epoch_iterator import EpochIterator
 from keras.src.utils import traceback_utils
-from keras.src.utils.python_utils import pythonify_logs
+from keras.src.utils.python_utils import is_default, pythonify_logs
 
 import gradtape as tf
 from gradtape.core.trace import NeedsValues
@@ -96,8 +96,7 @@ class Trainer(base_trainer.Trainer):
 
     def _compiled(self, step: Step) -> Step:
         """A step as it is to be run on batches of arrays."""
-        run = _Compiled(step) if self.jit_compile and not self.run_eagerly else step
-        return lambda batch: run(_as_tensors(batch))
+        return (_Compiled if self.jit_compile and not self.run_eagerly else _Eager)(step)
 
     # Many batches
 
@@ -135,7 +134,7 @@ class Trainer(base_trainer.Trainer):
         callbacks = self._callbacks(callbacks, batches, verbose, epochs=epochs, add_history=True)
         validation = _Validation(self, validation_data, validation_batch_size or batch_size, validation_steps, validation_freq)
         self.stop_training = False
-        run = self.make_train_function()
+        run, told = self.make_train_function(), _wants_batches(callbacks, "train")
         callbacks.on_train_begin()
         epoch_logs: Logs = {}
         for epoch in range(self._initial_epoch or initial_epoch, epochs):
@@ -143,9 +142,11 @@ class Trainer(base_trainer.Trainer):
             callbacks.on_epoch_begin(epoch)
             logs: Logs = {}
             for first, last, data in batches:
-                callbacks.on_train_batch_begin(first)
+                if told:
+                    callbacks.on_train_batch_begin(first)
                 logs = run(data)
-                callbacks.on_train_batch_end(last, logs)
+                if told:
+                    callbacks.on_train_batch_end(last, logs)
                 if self.stop_training:
                     break
             epoch_logs = dict(self._get_metrics_result_or_logs(logs))
@@ -181,15 +182,17 @@ class Trainer(base_trainer.Trainer):
         else:
             batches.reset()
         callbacks = self._callbacks(callbacks, batches, verbose)
-        run = self.make_test_function()
+        run, told = self.make_test_function(), _wants_batches(callbacks, "test")
         self.stop_evaluating = False
         callbacks.on_test_begin()
         self.reset_metrics()
         logs: Logs = {}
         for first, last, data in batches:
-            callbacks.on_test_batch_begin(first)
+            if told:
+                callbacks.on_test_batch_begin(first)
             logs = run(data)
-            callbacks.on_test_batch_end(last, logs)
+            if told:
+                callbacks.on_test_batch_end(last, logs)
             if self.stop_evaluating:
                 break
         logs = pythonify_logs(self._get_metrics_result_or_logs(logs))
@@ -283,6 +286,25 @@ class Trainer(base_trainer.Trainer):
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
 
+def _wants_batches(callbacks: Any, kind: str) -> bool:
+    """Whether a callback has something to do before or after each batch: calling those for nothing takes as long as a small step."""
+    if type(callbacks) is not callbacks_module.CallbackList:
+        return True
+    hooks = [f"on_{kind}_batch_begin", f"on_{kind}_batch_end", "on_batch_begin", "on_batch_end"]
+    return any(not is_default(getattr(callback, hook)) for callback in callbacks.callbacks for hook in hooks)
+
+
+class _Eager:
+    """A step as it stands, on tensors made of a batch's arrays."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def __call__(self, batch: Any) -> Any:
+        leaves, structure = _flat(batch)
+        return self._step(optree.tree_unflatten(structure, leaves))
+
+
 class _Compiled:
     """A step as a compiled function, one for each structure of a batch: a function of flat tensors is called with the least ado.
 
@@ -295,7 +317,7 @@ class _Compiled:
         self._functions: dict[Any, Any] = {}
 
     def __call__(self, batch: Any) -> Any:
-        leaves, structure = optree.tree_flatten(batch, none_is_leaf=False, namespace="keras")
+        leaves, structure = _flat(batch)
         function = self._functions.get(structure)
         if function is None:
             function = self._functions[structure] = self._traced(leaves, structure)
@@ -339,19 +361,24 @@ def _batch_size(x: Any) -> int:
     return next(leaf for leaf in tree.flatten(x) if leaf is not None).shape[0]
 
 
-def _as_tensors(batch: Any) -> Any:
-    """A batch of arrays as tensors, spread over devices if Keras has been given a distribution."""
-    tensors = tree.map_structure(lambda leaf: None if leaf is None else convert_to_tensor(leaf), batch)
+def _flat(batch: Any) -> tuple[list[tf.Tensor], Any]:
+    """The arrays of a batch as tensors, spread over devices if Keras has been given a distribution, and their structure."""
+    leaves, structure = optree.tree_flatten(batch, none_is_leaf=False, namespace="keras")
+    tensors = [_tensor(leaf) for leaf in leaves]
     chosen = distribution()
-    if chosen is None:
-        return tensors
+    if chosen is not None:
+        spread = chosen.get_data_layout, chosen.batch_dim_name
+        tensors = [distribute_data_input(tensor, spread[0](tensor.shape), spread[1]) for tensor in tensors]
+    return tensors, structure
 
-    def spread(tensor: Any) -> Any:
-        return (
-            None if tensor is None else distribute_data_input(tensor, chosen.get_data_layout(tensor.shape), chosen.batch_dim_name)
-        )
 
-    return tree.map_structure(spread, tensors)
+def _tensor(leaf: Any) -> tf.Tensor:
+    """An array of a batch as a tensor of its own, with the least ado for arrays of the dtypes that most batches have."""
+    kind = _USUAL.get(leaf.dtype.type) if type(leaf) is np.ndarray and leaf.ndim else None
+    return convert_to_tensor(leaf) if kind is None else tf.Tensor(leaf.astype(kind))
+
+
+_USUAL = {np.float32: np.float32, np.int32: np.int32, np.int64: np.int32, np.uint8: np.uint8}
 
 
 def _last_of(step: Step) -> Callable[[Sequence[Any]], Any]:

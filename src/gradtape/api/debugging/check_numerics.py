@@ -104,7 +104,7 @@ class _CheckedWalk:
     def _pull(self, tape: GradientTape, seeds: dict[Node, Any], sources: Any, recording: Scope, release: bool) -> Any:
         if not isinstance(here.state.run, _CheckingRun):
             return self._plain(tape, seeds, sources, recording, release)
-        nodes, _ = _reachable(seeds, set(), recording)
+        nodes, *_ = _reachable(seeds, set(), recording)
         before = [node.rule for node in nodes]
         for node in nodes:
             node.rule = _CheckingRule(node.rule)
@@ -125,6 +125,7 @@ class _CheckingRule:
         self._rule = rule
         self.name = rule.name
         self.takes_slices = rule.takes_slices
+        self.step = None
         self.push = rule.push
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:

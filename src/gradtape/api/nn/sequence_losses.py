@@ -16,6 +16,7 @@ from gradtape.api.sparse.tensors import indices_of, shape_of, to_dense
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
+from gradtape.functions.control_flow import foldl
 from gradtape.ops import activations, arithmetic, broadcasting, reductions
 from gradtape.ops.indexing import take
 from gradtape.ops.op import HALF
@@ -116,14 +117,20 @@ def _log_probability(scores: Tensor, states: Tensor, counts: Tensor, frames: Ten
     previous = pad(
         getitem(states, key=(slice(None), slice(0, max(0, count - 2)))), paddings=((0, 0), (min(2, count), 0)), value=blank
     )
-    skips = arithmetic.logical_and(arithmetic.not_equal(states, blank), arithmetic.not_equal(states, previous))
+    # Every second state is a label, by its place and not by its class: the blank's class may be a label too, as in TensorFlow.
+    skips = arithmetic.logical_and(Tensor(place % 2 == 1), arithmetic.not_equal(states, previous))
     emitted = take(reshape(scores, shape=(steps, batch * classes)), states + rows, axis=1)
     paths = where(Tensor(place < 2), getitem(emitted, key=(0,)), _IMPOSSIBLE)
     lasting = reshape(frames, shape=(batch, 1))
-    for t in range(1, steps):
+
+    def after_frame(paths: Tensor, frame: tuple[Tensor, Tensor]) -> Tensor:
+        number, scores = frame
         moved = stack(paths, _later(paths, 1), where(skips, _later(paths, 2), _IMPOSSIBLE), axis=0)
-        after = reductions.reduce_logsumexp(moved, axis=(0,)) + getitem(emitted, key=(t,))
-        paths = where(arithmetic.less(t, lasting), after, paths)
+        after = reductions.reduce_logsumexp(moved, axis=(0,)) + scores
+        return where(arithmetic.less(number, lasting), after, paths)
+
+    if steps > 1:
+        paths = foldl(after_frame, (Tensor(np.arange(1, steps)), getitem(emitted, key=(slice(1, None),))), paths)
     end = reshape(counts * 2, shape=(batch, 1))
     ends = arithmetic.logical_or(arithmetic.equal(place, end), arithmetic.equal(place, end - 1))
     return reductions.reduce_logsumexp(where(ends, paths, _IMPOSSIBLE), axis=(1,))

@@ -75,8 +75,14 @@ def _value_of_ufunc(called: Any, method: str, inputs: Any, keywords: Any) -> Any
     name = called.__name__
     if any(isinstance(target, (Tensor, Variable)) for target in keywords.get("out") or ()):
         raise refusal(name, "out", f"Tensors do not change: write x = {name}(...)")
-    operands = tensors_of(inputs, name, [f"argument {i}" for i in range(len(inputs))])
+    read = tensors_of(inputs, name, [f"argument {i}" for i in range(len(inputs))])
+    # Plain integers stay what they are: some ufuncs take nothing else, such as the branch of scipy.special.lambertw.
+    operands = [given if _is_integral(given) else tensor for given, tensor in zip(inputs, read, strict=True)]
     return on_values(called if method == "__call__" else getattr(called, method), operands, keywords, name)
+
+
+def _is_integral(value: Any) -> bool:
+    return type(value) is int or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "iu")
 
 
 def _write_at(called: Any, inputs: Any) -> None:

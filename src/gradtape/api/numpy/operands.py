@@ -21,7 +21,7 @@ from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import is_traced
 from gradtape.ops.broadcasting import cast
-from gradtape.ops.op import is_tensor_like, operand
+from gradtape.ops.op import is_tensor_like, operand, pair_of_floats
 
 BOOL = np.dtype(np.bool_)
 INT32, INT64, UINT32 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint32)
@@ -52,6 +52,9 @@ def tensors_of(values: Sequence[Any], function: str, arguments: str | Sequence[s
     """
     if all(type(value) is Tensor for value in values):
         return list(values)
+    pair = pair_of_floats(*values) if len(values) == 2 else None
+    if pair is not None:
+        return list(pair)
     names = [f"{arguments}[{i}]" for i in range(len(values))] if isinstance(arguments, str) else arguments
     read = [operand(value) for value in values]
     found = [r.array.dtype for r in read if isinstance(r, Tensor)]

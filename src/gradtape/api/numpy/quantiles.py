@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtape.api.arguments import AxisLike, TensorLike
 from gradtape.api.indexing import gather
-from gradtape.api.numpy.checks import certainly, refuse_nothing
+from gradtape.api.numpy.checks import certainly, known, refuse_nothing
 from gradtape.api.numpy.nan_reductions import may_hold_nan
 from gradtape.api.numpy.operands import (
     FLOAT32,
@@ -247,7 +247,17 @@ def _chosen(ordered: Tensor, q: Tensor, count: Any, method: str) -> Tensor:
     place, share = _place_between(q, count, method)
     below = arithmetic.floor(place)
     low, high = _at(ordered, below, count), _at(ordered, below + 1, count)
-    return low + (high - low) * converted(share, ordered.array.dtype)
+    return _between(low, high, converted(share, ordered.array.dtype))
+
+
+def _between(low: Tensor, high: Tensor, share: Tensor) -> Tensor:
+    """The point between two elements. From an infinite one there is no distance: there, each counts by its share if it has one."""
+    infinite = arithmetic.logical_or(arithmetic.is_inf(low), arithmetic.is_inf(high))
+    if known(infinite) and not certainly(infinite):
+        return low + (high - low) * share
+    near, far = selection.drop(low, infinite), selection.drop(high, infinite)
+    of_low, of_high = selection.drop(low, arithmetic.equal(share, 1)), selection.drop(high, arithmetic.equal(share, 0))
+    return selection.where(infinite, of_low * (1 - share) + of_high * share, near + (far - near) * share)
 
 
 def _whole_place(q: Tensor, count: Any, method: str) -> Any:

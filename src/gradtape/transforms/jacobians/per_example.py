@@ -120,7 +120,7 @@ class Examples:
         self._array = losses.array
         self._start: Node = tape._node_of(losses)  # type: ignore[assignment]
         wanted = {node for node in nodes if node is not None}
-        order, _ = _reachable([self._start], wanted, recording)
+        order, *_ = _reachable([self._start], wanted, recording)
         order.sort(key=_number)
         needed = _leading_to(wanted, order)
         ones = np.ones(self._array.shape, self._array.dtype)

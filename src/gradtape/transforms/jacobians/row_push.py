@@ -34,7 +34,7 @@ class ShortWay:
     """The Nodes from a source to a target, to push rows of tangents along; `NoShortWay` if one of them does not let them."""
 
     def __init__(self, recording: Scope, target: Node, source: Node) -> None:
-        order, _ = _reachable([target], {source}, recording)
+        order, *_ = _reachable([target], {source}, recording)
         order.sort(key=_number)
         needed = _leading_to({source}, order)
         self._target, self._source, self._needed = target, source, needed

@@ -51,7 +51,7 @@ def pull_rows(
     `own` lets the walk write to the seeds. Kernels run through the thread's `run`, where a Meter may listen.
     """
     wanted = {node for node in sources if node is not None}
-    order, other_sources = _reachable(seeds, wanted, recording)
+    order, other_sources, _ = _reachable(seeds, wanted, recording)
     order.sort(key=_number)
     needed = _leading_to(wanted, order) if other_sources else None
     cotangents: dict[Node, Any] = {node: Rows(rows, own) for node, rows in seeds.items()}

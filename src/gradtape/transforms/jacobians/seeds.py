@@ -45,7 +45,7 @@ class Seeds:
         self._scale: Any = None
         self._matrix: Any = None
         wanted = {node for node in sources if node is not None}
-        order, _ = _reachable([self.node], wanted, recording)
+        order, *_ = _reachable([self.node], wanted, recording)
         self.expected = array.nbytes + sum(map(saved_bytes, order)) if isinstance(array, (np.ndarray, np.generic)) else 0
         if nothing_records() and isinstance(array, np.ndarray) and array.size and array.dtype.kind == "f":
             order.sort(key=_number)

@@ -133,7 +133,7 @@ class Dependence:
 
 def _between(target: Node, source: Node, recording: Scope) -> list[tuple[Node, list[Node | None]]]:
     """The Nodes on the way from the target back to the source, each with its parents, None for those off the way."""
-    order, _ = _reachable([target], {source}, recording)
+    order, *_ = _reachable([target], {source}, recording)
     order.sort(key=_number)
     leading = _leading_to({source}, order)
     way = [node for node in reversed(order) if node in leading and node is not source]

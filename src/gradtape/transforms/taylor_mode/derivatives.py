@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtape.core.backward import dense
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope
+from gradtape.core.scope import Scope, here
 from gradtape.core.tape import GradientTape, UnconnectedGradients, as_unconnected, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
 from gradtape.transforms.jacobians.jacobian import differentiated
@@ -102,7 +102,7 @@ def _walked(
     """The target's partials from walks that the tape itself records, so that those of the next order can go over them."""
     resumed = not tape._recording
     if resumed:
-        tape._start()
+        tape._start(here.state)
     try:
         found: dict[Index, Any] = {(): target}
         for index in indices:

@@ -14,7 +14,8 @@ from keras.src.backend.common.name_scope import name_scope
 
 import gradtape as tf
 from keras_gradtape.src.control_flow import associative_scan, cond, fori_loop, map, scan, switch, vectorized_map, while_loop
-from keras_gradtape.src.conversion import cast_tensor, convert_to_tensor
+from keras_gradtape.src.conversion import SPARSE, cast_tensor
+from keras_gradtape.src.conversion import convert_to_tensor as dense
 from keras_gradtape.src.output_spec import compute_output_spec
 from keras_gradtape.src.variable import Variable
 
@@ -51,7 +52,7 @@ __all__ = [
     "while_loop",
 ]
 
-SUPPORTS_SPARSE_TENSORS = False
+SUPPORTS_SPARSE_TENSORS = True
 SUPPORTS_RAGGED_TENSORS = False
 SUPPORTS_COMPLEX_DTYPES = True
 IS_THREAD_SAFE = True
@@ -59,16 +60,25 @@ IS_THREAD_SAFE = True
 Function = Callable[..., Any]
 
 
+def convert_to_tensor(x: Any, dtype: Any = None, sparse: bool | None = None, ragged: bool | None = None) -> Any:
+    """`x` as a tensor of `dtype`. A sparse tensor stays sparse unless `sparse` is False."""
+    if type(x) is tf.Tensor and dtype is None and not ragged:  # the common case
+        return x
+    if ragged:
+        raise ValueError("The backend 'gradtape' has no ragged tensors: leave out `ragged=True`.")
+    if isinstance(x, SPARSE) and sparse is not False:
+        return x if dtype is None else x.with_values(cast_tensor(x.values, standardize_dtype(dtype)))
+    return dense(x, dtype)
+
+
 def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
     """The values as a NumPy array of the caller's own."""
-    if isinstance(x, (tf.IndexedSlices, tf.SparseTensor)):
-        x = tf.convert_to_tensor(x)
-    return np.array(x)
+    return np.array(dense(x) if isinstance(x, SPARSE) else x)
 
 
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a tensor of this backend."""
-    return isinstance(x, tf.Tensor)
+    return isinstance(x, (tf.Tensor, *SPARSE))
 
 
 def shape(x: Any) -> tuple[int, ...]:
@@ -77,21 +87,19 @@ def shape(x: Any) -> tuple[int, ...]:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """`x` in another dtype; the rows of a sparse gradient stay rows."""
-    if isinstance(x, tf.IndexedSlices):
-        return tf.IndexedSlices(cast_tensor(x.values, standardize_dtype(dtype)), x.indices, x.dense_shape)
-    return convert_to_tensor(x, dtype=dtype)
+    """`x` in another dtype; a sparse tensor stays sparse."""
+    return convert_to_tensor(x, dtype)
 
 
 def scatter(indices: Any, values: Any, shape: Sequence[int]) -> tf.Tensor:
     """Zeros of `shape` with `values` added at `indices`."""
-    return tf.scatter_nd(convert_to_tensor(indices), convert_to_tensor(values), shape)
+    return tf.scatter_nd(dense(indices), dense(values), shape)
 
 
 def scatter_update(inputs: Any, indices: Any, updates: Any, reduction: str | None = None) -> tf.Tensor:
     """`inputs` with the entries at `indices` set to `updates`, or combined with them."""
-    inputs, indices = convert_to_tensor(inputs), convert_to_tensor(indices)
-    updates = convert_to_tensor(updates, dtype=inputs.dtype)
+    inputs, indices = dense(inputs), dense(indices)
+    updates = dense(updates, dtype=inputs.dtype)
     if reduction == "mul":
         return _scatter_multiply(inputs, indices, updates)
     if reduction not in _REDUCTIONS:
@@ -126,7 +134,7 @@ def _flat_index(indices: Sequence[Any], sizes: Sequence[int]) -> Any:
 
 def slice(inputs: Any, start_indices: Any, shape: Sequence[int]) -> tf.Tensor:
     """The block of `shape` that begins at `start_indices`; -1 goes to the end of an axis."""
-    inputs = convert_to_tensor(inputs)
+    inputs = dense(inputs)
     starts = _starts(start_indices)
     if len(starts) != len(shape):
         raise ValueError(f"slice: start_indices={start_indices} and shape={shape} must have the same length.")
@@ -135,14 +143,14 @@ def slice(inputs: Any, start_indices: Any, shape: Sequence[int]) -> tf.Tensor:
 
 def _starts(start_indices: Any) -> list[Any]:
     """Where a block begins: Python numbers, or scalar tensors that only a program will know."""
-    starts = start_indices if isinstance(start_indices, (list, tuple)) else list(tf.unstack(convert_to_tensor(start_indices)))
+    starts = start_indices if isinstance(start_indices, (list, tuple)) else list(tf.unstack(dense(start_indices)))
     return [start if tf.is_symbolic_tensor(start) else int(start) for start in starts]
 
 
 def slice_update(inputs: Any, start_indices: Any, updates: Any) -> tf.Tensor:
     """`inputs` with the block that begins at `start_indices` replaced by `updates`."""
-    inputs = convert_to_tensor(inputs)
-    updates = convert_to_tensor(updates, dtype=inputs.dtype)
+    inputs = dense(inputs)
+    updates = dense(updates, dtype=inputs.dtype)
     starts, whole, block = _starts(start_indices), tuple(inputs.shape), tuple(updates.shape)
     depth = len(whole)
     while depth and whole[depth - 1] == block[depth - 1]:  # the last axes are replaced as a whole
@@ -164,12 +172,12 @@ def slice_update(inputs: Any, start_indices: Any, updates: Any) -> tf.Tensor:
 
 def stop_gradient(variable: Any) -> tf.Tensor:
     """The value, through which no gradient flows."""
-    return tf.stop_gradient(convert_to_tensor(variable))
+    return tf.stop_gradient(dense(variable))
 
 
 def unstack(x: Any, num: int | None = None, axis: int = 0) -> list[tf.Tensor]:
     """The entries along an axis."""
-    return list(tf.unstack(convert_to_tensor(x), num, axis))
+    return list(tf.unstack(dense(x), num, axis))
 
 
 def random_seed_dtype() -> str:

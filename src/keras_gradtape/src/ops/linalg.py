@@ -7,7 +7,7 @@ from typing import Any
 
 import gradtape as tf
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.operands import by_rule, cast_to, floating, tensors
 
 # Factorisations

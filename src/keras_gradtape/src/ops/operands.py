@@ -14,7 +14,7 @@ from keras.src.backend import config
 from keras.src.backend.common import dtypes
 
 import gradtape as tf
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 
 Rule = Callable[[str], str]
 
@@ -85,8 +85,10 @@ def together(values: Sequence[Any], *more: Any, rule: Rule | None = None) -> Seq
 
     Python numbers beside tensors stay what they are, as gradtape treats them as Keras does.
     """
-    if is_settled(values):
-        return values
+    return values if is_settled(values) else _brought_together(values, more, rule)
+
+
+def _brought_together(values: Sequence[Any], more: Sequence[Any], rule: Rule | None) -> Sequence[Any]:
     read = [value if type(value) in _PYTHON_NUMBERS else convert_to_tensor(value) for value in values]
     found = [type(value) if type(value) in _PYTHON_NUMBERS else value.dtype.name for value in read]
     dtype = result_type(*found, *more)

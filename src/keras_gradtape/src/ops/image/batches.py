@@ -7,7 +7,7 @@ from typing import Any
 from keras.src.backend.config import standardize_data_format
 
 import gradtape as tf
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 
 
 def check_rank(images: Any) -> None:

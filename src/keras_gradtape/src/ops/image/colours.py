@@ -8,7 +8,7 @@ from typing import Any
 import gradtape as tf
 import gradtape.image as gimage
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.image.batches import channels_axis, check_rank
 from keras_gradtape.src.ops.operands import cast_to, inexact
 

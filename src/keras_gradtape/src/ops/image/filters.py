@@ -10,7 +10,7 @@ import numpy as np
 import gradtape as tf
 import gradtape.image as gimage
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.image.batches import Batch, channels_axis
 from keras_gradtape.src.ops.nn.convolution import depthwise_conv
 from keras_gradtape.src.ops.nn.operands import at_least_float32

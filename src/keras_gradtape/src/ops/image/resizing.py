@@ -10,7 +10,7 @@ import numpy as np
 import gradtape as tf
 import gradtape.image as gimage
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.image.batches import Batch
 from keras_gradtape.src.ops.nn.operands import alike, at_least_float32
 from keras_gradtape.src.ops.operands import cast_to

@@ -9,7 +9,7 @@ import numpy as np
 
 import gradtape as tf
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.nn.operands import at_least_float32, floats
 from keras_gradtape.src.ops.operands import cast_to
 

@@ -8,22 +8,27 @@ from keras.src.backend.config import epsilon
 
 import gradtape as tf
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.nn.operands import floats
 from keras_gradtape.src.ops.operands import by_rule, inexact
+from keras_gradtape.src.ops.sparse import any_along
+from keras_gradtape.src.ops.sparse import one_hot as sparse_one_hot
 
 
-def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> tf.Tensor:
+def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
     """A 1 at the place of each class along a new axis; a class that does not exist has none."""
+    x = convert_to_tensor(x, "int32")
     if sparse:
-        raise ValueError("The backend 'gradtape' has no sparse tensors: leave out `sparse=True`.")
-    return tf.one_hot(convert_to_tensor(x, "int32"), num_classes, axis=axis, dtype=dtype or "float32")
+        return sparse_one_hot(x, num_classes, axis, dtype or "float32")
+    return tf.one_hot(x, num_classes, axis=axis, dtype=dtype or "float32")
 
 
-def multi_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> tf.Tensor:
+def multi_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
     """A 1 for each class that is among those of an example."""
     x = convert_to_tensor(x)
-    return gnp.max(one_hot(x, num_classes, axis, dtype, sparse), axis=1 if x.ndim > 1 else 0)
+    along = 1 if x.ndim > 1 else 0
+    found = one_hot(x, num_classes, axis, dtype, sparse)
+    return any_along(found, along) if sparse else gnp.max(found, axis=along)
 
 
 def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> tf.Tensor:

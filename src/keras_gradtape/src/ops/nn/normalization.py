@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import gradtape as tf
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.operands import by_rule, inexact
 
 _HALF = ("float16", "bfloat16")

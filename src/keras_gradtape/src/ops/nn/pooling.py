@@ -10,7 +10,7 @@ from keras.src.backend.config import standardize_data_format
 
 import gradtape as tf
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.nn.layout import data_format_of, window_padding
 from keras_gradtape.src.ops.operands import by_rule, inexact
 

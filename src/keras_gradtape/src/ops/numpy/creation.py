@@ -8,7 +8,7 @@ from typing import Any
 from keras.src.backend import config, standardize_dtype
 
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.operands import at_least_float32, by_rule, cast_to, result_type
 
 

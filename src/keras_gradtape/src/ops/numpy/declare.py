@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import gradtape as tf
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
-from keras_gradtape.src.ops.operands import Rule, by_rule, cast_to, result_type, tensors, together
+from keras_gradtape.src.conversion import convert_to_tensor
+from keras_gradtape.src.ops import sparse
+from keras_gradtape.src.ops.operands import Rule, by_rule, cast_to, is_settled, result_type, tensors, together
 
 Function = Callable[..., Any]
 
@@ -18,22 +20,33 @@ def _named(call: Function, name: str) -> Function:
     return call
 
 
-def unary(name: str, rule: Rule | None = None) -> Function:
-    """A function of one tensor, in the dtype that a rule gives for its own."""
+def unary(name: str, rule: Rule | None = None, *, keeps_zeros: bool = False, linear: bool = False) -> Function:
+    """A function of one tensor, in the dtype that a rule gives for its own; one that keeps zeros leaves a sparse tensor sparse."""
     function = getattr(gnp, name)
+    keeps_zeros = keeps_zeros or linear
 
     def call(x: Any) -> Any:
+        if keeps_zeros and type(x) is not tf.Tensor and sparse.is_sparse(x):
+            return sparse.of_values(call, x, linear=linear)
         return function(convert_to_tensor(x) if rule is None else by_rule(x, rule))
 
     return _named(call, name)
 
 
-def binary(name: str, *more: Any, rule: Rule | None = None) -> Function:
-    """A function of two tensors or numbers, in the dtype in which they meet each other and `more` dtypes."""
+def binary(name: str, *more: Any, rule: Rule | None = None, of_sparse: Function | None = None) -> Function:
+    """A function of two tensors or numbers, in the dtype in which they meet each other and `more` dtypes.
+
+    `of_sparse` says how the values of sparse tensors are brought together.
+    """
     function = getattr(gnp, name)
 
     def call(x1: Any, x2: Any) -> Any:
-        return function(*together((x1, x2), *more, rule=rule))
+        values = x1, x2
+        if is_settled(values):
+            return function(x1, x2)
+        if of_sparse is not None and (sparse.is_sparse(x1) or sparse.is_sparse(x2)):
+            return of_sparse(call, x1, x2)
+        return function(*together(values, *more, rule=rule))
 
     return _named(call, name)
 

@@ -8,7 +8,8 @@ from keras.src.backend.common.dtypes import INT_TYPES
 
 import gradtape as tf
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
+from keras_gradtape.src.ops import sparse
 from keras_gradtape.src.ops.numpy.declare import binary, bitwise, relation, unary
 from keras_gradtape.src.ops.operands import (
     by_rule,
@@ -23,17 +24,17 @@ from keras_gradtape.src.ops.operands import (
 
 # Arithmetic
 
-add = binary("add")
-subtract = binary("subtract")
-multiply = binary("multiply")
-divide = true_divide = binary("divide", float)
+add = binary("add", of_sparse=sparse.union)
+subtract = binary("subtract", of_sparse=sparse.union)
+multiply = binary("multiply", of_sparse=sparse.intersection)
+divide = true_divide = binary("divide", float, of_sparse=sparse.quotient)
 divide_no_nan = binary("divide_no_nan", float)
 floor_divide = binary("floor_divide")
 power = binary("power")
 mod = binary("mod", rule=counting)
 fmod = binary("fmod", rule=counting)
-maximum = binary("maximum")
-minimum = binary("minimum")
+maximum = binary("maximum", of_sparse=sparse.union)
+minimum = binary("minimum", of_sparse=sparse.union)
 fmax = binary("fmax")
 fmin = binary("fmin")
 hypot = binary("hypot", rule=inexact)
@@ -42,12 +43,12 @@ nextafter = binary("nextafter", float)
 gcd = binary("gcd")
 lcm = binary("lcm")
 
-negative = unary("negative")
-absolute = abs = unary("absolute")
+negative = unary("negative", linear=True)
+absolute = abs = unary("absolute", keeps_zeros=True)
 fabs = unary("fabs", inexact)
-sign = unary("sign")
-square = unary("square", counting)
-sqrt = unary("sqrt", floating)
+sign = unary("sign", keeps_zeros=True)
+square = unary("square", counting, keeps_zeros=True)
+sqrt = unary("sqrt", floating, keeps_zeros=True)
 cbrt = unary("cbrt", wide)
 reciprocal = unary("reciprocal")
 
@@ -55,27 +56,27 @@ reciprocal = unary("reciprocal")
 
 exp = unary("exp", inexact)
 exp2 = unary("exp2", inexact)
-expm1 = unary("expm1", inexact)
+expm1 = unary("expm1", inexact, keeps_zeros=True)
 log = unary("log", floating)
 log2 = unary("log2", floating)
 log10 = unary("log10", floating)
-log1p = unary("log1p", floating)
+log1p = unary("log1p", floating, keeps_zeros=True)
 logaddexp = binary("logaddexp", float)
 logaddexp2 = binary("logaddexp2", float)
 
-sin = unary("sin", floating)
+sin = unary("sin", floating, keeps_zeros=True)
 cos = unary("cos", floating)
-tan = unary("tan", floating)
-arcsin = unary("arcsin", floating)
+tan = unary("tan", floating, keeps_zeros=True)
+arcsin = unary("arcsin", floating, keeps_zeros=True)
 arccos = unary("arccos", floating)
-arctan = unary("arctan", floating)
+arctan = unary("arctan", floating, keeps_zeros=True)
 arctan2 = binary("arctan2", float)
-sinh = unary("sinh", floating)
+sinh = unary("sinh", floating, keeps_zeros=True)
 cosh = unary("cosh", floating)
-tanh = unary("tanh", floating)
-arcsinh = unary("arcsinh", floating)
+tanh = unary("tanh", floating, keeps_zeros=True)
+arcsinh = unary("arcsinh", floating, keeps_zeros=True)
 arccosh = unary("arccosh", floating)
-arctanh = unary("arctanh", floating)
+arctanh = unary("arctanh", floating, keeps_zeros=True)
 sinc = unary("sinc", floating)
 i0 = unary("i0", wide)
 deg2rad = unary("deg2rad", wide)
@@ -83,16 +84,16 @@ rad2deg = unary("rad2deg", wide)
 
 # Rounding
 
-ceil = unary("ceil", floating)
-floor = unary("floor", floating)
+ceil = unary("ceil", floating, keeps_zeros=True)
+floor = unary("floor", floating, keeps_zeros=True)
 trunc = unary("trunc")
 
 # Complex numbers
 
-real = unary("real")
-imag = unary("imag")
+real = unary("real", linear=True)
+imag = unary("imag", linear=True)
 angle = unary("angle", floating)
-conjugate = conj = unary("conjugate")
+conjugate = conj = unary("conjugate", linear=True)
 
 # Comparisons and logic
 
@@ -134,6 +135,8 @@ def ldexp(x1: Any, x2: Any) -> Any:
 
 def round(x: Any, decimals: int = 0) -> Any:
     """`x` to so many decimals."""
+    if sparse.is_sparse(x):
+        return sparse.of_values(round, x, decimals)
     return gnp.round(convert_to_tensor(x), decimals)
 
 

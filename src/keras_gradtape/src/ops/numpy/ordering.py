@@ -7,8 +7,9 @@ from typing import Any
 
 import gradtape as tf
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.operands import cast_to, result_type, tensors
+from keras_gradtape.src.ops.sparse import counted, of_values
 
 _INFINITY = float("inf")
 
@@ -80,7 +81,9 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
 
 
 def digitize(x: Any, bins: Any) -> Any:
-    """The number of the bin in which each element is."""
+    """The number of the bin in which each element is; zeros that a sparse tensor leaves out stay 0."""
+    if isinstance(x, tf.SparseTensor):
+        return of_values(digitize, x, bins)
     x, bins = tensors((x, bins))
     if not tf.is_symbolic_tensor(bins):
         return _positions(gnp.digitize(x, bins))
@@ -100,8 +103,10 @@ def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) ->
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
     """How often each number from 0 on is in a vector or in each row of a matrix, or the sums of its weights."""
+    if isinstance(x, tf.SparseTensor):
+        return counted(x, weights, minlength, bincount)
     if sparse:
-        raise ValueError("Unsupported value `sparse=True` with gradtape backend")
+        return tf.sparse.from_dense(bincount(x, weights, minlength))
     x = convert_to_tensor(x)
     dtype = "int32"
     if weights is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
+from keras_gradtape.src.ops import sparse
 from keras_gradtape.src.ops.numpy.declare import product
 from keras_gradtape.src.ops.operands import by_rule, cast_to, floating, inexact, is_settled, result_type, summed, tensors
 
@@ -28,6 +29,8 @@ def _without_overflow(values: Any) -> Any:
 
 def matmul(x1: Any, x2: Any) -> Any:
     """The product of matrices, or of matrices and vectors."""
+    if sparse.is_sparse(x1) or sparse.is_sparse(x2):
+        return sparse.product(matmul, x1, x2)
     return gnp.matmul(*_without_overflow((x1, x2)))
 
 

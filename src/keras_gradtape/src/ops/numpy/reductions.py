@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import gradtape as tf
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
+from keras_gradtape.src.ops import sparse
 from keras_gradtape.src.ops.numpy.declare import cumulative, quantile_like, reduction
 from keras_gradtape.src.ops.operands import (
     at_least_float32,
@@ -29,7 +31,7 @@ def _product_of(dtype: str) -> str:
     return summed(result_type(dtype))
 
 
-sum = reduction("sum", summed)
+_sum = reduction("sum", summed)
 _prod = reduction("prod", _product_of)
 mean = reduction("mean", _mean_of)
 std = reduction("std", inexact)
@@ -58,6 +60,13 @@ cumsum = cumulative("cumsum", counting)
 cumprod = cumulative("cumprod", counting)
 nancumsum = cumulative("nancumsum", counting)
 nancumprod = cumulative("nancumprod", counting)
+
+
+def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The sums of the elements along axes."""
+    if type(x) is not tf.Tensor and isinstance(x, tf.SparseTensor):
+        return sparse.summed(x.with_values(by_rule(x.values, summed)), axis, keepdims)
+    return _sum(x, axis, keepdims)
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None) -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import gradtape as tf
 import gradtape.numpy as gnp
-from keras_gradtape.src.ops.core import convert_to_tensor
+from keras_gradtape.src.conversion import convert_to_tensor
+from keras_gradtape.src.ops import sparse
 from keras_gradtape.src.ops.numpy.declare import splitting, stacking, unary
 from keras_gradtape.src.ops.operands import tensors
 
-copy = unary("copy")
+copy = unary("copy", linear=True)
 ravel = unary("ravel")
 fliplr = unary("fliplr")
 flipud = unary("flipud")
@@ -33,11 +35,15 @@ def size(x: Any) -> Any:
 
 def reshape(x: Any, newshape: Any) -> Any:
     """The same elements in another shape."""
+    if isinstance(x, tf.SparseTensor):
+        return tf.sparse.reshape(x, newshape)
     return gnp.reshape(convert_to_tensor(x), newshape)
 
 
 def transpose(x: Any, axes: Any = None) -> Any:
     """The axes in another order."""
+    if isinstance(x, tf.SparseTensor):
+        return tf.sparse.transpose(x, axes)
     return gnp.transpose(convert_to_tensor(x), axes)
 
 
@@ -53,11 +59,15 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 def expand_dims(x: Any, axis: Any) -> Any:
     """New axes of size 1."""
+    if isinstance(x, tf.SparseTensor):
+        return sparse.expanded(x, axis)
     return gnp.expand_dims(convert_to_tensor(x), axis)
 
 
 def squeeze(x: Any, axis: Any = None) -> Any:
     """Without axes of size 1."""
+    if isinstance(x, tf.SparseTensor):
+        return sparse.squeezed(x, axis)
     return gnp.squeeze(convert_to_tensor(x), axis)
 
 
@@ -111,6 +121,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
 
 def concatenate(xs: Any, axis: Any = 0) -> Any:
     """Tensors joined along an axis."""
+    if all(isinstance(x, tf.SparseTensor) for x in xs):
+        return tf.sparse.concat(axis, list(xs))
     return gnp.concatenate(tensors(tuple(xs)), axis)
 
 

@@ -1,0 +1,178 @@
+"""`tf.train.Checkpoint`: saves and restores the Variables that hang from it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradtape.api.checkpoint.object_graph import children, graph_of, is_followed, variable_of
+from gradtape.api.checkpoint.restoring import Restoration, RestoreStatus, Waiting
+from gradtape.api.checkpoint.state_file import State, write_state
+from gradtape.api.checkpoint.tensor_file import read_tensors, write_tensors
+from gradtape.core.trace import inside_a_program, outside_programs
+from gradtape.core.values import on_host
+from gradtape.core.variable import Variable
+from gradtape.core.writing import writing
+
+PathLike = str | os.PathLike[str]
+_OWN = frozenset(("root", "_counter", "_lock", "_waiting"))
+
+
+class Checkpoint:
+    """Variables, and Modules, lists, dicts, generators and Keras objects that hold them, by the names they are given.
+
+    >>> import gradtape as tf
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> w = tf.Variable(1.0)
+    >>> checkpoint = tf.train.Checkpoint(w=w)
+    >>> path = checkpoint.save(folder + "/model")
+    >>> w.assign(5.0).numpy()
+    np.float32(5.0)
+    >>> status = checkpoint.restore(path).assert_consumed()
+    >>> w.numpy()
+    np.float32(1.0)
+    """
+
+    _waiting: Waiting | None = None
+
+    def __init__(self, root: Any = None, **kwargs: Any) -> None:
+        self._lock = threading.RLock()
+        with outside_programs():
+            self._counter = Variable(np.int64(0), trainable=False, name="save_counter")
+        self.root = root
+        for name, thing in (({} if root is None else {"root": root}) | kwargs).items():
+            if not is_followed(thing):
+                raise ValueError(
+                    f"Checkpoint: {name} must be a Variable, or a Module, list, dict, generator or Keras object that holds some, got "
+                    f"{thing!r}: make it a tf.Variable to save it."
+                )
+        taken = children(root) if root is not None else {}
+        for name, thing in kwargs.items():
+            if name in _OWN or hasattr(type(self), name):
+                raise ValueError(f"Checkpoint: '{name}' is a name of Checkpoint's own: choose another.")
+            if taken.get(name, thing) is not thing:
+                raise ValueError(f"Checkpoint: root has another '{name}' already: choose another name.")
+            setattr(self, name, thing)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._waiting is not None and name not in _OWN:
+            self._waiting(name, value)
+        object.__setattr__(self, name, value)
+
+    def __gradtape_children__(self) -> Iterator[tuple[str, Any]]:
+        if self.root is not None:
+            yield from [("root", self.root)] if variable_of(self.root) is not None else children(self.root).items()
+        yield from ((name, value) for name, value in vars(self).items() if name not in _OWN)
+        yield "save_counter", self._counter
+
+    @property
+    def save_counter(self) -> Variable:
+        """How often `save` was called, as a Variable that is saved and restored too."""
+        return self._counter
+
+    def save(self, file_prefix: PathLike, options: Any = None) -> str:
+        """Writes the next numbered checkpoint, and makes it the latest of its folder.
+
+        >>> import gradtape as tf
+        >>> import os, tempfile
+        >>> checkpoint = tf.train.Checkpoint(w=tf.Variable(1.0))
+        >>> [os.path.basename(checkpoint.save(tempfile.mkdtemp() + "/model")) for _ in range(2)]
+        ['model-1', 'model-2']
+        """
+        _refuse_in_a_program("save")
+        with self.counting() as number:
+            path = self.write(f"{os.fspath(file_prefix)}-{number}")
+            folder, name = os.path.split(path)
+            write_state(folder, State(name, [name]))
+        return path
+
+    def counting(self) -> _Counting:
+        """A block that saves, by the number it is given; a save that fails does not count."""
+        return _Counting(self._lock, self._counter)
+
+    def write(self, file_prefix: PathLike, options: Any = None) -> str:
+        """Writes a checkpoint to this path, unnumbered, and without making it the latest of its folder.
+
+        >>> import gradtape as tf
+        >>> import os, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> path = tf.train.Checkpoint(w=tf.Variable(1.0)).write(folder + "/weights")
+        >>> os.listdir(folder)
+        ['weights.safetensors']
+        """
+        _refuse_in_a_program("write")
+        path = os.fspath(file_prefix)
+        if not Path(path).name:
+            raise ValueError(f"Checkpoint: a path ends with a name for the file, got {path!r}.")
+        nodes, leaves = graph_of(self)
+        with writing:  # a compiled function in another thread is seen as a whole, before or after
+            arrays = {key: on_host(_value(leaf)) for key, leaf in leaves.items()}
+        write_tensors(path, nodes, arrays, int(self._counter.array))
+        return path
+
+    def read(self, save_path: PathLike, options: Any = None) -> RestoreStatus:
+        """Gives the values of a checkpoint to the Variables, all of them or, if one does not fit, none.
+
+        >>> import gradtape as tf
+        >>> import tempfile
+        >>> path = tf.train.Checkpoint(w=tf.Variable(3.0)).write(tempfile.mkdtemp() + "/weights")
+        >>> w = tf.Variable(0.0)
+        >>> status = tf.train.Checkpoint(w=w).read(path)
+        >>> w.numpy()
+        np.float32(3.0)
+        """
+        _refuse_in_a_program("read")
+        path = os.fspath(save_path)
+        return RestoreStatus(path, Restoration(self, path, read_tensors(path)))
+
+    def restore(self, save_path: PathLike | None, options: Any = None) -> RestoreStatus:
+        """As `read`; without a path, as `latest_checkpoint` gives it for a new folder, it does nothing.
+
+        >>> import gradtape as tf
+        >>> import tempfile
+        >>> w = tf.Variable(0.0)
+        >>> status = tf.train.Checkpoint(w=w).restore(tf.train.latest_checkpoint(tempfile.mkdtemp()))
+        >>> w.numpy()
+        np.float32(0.0)
+        """
+        return RestoreStatus(None, None) if save_path is None else self.read(save_path)
+
+    def sync(self) -> None:
+        """Does nothing: a checkpoint is on the disk when `save` returns."""
+
+
+class _Counting:
+    """The lock of a Checkpoint's counter; inside, the counter is one further, and goes back if the block raises."""
+
+    def __init__(self, lock: Any, counter: Variable) -> None:
+        self._lock = lock
+        self._counter = counter
+
+    def __enter__(self) -> int:
+        self._lock.acquire()
+        self._counter.assign_add(1, read_value=False)
+        return int(self._counter.array)
+
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        if kind is not None:
+            self._counter.assign_sub(1, read_value=False)
+        self._lock.release()
+
+
+def _value(leaf: Any) -> Any:
+    variable = variable_of(leaf)
+    assert variable is not None
+    return variable.array
+
+
+def _refuse_in_a_program(method: str) -> None:
+    if inside_a_program():
+        raise NotImplementedError(
+            f"Checkpoint.{method} reads and writes files, which a compiled function cannot: call it outside, between two steps."
+        )

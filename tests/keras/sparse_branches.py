@@ -1,0 +1,55 @@
+"""Gives Keras's tests a branch for this backend where they make sparse tensors, which they do for TensorFlow and for JAX by name.
+
+gradtape's sparse tensors are TensorFlow's: the branch is the one for TensorFlow, and imports gradtape in its place. A module is
+compiled from such a source when the tests import it; nothing is written to Keras's folder.
+"""
+
+import ast
+import sys
+from copy import deepcopy
+from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder, SourceFileLoader
+
+BACKEND = "gradtape"
+
+
+def install():
+    """Must come after pytest's own hook, to be asked before it."""
+    sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if not name.startswith("keras.src.") or not (name.endswith("_test") or name == "keras.src.testing.test_case"):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or b"jax_sparse" not in spec.loader.get_data(spec.origin) or name.endswith("trainer_test"):
+            return None  # the backend's own hook compiles the test of trainers
+        spec.loader = _WithBranches(name, spec.origin)
+        return spec
+
+
+class _WithBranches(SourceFileLoader):
+    def get_code(self, fullname):
+        path = self.get_filename(fullname)
+        return compile(with_branches(self.get_data(path)), path, "exec", dont_inherit=True)
+
+
+def with_branches(source):
+    """A module's syntax tree with a branch for gradtape in every choice between the sparse tensors of TensorFlow and JAX."""
+    tree = ast.parse(source)
+    for choice in [node for node in ast.walk(tree) if isinstance(node, ast.If) and _is_choice(node)]:
+        test = deepcopy(choice.test)
+        test.comparators = [ast.Constant(BACKEND)]
+        body = deepcopy(choice.body)
+        for node in ast.walk(ast.Module(body, [])):
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    name.name, name.asname = name.name.replace("tensorflow", BACKEND), name.asname or None
+        choice.orelse = [ast.copy_location(ast.If(test, body, choice.orelse), choice)]
+    return ast.fix_missing_locations(tree)
+
+
+def _is_choice(node):
+    asked = ast.unparse(node.test) == "backend.backend() == 'tensorflow'"
+    return asked and any("jax.experimental" in ast.unparse(statement) for statement in node.orelse)

@@ -4,6 +4,7 @@
 #   make test       lint, types and tests
 #   make test-all   the same with the slow tests
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
+#   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
 #   make test-array-api ARRAY_API_TESTS=path   the official suite of the Array API standard, checked out there with its submodule
 #   make bench      measure against NumPy and other libraries (QUICK=1: in seconds)
 #   make lint       lint and types only
@@ -14,14 +15,14 @@ WORKERS ?= 2
 
 SOURCES := src tests tests_tf examples benchmarks
 
-.PHONY: help demo test test-all test-tf test-array-api bench lint clean
+.PHONY: help demo test test-all test-tf test-keras test-array-api bench lint clean
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 # Small matrices gain nothing from BLAS threads, and lose much when other processes want the cores.
-demo test test-all test-tf test-array-api: export OPENBLAS_NUM_THREADS = 1
+demo test test-all test-tf test-keras test-array-api: export OPENBLAS_NUM_THREADS = 1
 
 demo: .venv/.installed
 	@.venv/bin/python examples/digits.py
@@ -34,6 +35,9 @@ test-all: lint
 
 test-tf: .venv-tf/.installed
 	@.venv-tf/bin/python -m pytest -q tests_tf
+
+test-keras: .venv-keras/.installed
+	@WORKERS=$(WORKERS) .venv-keras/bin/python tests/keras/suite.py $(GROUPS)
 
 test-array-api: .venv-array-api/.installed
 	@test -f '$(ARRAY_API_TESTS)/array_api_tests/__init__.py' || { echo 'Check out github.com/data-apis/array-api-tests with its submodule, and give its folder: make test-array-api ARRAY_API_TESTS=path'; exit 2; }
@@ -53,9 +57,11 @@ lint: .venv/.installed
 .venv-bench/.installed: EXTRAS := bench
 .venv-tf/.installed: EXTRAS := test
 .venv-tf/.installed: MORE := tensorflow-cpu
+.venv-keras/.installed: EXTRAS := test
+.venv-keras/.installed: MORE := tensorflow-cpu grain pandas pillow
 .venv-array-api/.installed: EXTRAS := test
 .venv-array-api/.installed: MORE := pytest-json-report ndindex
-.venv/.installed .venv-bench/.installed .venv-tf/.installed .venv-array-api/.installed: pyproject.toml
+.venv/.installed .venv-bench/.installed .venv-tf/.installed .venv-keras/.installed .venv-array-api/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("gradtape needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 	@echo "Preparing $(@D) (once, and again when pyproject.toml changes)"
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
@@ -63,5 +69,5 @@ lint: .venv/.installed
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-tf .venv-array-api out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results.json
+	rm -rf .venv .venv-bench .venv-tf .venv-keras .venv-array-api out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results.json
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +

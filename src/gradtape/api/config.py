@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gradtape.core.messages import first_times, log_warning
 from gradtape.core.settings import settings
-from gradtape.engines import xla_cache, xla_devices
+from gradtape.engines import threads, xla_cache, xla_devices
 
 
 class PhysicalDevice(NamedTuple):
@@ -240,13 +240,17 @@ def get_intra_op_parallelism_threads() -> int:
     >>> tf.config.threading.get_intra_op_parallelism_threads()
     0
     """
-    return settings.intra_op_threads
+    return threads.chosen()
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Keeps a number of threads for one op; NumPy's BLAS reads its own from the environment, such as OMP_NUM_THREADS.
+    """Sets how many threads share the elementwise work on a large array: 1 for none but the caller's own, 0 for one a core.
+
+    NumPy's BLAS reads its own number from the environment, such as OMP_NUM_THREADS.
 
     >>> import gradtape as tf
     >>> tf.config.threading.set_intra_op_parallelism_threads(0)
     """
-    settings.intra_op_threads = int(num_threads)
+    if num_threads < 0:
+        raise ValueError(f"set_intra_op_parallelism_threads: num_threads must be 0 or more, got {num_threads}.")
+    threads.set_threads(int(num_threads))

@@ -13,7 +13,6 @@ class Settings:
     soft_device_placement: bool = True
     tensor_float_32: bool = True
     inter_op_threads: int = 0
-    intra_op_threads: int = 0
 
 
 settings = Settings()

@@ -118,6 +118,7 @@ class Op:
         function = getattr(self.kernel, "func", self.kernel)
         self.has_parameters = getattr(getattr(function, "__code__", None), "co_kwonlyargcount", 0) > 0
         self.defaults: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+        self.elementwise = elementwise
         self.broadcasts = elementwise and len(self.arguments) > 1
         if elementwise and len(self.arguments) > 2:
             raise TypeError(f"{name}: an elementwise op has one or two arguments; declare it with `op` and undo broadcasting.")

@@ -24,6 +24,7 @@ from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.engines.arrays import sum_array_to
+from gradtape.engines.threads import LARGE, shared
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
@@ -32,8 +33,9 @@ Names = tuple[str, ...]
 
 _NAMESPACE = {
     "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node, "Tensor": Tensor, "Variable": Variable,
-    "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray, "new": object.__new__, "numbers": numbers, "outside": outside,
-    "sum_array_to": sum_array_to, "users_files": users_files,
+    "LARGE": LARGE, "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray,
+    "new": object.__new__, "numbers": numbers, "outside": outside,
+    "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared,
 }  # fmt: skip
 
 
@@ -122,11 +124,28 @@ def _call_lines(op: Op, depth: int) -> list[str]:
         *lines,
         "    state = here.state",
         "    try:",
-        f"        out = state.run(kernel, {arrays}{keywords})",
+        *_run(op, f"{arrays}{keywords}"),
         "    except Exception as error:",
         f"        raise explained(error, [{arrays}], {params}) from error",
         *_record(op, params, depth),
     ]
+
+
+def _run(op: Op, arguments: str) -> list[str]:
+    """Runs the kernel; that of a function of one variable on a large array in parts, on several threads."""
+    if not shares(op):
+        return [f"        out = state.run(kernel, {arguments})"]
+    return [
+        f"        if {arguments}.size < LARGE or state.device is not None:",
+        f"            out = state.run(kernel, {arguments})",
+        "        else:",
+        f"            out = state.run(shared, kernel, {arguments})",
+    ]
+
+
+def shares(op: Op) -> bool:
+    """Whether an op works element by element on one array and nothing else, and so do its pulls."""
+    return op.elementwise and len(op.arguments) == 1 and not op.has_parameters and {*op.saves[0]} <= {*op.arguments, "out"}
 
 
 def _read_argument(op: Op, argument: str, slow: str) -> list[str]:
@@ -257,7 +276,10 @@ def _pull_lines(op: Op, i: int) -> list[str]:
     values = [f"v.array if isinstance(v := s[{k}], Tensor) else v" if name in op.arguments else f"s[{k}]"
               for k, name in enumerate(names)]  # fmt: skip
     broadcasts = bool(names) and names[0].endswith("_broadcast")
-    lines = [f"        s = saved[{i}]", f"        pulled_{i} = pull_{i}({', '.join(['g', *values[broadcasts:]])})"]
+    given = ", ".join(["g", *values[broadcasts:]])
+    lines = [f"        s = saved[{i}]", f"        pulled_{i} = pull_{i}({given})"]
+    if shares(op):
+        lines[1] += f" if g.size < LARGE else shared(pull_{i}, {given})"
     if broadcasts:
         lines += ["        if s[0] is not None:", f"            pulled_{i} = sum_array_to(pulled_{i}, s[0])"]
     return lines

@@ -1,0 +1,120 @@
+"""Elementwise work on large arrays: in blocks that stay in the processor's cache, shared among threads.
+
+NumPy computes an expression op by op, each over the whole array, on one core. `shared` runs the whole expression on one block after
+another, and gives each thread a part of the blocks. The results are the same to the last bit, as no element depends on another.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+LARGE = 2**18
+"""From so many elements on (a megabyte of float32) work is shared: below, waking a thread costs more than it brings."""
+
+_BLOCK = 2**17  # smaller ones spend more time between the calls of NumPy than they save in the cache
+
+_chosen = 0  # what the user has set; 0 leaves it to the machine
+_pool: ThreadPoolExecutor | None = None
+
+
+def set_threads(count: int) -> None:
+    """How many threads share the work on a large array: 1 for none but the caller's own, 0 for as many as the process has cores."""
+    global _chosen, _pool
+    _chosen = count
+    _pool, old = None, _pool
+    if old is not None:
+        old.shutdown(wait=False)
+
+
+def chosen() -> int:
+    """The number that `set_threads` was given."""
+    return _chosen
+
+
+def threads() -> int:
+    """How many threads share the work of the calling thread.
+
+    Only the main thread shares its work: others are likely to be workers of a pool that has its own plan for the cores.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return 1
+    return _chosen or _cores()
+
+
+def _cores() -> int:
+    """The cores that this process may use, or what OMP_NUM_THREADS says, which numerical libraries heed."""
+    named = os.environ.get("OMP_NUM_THREADS", "")
+    if named.isdecimal() and int(named):
+        return int(named)
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def shared(function: Callable[..., Any], *values: Any) -> Any:
+    """`function(*values)` for a function that works element by element on arrays of one shape; other values are given as they are."""
+    arrays = [value for value in values if type(value) is np.ndarray]
+    shape, size = arrays[0].shape, arrays[0].size
+    if not size or any(array.shape != shape or not array.flags.c_contiguous for array in arrays):
+        return function(*values)
+    flat = [value.reshape(-1) if type(value) is np.ndarray else value for value in values]
+    sample = function(*_part(flat, 0, 1))
+    if type(sample) is not np.ndarray or sample.shape != (1,):
+        return function(*values)
+    out = np.empty(size, sample.dtype)
+    into = isinstance(function, np.ufunc)
+
+    def work(start: int, stop: int) -> None:
+        for begin in range(start, stop, _BLOCK):
+            end = min(begin + _BLOCK, stop)
+            if into:
+                function(*_part(flat, begin, end), out=out[begin:end])
+            else:
+                out[begin:end] = function(*_part(flat, begin, end))
+
+    count = threads()
+    blocks = -(-size // _BLOCK)
+    ends = [min(blocks * (i + 1) // count * _BLOCK, size) for i in range(count)]
+    waiting = [_workers(count).submit(work, start, stop) for start, stop in pairwise(ends)]
+    try:
+        work(0, ends[0])
+    finally:
+        for part in waiting:
+            part.result()  # what a thread raised, this one raises
+    return out.reshape(shape)
+
+
+def _part(values: list[Any], start: int, stop: int) -> list[Any]:
+    return [value[start:stop] if type(value) is np.ndarray else value for value in values]
+
+
+def _workers(count: int) -> ThreadPoolExecutor:
+    """The threads beside the caller's own. NumPy's warnings are off in them, as they are where ops run."""
+    global _pool
+    if _pool is None:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - many programs never need it
+
+        _pool = ThreadPoolExecutor(count - 1, "gradtape", initializer=_be_quiet)
+    return _pool
+
+
+def _be_quiet() -> None:
+    np.seterr(all="ignore")
+
+
+def _forget() -> None:
+    """Threads do not come along into a child process."""
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

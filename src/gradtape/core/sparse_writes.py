@@ -10,6 +10,7 @@ import numpy as np
 from gradtape.core.scope import here
 from gradtape.core.values import array_of, to_array
 from gradtape.engines import xla_engine
+from gradtape.engines.scatter import combine_rows
 from gradtape.errors import invalid_argument
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class SparseWrites:
             self.array = np.array(self.array)
         if ufunc is None:
             self.array[key] = values
+        elif type(key) is np.ndarray and values.shape[:1] == key.shape:
+            here.state.run_on_host(combine_rows, ufunc, self.array, key, values)
         else:
             here.state.run_on_host(ufunc.at, self.array, key, values)
 

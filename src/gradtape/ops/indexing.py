@@ -11,6 +11,7 @@ from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import is_traced
+from gradtape.engines.scatter import combine_rows
 from gradtape.ops.arithmetic import equal, greater_equal, less, logical_and
 from gradtape.ops.batching import as_it_is, every_mapped, lined_up, loop
 from gradtape.ops.broadcasting import broadcast_to, cast
@@ -45,11 +46,7 @@ def _take_pull(g: Any, indices: Any, x_shape: Shape, indices_shape: Shape, axis:
 
 def _scatter_rows(xp: Any, values: Any, indices: Any, *, shape: Shape) -> Any:
     out = np.zeros(shape, values.dtype)
-    if values.size < 512 or values.ndim == 1:
-        np.add.at(out, indices, values)
-    else:  # element by element is four times as fast as row by row
-        width = math.prod(shape[1:])
-        np.add.at(out.reshape(-1), (indices.astype(np.int64)[:, None] * width + np.arange(width)).reshape(-1), values.reshape(-1))
+    combine_rows(np.add, out, indices, values)
     return out
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines import products
 from gradtape.ops.batching import as_it_is, elementwise
 from gradtape.ops.broadcasting import broadcast_to, sum_to_shape
 from gradtape.ops.declare import op
@@ -19,11 +20,11 @@ from gradtape.ops.shaping import reshape
 def _matmul(xp: Any, a: Any, b: Any) -> Any:
     if a.ndim < 2 or b.ndim < 2:
         raise ValueError("both arguments must have at least two dimensions")
-    return xp.matmul(a, b)
+    return products.matmul(a, b) if xp is np else xp.matmul(a, b)
 
 
 def _by_a(g: Any, b: Any, a_shape: tuple[int, ...]) -> Any:
-    pulled = g @ b.mT
+    pulled = products.matmul(g, b.mT) if type(g) is np.ndarray else g @ b.mT
     return pulled if len(a_shape) == 2 == pulled.ndim else sum_to_shape(pulled, shape=a_shape)
 
 

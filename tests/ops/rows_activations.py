@@ -72,6 +72,10 @@ ROWS = [
     ),
     unary(a.sigmoid, scipy.special.expit, specials=[at([-1000.0, 1000.0], gives=[0, 1], gradient=[0.0, 0.0])]),
     unary(a.softplus, softplus, specials=[at([-1000.0, 1000.0], gives=[0, 1000], gradient=[0.0, 1.0])]),
+    unary(
+        a.gelu_by_tanh, lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+        specials=[at([-1e30, 0.0, 1e30], gives=[0, 0, 1e30], gradient=[0.0, 0.5, 1.0])],
+    ),
     unary(a.relu, lambda x: np.maximum(x, 0), specials=[at([-1.0, 0.0, 1.0], gradient=[0.0, 0.0, 1.0])]),
     Case(
         a.leaky_relu, lambda x, alpha: np.where(x > 0, x, x * alpha),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
         return np.add.reduce(array, 0)
     added = len(found) - len(shape)
     if added and found[added:] == shape:
+        if type(array) is np.ndarray and shape and array.size >= _LARGE and array.dtype.char in "fd" and array.flags.c_contiguous:
+            rows = array.reshape(-1, math.prod(shape))
+            return (np.ones(len(rows), array.dtype) @ rows).reshape(shape)
         axes = 0 if added == 1 else tuple(range(added))
         return np.add.reduce(array, axes) if type(array) is np.ndarray else array.sum(axes)
     stretched = tuple([i + added for i, size in enumerate(shape) if size == 1 and found[i + added] != 1])

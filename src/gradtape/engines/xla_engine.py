@@ -71,11 +71,15 @@ def preferred() -> Any:
 @contextmanager
 def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
     """Lets the programs of this thread run on a device in a block."""
-    before, _preferred.device = _preferred.device, device or _Preferred.device
+    own = vars(_preferred)
+    before = own.get("device")
+    own["device"] = device or _Preferred.device
     try:
         yield
     finally:
-        _preferred.device = before
+        own.pop("device")  # so that the thread follows the preference of all threads again, which may change
+        if before is not None:
+            own["device"] = before
 
 
 def wide() -> AbstractContextManager[Any]:

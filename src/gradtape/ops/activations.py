@@ -12,7 +12,7 @@ import numpy as np
 from gradtape.ops import batching
 from gradtape.ops.arithmetic import absolute, less, minimum, square
 from gradtape.ops.declare import op, unary
-from gradtape.ops.elementary import exp
+from gradtape.ops.elementary import exp, tanh
 from gradtape.ops.reductions import reduce_sum
 from gradtape.ops.selection import drop, keep, keep_array, zeros_like
 
@@ -35,6 +35,21 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 def _selu(xp: Any, x: Any) -> Any:
     return xp.maximum(x, 0) * _SELU_SCALE + xp.expm1(xp.minimum(x, 0)) * (_SELU_SCALE * _SELU_ALPHA)
+
+
+_GELU_CUBE = 0.044715
+_GELU_SCALE = 0.7978845608028654  # the root of 2/π
+
+
+def _gelu_by_tanh(xp: Any, x: Any) -> Any:
+    return (xp.tanh((x * x * _GELU_CUBE + 1) * x * _GELU_SCALE) + 1) * x * 0.5
+
+
+def _gelu_by_tanh_pull(g: Any, x: Any) -> Any:
+    """Where the tangent is flat, its slope stands first in every product, so that no large x spoils the zero."""
+    t = tanh((x * x * _GELU_CUBE + 1) * x * _GELU_SCALE)
+    slope = (1 - t * t) * x
+    return g * ((t + 1 + (slope + slope * x * x * (3 * _GELU_CUBE)) * _GELU_SCALE) * 0.5)
 
 
 def _selu_pull(g: Any, out: Any) -> Any:
@@ -84,6 +99,7 @@ def _log_softmax(xp: Any, x: Any, *, axis: int) -> Any:
 
 
 sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (out - out * out))
+gelu_by_tanh = unary("gelu_by_tanh", _gelu_by_tanh, _gelu_by_tanh_pull)
 softplus = unary("softplus", _softplus, lambda g, x: g * sigmoid(x))
 gate = op(  # y where 0 < x < high, else `slope` times y: a step in x, whose derivative is zeros as in TensorFlow, not None
     "gate",

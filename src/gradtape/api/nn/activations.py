@@ -97,9 +97,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
     array([-0.1587,  2.996 ], dtype=float32)
     """
     x = of_kind(features, FLOATING, "gelu", "features", ValueError)
-    if not approximate:
-        return x * activations.normal_cdf(x)
-    return x * 0.5 * (elementary.tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1.0)
+    return activations.gelu_by_tanh(x) if approximate else x * activations.normal_cdf(x)
 
 
 def silu(features: TensorLike, beta: TensorLike = 1.0) -> Tensor:

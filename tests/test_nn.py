@@ -204,3 +204,30 @@ def test_atrous_conv2d_transpose_is_the_transpose(padding, shape):
     there = tf.nn.atrous_conv2d(x, w, 2, padding).numpy()
     back = tf.nn.atrous_conv2d_transpose(y, w, shape, 2, padding).numpy()
     np.testing.assert_allclose((there * y).sum(), (x * back).sum())
+
+
+@pytest.mark.parametrize("values", [(-3.0, 3.0), (-79.0, 79.0), (-200.0, 100.0), (-1e30, 1e30)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_softmax_of_many_rows_is_exact_with_and_without_a_shift(values, dtype):
+    x = np.random.default_rng(0).uniform(*values, (200, 64)).astype(dtype)
+    wide = x.astype(np.longdouble)
+    exponentials = np.exp(wide - wide.max(-1, keepdims=True))
+    expected = exponentials / exponentials.sum(-1, keepdims=True)
+    found = tf.nn.softmax(x).numpy()
+    np.testing.assert_allclose(found, expected.astype(dtype), rtol=2e-5 if dtype == np.float32 else 1e-13, atol=1e-37)
+
+
+def test_softmax_of_many_rows_passes_nan_on():
+    x = np.zeros((100, 64), np.float32)
+    x[3, 5] = np.nan
+    found = np.isnan(tf.nn.softmax(x).numpy()).any(-1)
+    assert np.flatnonzero(found).tolist() == [3]
+
+
+@pytest.mark.parametrize("length", [1, 7, 64, 1000, 1025])
+def test_sums_of_many_rows(length):
+    x = np.random.default_rng(0).standard_normal((300, length)).astype(np.float32)
+    exact = x.astype(np.float64).sum(-1)
+    np.testing.assert_allclose(tf.reduce_sum(x, axis=-1), exact, atol=2e-5)
+    np.testing.assert_allclose(tf.reduce_sum(x, axis=1, keepdims=True), exact[:, None], atol=2e-5)
+    np.testing.assert_allclose(tf.reduce_mean(x[:, ::-1], axis=-1), exact / length, atol=2e-5)

@@ -183,7 +183,8 @@ def split(
     x = as_operand(value, "split: value")
     place = one_axis(_single(axis, "split: axis"), x.array.ndim, "split: axis")
     total = x.array.shape[place]
-    if isinstance(num_or_size_splits, (list, tuple)) or np.ndim(getattr(num_or_size_splits, "array", num_or_size_splits)):
+    several = type(num_or_size_splits) is not int and np.ndim(getattr(num_or_size_splits, "array", num_or_size_splits)) > 0
+    if several:
         sizes = _split_sizes(integers(num_or_size_splits, "split: num_or_size_splits"), total, num)
     else:
         count = as_int(num_or_size_splits, "split: num_or_size_splits")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 _LARGE = 4096
+_LONG = 256  # BLAS adds up in fewer partial sums than NumPy, which matters for long rows
 
 
 def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
@@ -27,3 +28,11 @@ def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
     stretched = tuple([i + added for i, size in enumerate(shape) if size == 1 and found[i + added] != 1])
     axes = tuple(range(added)) + stretched
     return (array.sum(axes) if axes else array).reshape(shape)
+
+
+def sum_last_axis(array: Any) -> Any:
+    """The sums over the last axis, of length 1, or None where NumPy's own sum is as fast or more exact: for few or long rows."""
+    length = array.shape[-1]
+    if array.size < _LARGE or length > _LONG or array.dtype.char not in "fd" or not array.flags.c_contiguous:
+        return None
+    return (array.reshape(-1, length) @ np.ones((length, 1), array.dtype)).reshape(*array.shape[:-1], 1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LARGE = 2**18
 """From so many elements on (a megabyte of float32) work is shared: below, waking a thread costs more than it brings."""
 
-_BLOCK = 2**17  # smaller ones spend more time between the calls of NumPy than they save in the cache
+_BLOCK = 2**18  # smaller ones spend more time between the calls of NumPy than they save in the cache
 
 _chosen = 0  # what the user has set; 0 leaves it to the machine
 _pool: ThreadPoolExecutor | None = None
@@ -63,7 +63,12 @@ def shared(function: Callable[..., Any], *values: Any) -> Any:
     """`function(*values)` for a function that works element by element on arrays of one shape; other values are given as they are."""
     arrays = [value for value in values if type(value) is np.ndarray]
     shape, size = arrays[0].shape, arrays[0].size
-    if not size or any(array.shape != shape or not array.flags.c_contiguous for array in arrays):
+    count = threads()
+    if (
+        not size
+        or (count == 1 and size <= _BLOCK)
+        or any(array.shape != shape or not array.flags.c_contiguous for array in arrays)
+    ):
         return function(*values)
     flat = [value.reshape(-1) if type(value) is np.ndarray else value for value in values]
     sample = function(*_part(flat, 0, 1))
@@ -80,9 +85,7 @@ def shared(function: Callable[..., Any], *values: Any) -> Any:
             else:
                 out[begin:end] = function(*_part(flat, begin, end))
 
-    count = threads()
-    blocks = -(-size // _BLOCK)
-    ends = [min(blocks * (i + 1) // count * _BLOCK, size) for i in range(count)]
+    ends = [size * (i + 1) // count for i in range(count)]
     waiting = [_workers(count).submit(work, start, stop) for start, stop in pairwise(ends)]
     try:
         work(0, ends[0])

@@ -71,21 +71,23 @@ def flatten(structure: Any) -> tuple[list[Any], Any]:
 def opened(leaf: Any) -> Any:
     """A composite as a node that optree opens; any other leaf as it is."""
     kind = type(leaf)
-    if kind in _WHOLE or isinstance(leaf, (Tensor, Variable, Module, type)) or hasattr(leaf, "__gradtape_variable__"):
+    if kind in _WHOLE or isinstance(leaf, (Tensor, Variable, Module, type)):
         return leaf
+    if isinstance(leaf, dict):
+        return _container(leaf, list(leaf), list(leaf.values()))
+    if isinstance(leaf, (list, tuple)):
+        return _container(leaf, list(range(len(leaf))), list(leaf))
+    if kind is slice:
+        return Opened(Form(_slice_again, slice, ("start", "stop", "step")), [leaf.start, leaf.stop, leaf.step])
     if isinstance(leaf, (SparseTensor, IndexedSlices)):
         return _sparse(leaf)
+    if hasattr(leaf, "__gradtape_variable__"):
+        return leaf
     if dataclasses.is_dataclass(leaf):
         names = dict.fromkeys([*(field.name for field in dataclasses.fields(leaf)), *getattr(leaf, "__dict__", ())])
         return _by_attributes(leaf, [name for name in names if hasattr(leaf, name)])
     if nest.is_composite(leaf):
         return _by_attributes(leaf, list(vars(leaf)))
-    if kind is slice:
-        return Opened(Form(_slice_again, slice, ("start", "stop", "step")), [leaf.start, leaf.stop, leaf.step])
-    if isinstance(leaf, dict):
-        return _container(leaf, list(leaf), list(leaf.values()))
-    if isinstance(leaf, (list, tuple)):
-        return _container(leaf, list(range(len(leaf))), list(leaf))
     return leaf
 
 

@@ -142,7 +142,10 @@ class Function:
         args, kwargs = self._parameters.in_order(args, kwargs)
         if self.input_signature is None:
             return Arguments(args, kwargs)
-        return Arguments(cast_to_signature((*args, *kwargs.values()), self.input_signature, self._name), {})
+        values, count = (*args, *kwargs.values()), len(self.input_signature)
+        self._parameters.check_defaults(values, count)
+        values = (*cast_to_signature(values[:count], self.input_signature, self._name), *values[count:])
+        return Arguments(values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True)))
 
     def _traced_for(self, arguments: Arguments) -> ConcreteFunction:
         with self._lock:
@@ -267,7 +270,7 @@ class ConcreteFunction:
         leaves = nest.flatten(result)
         outputs: list[Tensor] = []
         plan = [_planned(leaf, outputs, self.name) for leaf in leaves]
-        self._pack = _packer(result, plan)
+        self._pack = _packer(result, plan, len(outputs))
         return outputs
 
     def _result(self, arguments: Arguments, tensors: Sequence[Tensor]) -> Any:
@@ -391,10 +394,7 @@ class ConcreteFunction:
 
     def _run(self, given: list[Any]) -> list[Any]:
         """The outputs' arrays, from those of the arguments."""
-        try:
-            taken = [outside.held for outside in self._outside]
-        except AttributeError:
-            taken = [_held(outside) for outside in self._outside]
+        taken = [array if (array := getattr(outside, "held", None)) is not None else _held(outside) for outside in self._outside]
         found = self.program.compiled_plain().run(given + taken)
         if self._written:
             count = len(self.program.outputs)
@@ -531,11 +531,12 @@ def _always(value: Any) -> Callable[[list[Any]], Any]:
     return lambda results: value
 
 
-def _packer(result: Any, plan: Sequence[Callable[[list[Any]], Any]]) -> Callable[[list[Any]], Any]:
+def _packer(result: Any, plan: Sequence[Callable[[list[Any]], Any]], count: int) -> Callable[[list[Any]], Any]:
     """The function that gives a call's outputs the structure of the result."""
     if not nest.is_nested(result):
         return plan[0]
-    if type(result) in (list, tuple) and all(isinstance(source_object(entry), (Tensor, Variable)) for entry in result):
+    plain = (Tensor, Variable)
+    if type(result) in (list, tuple) and count == len(result) and all(isinstance(source_object(entry), plain) for entry in result):
         return (lambda results: results) if type(result) is list else tuple
     structure = nest.map_structure(lambda leaf: None, result)
     return lambda results: nest.pack_sequence_as(structure, [make(results) for make in plan])

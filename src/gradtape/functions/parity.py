@@ -22,7 +22,6 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_engine
-from gradtape.engines.xla_random import draws
 from gradtape.functions.program import Program
 from gradtape.functions.staging import Spec
 
@@ -78,7 +77,7 @@ class Watched:
         self._program = Program(name, self._traced, specs)
         self._program.trace()
         self.taken = self._program.taken or []
-        self.draws = draws(self._program.compiled_plain().jaxpr)
+        self.draws = self._program.compiled_plain().draws_random_numbers()
         self.written = self._program.written
 
     def _traced(self, tensors: list[Tensor]) -> list[Tensor]:
@@ -243,20 +242,46 @@ def _distance(a: Any, b: Any) -> float:
     return 0.0 if worst is None or not math.isfinite(worst.difference) else worst.difference
 
 
+class Undo:
+    """A recorder that hears of every Variable that is written, and gives them their values back."""
+
+    pushes = False
+    recording = True
+    scope = None
+
+    def __init__(self) -> None:
+        self._before: dict[int, tuple[Variable, Any]] = {}
+
+    def before_write(self, variable: Variable) -> None:
+        self._before.setdefault(id(variable), (variable, np.array(variable.array)))
+
+    def variable_node(self, variable: Variable) -> None:
+        return None
+
+    def written(self) -> list[Variable]:
+        return [variable for variable, _ in self._before.values()]
+
+    def all(self) -> None:
+        for variable, value in self._before.values():
+            variable.assign(value)
+
+
 def _check_results(watched: Watched, inputs: Sequence[Any], run: Run, eager: Callable[[], list[Tensor]]) -> None:
     """Compares results and written Variables with those of an eager run, and undoes what that has written."""
     name = watched.name
     shown = [i for i, variable in enumerate(watched.written) if not getattr(variable, "hidden", False)]
     variables = [watched.written[i] for i in shown]
-    before = dict(zip(map(id, watched.taken), inputs[len(inputs) - len(watched.taken) :], strict=True))
+    undo = Undo()
     try:
-        found = [np.asarray(tensor.array) for tensor in eager()]
+        with here.state.only([undo]):
+            found = [np.asarray(tensor.array) for tensor in eager()]
         found += [np.array(variable.array) for variable in variables]
     except Exception as error:
         raise ParityError(f"{name} runs compiled, but raises {type(error).__name__} in eager code: {error}") from error
     finally:
-        for variable in variables:
-            variable.assign(before[id(variable)])
+        undo.all()
+    if unexpected := [v.name for v in undo.written() if all(v is not w for w in variables)]:
+        raise ParityError(f"{name} writes the Variable '{unexpected[0]}' in eager code, but not compiled.")
     compiled = [*run.outputs, *(run.written[i] for i in shown)]
     if len(found) != len(compiled):
         raise ParityError(f"{name} gives {len(run.outputs)} tensors compiled, and {len(found) - len(shown)} in eager code.")

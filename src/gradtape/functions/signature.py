@@ -51,6 +51,27 @@ class Parameters:
         bound.apply_defaults()
         return bound.args, bound.kwargs
 
+    def check_defaults(self, values: Sequence[Any], count: int) -> None:
+        """Refuses arguments that an input_signature of `count` entries does not have, unless they are what they are by default."""
+        if self._signature is None:
+            return
+        every = list(self._signature.parameters.values())
+        if count and every and every[0].kind is Parameter.VAR_KEYWORD:
+            raise TypeError(
+                f"{self._name}: input_signature is for named arguments, and this function has only **{every[0].name}."
+            )
+        if len(values) <= count:
+            return
+        parameters = [p for p in every if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
+        if len(values) > len(parameters) or any(p.default is Parameter.empty for p in parameters[count:]):
+            raise TypeError(f"{self._name}: input_signature has {count} entries, but {len(values)} arguments were given.")
+        for value, parameter in zip(values[count:], parameters[count:], strict=True):
+            default = parameter.default
+            if value is not default and (isinstance(value, (Tensor, Variable, np.ndarray)) or value != default):
+                raise TypeError(
+                    f"{self._name}: '{parameter.name}' is not in input_signature, so that it must be {default!r}, got {value!r}."
+                )
+
     def names(self) -> list[str]:
         return [] if self._signature is None else list(self._signature.parameters)
 
@@ -210,12 +231,12 @@ def _cast(argument: Any, spec: Any, what: str, cast: Callable[[Any, Any, str], A
         return cast(argument, spec, what)
     if not nest.is_nested(spec):
         return argument
+    wanted, form = optree.tree_flatten(spec, none_is_leaf=True)
     try:
-        nest.assert_same_structure(spec, argument)
+        given = form.flatten_up_to(argument)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{what} has not the structure of the signature: {error}") from None
-    inside = [_cast(a, s, what, cast) for a, s in zip(nest.flatten(argument), nest.flatten(spec), strict=True)]
-    return nest.pack_sequence_as(argument, inside)
+    return optree.tree_unflatten(form, [_cast(a, s, what, cast) for a, s in zip(given, wanted, strict=True)])
 
 
 def _fitted(argument: Any, spec: Any, what: str) -> Any:

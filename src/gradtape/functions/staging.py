@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gradtape.engines import xla_devices, xla_engine, xla_host
+from gradtape.engines import xla_devices, xla_engine, xla_host, xla_random
 
 Spec = tuple[tuple[int, ...], Any]
 """A shape and a NumPy dtype."""
@@ -96,9 +95,11 @@ class Part:
         little = {v: c for v, c in constants.items() if math.prod(c.shape) <= _LITTLE or xla_engine.is_traced(c)}
         with xla_engine.wide():
             self.large = [jax.device_put(np.asarray(value)) for v, value in constants.items() if v not in little]
+        taken = [*(inputs[i] for i in self.used), *(v for v in constants if v not in little)]
+        self._specs = [(v.aval.shape, v.aval.dtype) for v in taken]  # the invars of some versions of JAX have the constants too
         self._jaxpr = jaxpr.replace(
             constvars=list(little),
-            invars=[*(inputs[i] for i in self.used), *(v for v in constants if v not in little)],
+            invars=taken,
             outvars=list(outputs),
             eqns=chosen,
             debug_info=jaxpr.debug_info.with_unknown_names(),
@@ -109,20 +110,32 @@ class Part:
             self._jaxpr = _without_the_needless(self._jaxpr)
         # A call that ends in an exception of the host leaves everything as it was.
         places = [] if self._calls_host else [place for place, i in enumerate(self.used) if i in set(donated)]
-        self.compiled: Callable[..., Any] = jax.jit(self._evaluated, donate_argnums=places)
+        self.compiled: Any = jax.jit(self._traced, donate_argnums=places)
         self._is_narrow = not self._calls_host and not _has_wide_numbers(self._jaxpr)
 
     def executable(self) -> Callable[..., list[Any]] | None:
         """What XLA compiled, a function of the `used` inputs and of the arrays `large`; None if more has to be done around a call.
 
-        Unlike `compiled` it refuses arguments of other shapes and dtypes, and needs no switch for 64-bit numbers.
+        It raises a TypeError for arguments of other shapes and dtypes, and needs no switch for 64-bit numbers.
         """
         if self._calls_host:
             return None
+        if self._is_narrow:
+            return self.compiled
         jax = xla_engine.load()
-        specs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in self._jaxpr.invars]
-        with nullcontext() if self._is_narrow else xla_engine.wide():  # as `compiled` is called, so that nothing is compiled again
+        specs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in self._specs]
+        with xla_engine.wide():  # as `compiled` is called, so that nothing is compiled again
             return self.compiled.lower(*specs).compile()
+
+    def draws_random_numbers(self) -> bool:
+        return xla_random.draws(self._jaxpr)
+
+    def _traced(self, *arrays: Any) -> Any:
+        """What JAX traces, once for each kind of arguments: for one."""
+        for array, (shape, dtype) in zip(arrays, self._specs, strict=True):
+            if array.shape != shape or array.dtype != dtype:
+                raise TypeError("arguments of another kind than the program was traced for")
+        return self._evaluated(*arrays)
 
     def _evaluated(self, *arrays: Any) -> Any:
         return xla_engine.load().core.eval_jaxpr(self._jaxpr, self._little, *arrays)

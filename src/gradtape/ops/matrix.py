@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.engines import products
+from gradtape.ops import products_on_xla
 from gradtape.ops.batching import as_it_is, elementwise
 from gradtape.ops.broadcasting import broadcast_to, sum_to_shape
 from gradtape.ops.declare import op
@@ -20,7 +21,7 @@ from gradtape.ops.shaping import reshape
 def _matmul(xp: Any, a: Any, b: Any) -> Any:
     if a.ndim < 2 or b.ndim < 2:
         raise ValueError("both arguments must have at least two dimensions")
-    return products.matmul(a, b) if xp is np else xp.matmul(a, b)
+    return products.matmul(a, b) if xp is np else products_on_xla.matmul(xp, a, b)
 
 
 def _by_a(g: Any, b: Any, a_shape: tuple[int, ...]) -> Any:

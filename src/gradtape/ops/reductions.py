@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines.arrays import sum_last_axis
 from gradtape.ops.arithmetic import equal
 from gradtape.ops.batching import shifted
 from gradtape.ops.broadcasting import broadcast_to, cast
@@ -24,6 +25,10 @@ Shape = tuple[int, ...]
 
 
 def _sum(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
+    if xp is np and axis is not None and len(axis) == 1 and axis[0] == x.ndim - 1:
+        total = sum_last_axis(x)
+        if total is not None:
+            return total if keepdims else total[..., 0]
     return xp.add.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)
 
 

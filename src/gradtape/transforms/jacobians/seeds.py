@@ -14,13 +14,15 @@ import numpy as np
 
 from gradtape.core.backward import _leading_to, _number, _reachable
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope
+from gradtape.core.scope import Scope, here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import XlaTensor, on_xla
+from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import ElementwiseDerivative
 from gradtape.ops.matrix import matmul
-from gradtape.ops.shaping import reshape
+from gradtape.ops.selection import where
+from gradtape.ops.shaping import getitem, reshape, transpose
 from gradtape.transforms.jacobians.row_walk import nothing_records
 
 _MATMUL, _RESHAPE = matmul.op, reshape.op  # type: ignore[attr-defined]
@@ -47,7 +49,8 @@ class Seeds:
         wanted = {node for node in sources if node is not None}
         order, *_ = _reachable([self.node], wanted, recording)
         self.expected = array.nbytes + sum(map(saved_bytes, order)) if isinstance(array, (np.ndarray, np.generic)) else 0
-        if nothing_records() and isinstance(array, np.ndarray) and array.size and array.dtype.kind == "f":
+        plain = nothing_records() and isinstance(array, np.ndarray)
+        if (plain or (self._on_xla and _only_traced())) and array.size and array.dtype.kind == "f":
             order.sort(key=_number)
             self._start_behind(tape, recording, wanted, _leading_to(wanted, order))
 
@@ -59,12 +62,33 @@ class Seeds:
     def rows(self, start: int, stop: int) -> Tensor:
         """The rows of some elements, stacked."""
         count = stop - start
+        if self._on_xla and (self._matrix is not None or self._scale is not None):
+            return self._rows_on_xla(start, stop)
         if self._matrix is not None:
             factors, matrix = (np.ascontiguousarray(part) for part in (self._scale[:, start:stop].T, self._matrix[start:stop]))
             return Tensor((factors[:, :, None] * matrix[:, None, :]).reshape(count, *self._shape))
         values = 1 if self._scale is None else self._scale[:, start:stop].T
         rows = Tensor(diagonal_rows(self._shape, self._dtype, start, stop, self.batch, values))
         return on_xla(rows) if self._on_xla else rows
+
+    def _rows_on_xla(self, start: int, stop: int) -> Tensor:
+        """The same in a program, by ops: XLA makes one loop of them with those that follow."""
+        count = stop - start
+        rows: Any = None
+        if self._scale is not None:
+            columns = getitem(self._scale, key=(slice(None), slice(start, stop)))
+            rows = reshape(transpose(columns, perm=(1, 0)), shape=(count, self.batch, 1))
+        if self._matrix is None:
+            ones = diagonal_rows((self.count,), np.dtype(bool), start, stop)
+            rows = where(Tensor(ones[:, None]), rows, np.zeros((), self._dtype))
+        else:
+            if self.batch == 1:
+                chosen = getitem(self._matrix, key=(slice(start, stop),))
+            else:  # a product leaves them in order, where a loop would go across a transposed matrix once for each example
+                chosen = self._placed(diagonal_rows((self.count,), self._dtype, start, stop)) @ self._matrix
+            matrix = reshape(chosen, shape=(count, 1, chosen.array.shape[1]))
+            rows = matrix if rows is None else rows * matrix
+        return reshape(broadcast_to(rows, shape=(count, self.batch, rows.array.shape[2])), shape=(count, *self._shape))
 
     def _start_behind(self, tape: GradientTape, recording: Scope, wanted: set[Node], needed: set[Node]) -> None:
         """Goes back to where the Jacobian stops being diagonal, and through one matrix product."""
@@ -75,12 +99,22 @@ class Seeds:
                 break
             node, shape = step
         if node is not self.node:
-            pulled = tape._pull({self.node: np.ones(self._shape, self._dtype)}, [node], recording, release=False).get(node)
-            if type(pulled) is not np.ndarray or pulled.shape != shape or pulled.dtype != self._dtype:
+            ones: Any = np.ones(self._shape, self._dtype)
+            pulled = tape._pull({self.node: self._placed(ones)}, [node], recording, release=False).get(node)
+            if not self._takes(pulled, shape):
                 return
-            self.node, self._shape, self._scale = node, shape, pulled.reshape(self.batch, self.count)
+            self.node, self._shape, self._scale = node, shape, reshape(pulled, shape=(self.batch, self.count))
         if node not in wanted:
             self._start_before_product(needed)
+
+    def _placed(self, array: Any) -> Any:
+        """An array as the walk has it: in a program, a Tensor."""
+        return on_xla(Tensor(array)) if self._on_xla else array
+
+    def _takes(self, value: Any, shape: Any) -> bool:
+        """Whether a value is an array of the target's dtype and of some shape, as the walk has it."""
+        array = value.array if type(value) is XlaTensor else value
+        return type(value) is (XlaTensor if self._on_xla else np.ndarray) and (array.shape, array.dtype) == (shape, self._dtype)
 
     def _start_before_product(self, needed: set[Node]) -> None:
         node = self.node
@@ -91,18 +125,25 @@ class Seeds:
             return
         index = 0 if left else 1
         factor, *_, shape = node.saved[index]
-        matrix = factor.array
-        if type(matrix) is not np.ndarray or matrix.ndim != 2 or matrix.dtype != self._dtype:
+        matrix = self._placed(factor.array)
+        if not self._takes(matrix, factor.array.shape) or len(factor.array.shape) != 2:
             return
-        if left and shape == (self.batch, len(matrix)) and matrix.shape[1] == self.count:
-            self._matrix = matrix.T
-        elif right and shape[-1] == 1 and len(matrix) == self.count and math.prod(shape) == self.batch * matrix.shape[1]:
+        height, width = factor.array.shape
+        if left and shape == (self.batch, height) and width == self.count:
+            self._matrix = transpose(matrix, perm=(1, 0))
+        elif right and shape[-1] == 1 and height == self.count and math.prod(shape) == self.batch * width:
             self._matrix = matrix
         else:
             return
-        if self._scale is None:
+        if self._scale is None and not self._on_xla:
             self._scale = np.ones((self.batch, self.count), self._dtype)
         self.node, self._shape = node.parents[index], shape  # type: ignore[assignment]
+
+
+def _only_traced() -> bool:
+    """Whether a program is being traced, and nothing in it records."""
+    state = here.state
+    return state.scope is None and not state.levels and state.trace is not None
 
 
 def diagonal_rows(shape: Any, dtype: Any, start: int, stop: int, batch: int = 1, values: Any = 1) -> Any:

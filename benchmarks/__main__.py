@@ -1,77 +1,73 @@
-"""Runs all benchmarks. The environment variable QUICK=1 makes it a matter of seconds, and leaves the document as it is."""
+"""Runs all benchmarks: `make bench`. The environment variable QUICK=1 makes it a matter of two minutes, and leaves the page as it is."""
 
 import os
-from collections.abc import Sequence
+from time import perf_counter
 
-from benchmarks import harness, import_time, memory, report, update_memory
-from benchmarks.libraries import BASELINE, BY_HAND, Library, Step, installed
-from benchmarks.report import Row
-from benchmarks.workloads import Workload, compiled, limited_in_memory, measured_in_memory, of_derivatives, timed, updated
+from benchmarks import aims, document, import_time, installed_size, memory, profile, report, timing
+from benchmarks.libraries import Contender, here
+from benchmarks.results import Results, load, machine, versions
+from benchmarks.timing import FULL, QUICK
+from benchmarks.workers import Worker
+from benchmarks.workloads import IN_MEMORY, TIMED, TRAINING
 
 BUSY = 0.5  # the load average above which other work takes the cores that are being timed
 
 
-def steps(workload: Workload, libraries: Sequence[Library]) -> dict[str, Step]:
-    """The step of each library that has the workload, after checking that all give the same gradients."""
-    makers = {library.title: getattr(library.steps(), workload.name, None) for library in libraries}
-    found = {title: make(workload.inputs) for title, make in makers.items() if make is not None}
-    harness.check(found, BASELINE, workload.tolerance)
-    return found
+def measure(contenders: list[Contender], results: Results) -> None:
+    """Fills in everything that is measured."""
+    effort = QUICK if results.quick else FULL
+    workers = [Worker(contender) for contender in contenders]
+    for workload in TIMED:
+        print(f"measuring: {workload.title}", flush=True)
+        found = timing.times(workload, workers, effort)
+        results.steps[workload.name], results.first_calls[workload.name] = found.step, found.first_call
+    for worker in workers:
+        worker.close()
+    named = [contender for contender in contenders if contender.title in aims.MEASURED_IN_MEMORY]
+    for workload in IN_MEMORY:
+        if not results.quick or workload in TRAINING:
+            print(f"measuring: memory of {workload.title}", flush=True)
+            results.memory[workload.name] = memory.peaks(
+                workload, named if results.quick else contenders, effort.memory_processes
+            )
+    print("measuring: imports, sizes and the parts of a step", flush=True)
+    results.imports = import_time.times(contenders, effort.imports)
+    results.sizes = installed_size.sizes(contenders)
+    results.profile = {name: profile.parts(name) for name in profile.MODELS}
 
 
-def measured_compiled(libraries: Sequence[Library], effort: harness.Effort) -> list[Row]:
-    """The compiled steps, in the libraries that compile; nothing if that is one library alone."""
-    if len(libraries) < 2:
-        return []
-    rows = []
-    for workload in compiled():
-        print(f"measuring: {workload.title}, compiled", flush=True)
-        unit = "µs" if workload.name in ("calls", "small_mlp") else "ms"
-        rows.append(Row(workload.title, unit, harness.times(steps(workload, libraries), effort), BY_HAND))
-    workload = updated()
-    print(f"measuring: {workload.title}", flush=True)
-    rows.append(Row(workload.title, "MB", update_memory.peaks(libraries), BY_HAND))
-    return rows
+def show(results: Results) -> None:
+    steps, compiled = results.steps, report.taking_part(results.steps, compiled=True)
+    first = {name: {title: row[title] for title in compiled if title in row} for name, row in results.first_calls.items()}
+    tables = [
+        ("How many times as long as gradtape each takes: above 1, gradtape is faster.", report.ratios(steps, report.taking_part(steps))),
+        ("The first call of what is compiled.", report.quantities(first, compiled, "ms")),
+        ("Memory at the peak of a step.", report.quantities(results.memory, report.taking_part(results.memory), "MB")),
+        ("", report.packages(results)),
+        *((f"Where the time of an eager step goes: {report.title(name)}.", profile.table(parts)) for name, parts in results.profile.items()),
+        ("Aims.", document.aims_table(results)),
+    ]  # fmt: skip
+    print(f"\n{report.headed(tables)}\n")
+    missed = [outcome for outcome in aims.outcomes(results) if outcome.met is False]
+    print(f"{len(missed)} aims not met. Load average {results.load_before:.1f} before, {results.load_after:.1f} after.")
 
 
 def main() -> None:
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # TensorFlow speaks of the processor otherwise
+    start = perf_counter()
     quick = os.environ.get("QUICK", "") not in ("", "0")
-    effort = harness.QUICK if quick else harness.FULL
-    libraries = installed()
-    load_before = report.load()
-    if load_before > BUSY:
-        print(f"warning: the machine is busy (load average {load_before:.1f}), so these figures will not hold still", flush=True)
-    rows = []
-    for workload in timed():
-        print(f"measuring: {workload.title}", flush=True)
-        rows.append(Row(workload.title, "µs", harness.times(steps(workload, libraries), effort)))
-
-    print("measuring: import", flush=True)
-    rows.append(Row("import, on top of NumPy's", "ms", import_time.times(libraries, effort.subprocesses)))
-
-    workload = measured_in_memory()
-    print(f"measuring: {workload.title}", flush=True)
-    traced = [library for library in libraries if library.memory_is_traced]
-    rows.append(Row(workload.title, "MB", memory.peaks(steps(workload, traced))))
-
-    higher = []
-    for workload in of_derivatives():
-        print(f"measuring: {workload.title}", flush=True)
-        higher.append(Row(workload.title, "ms", harness.times(steps(workload, libraries), effort)))
-    if not quick:  # it takes ten seconds a time
-        workload = limited_in_memory()
-        print(f"measuring: {workload.title}", flush=True)
-        higher.append(Row(workload.title, "MB", memory.peaks(steps(workload, traced))))
-
-    compiling = [library for library in libraries if library.compiles]
-    as_programs = measured_compiled(compiling, effort)
-
-    for table, columns in ((rows, libraries), (higher, libraries), (as_programs, compiling)):
-        print(f"\n{report.as_text(table, columns)}")
-    print("\nIn brackets: the multiple of the NumPy column, or of gradtape's where there is none; of JAX's for compiled steps.")
-    report.write_results([*rows, *higher, *as_programs], libraries, load_before, quick=quick)
+    contenders = [contender for contender in here() if not quick or not contender.slow_to_start]
+    results = Results(quick, machine(), load(), versions(contenders))
+    if results.load_before > BUSY:
+        print(f"warning: the machine is busy (load average {results.load_before:.1f}), so these figures will not hold still")
+    measure(contenders, results)
+    results.load_after, results.seconds = load(), perf_counter() - start
+    results.write()
+    show(results)
     if not quick:
-        report.write_document(rows, higher, as_programs, libraries, load_before, effort)
+        document.write(results)
+    print(f"{results.seconds:.0f} seconds")
 
 
-main()
+if __name__ == "__main__":
+    main()

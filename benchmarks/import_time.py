@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from statistics import median
 
-from benchmarks.libraries import Library
+from benchmarks.libraries import Contender
 
 _CODE = """
 from time import perf_counter
@@ -20,16 +20,17 @@ print(own if "{package}" == "numpy" else on_top)
 """
 
 
-def times(libraries: Sequence[Library], subprocesses: int) -> dict[str, float]:
-    """The median seconds of each library's import, the libraries taken in turns; NumPy's is that of NumPy itself."""
-    libraries = list({library.package: library for library in reversed(libraries)}.values())[::-1]  # the first of each package
-    taken: dict[str, list[float]] = {library.title: [] for library in libraries}
-    for round_number in range(subprocesses + 1):
-        for library in libraries:
-            seconds = _once(library.package)
-            if round_number:  # the first round only fills the caches of byte code and disk
-                taken[library.title].append(seconds)
-    return {title: median(values) for title, values in taken.items()}
+def times(contenders: Sequence[Contender], processes: int) -> dict[str, float]:
+    """The median seconds of each package's import, taken in turns; NumPy's is that of NumPy itself.
+
+    The workloads have been run before, so the caches of byte code and disk are filled.
+    """
+    packages = dict.fromkeys(contender.package for contender in contenders)
+    taken: dict[str, list[float]] = {package: [] for package in packages}
+    for _ in range(processes):
+        for package, seconds in taken.items():
+            seconds.append(_once(package))
+    return {package: median(values) for package, values in taken.items()}
 
 
 def _once(package: str) -> float:

@@ -1,169 +1,83 @@
-"""What `make bench` leaves: a table on the terminal, results.json, and docs/benchmarks.md."""
+"""Tables of results, for a terminal and for Markdown."""
 
-import json
-import os
-import platform
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
-from benchmarks.harness import Effort
-from benchmarks.libraries import BASELINE, Library
+from benchmarks.libraries import CONTENDERS, FUNCTION, GRADTAPE
+from benchmarks.results import Figures, Results
+from benchmarks.workloads import IN_MEMORY, TIMED
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results.json"
-DOCUMENT = HERE.parent / "docs" / "benchmarks.md"
+_UNITS = {"µs": 1e6, "ms": 1e3, "s": 1.0, "MB": 1 / 2**20}
+_WORKLOADS = {workload.name: workload for workload in (*TIMED, *IN_MEMORY)}
 
-_UNITS = {"µs": 1e6, "ms": 1e3, "MB": 1 / 2**20}
+Table = list[list[str]]
 
 
-@dataclass(frozen=True)
-class Row:
-    """One workload's measurements by library, in seconds or bytes, and the unit to show them in."""
-
-    title: str
-    unit: str
-    values: dict[str, float]
-    baseline: str = BASELINE
-
-    def cell(self, library: str) -> str:
-        """The measurement, and how many times the baseline's that is, or the first library's where there is no baseline."""
-        if library not in self.values:
-            return "-"
-        value = self.values[library]
-        shown = f"{_rounded(value * _UNITS[self.unit])} {self.unit}"
-        base = self.baseline if self.baseline in self.values else next(iter(self.values))
-        return shown if library == base else f"{shown} ({value / self.values[base]:.2f} ×)"
+def title(workload: str) -> str:
+    return _WORKLOADS[workload].title if workload in _WORKLOADS else workload
 
 
-def _rounded(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.3f}"
+def quantity(value: float, unit: str) -> str:
+    scaled = value * _UNITS[unit]
+    return f"{scaled:,.0f} {unit}" if scaled >= 100 else f"{scaled:.1f} {unit}" if scaled >= 1 else f"{scaled:.2f} {unit}"
 
 
-def cells(rows: Sequence[Row], libraries: Sequence[Library]) -> list[list[str]]:
-    titles = [library.title for library in libraries]
-    return [["", *titles], *([row.title, *(row.cell(title) for title in titles)] for row in rows)]
+def taking_part(figures: Figures, *, compiled: bool | None = None) -> list[str]:
+    """The contenders that have a figure."""
+    present = {name for row in figures.values() for name in row}
+    return [c.title for c in CONTENDERS if c.title in present and compiled in (None, c.compiled)]
 
 
-def as_text(rows: Sequence[Row], libraries: Sequence[Library]) -> str:
-    """The table for a terminal."""
-    table = cells(rows, libraries)
+def ratios(figures: Figures, contenders: Sequence[str]) -> Table:
+    """How many times as long as gradtape each contender takes; gradtape's own columns have the time."""
+    compiled = {c.title: c.compiled for c in CONTENDERS}
+    lines = [["", *contenders]]
+    for name, row in figures.items():
+        line = [title(name)]
+        for contender in contenders:
+            ours = FUNCTION if compiled[contender] else GRADTAPE
+            if contender not in row or ours not in row:
+                line.append("-")
+            elif contender == ours:
+                line.append(quantity(row[ours], _WORKLOADS[name].unit))
+            else:
+                line.append(f"{row[contender] / row[ours]:.2f} ×")
+        if set(line[1:]) != {"-"}:
+            lines.append(line)
+    return lines
+
+
+def quantities(figures: Figures, contenders: Sequence[str], unit: str | None = None) -> Table:
+    lines = [["", *contenders]]
+    for name, row in figures.items():
+        cells = [quantity(row[c], unit or _WORKLOADS[name].unit) if c in row else "-" for c in contenders]
+        if set(cells) != {"-"}:
+            lines.append([title(name), *cells])
+    return lines
+
+
+def packages(results: Results) -> Table:
+    """Imports and sizes."""
+    lines = [["", "import, on top of NumPy's", "installed with all it needs"]]
+    for package, size in results.sizes.items():
+        seconds = results.imports.get(package)
+        lines.append([package, "-" if seconds is None else quantity(seconds, "ms"), quantity(size, "MB")])
+    return lines
+
+
+def as_text(table: Table) -> str:
     widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
-    return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))])
+    rows = [
+        [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
         for line in table
-    )
+    ]
+    return "\n".join("  ".join(row) for row in rows)
 
 
-def as_markdown(rows: Sequence[Row], libraries: Sequence[Library]) -> str:
-    head, *body = [f"| {' | '.join(line)} |" for line in cells(rows, libraries)]
-    return "\n".join([head, "|---|" + "---:|" * len(libraries), *body])
+def as_markdown(table: Table) -> str:
+    head, *body = [f"| {' | '.join(line)} |" for line in table]
+    return "\n".join([head, "|---|" + "---:|" * (len(table[0]) - 1), *body])
 
 
-def _compiled_section(rows: Sequence[Row], libraries: Sequence[Library]) -> str:
-    if not rows:
-        return ""
-    compiling = [library for library in libraries if library.compiles]
-    return f"""
-Compiled steps, in brackets the multiple of the JAX column, where the same is written by hand:
-
-{as_markdown(rows, compiling)}
-"""
-
-
-def machine() -> str:
-    """The processor and the number of cores this process may use, without the machine's name."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{_processor()}, {cores} cores, {platform.system()}"
-
-
-def load() -> float:
-    """How many processes have wanted a core in the last minute: well below 1 on a machine whose figures can be trusted."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return named[0] if named else platform.machine()
-
-
-def versions(libraries: Sequence[Library]) -> dict[str, str]:
-    return {"Python": platform.python_version()} | {library.package: library.version for library in libraries}
-
-
-def write_results(rows: Sequence[Row], libraries: Sequence[Library], load_before: float, *, quick: bool) -> None:
-    found = {
-        "quick": quick,
-        "machine": machine(),
-        "load_before": load_before,
-        "versions": versions(libraries),
-        "rows": [asdict(row) for row in rows],
-    }
-    RESULTS.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def write_document(
-    rows: Sequence[Row],
-    higher: Sequence[Row],
-    compiled: Sequence[Row],
-    libraries: Sequence[Library],
-    load_before: float,
-    effort: Effort,
-) -> None:
-    listed = ", ".join(f"{name} {number}" for name, number in versions(libraries).items())
-    DOCUMENT.parent.mkdir(exist_ok=True)
-    DOCUMENT.write_text(
-        f"""# Benchmarks
-
-`make bench` measures gradtape beside hand-written NumPy and the libraries that are installed in its environment, and writes
-this page. `make bench QUICK=1` takes seconds and only prints.
-
-{as_markdown(rows, libraries)}
-
-In brackets: the multiple of the NumPy column, where the gradients are derived and written by hand. A step computes the loss and
-all its gradients.
-
-Jacobians and higher derivatives, in brackets the multiple of the NumPy column, or of gradtape's where there is none:
-
-{as_markdown(higher, libraries)}
-{_compiled_section(compiled, libraries)}
-Machine: {machine()}; load average before the run: {load_before:.1f}.
-Versions: {listed}.
-
-## What is measured
-
-- **small MLP**: tanh twice, mean squared error, six gradients: the overhead of recording shows most.
-- **chain**: 100 times multiply by a constant, add a constant, tanh; the gradient of the sum with respect to the input.
-- **large MLP**: relu twice, softmax cross entropy, six gradients: the arithmetic dominates.
-- **import**: of each library, after NumPy has been imported; beside it, NumPy's own import.
-- **memory**: the most memory allocated at once, forward and backward, while 50 additions of arrays of 4 MB are recorded
-  and differentiated; the inputs are not counted. Libraries that do not allocate through NumPy have no figure.
-- **Jacobian**, **batch Jacobian**, **Hessian**: by the method that each library has for it; a batch Jacobian has one matrix for
-  each example. JAX runs `jacrev`, `vmap` of it, and `hessian`.
-- **10,000 × 3**: the values of a function of three parameters, and their Jacobian, which takes three passes forward. TensorFlow
-  uses its ForwardAccumulator, since its tape would go back 10,000 times; JAX runs `jacfwd`.
-- **Burgers' equation**: the residual u_t + u u_x - ν u_xx of a 2-20-20-20-20-1 tanh network, its mean square, and the gradient of
-  that by all weights. gradtape uses `tape.derivatives`; TensorFlow and autograd nest, JAX nests forward mode. Below it, the nested
-  tapes that run on both gradtape and TensorFlow.
-- **tridiagonal**: a sparse Jacobian. gradtape finds the pattern by itself in every step; by hand, the three diagonals are known.
-- **a call**: of a compiled function that adds one to each of eight arrays, without waiting for the results.
-- **2,000,000**: the sum of the square root of e to the sigmoid of tanh, and its gradient.
-- **LSTM**: by `scan`; **transformer**: attention of 4 heads and a layer of 512; **CNN**: maxima over 2 × 2, one dense layer. In JAX
-  they are written with `lax.scan`, `lax.conv_general_dilated` and `lax.reduce_window`, and differentiated by `jax.grad`.
-- **variable**: the most memory a process takes for a variable of 256 MB while a compiled step writes it: what is above 256 MB
-  is a second copy. In JAX the buffer is donated by hand.
-- **memory of a Jacobian**: 2,000 by 4,000 elements with a million in between, by walks that take no more than the limit besides
-  the result of 31 MB.
-
-## How
-
-All libraries compute in float32 on the CPU in one process, and their gradients are compared with NumPy's before anything is
-timed. They run in turns, {effort.repeats} repeats of many steps each, and the best repeat counts. An import is the median of
-{effort.subprocesses} fresh processes. Every library has its default number of threads.
-""",
-        encoding="utf-8",
-    )
+def headed(tables: Iterable[tuple[str, Table]]) -> str:
+    """Tables for a terminal, each under a line that says what it has; empty ones left out."""
+    return "\n\n".join(f"{heading}\n\n{as_text(table)}" for heading, table in tables if len(table) > 1)

@@ -1,6 +1,8 @@
 """The workloads: what is computed, and its inputs as NumPy arrays. `libraries/` writes each of them in every library."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +16,10 @@ HIDDEN = 30  # of the network whose Hessian is computed: 8 inputs, 300 parameter
 VISCOSITY = np.float32(0.01 / np.pi)
 MEMORY_LIMIT = 500 * 2**20
 HEADS = 4  # of the transformer
+EPSILON = 1e-5  # of its normalisations
+RATE = 0.1  # of gradient descent on the embedding
+
+Random = np.random.Generator
 
 
 @dataclass(frozen=True)
@@ -24,127 +30,171 @@ class Inputs:
     y: Any = None
     weights: tuple[Any, ...] = ()
 
+    def each(self, change: Callable[[Any], Any]) -> "Inputs":
+        """These inputs with every array changed."""
+        return Inputs(*(_changed(part, change) for part in (self.x, self.y, self.weights)))
+
+    def first(self, rows: int) -> "Inputs":
+        """The same with a smaller batch."""
+        return replace(self, x=self.x[:rows], y=None if self.y is None else self.y[:rows])
+
+
+def _changed(part: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(part, tuple):
+        return tuple(change(array) for array in part)
+    return None if part is None else change(part)
+
 
 @dataclass(frozen=True)
 class Workload:
     name: str  # of the function that a library's module has for it
     title: str
-    inputs: Inputs
-    tolerance: float = 1e-4  # of the largest gradient, for the check that libraries agree
+    make: Callable[[Random], Inputs]
+    unit: str = "ms"
+    tolerance: float = 1e-4  # of the largest gradient, for the check that it is right
+    tiny: Callable[[Random], Inputs] | None = None  # the same with next to nothing to compute, where memory is measured
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        return self.make(np.random.default_rng(0))
+
+    @property
+    def tiny_inputs(self) -> Inputs:
+        assert self.tiny is not None
+        return self.tiny(np.random.default_rng(0))
 
 
-def _mlp(rng: np.random.Generator, *sizes: int) -> tuple[Any, ...]:
+def _normal(rng: Random, *shape: int) -> Any:
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+def _scaled(rng: Random, *shape: int) -> Any:
+    """Weights that keep the size of what goes through them."""
+    return _normal(rng, *shape) / np.float32(np.sqrt(np.prod(shape[:-1])))
+
+
+def _mlp(rng: Random, *sizes: int) -> tuple[Any, ...]:
     """A matrix and a bias for each layer."""
-    weights = []
-    for fan_in, fan_out in pairwise(sizes):
-        weights.append((rng.standard_normal((fan_in, fan_out)) / np.sqrt(fan_in)).astype(np.float32))
-        weights.append((0.1 * rng.standard_normal(fan_out)).astype(np.float32))
-    return tuple(weights)
+    return tuple(part for a, b in pairwise(sizes) for part in (_scaled(rng, a, b), _normal(rng, b) / 10))
 
 
-def timed() -> list[Workload]:
-    """The workloads whose time is taken."""
-    rng = np.random.default_rng(0)
-    normal = lambda *shape: rng.standard_normal(shape).astype(np.float32)
-    labels = rng.integers(0, 10, size=256).astype(np.int32)
-    return [
-        Workload("small_mlp", "small MLP, 32-64-64-1, batch 16", Inputs(normal(16, 32), normal(16, 1), _mlp(rng, 32, 64, 64, 1))),
-        Workload("chain", "chain of 300 elementwise ops, 16 × 32", Inputs(normal(16, 32))),
-        Workload(
-            "large_mlp",
-            "large MLP, 784-1024-1024-10, batch 256",
-            Inputs(normal(256, 784), labels, _mlp(rng, 784, 1024, 1024, 10)),
-        ),
-    ]
+def _labels(rng: Random, count: int) -> Any:
+    return rng.integers(0, 10, size=count).astype(np.int32)
 
 
-def measured_in_memory() -> Workload:
-    """The workload whose memory is measured: to an array of 4 MB another is added 50 times."""
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((2, 1024, 1024)).astype(np.float32)
-    return Workload("adds", f"memory of {ADDS} additions, 1024 × 1024", Inputs(x, y))
+def _classifier(rng: Random, batch: int, *sizes: int) -> Inputs:
+    return Inputs(_normal(rng, batch, sizes[0]), _labels(rng, batch), _mlp(rng, *sizes))
 
 
-def of_derivatives() -> list[Workload]:
-    """Jacobians and derivatives of higher order. Not every library has all of them."""
-    rng = np.random.default_rng(0)
-    normal = lambda *shape: rng.standard_normal(shape).astype(np.float32)
-    scaled = lambda fan_in, fan_out: normal(fan_in, fan_out) / np.float32(np.sqrt(fan_in))
-    rates, times = np.array([1.0, 0.5, 0.3], np.float32), np.linspace(0, 5, 10_000, dtype=np.float32)
+def _cnn(rng: Random, batch: int) -> Inputs:
+    first, second = (_scaled(rng, 3, 3, 1, 32), _normal(rng, 32) / 10), (_scaled(rng, 3, 3, 32, 64), _normal(rng, 64) / 10)
+    return Inputs(_normal(rng, batch, 28, 28, 1), _labels(rng, batch), (*first, *second, *_mlp(rng, 7 * 7 * 64, 10)))
+
+
+def _lstm(rng: Random) -> Inputs:
+    steps, batch, size, hidden = 50, 32, 64, 128
+    weights = _scaled(rng, size, 4 * hidden), _scaled(rng, hidden, 4 * hidden), _normal(rng, 4 * hidden) / 10
+    return Inputs(_normal(rng, steps, batch, size), _normal(rng, steps, batch, hidden), weights)
+
+
+def _transformer(rng: Random) -> Inputs:
+    width, layers = 128, 2
+    ones, zeros = np.ones(width, np.float32), np.zeros(width, np.float32)
+    weights: list[Any] = []
+    for _ in range(layers):
+        weights += [ones, zeros, _scaled(rng, width, 3 * width), _scaled(rng, width, width)]
+        weights += [ones, zeros, _scaled(rng, width, 4 * width), _scaled(rng, 4 * width, width)]
+    return Inputs(_normal(rng, 8, 64, width), _normal(rng, 8, 64, width), tuple(weights))
+
+
+def _embedding(rng: Random) -> Inputs:
+    ids = rng.integers(0, 100_000, size=1024).astype(np.int32)
+    ids[:32] = ids[0]  # a word that comes often
+    return Inputs(ids, _normal(rng, 1024, 64), (_normal(rng, 100_000, 64) / 10,))
+
+
+def _curve(rng: Random) -> Inputs:
+    return Inputs(np.array([1.0, 0.5, 0.3], np.float32), np.linspace(0, 5, 10_000, dtype=np.float32))
+
+
+def _burgers(rng: Random) -> Inputs:
     points = rng.uniform(-1, 1, (10_000, 2)).astype(np.float32)
-    network = _mlp(rng, 2, 20, 20, 20, 20, 1)
-    return [
-        Workload(
-            "jacobian",
-            "Jacobian, 256 × 256, of a 256-256-256 network",
-            Inputs(normal(256), None, (scaled(256, 256), scaled(256, 256))),
-        ),
-        Workload(
-            "batch_jacobian",
-            "batch Jacobian, 64-256-64 network, batch 32",
-            Inputs(normal(32, 64), None, (scaled(64, 256), scaled(256, 64))),
-        ),
-        Workload("hessian", "Hessian, 300 parameters, batch 64", Inputs(normal(300) / 4, (normal(64, 8), normal(64, 1)))),
-        Workload("curves", "10,000 values of a function of 3 parameters", Inputs(rates, times)),
-        Workload("tall_jacobian", "Jacobian of these values, 10,000 × 3", Inputs(rates, times)),
-        Workload("burgers", "Burgers' equation, 10,000 points: loss and gradients", Inputs(points, None, network)),
-        Workload("burgers_nested", "the same with nested tapes", Inputs(points, None, network)),
-        Workload("sparse_jacobian", "tridiagonal Jacobian, 20,000 × 20,000", Inputs(normal(20_000))),
-    ]
+    return Inputs(points, None, _mlp(rng, 2, 20, 20, 20, 20, 1))
 
 
-def limited_in_memory() -> Workload:
-    """A Jacobian of 2,000 by 4,000 elements, over a million in between: 8 GB for all cotangents at once."""
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal(4000).astype(np.float32), rng.standard_normal(250).astype(np.float32)
-    return Workload("limited_jacobian", "memory of a Jacobian, 8 GB if done at once, limit 500 MB", Inputs(x, y))
+TRAINING = [
+    Workload(
+        "small_mlp",
+        "small MLP, 32-64-64-1, batch 16",
+        lambda rng: Inputs(_normal(rng, 16, 32), _normal(rng, 16, 1), _mlp(rng, 32, 64, 64, 1)),
+        "µs",
+    ),
+    Workload("chain", "chain of 300 small ops, 16 × 32", lambda rng: Inputs(_normal(rng, 16, 32)), "µs"),
+    Workload(
+        "large_mlp",
+        "large MLP, 784-1024-1024-10, batch 256",
+        lambda rng: _classifier(rng, 256, 784, 1024, 1024, 10),
+        tiny=lambda rng: _classifier(rng, 2, 8, 16, 16, 10),
+    ),
+    Workload("elementwise", "elementwise, 2,000,000 floats", lambda rng: Inputs(_normal(rng, 2_000_000))),
+    Workload(
+        "cnn",
+        "CNN, 28 × 28, 32 and 64 channels, batch 64",
+        lambda rng: _cnn(rng, 64),
+        tolerance=1e-2,  # rounding decides to which of two nearly equal pixels of a window a gradient goes
+        tiny=lambda rng: _cnn(rng, 2),
+    ),
+    Workload("lstm", "LSTM, 50 steps, 64-128, batch 32", _lstm),
+    Workload("transformer", "transformer, 2 layers of 128, 8 × 64", _transformer, tolerance=5e-4),
+    Workload("embedding", "embedding, 100,000 × 64, 1,024 ids", _embedding, "µs"),
+]
+"""Steps of training: the loss and all its gradients; of the embedding, the update too."""
 
+DERIVATIVES = [
+    Workload(
+        "jacobian",
+        "Jacobian, 256 × 256",
+        lambda rng: Inputs(_normal(rng, 256), None, (_scaled(rng, 256, 256), _scaled(rng, 256, 256))),
+    ),
+    Workload(
+        "batch_jacobian",
+        "batch Jacobian, 64-256-64, batch 32",
+        lambda rng: Inputs(_normal(rng, 32, 64), None, (_scaled(rng, 64, 256), _scaled(rng, 256, 64))),
+    ),
+    Workload(
+        "hessian",
+        "Hessian, 300 parameters",
+        lambda rng: Inputs(_normal(rng, 300) / 4, (_normal(rng, 64, 8), _normal(rng, 64, 1))),
+    ),
+    Workload("curves", "10,000 values, 3 parameters", _curve, "µs"),
+    Workload("tall_jacobian", "their Jacobian, 10,000 × 3", _curve, "µs"),
+    Workload("burgers", "Burgers' equation, 10,000 points", _burgers, tolerance=1e-3),
+    Workload("burgers_nested", "the same by nested tapes", _burgers, tolerance=1e-3),
+    Workload("sparse_jacobian", "tridiagonal Jacobian, 20,000", lambda rng: Inputs(_normal(rng, 20_000))),
+]
+"""Jacobians and derivatives of higher order."""
 
-def compiled() -> list[Workload]:
-    """What is compared compiled: the cost of a call, and gradient steps."""
-    rng = np.random.default_rng(0)
-    normal = lambda *shape: rng.standard_normal(shape).astype(np.float32)
-    scaled = lambda *shape: normal(*shape) / np.float32(np.sqrt(np.prod(shape[:-1])))
-    labels = rng.integers(0, 10, size=64).astype(np.int32)
-    small, _, large = timed()
-    width, layers, hidden = 128, 2, 128
-    blocks = [
-        part
-        for _ in range(layers)
-        for part in (
-            *(np.ones(width, np.float32), np.zeros(width, np.float32), scaled(width, 3 * width), scaled(width, width)),
-            *(np.ones(width, np.float32), np.zeros(width, np.float32), scaled(width, 4 * width), scaled(4 * width, width)),
-        )
-    ]
-    cells = (scaled(64, 4 * hidden), scaled(hidden, 4 * hidden), normal(4 * hidden) / 10)
-    filters = (
-        scaled(3, 3, 1, 32),
-        normal(32) / 10,
-        scaled(3, 3, 32, 64),
-        normal(64) / 10,
-        scaled(7 * 7 * 64, 10),
-        normal(10) / 10,
-    )
-    return [
-        Workload("calls", "a call with 8 arrays and 8 results, 4 × 4", Inputs(normal(8, 4, 4))),
-        small,
-        large,
-        Workload("elementwise", "tanh, sigmoid, exp, sqrt, sum of 2,000,000", Inputs(normal(2_000_000))),
-        Workload("lstm", "LSTM, 50 steps, 64-128, batch 32", Inputs(normal(50, 32, 64), normal(50, 32, hidden), cells)),
-        Workload(
-            "transformer",
-            "transformer, 2 layers of 128, batch 8, length 64",
-            Inputs(normal(8, 64, width), normal(8, 64, width), tuple(blocks)),
-        ),
-        Workload(
-            "cnn",
-            "CNN, 28 × 28, 3 × 3 to 32 and 64 channels, batch 64",
-            Inputs(normal(64, 28, 28, 1), labels, filters),
-            tolerance=1e-2,  # rounding decides to which of two nearly equal pixels of a window a gradient goes
-        ),
-    ]
+CALLS = Workload("calls", "a call, 8 arrays and 8 results", lambda rng: Inputs(_normal(rng, 8, 4, 4)), "µs")
+"""What it costs to call a compiled function."""
 
+ADDITIONS = Workload(
+    "adds",
+    f"{ADDS} additions, 1024 × 1024",
+    lambda rng: Inputs(_normal(rng, 1024, 1024), _normal(rng, 1024, 1024)),
+    tiny=lambda rng: Inputs(_normal(rng, 2, 2), _normal(rng, 2, 2)),
+)
+UPDATE = Workload(
+    "update",
+    "update of a 256 MB variable",
+    lambda _: Inputs(np.ones(64 * 2**20, np.float32)),
+    tiny=lambda _: Inputs(np.ones(16, np.float32)),
+)
+LIMITED = Workload(
+    "limited_jacobian",
+    "Jacobian, 8 GB at once, limit 500 MB",
+    lambda rng: Inputs(_normal(rng, 4000), _normal(rng, 250)),
+    tiny=lambda rng: Inputs(_normal(rng, 8), _normal(rng, 250)),
+)
 
-def updated() -> Workload:
-    """The step whose memory is measured in a process of its own: a Variable of 256 MB from which a part of itself is taken."""
-    return Workload("update", "memory of a variable of 256 MB and its update", Inputs(np.ones(64 * 2**20, np.float32)))
+TIMED = [*TRAINING, *DERIVATIVES, CALLS]
+IN_MEMORY = [*(workload for workload in TRAINING if workload.name in ("large_mlp", "cnn")), ADDITIONS, UPDATE, LIMITED]

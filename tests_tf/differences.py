@@ -108,6 +108,8 @@ NOT_COMPARED: dict[str, str] = {
     **dict.fromkeys(("tf.Assert", "tf.assert_equal", "tf.assert_greater", "tf.assert_less", "tf.assert_rank"), _SAYS),
     **dict.fromkeys(("tf.control_dependencies", "tf.device", "tf.init_scope", "tf.name_scope"), _CONTEXT),
     "tf.Module": "a base class, tested in tests/",
+    "tf.function": "compared in test_function.py and test_autograph.py",
+    "tf.SparseTensorSpec": "a description for signatures, compared in test_function.py",
     "tf.TypeSpec": "a base class; tf.TensorSpec is compared",
     "tf.IndexedSlicesSpec": "a description for signatures",
     "tf.RegisterGradient": "it registers a rule for a kernel by its name in TensorFlow",

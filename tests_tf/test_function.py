@@ -14,6 +14,7 @@ import tensorflow  # noqa: ICN001  # `tf` is the library that a case is given
 from compare import compared, plain
 
 import gradtape
+from gradtape.api.type_specs import SparseTensorSpec
 
 Pair = collections.namedtuple("Pair", "first second")  # its fields are tensors of either library
 
@@ -90,6 +91,15 @@ def traces_with_a_signature(tf):
     return [f(tf.constant([1.0, 2.0]), tf.constant(2.0)), f([1.0, 2.0], 3), f(np.array([1.0, 2.0]), np.float64(2)), len(times)]
 
 
+def signatures_and_defaults(tf):
+    spec = tf.TensorSpec([2], tf.float32)
+    f, times = counted(tf, lambda x, scale=2.0, training=None: x * scale, input_signature=[spec])
+    g, _ = counted(tf, lambda pair: pair["a"] * pair["b"], input_signature=[{"a": spec, "b": spec}])
+    x = tf.constant([1.0, 2.0])
+    results = [f(x), f(x, 2.0), f(x=x), f(x, training=None), f([3, 4]), f(tf.Variable([1.0, 2.0])), len(times)]
+    return [*results, g({"a": x, "b": [1.0, 3.0]}), g({"b": np.ones(2), "a": x})]
+
+
 def counts_of_traces(tf):
     f = tf.function(lambda x: x * x, autograph=False)
     counts = [f.experimental_get_tracing_count()]
@@ -133,6 +143,188 @@ def functions_run_eagerly(tf):
     finally:
         tf.config.run_functions_eagerly(False)
     return [*results, f(tf.constant(1.0)), len(times)]
+
+
+def counts_with_open_sizes(tf):
+    f = tf.function(lambda x: x * 2.0, input_signature=[tf.TensorSpec([None, 3], tf.float32)])
+    results = []
+    for size in (1, 4, 2, 0, 4):
+        results += [f(tf.ones([size, 3])), f.experimental_get_tracing_count()]
+    concrete = f.get_concrete_function()
+    return [*results, concrete(tf.ones([7, 3])), f.experimental_get_tracing_count()]
+
+
+def counts_with_reduced_retracing(tf):
+    f = tf.function(lambda x: x * 2.0, reduce_retracing=True)
+    g = tf.function(lambda batch, n: batch["a"] * tf.reduce_sum(batch["b"]) * n, reduce_retracing=True)
+    results = []
+    for shape in ([1], [2], [3], [2, 2], [3, 3], [1, 1, 1], [4]):
+        results += [f(tf.ones(shape)), f.experimental_get_tracing_count()]
+    for a, b, n in (
+        (1, 1, 1.0),
+        (2, 1, 1.0),
+        (3, 1, 1.0),
+        (3, 2, 1.0),
+        (3, 3, 1.0),
+        (3, 3, 2.0),
+        (4, 3, 2.0),
+        (5, 3, 2.0),
+        (6, 6, 1.0),
+    ):
+        results += [g({"a": tf.ones([a]), "b": tf.ones([b])}, n), g.experimental_get_tracing_count()]
+    return results
+
+
+def counts_with_variables_and_tapes(tf):
+    made = []
+
+    def body(x):
+        if not made:
+            made.append(tf.Variable(2.0))
+        return made[0] * x
+
+    f = tf.function(body, autograph=False)
+    x = tf.constant(3.0)
+    results = [f(x), f.experimental_get_tracing_count(), f(x), f.experimental_get_tracing_count()]
+    with tf.GradientTape() as tape:
+        y = f(x)
+    return [
+        *results,
+        tape.gradient(y, made[0]),
+        f.experimental_get_tracing_count(),
+        f(tf.ones([2])),
+        f.experimental_get_tracing_count(),
+    ]
+
+
+def counts_of_concrete_functions(tf):
+    f = tf.function(lambda x: x * 2.0)
+    concrete = f.get_concrete_function(tf.TensorSpec([None, 3], tf.float32))
+    results = [
+        concrete(tf.ones([5, 3])),
+        f(tf.ones([2, 3])),
+        f.experimental_get_tracing_count(),
+        f(tf.ones([2])),
+        f.experimental_get_tracing_count(),
+    ]
+    fixed = tf.function(lambda x: x * 2.0).get_concrete_function(tf.TensorSpec([2], tf.float32))
+    given = ([1.0, 2.0], np.array([1.0, 2.0]), np.array([1.0, 2.0], np.float32), tf.constant([1.0, 2.0, 3.0]))
+    return [*results, *[fixed(value) for value in given], fixed(x=tf.constant([3.0, 4.0]))]
+
+
+def traces_of_nested_methods(tf):
+    times = []
+
+    class Inner(tf.Module):
+        def __init__(self, factor):
+            super().__init__()
+            self.w = tf.Variable(factor)
+
+        @tf.function
+        def scaled(self, x):
+            return x * self.w
+
+    class Outer(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = [Inner(2.0), Inner(3.0)]
+
+        @tf.function
+        def __call__(self, x, training=False):
+            times.append(1)
+            for part in self.parts:
+                x = part.scaled(x)
+            return x if training else -x
+
+    model = Outer()
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        y = model(x, training=True)
+    return [y, *tape.gradient(y, model.trainable_variables), model(x), model(x), model.parts[0].scaled(x), len(times)]
+
+
+def python_runs_while_tracing_and_a_py_function_in_every_call(tf):
+    lines = []
+
+    @tf.function
+    def f(x):
+        lines.append("python")
+        tf.py_function(lambda value: lines.append(float(value)), [x], [])
+        return x + 1.0
+
+    results = [f(tf.constant(value)) for value in (1.0, 2.0, 3.0)]
+    return [*results, *lines]
+
+
+def strings(tf):
+    f, _ = counted(tf, lambda x, mode: (x, mode))
+    x = tf.constant(1.0)
+    found = [f(x, tf.constant(word)) for word in ("a", "b")]
+    return [*[leaf for pair in found for leaf in pair], f(x, "a")[0], f(x, "b")[0]]
+
+
+# What is made of tensors
+
+
+def sparse_tensor(tf, values, shape=(2, 3), places=((0, 0), (1, 2))):
+    return tf.sparse.SparseTensor([list(place) for place in places], tf.constant(values), list(shape))
+
+
+def sparse_arguments(tf):
+    f, times = counted(tf, lambda s, w: tf.sparse.sparse_dense_matmul(s, w))
+    w = tf.Variable([[1.0], [2.0], [3.0]])
+    results = []
+    for values in ([1.0, 2.0], [5.0, -1.0]):
+        s = sparse_tensor(tf, values)
+        with tf.GradientTape() as tape:
+            tape.watch(s.values)
+            y = f(s, w)
+        results += [y, *tape.gradient(y, [s.values, w]), len(times)]
+    return [*results, f(sparse_tensor(tf, [1.0, 2.0], (4, 3)), w), len(times)]
+
+
+def sparse_tensors_returned(tf):
+    found = tf.function(lambda s: {"same": s, "twice": s * 2.0})(sparse_tensor(tf, [1.0, 2.0]))
+    return [part for s in found.values() for part in (s.indices, s.values, s.dense_shape)]
+
+
+def sparse_signatures(tf):
+    spec = SparseTensorSpec if tf is gradtape else tf.SparseTensorSpec
+    f, _ = counted(tf, lambda s: tf.sparse.reduce_sum(s), input_signature=[spec([None, 3], tf.float32)])
+    given = (sparse_tensor(tf, [1.0, 2.0]), sparse_tensor(tf, [3.0], (5, 3), [(4, 1)]))
+    return [*[f(s) for s in given], f.experimental_get_tracing_count()]
+
+
+def slices_as_arguments(tf):
+    f, times = counted(tf, lambda rows: (rows.values * 2.0, rows.indices, tf.convert_to_tensor(rows)))
+    results = []
+    for start in (1.0, 2.0):
+        rows = tf.IndexedSlices(tf.fill([2, 2], start), tf.constant([0, 3]), tf.constant([4, 2]))
+        results += [*f(rows), len(times)]
+    return results
+
+
+def tensor_arrays(tf):
+    @tf.function
+    def running(x):
+        array = tf.TensorArray(tf.float32, size=4)
+        total = tf.zeros([2])
+        for i in tf.range(4):
+            total = tf.tanh(total + x[i])
+            array = array.write(i, total)
+        return array.stack()
+
+    @tf.function(autograph=False)
+    def taken_apart(x):
+        array = tf.TensorArray(tf.float32, size=4, clear_after_read=False).unstack(x)
+        return array.read(1) * array.read(3), array.gather([2, 0]), array.concat() if x.shape.rank == 3 else array.stack()
+
+    x = tf.constant(np.linspace(-1.0, 1.0, 8, dtype=np.float32).reshape(4, 2))
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = running(x)
+        parts = taken_apart(x)
+    return [y, tape.gradient(y, x), *parts, tape.gradient(parts[0], x), tape.gradient(parts[1], x)]
 
 
 # What they return
@@ -334,6 +526,72 @@ def gradients_of_control_flow(tf):
     return results
 
 
+def gradients_of_folds_maps_and_choices(tf):
+    def chosen(x):
+        return tf.switch_case(tf.cast(x[0] > 0.0, tf.int32), [lambda: x * x, lambda: tf.exp(x)])
+
+    def found(x):
+        return tf.case([(x[0] > 1.0, lambda: x * 2.0), (x[0] > 0.0, lambda: tf.sin(x))], default=lambda: x**3)
+
+    def mapped(x):
+        return tf.map_fn(lambda a: tf.sin(a) * x[0], x)
+
+    def folded(x):
+        return tf.foldl(lambda s, a: tf.tanh(s + a), x) * tf.foldr(lambda s, a: tf.sin(s * a), x)
+
+    def nested(x):
+        return tf.map_fn(lambda a: tf.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, tf.cond(y > 0.0, lambda: y * a, lambda: y - a)),
+                                                 (tf.constant(0), a), maximum_iterations=3)[1], x)  # fmt: skip
+
+    results = []
+    for body in (chosen, found, mapped, folded, nested):
+        f = tf.function(body, autograph=False)
+        for value in ([0.5, -1.0, 2.0], [-0.5, 1.0, 0.25], [1.5, 1.0, 0.25]):
+            x = tf.constant(value, tf.float64)
+            with tf.GradientTape() as outer:
+                outer.watch(x)
+                with tf.GradientTape() as inner:
+                    inner.watch(x)
+                    y = f(x)
+                first = inner.gradient(y, x)
+            results += [y, first, outer.gradient(first, x)]
+    return results
+
+
+def gradients_inside_of_control_flow(tf):
+    w = tf.Variable([1.0, -2.0])
+
+    @tf.function
+    def f(x):
+        total = tf.constant(0.0)
+        with tf.GradientTape() as tape:
+            for row in x:
+                if tf.reduce_sum(row) > 0.0:
+                    total += tf.reduce_sum(tf.tanh(row * w))
+                else:
+                    total -= tf.reduce_sum(w * w * row)
+        return total, tape.gradient(total, w)
+
+    return [*f(tf.constant([[1.0, 2.0], [-3.0, 1.0], [0.5, 0.5]])), *f(tf.constant([[-1.0, 0.0], [-3.0, 1.0], [-0.5, 0.5]]))]
+
+
+def gradients_asked_for_inside(tf):
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x**3
+    inside = tf.function(lambda: tape.gradient(y, x), autograph=False)()
+    late = tf.GradientTape()
+
+    @tf.function(autograph=False)
+    def f(x):
+        with late:
+            late.watch(x)
+            return x * x
+
+    return [inside, late.gradient(f(x), x)]
+
+
 def untaken_branches_have_zero_gradients(tf):
     @tf.function(autograph=False)
     def f(x, y):
@@ -444,6 +702,36 @@ def stopped_and_custom_gradients(tf):
     return [y, tape.gradient(y, x)]
 
 
+def compiled_on_demand(tf):
+    options = {
+        "jit_compile": True,
+        "reduce_retracing": False,
+        "experimental_implements": None,
+        "experimental_autograph_options": None,
+    }
+    f = tf.function(lambda x: tf.reduce_sum(tf.sin(x) * x), autograph=False, **options)
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    return [y, tape.gradient(y, x)]
+
+
+def random_numbers(tf):
+    f = tf.function(lambda: tf.random.normal([1000]), autograph=False)
+    tf.random.set_seed(1)
+    first, second = f(), f()
+    tf.random.set_seed(1)
+    inside = tf.function(lambda seed: tf.random.stateless_uniform([1000], seed), autograph=False)
+    one, two, again = (inside(tf.constant(seed)) for seed in ([1, 2], [3, 4], [1, 2]))
+
+    def same(a, b):
+        return bool(np.array_equal(a.numpy(), b.numpy()))
+
+    fine = all(abs(float(np.mean(r.numpy()))) < 0.2 for r in (first, second)) and abs(float(np.mean(one.numpy())) - 0.5) < 0.1
+    return [same(first, second), same(one, two), same(one, again), fine, first.shape.as_list(), one.shape.as_list()]
+
+
 def vectorised(tf):
     f = tf.function(lambda row: tf.reduce_sum(row) * row, autograph=False)
     return [tf.vectorized_map(f, tf.constant([[1.0, 2.0], [3.0, 4.0]]))]
@@ -451,12 +739,16 @@ def vectorised(tf):
 
 CASES = [
     traces_by_shape_and_dtype, traces_for_arrays, traces_by_python_values, traces_by_structure, traces_however_it_is_called,
-    traces_for_variables, traces_for_none_and_strings, traces_with_a_signature, counts_of_traces, traces_of_methods, concrete_functions,
+    traces_for_variables, traces_for_none_and_strings, traces_with_a_signature, signatures_and_defaults, counts_of_traces, traces_of_methods, concrete_functions,
     functions_run_eagerly, results_of_every_kind, named_tuples, lists_of_lists, identity_is_a_new_tensor, nothing_at_all, sparse_results,
     variables_are_read_live, assignments_in_order, variables_given_as_arguments, variables_made_once, sparse_writes,
     functions_in_functions, python_values_are_those_of_the_first_call, conditions, cases_and_switches, loops, scans_and_folds,
     gradients_of_control_flow, untaken_branches_have_zero_gradients, assignments_in_branches_and_loops, tape_outside,
     seeds_and_several_targets, tape_inside, second_order, forward_mode, stopped_and_custom_gradients, vectorised,
+    counts_with_open_sizes, counts_with_reduced_retracing, counts_with_variables_and_tapes, counts_of_concrete_functions,
+    traces_of_nested_methods, python_runs_while_tracing_and_a_py_function_in_every_call, strings, sparse_arguments, sparse_tensors_returned,
+    sparse_signatures, slices_as_arguments, tensor_arrays, gradients_of_folds_maps_and_choices, gradients_inside_of_control_flow,
+    gradients_asked_for_inside, compiled_on_demand, random_numbers,
 ]  # fmt: skip
 
 
@@ -506,6 +798,12 @@ def raising(tf, x):
     raise KeyError("from inside")
 
 
+def undefined_in_one_branch(x):
+    if x > 0:
+        y = x
+    return y
+
+
 def with_signature(*args, **kwargs):
     def call(tf):
         f = tf.function(lambda x, y: x * y, autograph=False, input_signature=[tf.TensorSpec([2]), tf.TensorSpec([], tf.int32)])
@@ -553,8 +851,31 @@ ERRORS: dict[str, tuple[Any, type[Exception]]] = {
     "a signature and another dtype": (with_signature(lambda tf: tf.constant([1, 2]), 2), TypeError),
     "a signature and too few arguments": (with_signature(lambda tf: tf.constant([1.0, 2.0])), TypeError),
     "a signature and an unknown keyword": (with_signature(lambda tf: tf.constant([1.0, 2.0]), 2, z=1), TypeError),
+    "a signature and an argument that is not in it": (
+        lambda tf: tf.function(lambda x, y=1.0: x * y, input_signature=[tf.TensorSpec([2])])(tf.constant([1.0, 2.0]), 3.0), TypeError,
+    ),
+    "a signature and another structure": (
+        lambda tf: tf.function(lambda p: p["a"], input_signature=[{"a": tf.TensorSpec([2])}])({"b": tf.constant([1.0, 2.0])}), TypeError,
+    ),
     "a signature that is none": (lambda tf: tf.function(lambda x: x, input_signature=[3])(tf.constant(1.0)), Exception),
     "a concrete function and too few arguments": (concrete([1.0, 2.0]), TypeError),
+    "a concrete function and another dtype": (
+        concrete([1, 2], [1.0, 2.0]), (tensorflow.errors.InvalidArgumentError, gradtape.errors.InvalidArgumentError),
+    ),
+    "a signature of keywords alone": (
+        lambda tf: tf.function(lambda **kw: kw["x"], input_signature=[tf.TensorSpec([2])])(x=tf.constant([1.0, 2.0])), TypeError,
+    ),
+    "NumPy's functions": (applied(lambda tf, x: np.sin(np.asarray(x))), NotImplementedError),
+    "a Python object as a result": (applied(lambda tf, x: object()), TypeError),
+    "a variable of one branch": (
+        lambda tf: tf.function(undefined_in_one_branch)(tf.constant(1.0)), ValueError,
+    ),
+    "elements outside of a TensorArray": (
+        applied(lambda tf, x: tf.TensorArray(tf.float32, size=2).unstack(x).read(5)), Exception,
+    ),
+    "too many iterations of another dtype": (
+        applied(lambda tf, x: tf.scan(lambda a, b: tf.cast(a, tf.int32), x, x[0])), Exception,
+    ),
     "a concrete function and too many arguments": (concrete([1.0, 2.0], [1.0, 2.0], [1.0, 2.0]), TypeError),
 }  # fmt: skip
 

@@ -1,11 +1,15 @@
-"""The workloads in JAX on the CPU, each compiled as one program."""
+"""The workloads in JAX on the CPU, each step compiled as one program, as its users run it."""
+
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 
-from benchmarks.libraries import Step
-from benchmarks.libraries.networks_in_jax import calls, cnn, elementwise, lstm, transformer, update  # noqa: F401
-from benchmarks.workloads import CHAIN_FACTOR, CHAIN_LENGTH, CHAIN_SUMMAND, HIDDEN, VISCOSITY, Inputs
+from benchmarks.libraries import Step, named
+from benchmarks.libraries.derivatives_in_jax import DERIVATIVES
+from benchmarks.libraries.networks_in_jax import NETWORKS
+from benchmarks.libraries.programs_in_jax import gradients, program
+from benchmarks.workloads import CHAIN_FACTOR, CHAIN_LENGTH, CHAIN_SUMMAND, RATE, Inputs
 
 
 def small_mlp(inputs: Inputs) -> Step:
@@ -15,17 +19,16 @@ def small_mlp(inputs: Inputs) -> Step:
         h = jnp.tanh(h @ w2 + b2)
         return jnp.mean(jnp.square(h @ w3 + b3 - y))
 
-    return _compiled(loss, inputs.weights, inputs.x, inputs.y)
+    return gradients(loss, inputs)
 
 
 def chain(inputs: Inputs) -> Step:
-    def total(weights):
-        (z,) = weights
+    def total(z):
         for _ in range(CHAIN_LENGTH):
             z = jnp.tanh(z * CHAIN_FACTOR + CHAIN_SUMMAND)
         return jnp.sum(z)
 
-    return _compiled(total, [inputs.x])
+    return program(lambda x: [jax.grad(total)(x)], inputs.x)
 
 
 def large_mlp(inputs: Inputs) -> Step:
@@ -36,69 +39,44 @@ def large_mlp(inputs: Inputs) -> Step:
         log_probabilities = jax.nn.log_softmax(h @ w3 + b3)
         return -jnp.mean(jnp.take_along_axis(log_probabilities, labels[:, None], axis=1))
 
-    return _compiled(loss, inputs.weights, inputs.x, inputs.y)
+    return gradients(loss, inputs)
 
 
-def _compiled(loss, weights, *data) -> Step:
-    gradient = jax.jit(jax.grad(loss))
-    weights, data = [jnp.asarray(weight) for weight in weights], [jnp.asarray(part) for part in data]
-    return lambda: jax.block_until_ready(gradient(weights, *data))
+def elementwise(inputs: Inputs) -> Step:
+    return program(lambda x: [jax.grad(lambda x: jnp.sum(jnp.sqrt(jnp.exp(jax.nn.sigmoid(jnp.tanh(x))))))(x)], inputs.x)
 
 
-def jacobian(inputs: Inputs) -> Step:
-    w1, w2 = (jnp.asarray(weight) for weight in inputs.weights)
-    return _ready(jax.jacrev(lambda x: jnp.tanh(x @ w1) @ w2), inputs.x)
+def embedding(inputs: Inputs) -> Step:
+    def loss(table, ids, y):
+        return 0.5 * jnp.sum(jnp.square(table[ids] - y))
+
+    @partial(jax.jit, donate_argnums=0)
+    def updated(table, ids, y):
+        value, gradient = jax.value_and_grad(loss)(table, ids, y)
+        return table - RATE * gradient, value
+
+    table = [jax.block_until_ready(jnp.array(inputs.weights[0]))]
+
+    def step(ids, y):
+        table[0], value = jax.block_until_ready(updated(table[0], ids, y))
+        return [value]
+
+    return Step(step, (jnp.asarray(inputs.x), jnp.asarray(inputs.y)), read=lambda: table)
 
 
-def batch_jacobian(inputs: Inputs) -> Step:
-    w1, w2 = (jnp.asarray(weight) for weight in inputs.weights)
-    return _ready(jax.vmap(jax.jacrev(lambda x: jnp.tanh(x @ w1) @ w2)), inputs.x)
+def update(inputs: Inputs) -> Step:
+    updated = jax.jit(lambda value: value - 0.01 * value, donate_argnums=0)
+    variable = [jax.block_until_ready(jnp.array(inputs.x))]
+
+    def step():
+        variable[0] = jax.block_until_ready(updated(variable[0]))
+        return [variable[0][:1]]
+
+    return Step(step)
 
 
-def hessian(inputs: Inputs) -> Step:
-    x, y = (jnp.asarray(part) for part in inputs.y)
-
-    def loss(theta):
-        w1 = theta[: 8 * HIDDEN].reshape(8, HIDDEN)
-        b1, w2 = theta[8 * HIDDEN : 9 * HIDDEN], theta[9 * HIDDEN :].reshape(HIDDEN, 1)
-        return jnp.mean(jnp.square(jnp.tanh(x @ w1 + b1) @ w2 - y))
-
-    return _ready(jax.hessian(loss), inputs.x)
+def calls(inputs: Inputs) -> Step:
+    return Step(jax.jit(lambda *xs: [x + 1 for x in xs]), tuple(map(jnp.asarray, inputs.x)))
 
 
-def curves(inputs: Inputs) -> Step:
-    return _ready(_curve(inputs), inputs.x)
-
-
-def tall_jacobian(inputs: Inputs) -> Step:
-    return _ready(jax.jacfwd(_curve(inputs)), inputs.x)
-
-
-def burgers(inputs: Inputs) -> Step:
-    x, t = jnp.asarray(inputs.x[:, :1]), jnp.asarray(inputs.x[:, 1:])
-
-    def loss(weights):
-        def u(x, t):
-            h = jnp.concatenate([x, t], axis=1)
-            *layers, w, b = weights
-            for i in range(0, len(layers), 2):
-                h = jnp.tanh(h @ layers[i] + layers[i + 1])
-            return h @ w + b
-
-        ones = jnp.ones_like(x)
-        along_x = lambda x: jax.jvp(lambda x: u(x, t), (x,), (ones,))
-        (value, u_x), (_, u_xx) = jax.jvp(along_x, (x,), (ones,))
-        u_t = jax.jvp(lambda t: u(x, t), (t,), (ones,))[1]
-        return jnp.mean(jnp.square(u_t + value * u_x - VISCOSITY * u_xx))
-
-    return _compiled(loss, inputs.weights)
-
-
-def _curve(inputs: Inputs):
-    times = jnp.asarray(inputs.y)
-    return lambda rates: rates[0] * jnp.exp(-rates[1] * times) * jnp.sin(rates[2] * times)
-
-
-def _ready(function, x) -> Step:
-    compiled, x = jax.jit(function), jnp.asarray(x)
-    return lambda: [jax.block_until_ready(compiled(x))]
+STEPS = named(small_mlp, chain, large_mlp, elementwise, embedding, update, calls) | NETWORKS | DERIVATIVES

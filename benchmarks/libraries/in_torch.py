@@ -1,46 +1,81 @@
 """The workloads in PyTorch, eager, on the CPU."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
-from benchmarks.libraries import Step
-from benchmarks.workloads import CHAIN_FACTOR, CHAIN_LENGTH, CHAIN_SUMMAND, Inputs
+from benchmarks.libraries import Step, named
+from benchmarks.libraries.derivatives_in_torch import DERIVATIVES
+from benchmarks.libraries.networks_in_torch import NETWORKS, gradients
+from benchmarks.workloads import ADDS, CHAIN_FACTOR, CHAIN_LENGTH, CHAIN_SUMMAND, RATE, Inputs
+
+
+def _gradient_by_x(function: Callable[..., Any], inputs: Inputs) -> Step:
+    def step(x):
+        z = function(x)
+        return torch.autograd.grad(z, x, grad_outputs=torch.ones_like(z))
+
+    return Step(step, (torch.tensor(inputs.x, requires_grad=True),))
 
 
 def small_mlp(inputs: Inputs) -> Step:
-    x, y = torch.tensor(inputs.x), torch.tensor(inputs.y)
-    weights = [torch.tensor(weight, requires_grad=True) for weight in inputs.weights]
-    w1, b1, w2, b2, w3, b3 = weights
-
-    def step():
+    def loss(weights, x, y):
+        w1, b1, w2, b2, w3, b3 = weights
         h = torch.tanh(x @ w1 + b1)
         h = torch.tanh(h @ w2 + b2)
-        loss = torch.mean(torch.square(h @ w3 + b3 - y))
-        return torch.autograd.grad(loss, weights)
+        return torch.mean(torch.square(h @ w3 + b3 - y))
 
-    return step
+    return gradients(loss, inputs)
 
 
 def chain(inputs: Inputs) -> Step:
-    x = torch.tensor(inputs.x, requires_grad=True)
-
-    def step():
-        z = x
+    def links(z):
         for _ in range(CHAIN_LENGTH):
             z = torch.tanh(z * CHAIN_FACTOR + CHAIN_SUMMAND)
-        return torch.autograd.grad(z, x, grad_outputs=torch.ones_like(z))
+        return z
 
-    return step
+    return _gradient_by_x(links, inputs)
 
 
 def large_mlp(inputs: Inputs) -> Step:
-    x, labels = torch.tensor(inputs.x), torch.tensor(inputs.y, dtype=torch.int64)
-    weights = [torch.tensor(weight, requires_grad=True) for weight in inputs.weights]
-    w1, b1, w2, b2, w3, b3 = weights
-
-    def step():
+    def loss(weights, x, labels):
+        w1, b1, w2, b2, w3, b3 = weights
         h = torch.relu(x @ w1 + b1)
         h = torch.relu(h @ w2 + b2)
-        loss = torch.nn.functional.cross_entropy(h @ w3 + b3, labels)
-        return torch.autograd.grad(loss, weights)
+        return torch.nn.functional.cross_entropy(h @ w3 + b3, labels)
 
-    return step
+    return gradients(loss, inputs)
+
+
+def elementwise(inputs: Inputs) -> Step:
+    return _gradient_by_x(lambda x: torch.sum(torch.sqrt(torch.exp(torch.sigmoid(torch.tanh(x))))), inputs)
+
+
+def embedding(inputs: Inputs) -> Step:
+    table = torch.tensor(inputs.weights[0], requires_grad=True)
+
+    def step(ids, y):
+        rows = torch.nn.functional.embedding(ids, table, sparse=True)
+        loss = 0.5 * torch.sum(torch.square(rows - y))
+        (gradient,) = torch.autograd.grad(loss, table)
+        with torch.no_grad():
+            table.add_(gradient, alpha=-RATE)
+        return [loss]
+
+    ids = torch.tensor(inputs.x, dtype=torch.int64)
+    return Step(step, (ids, torch.tensor(inputs.y)), read=lambda: [table.detach()])
+
+
+def adds(inputs: Inputs) -> Step:
+    y = torch.tensor(inputs.y)
+
+    def total(z):
+        for _ in range(ADDS):
+            z = z + y
+        return z
+
+    return _gradient_by_x(total, inputs)
+
+
+STEPS = named(small_mlp, chain, large_mlp, elementwise, embedding, adds) | NETWORKS | DERIVATIVES

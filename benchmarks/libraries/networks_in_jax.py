@@ -1,31 +1,12 @@
-"""The networks that are compiled, in JAX as a user writes them."""
+"""Networks in JAX, as a user writes them."""
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from benchmarks.libraries import Step
-from benchmarks.workloads import HEADS, Inputs
-
-
-def calls(inputs: Inputs) -> Step:
-    add_one = jax.jit(lambda *xs: [x + 1 for x in xs])
-    arrays = [jnp.asarray(x) for x in inputs.x]
-    return lambda: add_one(*arrays)
-
-
-def elementwise(inputs: Inputs) -> Step:
-    gradient = jax.jit(jax.grad(lambda x: jnp.sum(jnp.sqrt(jnp.exp(jax.nn.sigmoid(jnp.tanh(x)))))))
-    x = jnp.asarray(inputs.x)
-    return lambda: [jax.block_until_ready(gradient(x))]
-
-
-def _step(loss, inputs: Inputs) -> Step:
-    """The gradients of `loss(weights, x, y)` by all weights."""
-    gradient = jax.jit(jax.grad(loss))
-    weights = [jnp.asarray(weight) for weight in inputs.weights]
-    x, y = jnp.asarray(inputs.x), jnp.asarray(inputs.y)
-    return lambda: jax.block_until_ready(gradient(weights, x, y))
+from benchmarks.libraries import Step, named
+from benchmarks.libraries.programs_in_jax import gradients
+from benchmarks.workloads import EPSILON, HEADS, Inputs
 
 
 def lstm(inputs: Inputs) -> Step:
@@ -43,14 +24,14 @@ def lstm(inputs: Inputs) -> Step:
         _, h = lax.scan(cell, (zeros, zeros), x)
         return jnp.mean(jnp.square(h - y))
 
-    return _step(loss, inputs)
+    return gradients(loss, inputs)
 
 
 def transformer(inputs: Inputs) -> Step:
     def normalised(x, scale, shift):
         mean = jnp.mean(x, axis=-1, keepdims=True)
         variance = jnp.mean(jnp.square(x - mean), axis=-1, keepdims=True)
-        return (x - mean) * lax.rsqrt(variance + 1e-5) * scale + shift
+        return (x - mean) * lax.rsqrt(variance + EPSILON) * scale + shift
 
     def loss(weights, h, y):
         batch, length, width = h.shape
@@ -64,7 +45,7 @@ def transformer(inputs: Inputs) -> Step:
             h = h + jax.nn.gelu(normalised(h, scale2, shift2) @ up) @ down
         return jnp.mean(jnp.square(h - y))
 
-    return _step(loss, inputs)
+    return gradients(loss, inputs)
 
 
 def cnn(inputs: Inputs) -> Step:
@@ -81,14 +62,7 @@ def cnn(inputs: Inputs) -> Step:
         log_probabilities = jax.nn.log_softmax(h.reshape(h.shape[0], -1) @ w3 + b3)
         return -jnp.mean(jnp.take_along_axis(log_probabilities, labels[:, None], axis=1))
 
-    return _step(loss, inputs)
+    return gradients(loss, inputs)
 
 
-def update(inputs: Inputs) -> Step:
-    state = [jnp.array(inputs.x)]
-    updated = jax.jit(lambda value: value - 0.01 * value, donate_argnums=0)
-
-    def step():
-        state[0] = jax.block_until_ready(updated(state[0]))
-
-    return step
+NETWORKS = named(lstm, transformer, cnn)

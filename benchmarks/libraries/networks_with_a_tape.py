@@ -1,62 +1,42 @@
-"""The networks that are compiled, as a user of `tf.GradientTape` writes them: the same code for gradtape and TensorFlow, passed as `tf`."""
+"""Networks as a user of `tf.GradientTape` writes them: the same code for gradtape and TensorFlow, passed as `tf`."""
 
-from benchmarks.libraries import Step
-from benchmarks.workloads import HEADS, Inputs
-
-
-def calls(tf, inputs: Inputs) -> Step:
-    add_one = tf.function(lambda *xs: [x + 1 for x in xs], autograph=False)
-    arrays = [tf.constant(x) for x in inputs.x]
-    return lambda: add_one(*arrays)
+from benchmarks.libraries import Step, named
+from benchmarks.libraries.with_a_tape import gradients
+from benchmarks.workloads import EPSILON, HEADS, Inputs
 
 
-def elementwise(tf, inputs: Inputs) -> Step:
-    x = tf.Variable(inputs.x)
-
-    @tf.function(autograph=False)
-    def step():
-        with tf.GradientTape() as tape:
-            total = tf.reduce_sum(tf.sqrt(tf.exp(tf.sigmoid(tf.tanh(x)))))
-        return [tape.gradient(total, x)]
-
-    return step
-
-
-def _step(tf, loss, inputs: Inputs) -> Step:
-    """The gradients of `loss(variables, x, y)` by all weights."""
-    x, y = tf.constant(inputs.x), tf.constant(inputs.y)
-    variables = [tf.Variable(weight) for weight in inputs.weights]
-
-    @tf.function(autograph=False)
-    def step(x, y):
-        with tf.GradientTape() as tape:
-            value = loss(variables, x, y)
-        return tape.gradient(value, variables)
-
-    return lambda: step(x, y)
+def _cell(tf, variables, entry, h, c):
+    w, u, b = variables
+    i, f, g, o = tf.split(tf.matmul(entry, w) + tf.matmul(h, u) + b, 4, axis=1)
+    c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
+    return tf.sigmoid(o) * tf.tanh(c), c
 
 
 def lstm(tf, inputs: Inputs) -> Step:
     def loss(variables, x, y):
-        w, u, b = variables
-        zeros = tf.zeros([x.shape[1], u.shape[0]])
+        h = c = tf.zeros([x.shape[1], variables[1].shape[0]])
+        outputs = []
+        for entry in tf.unstack(x):
+            h, c = _cell(tf, variables, entry, h, c)
+            outputs.append(h)
+        return tf.reduce_mean(tf.square(tf.stack(outputs) - y))
 
-        def cell(state, entry):
-            h, c = state
-            i, f, g, o = tf.split(tf.matmul(entry, w) + tf.matmul(h, u) + b, 4, axis=1)
-            c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
-            return tf.sigmoid(o) * tf.tanh(c), c
+    return gradients(tf, loss, inputs)
 
-        h, _ = tf.scan(cell, x, (zeros, zeros))
+
+def lstm_by_scan(tf, inputs: Inputs) -> Step:
+    def loss(variables, x, y):
+        zeros = tf.zeros([x.shape[1], variables[1].shape[0]])
+        h, _ = tf.scan(lambda state, entry: _cell(tf, variables, entry, *state), x, (zeros, zeros))
         return tf.reduce_mean(tf.square(h - y))
 
-    return _step(tf, loss, inputs)
+    return gradients(tf, loss, inputs)
 
 
 def transformer(tf, inputs: Inputs) -> Step:
     def normalised(x, scale, shift):
         mean, variance = tf.nn.moments(x, axes=[-1], keepdims=True)
-        return (x - mean) * tf.math.rsqrt(variance + 1e-5) * scale + shift
+        return (x - mean) * tf.math.rsqrt(variance + EPSILON) * scale + shift
 
     def loss(variables, h, y):
         batch, length, width = h.shape
@@ -70,7 +50,7 @@ def transformer(tf, inputs: Inputs) -> Step:
             h = h + tf.nn.gelu(normalised(h, scale2, shift2) @ up, approximate=True) @ down
         return tf.reduce_mean(tf.square(h - y))
 
-    return _step(tf, loss, inputs)
+    return gradients(tf, loss, inputs)
 
 
 def cnn(tf, inputs: Inputs) -> Step:
@@ -81,15 +61,8 @@ def cnn(tf, inputs: Inputs) -> Step:
         logits = tf.matmul(tf.reshape(h, [h.shape[0], -1]), w3) + b3
         return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
 
-    return _step(tf, loss, inputs)
+    return gradients(tf, loss, inputs)
 
 
-def update(tf, inputs: Inputs) -> Step:
-    variable = tf.Variable(inputs.x)
-
-    @tf.function(autograph=False)
-    def step():
-        variable.assign_sub(0.01 * variable)
-        return [variable[:1]]
-
-    return step
+EAGER = named(lstm, transformer, cnn)
+COMPILED = EAGER | {"lstm": lstm_by_scan}

@@ -1,144 +1,112 @@
-"""The workloads as a user of `tf.GradientTape` writes them: the same code runs on gradtape and on TensorFlow, passed as `tf`."""
+"""Training steps as a user of `tf.GradientTape` writes them: the same code runs on gradtape and on TensorFlow, passed as `tf`."""
 
-from benchmarks.libraries import Step
-from benchmarks.workloads import ADDS, CHAIN_FACTOR, CHAIN_LENGTH, CHAIN_SUMMAND, HIDDEN, VISCOSITY, Inputs
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from benchmarks.libraries import Maker, Step, named
+from benchmarks.workloads import ADDS, CHAIN_FACTOR, CHAIN_LENGTH, CHAIN_SUMMAND, RATE, Inputs
+
+
+def gradients(tf, loss: Callable[..., Any], inputs: Inputs) -> Step:
+    """The gradients of `loss(variables, x, y)` by all variables."""
+    variables = [tf.Variable(weight) for weight in inputs.weights]
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            value = loss(variables, x, y)
+        return tape.gradient(value, variables)
+
+    return Step(step, (tf.constant(inputs.x), tf.constant(inputs.y)))
+
+
+def gradient_by_x(tf, function: Callable[..., Any], inputs: Inputs) -> Step:
+    """The gradient of `function(x)` by x."""
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            value = function(x)
+        return [tape.gradient(value, x)]
+
+    return Step(step, (tf.constant(inputs.x),))
 
 
 def small_mlp(tf, inputs: Inputs) -> Step:
-    x, y = tf.constant(inputs.x), tf.constant(inputs.y)
-    variables = [tf.Variable(weight) for weight in inputs.weights]
-    w1, b1, w2, b2, w3, b3 = variables
+    def loss(variables, x, y):
+        w1, b1, w2, b2, w3, b3 = variables
+        h = tf.tanh(tf.matmul(x, w1) + b1)
+        h = tf.tanh(tf.matmul(h, w2) + b2)
+        return tf.reduce_mean(tf.square(tf.matmul(h, w3) + b3 - y))
 
-    def step():
-        with tf.GradientTape() as tape:
-            h = tf.tanh(tf.matmul(x, w1) + b1)
-            h = tf.tanh(tf.matmul(h, w2) + b2)
-            loss = tf.reduce_mean(tf.square(tf.matmul(h, w3) + b3 - y))
-        return tape.gradient(loss, variables)
-
-    return step
+    return gradients(tf, loss, inputs)
 
 
 def chain(tf, inputs: Inputs) -> Step:
-    x = tf.constant(inputs.x)
+    def links(z):
+        for _ in range(CHAIN_LENGTH):
+            z = tf.tanh(z * CHAIN_FACTOR + CHAIN_SUMMAND)
+        return z
 
-    def step():
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            z = x
-            for _ in range(CHAIN_LENGTH):
-                z = tf.tanh(z * CHAIN_FACTOR + CHAIN_SUMMAND)
-        return [tape.gradient(z, x)]
-
-    return step
+    return gradient_by_x(tf, links, inputs)
 
 
 def large_mlp(tf, inputs: Inputs) -> Step:
-    x, labels = tf.constant(inputs.x), tf.constant(inputs.y)
-    variables = [tf.Variable(weight) for weight in inputs.weights]
-    w1, b1, w2, b2, w3, b3 = variables
+    def loss(variables, x, labels):
+        w1, b1, w2, b2, w3, b3 = variables
+        h = tf.nn.relu(tf.matmul(x, w1) + b1)
+        h = tf.nn.relu(tf.matmul(h, w2) + b2)
+        logits = tf.matmul(h, w3) + b3
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
 
-    def step():
+    return gradients(tf, loss, inputs)
+
+
+def elementwise(tf, inputs: Inputs) -> Step:
+    return gradient_by_x(tf, lambda x: tf.reduce_sum(tf.sqrt(tf.exp(tf.sigmoid(tf.tanh(x))))), inputs)
+
+
+def embedding(tf, inputs: Inputs) -> Step:
+    table = tf.Variable(inputs.weights[0])
+
+    def step(ids, y):
         with tf.GradientTape() as tape:
-            h = tf.nn.relu(tf.matmul(x, w1) + b1)
-            h = tf.nn.relu(tf.matmul(h, w2) + b2)
-            logits = tf.matmul(h, w3) + b3
-            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
-        return tape.gradient(loss, variables)
+            loss = 0.5 * tf.reduce_sum(tf.square(tf.gather(table, ids) - y))
+        rows = tape.gradient(loss, table)
+        table.scatter_sub(tf.IndexedSlices(RATE * rows.values, rows.indices))
+        return [loss]
 
-    return step
+    return Step(step, (tf.constant(inputs.x), tf.constant(inputs.y)), read=lambda: [table])
 
 
 def adds(tf, inputs: Inputs) -> Step:
-    x, y = tf.constant(inputs.x), tf.constant(inputs.y)
+    y = tf.constant(inputs.y)
+
+    def total(z):
+        for _ in range(ADDS):
+            z = z + y
+        return z
+
+    return gradient_by_x(tf, total, inputs)
+
+
+def update(tf, inputs: Inputs) -> Step:
+    variable = tf.Variable(inputs.x)
 
     def step():
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            z = x
-            for _ in range(ADDS):
-                z = z + y
-        return [tape.gradient(z, x)]
+        variable.assign_sub(0.01 * variable)
+        return [variable[:1]]
 
-    return step
+    return Step(step)
 
 
-def jacobian(tf, inputs: Inputs) -> Step:
-    x, (w1, w2) = tf.constant(inputs.x), [tf.constant(weight) for weight in inputs.weights]
-
-    def step():
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = tf.reshape(tf.matmul(tf.tanh(tf.matmul(x[None, :], w1)), w2), [-1])
-        return [tape.jacobian(y, x)]
-
-    return step
+def calls(tf, inputs: Inputs) -> Step:
+    return Step(lambda *xs: [x + 1 for x in xs], tuple(tf.constant(x) for x in inputs.x))
 
 
-def batch_jacobian(tf, inputs: Inputs) -> Step:
-    x, (w1, w2) = tf.constant(inputs.x), [tf.constant(weight) for weight in inputs.weights]
-
-    def step():
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = tf.matmul(tf.tanh(tf.matmul(x, w1)), w2)
-        return [tape.batch_jacobian(y, x)]
-
-    return step
+def steps(tf, makers: dict[str, Callable[..., Step]]) -> dict[str, Maker]:
+    """The makers with `tf` filled in."""
+    return {name: partial(make, tf) for name, make in makers.items()}
 
 
-def hessian(tf, inputs: Inputs) -> Step:
-    theta, (x, y) = tf.constant(inputs.x), [tf.constant(part) for part in inputs.y]
-
-    def step():
-        with tf.GradientTape() as outer:
-            outer.watch(theta)
-            with tf.GradientTape() as inner:
-                inner.watch(theta)
-                w1 = tf.reshape(theta[: 8 * HIDDEN], [8, HIDDEN])
-                b1, w2 = theta[8 * HIDDEN : 9 * HIDDEN], tf.reshape(theta[9 * HIDDEN :], [HIDDEN, 1])
-                loss = tf.reduce_mean(tf.square(tf.matmul(tf.tanh(tf.matmul(x, w1) + b1), w2) - y))
-            gradient = inner.gradient(loss, theta)
-        return [outer.jacobian(gradient, theta)]
-
-    return step
-
-
-def curve(tf, rates, times):
-    """Values at many times, of a function with few parameters."""
-    return rates[0] * tf.exp(-rates[1] * times) * tf.sin(rates[2] * times)
-
-
-def curves(tf, inputs: Inputs) -> Step:
-    rates, times = tf.constant(inputs.x), tf.constant(inputs.y)
-    return lambda: [curve(tf, rates, times)]
-
-
-def network(tf, x, t, variables):
-    h = tf.concat([x, t], 1)
-    *layers, w, b = variables
-    for i in range(0, len(layers), 2):
-        h = tf.tanh(tf.matmul(h, layers[i]) + layers[i + 1])
-    return tf.matmul(h, w) + b
-
-
-def residual(tf, u, u_x, u_t, u_xx):
-    return tf.reduce_mean(tf.square(u_t + u * u_x - VISCOSITY * u_xx))
-
-
-def burgers_nested(tf, inputs: Inputs) -> Step:
-    x, t = tf.constant(inputs.x[:, :1]), tf.constant(inputs.x[:, 1:])
-    variables = [tf.Variable(weight) for weight in inputs.weights]
-
-    def step():
-        with tf.GradientTape() as outer:
-            with tf.GradientTape() as second:
-                second.watch(x)
-                with tf.GradientTape() as first:
-                    first.watch([x, t])
-                    u = network(tf, x, t, variables)
-                u_x, u_t = first.gradient(u, [x, t])
-            loss = residual(tf, u, u_x, u_t, second.gradient(u_x, x))
-        return outer.gradient(loss, variables)
-
-    return step
+TRAINING = named(small_mlp, chain, large_mlp, elementwise, embedding, adds, update, calls)

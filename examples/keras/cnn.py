@@ -10,7 +10,8 @@ from sklearn.model_selection import train_test_split
 
 import gradtape as tf
 from gradtape import keras
-from gradtape.keras import layers
+
+layers = keras.layers
 
 BATCH = 64
 EPOCHS = 20
@@ -23,17 +24,19 @@ def load(seed=0):
 
 
 def build():
-    return keras.Sequential([
-        keras.Input((8, 8, 1)),
-        layers.Conv2D(32, 3, padding="same", use_bias=False),
-        layers.BatchNormalization(),
-        layers.ReLU(),
-        layers.MaxPooling2D(),
-        layers.Conv2D(64, 3, padding="same", activation="relu"),
-        layers.Flatten(),
-        layers.Dropout(0.4),
-        layers.Dense(10),
-    ])
+    return keras.Sequential(
+        [
+            keras.Input((8, 8, 1)),
+            layers.Conv2D(32, 3, padding="same", use_bias=False),
+            layers.BatchNormalization(),
+            layers.ReLU(),
+            layers.MaxPooling2D(),
+            layers.Conv2D(64, 3, padding="same", activation="relu"),
+            layers.Flatten(),
+            layers.Dropout(0.4),
+            layers.Dense(10),
+        ]
+    )
 
 
 def train(model, digits, labels):

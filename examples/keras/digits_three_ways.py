@@ -25,13 +25,15 @@ def load(seed=0):
 
 def build(dtype="float32"):
     """Scores for the ten digits; with "mixed_float16" the layers compute in 16 bits, while weights and scores keep 32."""
-    return keras.Sequential([
-        keras.Input((64,)),
-        keras.layers.GaussianNoise(0.2, dtype=dtype),
-        keras.layers.Dense(256, activation="relu", dtype=dtype),
-        keras.layers.Dense(128, activation="relu", dtype=dtype),
-        keras.layers.Dense(10, dtype="float32"),
-    ])
+    return keras.Sequential(
+        [
+            keras.Input((64,)),
+            keras.layers.GaussianNoise(0.2, dtype=dtype),
+            keras.layers.Dense(256, activation="relu", dtype=dtype),
+            keras.layers.Dense(128, activation="relu", dtype=dtype),
+            keras.layers.Dense(10, dtype="float32"),
+        ]
+    )
 
 
 def adam(examples):

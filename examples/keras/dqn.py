@@ -8,7 +8,8 @@ import numpy as np
 
 import gradtape as tf
 from gradtape import keras
-from gradtape.keras import layers
+
+layers = keras.layers
 
 WORLD = [
     "S.#..",

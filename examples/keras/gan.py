@@ -8,7 +8,8 @@ import numpy as np
 
 import gradtape as tf
 from gradtape import keras
-from gradtape.keras import layers
+
+layers = keras.layers
 
 NOISE = 4
 BATCH = 256
@@ -26,12 +27,14 @@ def real_points(count, rng):
 
 def build():
     generator = keras.Sequential([keras.Input((NOISE,)), layers.Dense(32, activation="relu"), layers.Dense(2)])
-    critic = keras.Sequential([
-        keras.Input((2,)),
-        layers.Dense(64, activation="leaky_relu"),
-        layers.Dense(64, activation="leaky_relu"),
-        layers.Dense(1),
-    ])
+    critic = keras.Sequential(
+        [
+            keras.Input((2,)),
+            layers.Dense(64, activation="leaky_relu"),
+            layers.Dense(64, activation="leaky_relu"),
+            layers.Dense(1),
+        ]
+    )
     return generator, critic
 
 
@@ -46,7 +49,9 @@ def train(generator, critic, rng):
             made = generator(noise, training=True)
             about_real, about_made = critic(real, training=True), critic(made, training=True)
             generator_loss = cross_entropy(tf.ones_like(about_made), about_made)
-            critic_loss = cross_entropy(tf.ones_like(about_real), about_real) + cross_entropy(tf.zeros_like(about_made), about_made)
+            critic_loss = cross_entropy(tf.ones_like(about_real), about_real) + cross_entropy(
+                tf.zeros_like(about_made), about_made
+            )
         generator_gradients = generator_tape.gradient(generator_loss, generator.trainable_variables)
         critic_gradients = critic_tape.gradient(critic_loss, critic.trainable_variables)
         generator_optimizer.apply_gradients(zip(generator_gradients, generator.trainable_variables, strict=True))
@@ -60,15 +65,20 @@ def moments(points):
     return points.mean(axis=0), np.cov(points.T)
 
 
+def shown(array):
+    return " ".join(f"{number:.2f}" for number in np.ravel(array))
+
+
 def main():
     keras.utils.set_random_seed(0)
+    tf.random.set_seed(0)
     generator, critic = build()
     losses = train(generator, critic, np.random.default_rng(0))
     mean, covariance = moments(generator(tf.random.normal([5000, NOISE])).numpy())
     generator_loss, critic_loss = np.mean(np.array(losses[-100:]), axis=0)
     print(f"losses: generator {generator_loss:.2f}, critic {critic_loss:.2f} (a critic that cannot tell: {2 * np.log(2):.2f})")
-    print(f"mean: {mean.round(2)} (of the real points: {MEAN})")
-    print(f"covariance: {covariance.round(2).tolist()} (of the real points: {(MIXING @ MIXING.T).round(2).tolist()})")
+    print(f"mean: {shown(mean)} (of the real points: {shown(MEAN)})")
+    print(f"covariance: {shown(covariance)} (of the real points: {shown(MIXING @ MIXING.T)})")
 
 
 if __name__ == "__main__":

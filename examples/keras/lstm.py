@@ -71,7 +71,7 @@ def main():
     keras.utils.set_random_seed(0)
     model = train(train_digits, train_labels)
     for rows, accuracy in enumerate(accuracy_by_rows(model, test_digits, test_labels), start=1):
-        print(f"after {rows} rows: {accuracy:.1%} of the test digits are right")
+        print(f"{rows} of 8 rows read: {accuracy:.1%} of the test digits are right")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from sklearn.model_selection import train_test_split
 
 import gradtape as tf
 from gradtape import keras
-from gradtape.keras import layers
+
+layers = keras.layers
 
 CODE = 8
 
@@ -81,6 +82,7 @@ def drawn(digits):
 def main():
     train_digits, test_digits = load()
     keras.utils.set_random_seed(0)
+    tf.random.set_seed(0)
     model, history = train(train_digits)
     back = model(test_digits).numpy()
     print(f"loss: {history['reconstruction'][-1]:.1f} for the pixels, {history['divergence'][-1]:.1f} for the codes")

@@ -159,7 +159,7 @@ from gradtape.api.shaping import (
     unstack,
 )
 from gradtape.api.tensor_array import TensorArray
-from gradtape.api.type_specs import IndexedSlicesSpec, TypeSpec, type_spec_from_value
+from gradtape.api.type_specs import IndexedSlicesSpec, SparseTensorSpec, TypeSpec, type_spec_from_value
 from gradtape.core.device import device
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.module import Module
@@ -230,7 +230,7 @@ dtypes.saturate_cast = saturate_cast  # type: ignore[attr-defined]
 
 __all__ = [
     "AggregationMethod", "Assert", "DType", "GradientTape", "IndexedSlices", "IndexedSlicesSpec", "Module",
-    "RegisterGradient", "SparseTensor", "Tensor", "TensorArray", "TensorShape", "TensorSpec", "TypeSpec",
+    "RegisterGradient", "SparseTensor", "SparseTensorSpec", "Tensor", "TensorArray", "TensorShape", "TensorSpec", "TypeSpec",
     "UnconnectedGradients", "Variable", "VariableAggregation", "VariableSynchronization", "abs", "acos", "acosh", "add",
     "add_n", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh", "assert_equal", "assert_greater", "assert_less",
     "assert_rank", "atan", "atan2", "atanh", "autodiff", "batch_to_space", "bfloat16", "bitcast", "bool", "boolean_mask",

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from functools import wraps
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -99,7 +100,7 @@ class BackendFinder(MetaPathFinder):
             return None
         if name == _ALIAS or name.startswith(_ALIAS + "."):
             return ModuleSpec(name, _Alias(_target(name)), is_package=name == _ALIAS)
-        loader = _WithBranch if name in _CHOOSING else _Chosen if name == "keras.src.backend.config" else None
+        loader = _WithBranch if name in _CHOOSING else _LOADERS.get(name)
         if loader is None:
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -145,6 +146,24 @@ class _Chosen(SourceFileLoader):
             del os.environ["KERAS_BACKEND"]
 
 
+class _Seeding(SourceFileLoader):
+    """Loads `keras.utils.set_random_seed`, and has it set gradtape's seed too, as it sets TensorFlow's."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        set_others = module.set_random_seed
+
+        @wraps(set_others)
+        def set_random_seed(seed: int) -> None:
+            set_others(seed)
+            import_module("gradtape").random.set_seed(seed)
+
+        module.set_random_seed = set_random_seed  # type: ignore[attr-defined]
+
+
+_LOADERS: dict[str, type[SourceFileLoader]] = {"keras.src.backend.config": _Chosen, "keras.src.utils.rng_utils": _Seeding}
+
+
 class _WithBranch(SourceFileLoader):
     """Compiles a module with one branch more in its choice of a backend; never from or to a bytecode file."""
 
@@ -167,6 +186,12 @@ def with_branch(source: str | bytes, module: str) -> ast.Module:
             names = node.comparators[0].elts
             if any(_is_text(name, "jax") for name in names) and ast.unparse(node.left) == "backend":
                 names.append(ast.Constant(BACKEND))
+        elif isinstance(node, ast.Dict):  # a table by the backends' names
+            for key, value in [
+                (k, v) for k, v in zip(node.keys, node.values, strict=True) if k is not None and _is_text(k, "jax")
+            ]:
+                node.keys.append(ast.copy_location(ast.Constant(BACKEND), key))
+                node.values.append(deepcopy(value))
     return ast.fix_missing_locations(tree)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.core.scope import here
+from gradtape.engines import xla_devices, xla_engine
 
 DEVICE = os.environ.get("GRADTAPE_TEST_DEVICE", "/CPU:1")
 NAME = f"/job:localhost/replica:0/task:0/device:{DEVICE.removeprefix('/')}"
@@ -402,6 +403,42 @@ def test_hidden_devices_cannot_be_named_and_are_not_used():
         tf.config.set_visible_devices(everything)
     with tf.device(DEVICE):
         assert f(tf.constant(1.0)).device == NAME
+
+
+def test_hiding_devices_counts_in_a_thread_that_has_named_one():
+    """Without a preference, programs would run on the first accelerator."""
+    everything = tf.config.list_physical_devices()
+    seen = []
+    with tf.device(DEVICE), tf.device("/CPU:0"):
+        pass
+    try:
+        tf.config.set_visible_devices(everything[:1])
+        seen.append(xla_engine.preferred())
+        thread = threading.Thread(target=lambda: seen.append(xla_engine.preferred()))
+        thread.start()
+        thread.join()
+        with tf.device("/CPU:0"):
+            pass
+        seen.append(xla_engine.preferred())
+    finally:
+        tf.config.set_visible_devices(everything)
+    assert seen == [xla_devices.devices()["CPU:0"]] * 3
+    assert xla_engine.preferred() is None
+
+
+def test_what_is_on_a_device_that_is_hidden_is_brought_back_by_functions():
+    everything = tf.config.list_physical_devices()
+    with tf.device(DEVICE):
+        x, v = tf.constant(X), tf.Variable(X)
+    f = tf.function(lambda x: v * x + 1.0)
+    assert f(x).device == NAME
+    try:
+        tf.config.set_visible_devices(everything[:1])
+        y = f(x)
+    finally:
+        tf.config.set_visible_devices(everything)
+    assert y.device == HOST
+    np.testing.assert_allclose(y, X * X + 1, rtol=1e-6)
 
 
 def test_tensors_can_be_moved():

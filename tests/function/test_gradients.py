@@ -350,6 +350,25 @@ def test_an_outer_tape_asked_for_its_gradient_inside_a_function():
     assert float(tf.function(lambda: tape.gradient(y, x))()) == 6.0
 
 
+def test_a_tape_made_outside_and_entered_inside_a_function_follows_only_what_is_inside():
+    tape = tf.GradientTape(persistent=True)
+    inside = []
+
+    @tf.function(autograph=False)
+    def f(x):
+        with tape:
+            tape.watch(x)
+            y = x * x
+        inside.append(1)
+        return y, tape.gradient(y, x)
+
+    x = tf.constant(3.0)
+    y, gradient = f(x)
+    assert float(gradient) == 6.0
+    assert tape.gradient(y, x) is None
+    assert inside == [1]
+
+
 def test_complex_gradients():
     f = tf.function(lambda z: tf.abs(z * z))
     z = tf.constant(1.0 + 2.0j)

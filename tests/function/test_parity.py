@@ -166,6 +166,38 @@ def test_variables_that_python_writes_otherwise_in_eager_code():
     assert float(v) == 1.0
 
 
+def test_a_variable_that_only_eager_code_writes():
+    one, two = tf.Variable(1.0, name="one"), tf.Variable(1.0, name="two")
+    seen = []
+
+    @tf.function(check_parity=True, autograph=False)
+    def f(x):
+        seen.append(x)
+        (one if len(seen) < 3 else two).assign_add(x)
+
+    with pytest.raises(ParityError, match="writes the Variable 'two:0' in eager code, but not compiled"):
+        f(tf.constant(1.0))
+    assert [float(one), float(two)] == [1.0, 1.0]
+
+
+def test_an_error_of_eager_code_leaves_variables_as_they_were():
+    v = tf.Variable([1.0, 2.0])
+    tf.function(lambda x: v.assign_add(x))(tf.constant([1.0, 1.0]))  # its value is on XLA's side now
+    seen = []
+
+    @tf.function(check_parity=True, autograph=False)
+    def f(x):
+        seen.append(x)
+        v.assign_add(x)
+        v.scatter_update(tf.IndexedSlices([9.0], [0]))
+        if len(seen) > 2:
+            raise KeyError("only eagerly")
+
+    with pytest.raises(ParityError, match="raises KeyError in eager code"):
+        f(tf.constant([1.0, 1.0]))
+    np.testing.assert_array_equal(v, [2.0, 3.0])
+
+
 def test_eager_code_that_fails_where_the_program_does_not(wrong):
     wrong("matmul", lambda a, b: jnp.zeros((2, 2), a.dtype))
     v = tf.Variable(1.0)
@@ -199,6 +231,60 @@ def test_random_numbers_are_drawn_once():
     np.testing.assert_array_equal(tf.random.normal([3]), eager)
 
 
+def test_random_numbers_of_a_generator_and_of_a_seed():
+    """They are others in eager code, and the state is moved on once."""
+    checked, plain = tf.random.Generator.from_seed(1), tf.random.Generator.from_seed(1)
+    seed = tf.constant([1, 2])
+    ways = [lambda x, g=g: x + g.normal([3]) + tf.random.stateless_normal([3], seed) for g in (checked, plain)]
+    found = tf.function(ways[0], check_parity=True)(tf.zeros([3]))
+    np.testing.assert_array_equal(found, tf.function(ways[1])(tf.zeros([3])))
+    np.testing.assert_array_equal(checked.state, plain.state)
+
+
+def test_random_numbers_in_a_loop():
+    f = tf.function(lambda x: tf.map_fn(lambda a: a + tf.random.uniform([]), x), check_parity=True)
+    assert f(tf.zeros([3])).shape == [3]
+
+
+def test_control_flow_and_what_it_writes(wrong):
+    total = tf.Variable(1.0)
+
+    @tf.function(check_parity=True)
+    def f(x):
+        s = 0.0
+        for a in x:
+            if a > 0:
+                s += a * 2.0
+                total.assign_add(a)
+            else:
+                s -= a
+        while s > 1.0:
+            s = s / 2.0
+        return s, tf.scan(lambda c, a: c + a, x), tf.cond(s > 0.5, lambda: total * 2.0, lambda: total * 1.0)
+
+    results = f(tf.constant([1.0, -2.0, 3.0]))
+    assert [float(results[0]), results[1].numpy().tolist(), float(results[2])] == [0.625, [1.0, -1.0, 2.0], 10.0]
+    assert float(total) == 5.0
+    wrong("subtract", jnp.add)
+    with pytest.raises(ParityError, match="differs by up to"):
+        f(tf.constant([1.0, -2.0, 3.0, 4.0]))
+    assert float(total) == 5.0
+
+
+def test_variables_made_in_the_first_call():
+    class Model:
+        w = None
+
+        @tf.function(check_parity=True)
+        def __call__(self, x):
+            if self.w is None:
+                self.w = tf.Variable(2.0)
+            return self.w.assign_add(x)
+
+    model = Model()
+    assert [float(model(tf.constant(1.0))), float(model(tf.constant(1.0))), float(model.w)] == [3.0, 4.0, 4.0]
+
+
 def test_factors_that_have_a_sign_of_their_own():
     x = tf.constant(np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32))
 
@@ -228,7 +314,8 @@ def test_structures_methods_and_signatures(wrong):
     class Model:
         @tf.function(check_parity=True, input_signature=[tf.TensorSpec([2]), tf.TensorSpec([2])])
         def both(self, a, b):
-            return {"sum": a + b, "none": None, "rows": tf.IndexedSlices(a, tf.constant([0, 1]))}
+            rows = tf.IndexedSlices(a, tf.constant([0, 1]))
+            return {"sum": a + b, "none": None, "rows": rows, "sparse": tf.sparse.SparseTensor([[0], [3]], b, [4])}
 
     result = Model().both(tf.constant([1.0, 2.0]), np.array([3.0, 4.0], np.float32))
     np.testing.assert_array_equal(result["sum"], [4.0, 6.0])

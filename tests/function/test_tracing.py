@@ -362,6 +362,43 @@ def test_input_signature():
         tf.function(lambda x: x, input_signature=[3])
 
 
+def test_arguments_that_input_signature_leaves_out_have_their_defaults():
+    f = Count(lambda x, scale=2.0, *, flag=None: x * scale, input_signature=[tf.TensorSpec([2], tf.float32)])
+    x = tf.constant([1.0, 2.0])
+    for found in (f(x), f(x, 2.0), f(x=x), f(x, scale=2.0, flag=None)):
+        assert found.numpy().tolist() == [2.0, 4.0]
+    assert f.times == 1
+    for args, kwargs in (((x, 3.0), {}), ((x,), {"scale": 3.0}), ((x,), {"flag": True}), ((x, tf.constant(2.0)), {})):
+        with pytest.raises(TypeError, match="is not in input_signature, so that it must be"):
+            f(*args, **kwargs)
+    with pytest.raises(TypeError, match="input_signature has 1 entries, but 2 arguments"):
+        tf.function(lambda x, y: x, input_signature=[tf.TensorSpec([2])])(x, x)
+    assert tf.function(lambda x, y=2.0, **more: x * y, input_signature=[tf.TensorSpec([2])])(x).numpy().tolist() == [2.0, 4.0]
+    assert f.function.get_concrete_function()(x).numpy().tolist() == [2.0, 4.0]
+
+
+def test_signatures_of_structures_and_of_keywords_alone():
+    spec = tf.TensorSpec([2], tf.float32)
+    f = tf.function(lambda pair, *rest, last: pair["a"] * pair["b"][0] + last, input_signature=[{"a": spec, "b": [spec]}, spec])
+    assert f({"a": [1.0, 2.0], "b": [np.ones(2)]}, last=[1, 1]).numpy().tolist() == [2.0, 3.0]
+    with pytest.raises(TypeError, match="structure"):
+        f({"a": [1.0, 2.0]}, last=[1, 1])
+    with pytest.raises(TypeError):
+        tf.function(lambda **given: given["x"], input_signature=[spec])(x=tf.ones([2]))
+
+
+@pytest.mark.parametrize("options", [{"jit_compile": True}, {"jit_compile": False}, {"experimental_relax_shapes": True},
+                                     {"experimental_implements": "name", "experimental_attributes": None}])  # fmt: skip
+def test_options_of_tensorflow_are_accepted(options):
+    f = tf.function(lambda x: x * x, **options)
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    assert [float(y), float(tape.gradient(y, x))] == [9.0, 6.0]
+    assert float(tf.function(**options)(lambda x: x + 1.0)(x)) == 4.0
+
+
 def test_input_signature_with_open_dimensions():
     f = tf.function(lambda x: tf.reduce_sum(x), input_signature=[tf.TensorSpec([None], tf.float32)])
     assert [float(f(tf.ones([n]))) for n in (1, 2, 0, 2)] == [1.0, 2.0, 0.0, 2.0]

@@ -1,7 +1,7 @@
 """A pytest plugin that runs Keras's own tests on gradtape; suite.py says how.
 
 It installs the backend before Keras is imported, and leaves out the tests that excluded_tests.txt names, each for the reason given there.
-Where tests make sparse tensors by the backend's name, they get a branch for gradtape (sparse_branches.py).
+Where tests have code for TensorFlow and for JAX by name, they get a branch for gradtape (named_branches.py).
 With KERAS_BACKEND=jax it does none of this, and the same tests run on Keras's own backend, to compare with.
 """
 
@@ -10,8 +10,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import named_branches
 import pytest
-import sparse_branches
 
 BACKEND = os.environ.setdefault("KERAS_BACKEND", "gradtape")
 if BACKEND == "gradtape":
@@ -32,7 +32,7 @@ _EXCLUDED = Path(__file__).with_name("excluded_tests.txt")
 
 def pytest_configure(config):
     if BACKEND == "gradtape":
-        sparse_branches.install()
+        named_branches.install()
 
 
 def pytest_ignore_collect(collection_path):
@@ -43,9 +43,16 @@ def pytest_ignore_collect(collection_path):
 def pytest_collection_modifyitems(items):
     excluded = _excluded()
     for item in items:
+        for node in item.listchain() if BACKEND == "gradtape" else ():
+            node.own_markers[:] = [mark for mark in node.own_markers if not _is_ours_too(mark)]
         for name, reason in excluded.items():
             if name in item.nodeid:
                 item.add_marker(pytest.mark.skip(reason=f"gradtape: {reason}"))
+
+
+def _is_ours_too(mark):
+    """Whether a mark leaves tests to JAX that this backend is to pass too."""
+    return mark.name == "skipif" and str(mark.kwargs.get("reason")).startswith("Only JAX has the")
 
 
 @cache

@@ -198,9 +198,9 @@ def test_lists_with_tensors_and_variables_are_stacked_and_recorded():
     np.testing.assert_allclose(tape.gradient(y, v), 2.0)
 
 
-def test_sparse_tensors_are_refused_by_name():
-    with pytest.raises(ValueError, match="has no sparse tensors: leave that argument out"):
-        ops.convert_to_tensor([1.0], sparse=True)
+def test_ragged_tensors_are_refused_by_name():
+    with pytest.raises(ValueError, match="has no ragged tensors: leave out `ragged=True`"):
+        ops.convert_to_tensor([1.0], ragged=True)
 
 
 def test_devices_have_keras_names():

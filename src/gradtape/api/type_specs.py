@@ -86,10 +86,11 @@ class SparseTensorSpec(TypeSpec):
     """The shape and dtype of a SparseTensor, for the `input_signature` of a function: how many elements it has is open.
 
     >>> import gradtape as tf
-    >>> @tf.function(input_signature=[tf.SparseTensorSpec([None, 3], tf.float32)])
-    ... def total(x):
-    ...     return tf.sparse.reduce_sum(x)
-    >>> total(tf.sparse.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])).numpy()
+    >>> x = tf.sparse.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
+    >>> spec = tf.type_spec_from_value(x)
+    >>> spec
+    SparseTensorSpec(TensorShape([2, 3]), tf.float32)
+    >>> tf.function(lambda x: tf.sparse.reduce_sum(x), input_signature=[spec])(x).numpy()
     np.float32(3.0)
     """
 

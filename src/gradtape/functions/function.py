@@ -535,8 +535,8 @@ def _packer(result: Any, plan: Sequence[Callable[[list[Any]], Any]], count: int)
     """The function that gives a call's outputs the structure of the result."""
     if not nest.is_nested(result):
         return plan[0]
-    plain = (Tensor, Variable)
-    if type(result) in (list, tuple) and count == len(result) and all(isinstance(source_object(entry), plain) for entry in result):
+    flat = type(result) in (list, tuple) and count == len(result)
+    if flat and all(isinstance(source_object(entry), (Tensor, Variable)) for entry in result):
         return (lambda results: results) if type(result) is list else tuple
     structure = nest.map_structure(lambda leaf: None, result)
     return lambda results: nest.pack_sequence_as(structure, [make(results) for make in plan])

@@ -33,6 +33,9 @@ Body = Callable[[list[Tensor]], list[Tensor]]
 _ROUNDING = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9}
 """How far results of one op may be apart, as a share of the largest one; both engines round in their own ways."""
 
+_OFF_THE_HOST = {"float32": 1e-3, "complex64": 1e-3}
+"""The same for programs on an accelerator, which multiplies matrices of float32 with a shorter mantissa."""
+
 _LAST_PLACE = {
     "float16": 2**-10,
     "bfloat16": 2**-7,
@@ -70,6 +73,7 @@ class Watched:
     def __init__(self, name: str, body: Body, specs: Sequence[Spec]) -> None:
         self.name = name
         self.steps: list[Step] = []
+        self.off_the_host = False  # whether it was last run on an accelerator
         self.unique = True  # whether its results are to be the same on both engines
         self._seen: dict[int, tuple[int, Any]] = {}  # the place of each traced array among the further results
         self._count = 0
@@ -107,6 +111,7 @@ class Watched:
         """One run for arrays, which it leaves as they are."""
         found, written = self._program.call([Tensor(np.array(array)[()]) for array in inputs])
         arrays = [np.asarray(tensor.array) for tensor in found]
+        self.off_the_host = any(type(tensor) is XlaTensor for tensor in found)
         seen = arrays[self._count :]
 
         def value(array: Any) -> Any:
@@ -132,7 +137,7 @@ def check(name: str, body: Body, specs: Sequence[Spec], tensors: Sequence[Tensor
         inputs = [np.array(_value(outside)) for outside in (*tensors, *watched.taken)]
         run = watched.run(inputs)
         for step in watched.steps:
-            _check_step(name, step, run.value)
+            _check_step(watched, step, run.value)
         if watched.unique and not watched.draws:  # eager code would draw other random numbers
             _check_results(watched, inputs, run, eager)
 
@@ -149,7 +154,8 @@ def _depends_on_values(params: dict[str, Any]) -> bool:
     return any(xla_engine.is_traced(leaf.array if isinstance(leaf, Tensor) else leaf) for leaf in leaves)
 
 
-def _check_step(name: str, step: Step, value: Callable[[Any], Any]) -> None:
+def _check_step(watched: Watched, step: Step, value: Callable[[Any], Any]) -> None:
+    name, off_the_host = watched.name, watched.off_the_host
     inputs = [value(array)[()] for array in step.inputs]
     compiled = [value(array) for array in step.results]
     what = (
@@ -164,9 +170,10 @@ def _check_step(name: str, step: Step, value: Callable[[Any], Any]) -> None:
         if found.shape != expected.shape or found.dtype != expected.dtype:
             raise ParityError(f"{what}: {which} is {_described(found)} compiled, and {_described(expected)} in eager code.")
         worst = _worst(found, expected)
-        if worst is None or worst.difference <= _rounding(expected):
+        rounding = _rounding(expected, off_the_host)
+        if worst is None or worst.difference <= rounding:
             continue
-        allowed = _rounding(expected) + _MOVED * _moved(step, inputs, number, expected)
+        allowed = rounding + _MOVED * _moved(step, inputs, number, expected)
         if worst.difference > allowed:
             raise ParityError(f"{what} computes something else compiled than in eager code: {worst.told(which, allowed)}")
 
@@ -206,9 +213,10 @@ def _worst(compiled: Any, eager: Any) -> Worst | None:
     return Worst(float(apart[place]), place, compiled[place], eager[place])
 
 
-def _rounding(eager: Any) -> float:
+def _rounding(eager: Any, off_the_host: bool) -> float:
     """How far results may be apart whatever the op: a share of the largest finite one."""
-    share = _ROUNDING.get(dtypes.from_numpy(eager.dtype).name, 0.0)
+    name = dtypes.from_numpy(eager.dtype).name
+    share = max(_ROUNDING.get(name, 0.0), _OFF_THE_HOST.get(name, 0.0) if off_the_host else 0.0)
     return share * _largest(eager) if share else 0.0
 
 
@@ -290,7 +298,7 @@ def _check_results(watched: Watched, inputs: Sequence[Any], run: Run, eager: Cal
         what = f"result {i}" if i < len(run.outputs) else f"the Variable '{variables[i - len(run.outputs)].name}'"
         if ours.shape != expected.shape or ours.dtype != expected.dtype:
             raise ParityError(f"{name}: {what} is {_described(ours)} compiled, and {_described(expected)} in eager code.")
-        worst, allowed = _worst(ours, expected), _ADDED_UP * _rounding(expected)
+        worst, allowed = _worst(ours, expected), _ADDED_UP * _rounding(expected, watched.off_the_host)
         if worst is None or worst.difference <= allowed:
             continue
         if not moved:

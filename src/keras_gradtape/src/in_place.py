@@ -31,16 +31,6 @@ def nothing(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) ->
     return False
 
 
-def rows_only(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> bool:
-    """Plain gradient descent in the rows that a gradient names, also inside a function."""
-    if not isinstance(gradient, tf.IndexedSlices) or rule_of(optimizer) is not _descend or optimizer.momentum:
-        return False
-    inner = _inner(variable)
-    rate = tf.cast(learning_rate, inner.dtype)
-    inner.scatter_sub(tf.IndexedSlices(tf.cast(gradient.values, inner.dtype) * rate, gradient.indices, gradient.dense_shape))
-    return True
-
-
 def decay(optimizer: Any, variable: Any) -> bool:
     """Weight decay: `w -= w * weight_decay * learning_rate`."""
     if not _writable(variable):
@@ -56,8 +46,6 @@ def decay(optimizer: Any, variable: Any) -> bool:
 
 def _descend(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> bool:
     """SGD, with or without momentum."""
-    if rows_only(optimizer, gradient, variable, learning_rate):
-        return True
     state = [optimizer.momentums[optimizer._get_variable_index(variable)]] if optimizer.momentum else []
     if not _writable(variable, *state) or not _fits(gradient, variable):
         return False

@@ -23,10 +23,9 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import is_default, pythonify_logs
 
 import gradtape as tf
-from gradtape.core.trace import NeedsValues
-from keras_gradtape.src import variable
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.distribution_lib import distribute_data_input
+from keras_gradtape.src.iterables import known_to_keras
 from keras_gradtape.src.ops.core import convert_to_numpy
 
 Step = Callable[[Any], Any]
@@ -232,7 +231,7 @@ class Trainer(base_trainer.Trainer):
         class_weight: Any = None,
     ) -> EpochIterator:
         return EpochIterator(
-            x=x,
+            x=known_to_keras(x) if y is None and class_weight is None else x,
             y=y,
             sample_weight=sample_weight,
             batch_size=batch_size,
@@ -306,11 +305,7 @@ class _Eager:
 
 
 class _Compiled:
-    """A step as a compiled function, one for each structure of a batch: a function of flat tensors is called with the least ado.
-
-    A step that makes variables is traced a second time, as what it did before it had made them may be done differently then: an
-    optimizer scales a loss by a constant before it has its variable.
-    """
+    """A step as a compiled function, one for each structure of a batch: a function of flat tensors is called with the least ado."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
@@ -320,17 +315,8 @@ class _Compiled:
         leaves, structure = _flat(batch)
         function = self._functions.get(structure)
         if function is None:
-            function = self._functions[structure] = self._traced(leaves, structure)
+            function = self._functions[structure] = self._of(structure)
         return function(*leaves)
-
-    def _traced(self, leaves: Sequence[tf.Tensor], structure: Any) -> Any:
-        before = variable.made_while_tracing
-        function = self._of(structure)
-        try:
-            function.get_concrete_function(*leaves)
-        except NeedsValues:  # its first call runs eagerly
-            return function
-        return function if variable.made_while_tracing == before else self._of(structure)
 
     def _of(self, structure: Any) -> Any:
         return tf.function(lambda *leaves: self._step(optree.tree_unflatten(structure, leaves)), autograph=False)

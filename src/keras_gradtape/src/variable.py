@@ -10,20 +10,22 @@ from keras.src.backend.common import KerasVariable, global_state
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 import gradtape as tf
+from gradtape.core.scope import here
 from gradtape.core.trace import outside_programs
 from keras_gradtape.src import conversion, distribution_lib
 
-made_while_tracing = 0
-"""How many variables have been made while a function was traced: what was traced before the first of them may not know of it."""
-
 
 @contextmanager
-def _at_once() -> Iterator[None]:
-    """Makes a variable that nothing records, and that has its value even while a function is traced."""
-    global made_while_tracing
-    made_while_tracing += tf.inside_function()
+def at_once() -> Iterator[None]:
+    """Computes what nothing records, with values that are there even while a function is traced."""
     with tf.init_scope(), outside_programs():
         yield
+
+
+def trace_again() -> None:
+    """Has the function that is being traced, if one is, traced once more: what it did so far may not have known of new variables."""
+    if here.state.trace is not None:
+        here.state.trace.made.add(id(here.state.trace))
 
 
 class Variable(KerasVariable):
@@ -37,19 +39,19 @@ class Variable(KerasVariable):
         distribution = global_state.get_global_attribute("distribution")
         if self._layout is None and distribution is not None:
             self._layout = distribution.get_variable_layout(self)
-        with _at_once():
+        with at_once():
             self._value = tf.Variable(value, trainable=self._trainable, name=self._path)
             if self._layout is not None:
                 distribution_lib.spread(self._value, self._layout)
 
     def _initialize_with_initializer(self, initializer: Any) -> None:
-        with _at_once():
+        with at_once():
             super()._initialize_with_initializer(initializer)
 
     def _direct_assign(self, value: Any) -> None:
         variable = self.__gradtape_variable__
         if self._layout is None:
-            variable.assign(value, read_value=False)
+            variable.assign(value)
         elif tf.inside_function():
             variable.assign(distribution_lib.distribute_tensor(value, self._layout), read_value=False)
         else:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from keras.src import tree
-from keras.src.backend.common import KerasVariable, standardize_dtype
+from keras.src.backend.common import KerasVariable
 from keras.src.backend.common.name_scope import name_scope
 
 import gradtape as tf
 from keras_gradtape.src.control_flow import associative_scan, cond, fori_loop, map, scan, switch, vectorized_map, while_loop
-from keras_gradtape.src.conversion import SPARSE, cast_tensor
+from keras_gradtape.src.conversion import SPARSE, cast_tensor, name_of
 from keras_gradtape.src.conversion import convert_to_tensor as dense
 from keras_gradtape.src.output_spec import compute_output_spec
 from keras_gradtape.src.variable import Variable
@@ -67,7 +67,7 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: bool | None = None, rag
     if ragged:
         raise ValueError("The backend 'gradtape' has no ragged tensors: leave out `ragged=True`.")
     if isinstance(x, SPARSE) and sparse is not False:
-        return x if dtype is None else x.with_values(cast_tensor(x.values, standardize_dtype(dtype)))
+        return x if dtype is None else x.with_values(cast_tensor(x.values, name_of(dtype)))
     return dense(x, dtype)
 
 

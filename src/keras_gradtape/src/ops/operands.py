@@ -18,7 +18,7 @@ from keras_gradtape.src.conversion import convert_to_tensor
 
 Rule = Callable[[str], str]
 
-_PYTHON_NUMBERS = frozenset((bool, int, float))
+PYTHON_NUMBERS = frozenset((bool, int, float))
 _WHOLE = frozenset(("bool", *dtypes.INT_TYPES))
 _SUMS = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 
@@ -89,14 +89,14 @@ def together(values: Sequence[Any], *more: Any, rule: Rule | None = None) -> Seq
 
 
 def _brought_together(values: Sequence[Any], more: Sequence[Any], rule: Rule | None) -> Sequence[Any]:
-    read = [value if type(value) in _PYTHON_NUMBERS else convert_to_tensor(value) for value in values]
-    found = [type(value) if type(value) in _PYTHON_NUMBERS else value.dtype.name for value in read]
+    read = [value if type(value) in PYTHON_NUMBERS else convert_to_tensor(value) for value in values]
+    found = [type(value) if type(value) in PYTHON_NUMBERS else value.dtype.name for value in read]
     dtype = result_type(*found, *more)
     if rule is not None:
         dtype = rule(dtype)
-    if all(type(value) in _PYTHON_NUMBERS for value in read):
+    if all(type(value) in PYTHON_NUMBERS for value in read):
         return [convert_to_tensor(value, dtype) for value in read]
-    return [value if type(value) in _PYTHON_NUMBERS else cast_to(value, dtype) for value in read]
+    return [value if type(value) in PYTHON_NUMBERS else cast_to(value, dtype) for value in read]
 
 
 def is_settled(values: Sequence[Any]) -> bool:
@@ -105,7 +105,7 @@ def is_settled(values: Sequence[Any]) -> bool:
     for value in values:
         if type(value) is tf.Tensor and value.dtype is tf.float32:
             found = True
-        elif type(value) not in _PYTHON_NUMBERS:
+        elif type(value) not in PYTHON_NUMBERS:
             return False
     return found
 
@@ -113,5 +113,5 @@ def is_settled(values: Sequence[Any]) -> bool:
 def tensors(values: Sequence[Any], *more: Any, rule: Rule | None = None) -> list[Any]:
     """As `together`, with tensors in the place of Python numbers too, for functions that need their shapes."""
     met = together(values, *more, rule=rule)
-    dtype = next(value.dtype for value in met if type(value) not in _PYTHON_NUMBERS)
-    return [convert_to_tensor(value, dtype.name) if type(value) in _PYTHON_NUMBERS else value for value in met]
+    dtype = next(value.dtype for value in met if type(value) not in PYTHON_NUMBERS)
+    return [convert_to_tensor(value, dtype.name) if type(value) in PYTHON_NUMBERS else value for value in met]

@@ -115,7 +115,7 @@ def _with_dense(function: Function, x: Any, other: Any) -> Any:
 
 def quotient(function: Function, x1: Any, x2: Any) -> Any:
     """A quotient: by a dense tensor it has values also where that is 0 or NaN; by a sparse one it is dense."""
-    if is_sparse(x2) or not _known(x1):
+    if is_sparse(x2) or (np.ndim(x2) and (not _known(x1) or tf.is_symbolic_tensor(convert_to_tensor(x2)))):
         return function(convert_to_tensor(x1), convert_to_tensor(x2))
     if np.ndim(x2):
         x2 = gnp.broadcast_to(convert_to_tensor(x2), tuple(x1.shape))

@@ -28,24 +28,27 @@ def conv(
 ) -> tf.Tensor:
     """Convolves with a kernel `(*sizes, channels, filters)`; a kernel with fewer channels than the inputs makes groups of them."""
     x, w = alike(inputs, kernel)
-    channels = x.shape[-1 if standardize_data_format(data_format) == "channels_last" else 1]
-    if channels % w.shape[-2]:
-        raise ValueError(
-            "The number of input channels must be evenly divisible by kernel's in_channels. "
-            f"Received input channels {channels} and kernel in_channels {w.shape[-2]}."
-        )
     return _convolved(x, w, strides, padding, data_format, dilation_rate)
 
 
 def _convolved(x: tf.Tensor, w: tf.Tensor, strides: Any, padding: str, data_format: str | None, dilation_rate: Any) -> tf.Tensor:
     layout, how = data_format_of(x, data_format), window_padding(padding)
-    sizes = x.shape[1:-1] if layout.endswith("C") else x.shape[2:]
-    reaches = [(size - 1) * rate + 1 for size, rate in zip(w.shape[:-2], per_axis(dilation_rate, len(sizes)), strict=True)]
-    if how == "VALID" and any(0 < size < reach for size, reach in zip(sizes, reaches, strict=True)):
+    *kernel, inner, _ = w.shape
+    shape = tuple(x.shape)
+    sizes, channels = (shape[1:-1], shape[-1]) if layout[-1] == "C" else (shape[2:], shape[1])
+    if channels % inner:
         raise ValueError(
-            f"The convolution has no output: its kernel reaches over {reaches} elements, and the inputs have {list(sizes)}. "
-            "Use padding='same', a smaller kernel or larger inputs."
+            "The number of input channels must be evenly divisible by kernel's in_channels. "
+            f"Received input channels {channels} and kernel in_channels {inner}."
         )
+    if how == "VALID":
+        rates = per_axis(dilation_rate, len(sizes))
+        reaches = [(size - 1) * rate + 1 for size, rate in zip(kernel, rates, strict=True)]
+        if any(0 < size < reach for size, reach in zip(sizes, reaches, strict=True)):
+            raise ValueError(
+                f"The convolution has no output: its kernel reaches over {reaches} elements, and the inputs have {list(sizes)}. "
+                "Use padding='same', a smaller kernel or larger inputs."
+            )
     return tf.nn.convolution(x, w, strides, how, layout, dilation_rate)
 
 

@@ -12,9 +12,10 @@ from keras_gradtape.src.ops.operands import cast_to, inexact, result_type
 def alike(*values: Any) -> list[tf.Tensor]:
     """Tensors in one dtype: the one they have, or that in which Keras lets them meet."""
     read = [convert_to_tensor(value) for value in values]
-    names = {x.dtype.name for x in read}
-    if len(names) == 1:
+    first = read[0].dtype
+    if all(x.dtype is first for x in read):
         return read
+    names = {x.dtype.name for x in read}
     dtype = "float64" if "float64" in names else result_type(*names)
     return [cast_to(x, dtype) for x in read]
 

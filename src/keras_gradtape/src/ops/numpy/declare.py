@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
+
+from keras.src.backend.common import KerasVariable
 
 import gradtape as tf
 import gradtape.numpy as gnp
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops import sparse
-from keras_gradtape.src.ops.operands import Rule, by_rule, cast_to, is_settled, result_type, tensors, together
+from keras_gradtape.src.ops.operands import PYTHON_NUMBERS, Rule, by_rule, cast_to, result_type, tensors, together
 
 Function = Callable[..., Any]
+
+
+_OPERATORS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv"}
+"""Python's names for functions that are operators of tensors, which cost least."""
 
 
 def _named(call: Function, name: str) -> Function:
@@ -40,10 +47,18 @@ def binary(name: str, *more: Any, rule: Rule | None = None, of_sparse: Function 
     """
     function = getattr(gnp, name)
 
+    quick = getattr(operator, _OPERATORS.get(name, ""), function)
+
     def call(x1: Any, x2: Any) -> Any:
+        if type(x2) is not tf.Tensor and isinstance(x2, KerasVariable):
+            x2 = x2.value
+        if (
+            type(x1) is tf.Tensor
+            and x1.dtype is tf.float32
+            and (x2.dtype is tf.float32 if type(x2) is tf.Tensor else type(x2) in PYTHON_NUMBERS)
+        ):
+            return quick(x1, x2)
         values = x1, x2
-        if is_settled(values):
-            return function(x1, x2)
         if of_sparse is not None and (sparse.is_sparse(x1) or sparse.is_sparse(x2)):
             return of_sparse(call, x1, x2)
         return function(*together(values, *more, rule=rule))
@@ -87,6 +102,8 @@ def reduction(name: str, compute: Rule | None = None, result: Rule | None = None
 
     def call(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         x = convert_to_tensor(x)
+        if x.dtype is tf.float32:  # which no rule changes
+            return function(x, axis=axis, keepdims=keepdims)
         own = x.dtype.name
         if compute is not None:
             x = cast_to(x, compute(own))

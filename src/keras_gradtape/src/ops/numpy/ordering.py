@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -102,7 +103,11 @@ def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) ->
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
-    """How often each number from 0 on is in a vector or in each row of a matrix, or the sums of its weights."""
+    """How often each number from 0 on is in a vector or in each row of a matrix, or the sums of its weights.
+
+    The largest number says how long the result is. A program must know that before: while it is traced, numbers up to `minlength`
+    are counted.
+    """
     if isinstance(x, tf.SparseTensor):
         return counted(x, weights, minlength, bincount)
     if sparse:
@@ -113,12 +118,21 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
         weights = convert_to_tensor(weights)
         dtype = result_type(x.dtype.name, weights.dtype.name)
         weights = gnp.ravel(cast_to(weights, dtype))
-    if x.ndim != 2:
+    length = minlength
+    if tf.is_symbolic_tensor(x):
+        if not minlength:
+            raise ValueError("bincount: inside a compiled function the result's length must be known: give `minlength`.")
+        x = gnp.where(x < length, x, -1)  # -1 is counted nowhere
+    elif x.ndim != 2:
         return cast_to(gnp.bincount(x, weights, minlength), dtype)
-    rows, columns = x.shape
-    length = max(minlength, int(gnp.max(x)) + 1 if rows * columns else 0)
-    numbers = cast_to(x, "int64") + gnp.arange(rows, dtype="int64")[:, None] * length  # every row counts in a range of its own
-    return cast_to(gnp.reshape(gnp.bincount(gnp.ravel(numbers), weights, rows * length), (rows, length)), dtype)
+    else:
+        length = max(minlength, int(gnp.max(x)) + 1 if len(gnp.ravel(x)) else 0)
+    rows = tuple(x.shape)[:-1]
+    numbers = cast_to(x, "int64")
+    if rows:  # every row counts in a range of its own
+        numbers = gnp.where(x < 0, -1, numbers + gnp.arange(rows[0], dtype="int64")[:, None] * length)
+    each = gnp.ones(gnp.size(x), dtype) if weights is None else weights
+    return gnp.reshape(tf.math.unsorted_segment_sum(each, gnp.ravel(numbers), math.prod(rows) * length), (*rows, length))
 
 
 def histogram(x: Any, bins: Any = 10, range: Any = None) -> Any:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from keras.src.backend.common import KerasVariable
+
+import gradtape as tf
 import gradtape.numpy as gnp
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops import sparse
@@ -29,6 +32,10 @@ def _without_overflow(values: Any) -> Any:
 
 def matmul(x1: Any, x2: Any) -> Any:
     """The product of matrices, or of matrices and vectors."""
+    if type(x2) is not tf.Tensor and isinstance(x2, KerasVariable):
+        x2 = x2.value
+    if type(x1) is tf.Tensor and type(x2) is tf.Tensor and x1.dtype is tf.float32 is x2.dtype and x1.ndim > 1 < x2.ndim:
+        return tf.matmul(x1, x2)
     if sparse.is_sparse(x1) or sparse.is_sparse(x2):
         return sparse.product(matmul, x1, x2)
     return gnp.matmul(*_without_overflow((x1, x2)))

@@ -1,7 +1,7 @@
-"""Gives Keras's tests a branch for this backend where they make sparse tensors, which they do for TensorFlow and for JAX by name.
+"""Gives Keras's tests a branch for this backend where they have one for TensorFlow and one for JAX, such as to make sparse tensors.
 
-gradtape's sparse tensors are TensorFlow's: the branch is the one for TensorFlow, and imports gradtape in its place. A module is
-compiled from such a source when the tests import it; nothing is written to Keras's folder.
+gradtape's names are TensorFlow's: the branch is the one for TensorFlow, and imports gradtape in its place. A module is compiled
+from such a source when the tests import it; nothing is written to Keras's folder.
 """
 
 import ast
@@ -23,7 +23,7 @@ class _Finder(MetaPathFinder):
         if not name.startswith("keras.src.") or not (name.endswith("_test") or name == "keras.src.testing.test_case"):
             return None
         spec = PathFinder.find_spec(name, path, target)
-        if spec is None or b"jax_sparse" not in spec.loader.get_data(spec.origin) or name.endswith("trainer_test"):
+        if spec is None or b"import tensorflow" not in spec.loader.get_data(spec.origin) or name.endswith("trainer_test"):
             return None  # the backend's own hook compiles the test of trainers
         spec.loader = _WithBranches(name, spec.origin)
         return spec
@@ -36,7 +36,7 @@ class _WithBranches(SourceFileLoader):
 
 
 def with_branches(source):
-    """A module's syntax tree with a branch for gradtape in every choice between the sparse tensors of TensorFlow and JAX."""
+    """A module's syntax tree with a branch for gradtape in every choice between TensorFlow and JAX."""
     tree = ast.parse(source)
     for choice in [node for node in ast.walk(tree) if isinstance(node, ast.If) and _is_choice(node)]:
         test = deepcopy(choice.test)
@@ -51,5 +51,7 @@ def with_branches(source):
 
 
 def _is_choice(node):
+    """Whether an `if` imports TensorFlow for its backend, and has something else for JAX's."""
     asked = ast.unparse(node.test) == "backend.backend() == 'tensorflow'"
-    return asked and any("jax.experimental" in ast.unparse(statement) for statement in node.orelse)
+    imports = any(isinstance(inner, ast.Import) and inner.names[0].name == "tensorflow" for inner in node.body)
+    return asked and imports and "backend.backend() == 'jax'" in ast.unparse(node.orelse[0] if node.orelse else node.test)

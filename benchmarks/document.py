@@ -1,0 +1,138 @@
+"""The page that `make bench` writes, docs/benchmarks.md, and its pictures; `python -m benchmarks.document` makes it of results.json."""
+
+from benchmarks import aims, chart, profile, report
+from benchmarks.libraries import BY_HAND, FUNCTION, GRADTAPE
+from benchmarks.report import as_markdown, quantities, ratios, taking_part
+from benchmarks.results import HERE, Results
+from benchmarks.timing import FULL, SETTLE
+
+DOCS = HERE.parent / "docs"
+
+
+def aims_table(results: Results) -> report.Table:
+    said = {True: "met", False: "**not met**", None: "not measured"}
+    lines = [
+        [report.title(outcome.workload), outcome.by, outcome.said, outcome.figure, said[outcome.met]]
+        for outcome in aims.outcomes(results)
+    ]
+    return [["", "by", "aim", "figure", ""], *lines]
+
+
+def write(results: Results) -> None:
+    DOCS.mkdir(exist_ok=True)
+    (DOCS / "benchmarks-eager.svg").write_text(chart.chart(results.steps, GRADTAPE, compiled=False), encoding="utf-8")
+    (DOCS / "benchmarks-compiled.svg").write_text(chart.chart(results.steps, FUNCTION, compiled=True), encoding="utf-8")
+    (DOCS / "benchmarks.md").write_text(page(results), encoding="utf-8")
+
+
+def page(results: Results) -> str:
+    steps, memory = results.steps, results.memory
+    eager, compiled = taking_part(steps, compiled=False), taking_part(steps, compiled=True)
+    versions = ", ".join(f"{name} {number}" for name, number in results.versions.items())
+    profiles = "\n\n".join(f"{report.title(name)}:\n\n{as_markdown(profile.table(p))}" for name, p in results.profile.items())
+    met = [outcome.met for outcome in aims.outcomes(results)]
+    return f"""# Benchmarks
+
+`make bench` installs the peers in an environment of their own, measures gradtape beside them and beside NumPy written by hand,
+and writes this page. `make bench QUICK=1` takes less than two minutes and only prints.
+
+Machine: {results.machine}; load average {results.load_before:.1f} before the run and {results.load_after:.1f} after it.
+Versions: {versions}.
+
+## Eager
+
+![How many times as long as gradtape each library takes](benchmarks-eager.svg)
+
+How many times as long as gradtape each takes: above 1, gradtape is faster. The first column is gradtape's time.
+
+{as_markdown(ratios(steps, eager))}
+
+The times themselves:
+
+{as_markdown(quantities(steps, eager))}
+
+## Compiled
+
+![How many times as long as gradtape.function each library takes](benchmarks-compiled.svg)
+
+{as_markdown(ratios(steps, compiled))}
+
+The times themselves:
+
+{as_markdown(quantities(steps, compiled))}
+
+The first call, which traces and compiles:
+
+{as_markdown(quantities(results.first_calls, compiled, "ms"))}
+
+## Memory, import and size
+
+The most memory that steps take at once, besides their inputs and weights:
+
+{as_markdown(quantities(memory, taking_part(memory), "MB"))}
+
+{as_markdown(report.packages(results))}
+
+## Aims
+
+{met.count(True)} of {len(met)} are met in this run.
+
+{as_markdown(aims_table(results))}
+
+## Where eager time goes
+
+{profiles}
+
+The parts are differences between programs that do a little more each, timed in turns: NumPy forward, gradtape forward without
+a tape and under one, the whole step, and NumPy forward and back. `python -m benchmarks.profile` measures them alone.
+
+{_WHAT}
+## How
+
+Every library runs in a process of its own, which waits at a pipe while the others run: in one process their thread pools and
+memory allocators would disturb each other. All compute in float32 on the CPU with their default number of threads. Before
+anything is timed, results are compared with NumPy in float64: all entries where the derivatives were written by hand, and for the
+networks and Burgers' equation the change of the loss along a random direction of each weight, and all entries with those of the
+first library.
+
+The libraries take turns: {FULL.repeats} rounds of {1000 * FULL.seconds_per_repeat:.0f} ms each, fewer for steps that take long, {1000 * SETTLE:.0f} ms
+of rest after each turn, until threads that look for more work have gone to sleep, and a step that is not counted at the
+beginning of each. The best turn counts. An import is the median of {FULL.imports} fresh processes.
+
+Memory is measured in a fresh process: a step on tiny arrays loads what the library loads once; then the inputs and weights are
+made and the resident memory is read; after a first step, which compiles, the system's record of the peak is reset, three more
+steps are run, and the peak above that reading counts, the lower of two processes. So it includes what a library keeps for later, and not what compiling takes.
+
+{BY_HAND} is what the work costs without any library: derivatives on paper, then NumPy. It is a process without gradtape, so the
+system takes its freed memory back after each step; gradtape asks the C library to keep some. JAX is measured compiled, as it is
+used. `torch.compile` is left out: it takes more than ten seconds to compile the smallest network. tinygrad needs clang.
+"""
+
+
+_WHAT = """## What is measured
+
+- **small MLP**: tanh twice, mean squared error, six gradients: the overhead of recording shows most.
+- **chain**: 100 times multiply by a constant, add a constant, tanh; the gradient of the sum with respect to the input.
+- **large MLP**: relu twice, softmax cross entropy, six gradients: the arithmetic dominates.
+- **elementwise**: the sum of the square root of e to the sigmoid of tanh, and its gradient.
+- **CNN**: convolutions of 3 × 3, relu, maxima over 2 × 2, twice, and a dense layer. PyTorch has its channels first.
+- **LSTM**: a loop over the steps; compiled, `scan`. **transformer**: attention of 4 heads and a layer of 512, twice; PyTorch uses its
+  own normalisation and attention.
+- **embedding**: rows of a table are looked up, and the table is changed by gradient descent. gradtape, TensorFlow and PyTorch have
+  the gradient as rows; in the others it is as large as the table.
+- **Jacobian**, **batch Jacobian**, **Hessian**: by the method that each library has for it; a batch Jacobian has one matrix for
+  each example. JAX runs `jacrev`, `vmap` of it, and `hessian`; so does PyTorch.
+- **10,000 × 3**: the values of a function of three parameters, and their Jacobian, which takes three passes forward. TensorFlow
+  uses its ForwardAccumulator, since its tape would go back 10,000 times; JAX and PyTorch run `jacfwd`.
+- **Burgers' equation**: the residual u_t + u u_x - ν u_xx of a 2-20-20-20-20-1 tanh network, its mean square, and the gradient of
+  that by all weights. gradtape uses `tape.derivatives`; TensorFlow, PyTorch and autograd nest, JAX nests forward mode. Below it, the
+  nested tapes that run on both gradtape and TensorFlow.
+- **tridiagonal**: a sparse Jacobian. gradtape finds the pattern by itself in every step; by hand, the three diagonals are known.
+- **a call**: of a compiled function that adds one to each of eight arrays, without waiting for the results.
+- **update of a variable**: what is above 0 is a copy of it. In JAX the buffer is donated by hand.
+- **installed**: the files of the distribution and of all it requires, without byte code.
+"""
+
+
+if __name__ == "__main__":
+    write(Results.read())

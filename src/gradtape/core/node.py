@@ -128,13 +128,19 @@ def watch_tensor(tensor: Tensor, recording: Scope) -> Node:
 
 
 class _OwnFiles(dict[str, bool]):
-    """Whether a source file is part of this package, or of the compiler that calls it back; answered once per file."""
+    """Whether a source file is part of this package, or of what stands between it and a line that the user knows: the compiler
+    that calls it back, Keras's functions (its layers are lines to be known), and the package that runs them on this one.
+    Answered once per file.
+    """
 
     root = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120 - pathlib takes 4 ms to import
-    compiler = os.path.join("jax", "_src") + os.sep  # noqa: PTH118
+    between = tuple(
+        os.path.join("", *folder, "")  # noqa: PTH118
+        for folder in (("jax", "_src"), ("keras", "src", "ops"), ("keras", "src", "backend"), ("keras_gradtape", "src"))
+    )
 
     def __missing__(self, filename: str) -> bool:
-        own = self[filename] = filename.startswith(self.root) or self.compiler in filename
+        own = self[filename] = filename.startswith(self.root) or any(folder in filename for folder in self.between)
         if not own:
             users_files.add(filename)
         return own

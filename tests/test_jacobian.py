@@ -95,3 +95,11 @@ def test_a_jacobian_is_itself_differentiable():
         j = inner.jacobian(y, x)
         total = tf.reduce_sum(j)
     assert outer.gradient(total, x).numpy().tolist() == [6.0, 12.0]
+
+
+def test_a_slope_without_bound_behind_a_closed_gate_stays_out():
+    x = tf.constant([-1.0, 0.0, 4.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.linalg.matvec(tf.constant([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]), tf.sqrt(tf.nn.relu(x)))
+    np.testing.assert_allclose(tape.jacobian(y, x), [[0.0, 0.0, 0.75], [0.0, 0.0, 0.25]])

@@ -56,6 +56,7 @@ def pull_rows(
     needed = _leading_to(wanted, order) if other_sources else None
     cotangents: dict[Node, Any] = {node: Rows(rows, own) for node, rows in seeds.items()}
     found: dict[Node, Any] = {}
+    finite = True  # once a partial derivative was infinite, rows may be, which zeros among later ones must not meet either
     while order:
         node = order.pop()
         g = cotangents.pop(node, None)
@@ -67,7 +68,10 @@ def pull_rows(
         parents = _asked_for(node.parents, needed, recording)
         if not any(parents):
             continue
-        pulled: Any = _pulled(node, g, parents, level)
+        pulled: Any = _quickly(node, g, parents, level) if finite else None
+        if pulled is None:
+            finite = finite and type(node.rule) is not ElementwiseDerivative
+            pulled = _through_rule(node, g, parents, level)
         for parent, cotangent in zip(parents, pulled, strict=True):
             if cotangent is not None and parent is not None:
                 cotangents[parent] = _sum(cotangents.get(parent), cotangent)
@@ -78,21 +82,19 @@ def pull_rows(
     return found
 
 
-def _pulled(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -> Sequence[Any]:
-    """The cotangents of a Node's parents, as Rows or, by output, as PerOutput of Rows."""
+def _quickly(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -> Sequence[Any] | None:
+    """The cotangents of a Node's parents, as Rows, for the ops that most of a Jacobian goes through; None for others."""
     rule: Any = node.rule
-    if type(g) is Rows and type(g.array) is np.ndarray and g.array.dtype.kind == "f":
-        if type(rule) is ElementwiseDerivative:
-            pulled = _through_elements(rule, node, g, parents)
-            if pulled is not None:
-                return pulled
-        elif type(rule) is Derivative:
-            if rule.op is _MATMUL:
-                return [None if p is None else (_by_left, _by_right)[i](node, g, level) for i, p in enumerate(parents)]
-            move = PULLS.get(rule.op)
-            if move is not None:
-                return [Rows(here.state.run(move, g.array, *node.saved[0]), own=False)]
-    return _through_rule(node, g, parents, level)
+    if type(g) is not Rows or type(g.array) is not np.ndarray or g.array.dtype.kind != "f":
+        return None
+    if type(rule) is ElementwiseDerivative:
+        return _through_elements(rule, node, g, parents)
+    if type(rule) is not Derivative:
+        return None
+    if rule.op is _MATMUL:
+        return [None if p is None else (_by_left, _by_right)[i](node, g, level) for i, p in enumerate(parents)]
+    move = PULLS.get(rule.op)
+    return None if move is None else [Rows(here.state.run(move, g.array, *node.saved[0]), own=False)]
 
 
 def _through_elements(rule: ElementwiseDerivative, node: Node, g: Rows, parents: Sequence[Node | None]) -> Sequence[Any] | None:
@@ -166,7 +168,7 @@ def _by_right(node: Node, g: Rows, level: Level) -> Any:
 
 
 def _through_rule(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -> Sequence[Any]:
-    """Any op, by its rule on BatchedTensors."""
+    """Any op, by its rule on BatchedTensors: as Rows or, by output, as PerOutput of Rows."""
     rule: Any = node.rule
     batch = mapped(g, lambda rows: BatchedTensor(Tensor(rows.array), level))
     return [_rows_of(pulled, level) for pulled in rule.pull_tensors(node, batch, parents)]

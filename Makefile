@@ -6,7 +6,7 @@
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
 #   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
 #   make test-array-api ARRAY_API_TESTS=path   the official suite of the Array API standard, checked out there with its submodule
-#   make bench      measure against NumPy and other libraries (QUICK=1: in seconds)
+#   make bench      measure against NumPy and other libraries (QUICK=1: in about two minutes)
 #   make lint       lint and types only
 #   make clean      remove everything that these commands made
 

@@ -4,16 +4,15 @@ from collections.abc import Iterable, Sequence
 
 from benchmarks.libraries import CONTENDERS, FUNCTION, GRADTAPE
 from benchmarks.results import Figures, Results
-from benchmarks.workloads import IN_MEMORY, TIMED
+from benchmarks.workloads import BY_NAME
 
 _UNITS = {"µs": 1e6, "ms": 1e3, "s": 1.0, "MB": 1 / 2**20}
-_WORKLOADS = {workload.name: workload for workload in (*TIMED, *IN_MEMORY)}
 
 Table = list[list[str]]
 
 
 def title(workload: str) -> str:
-    return _WORKLOADS[workload].title if workload in _WORKLOADS else workload
+    return BY_NAME[workload].title if workload in BY_NAME else workload
 
 
 def quantity(value: float, unit: str) -> str:
@@ -38,7 +37,7 @@ def ratios(figures: Figures, contenders: Sequence[str]) -> Table:
             if contender not in row or ours not in row:
                 line.append("-")
             elif contender == ours:
-                line.append(quantity(row[ours], _WORKLOADS[name].unit))
+                line.append(quantity(row[ours], BY_NAME[name].unit))
             else:
                 line.append(f"{row[contender] / row[ours]:.2f} ×")
         if set(line[1:]) != {"-"}:
@@ -49,7 +48,7 @@ def ratios(figures: Figures, contenders: Sequence[str]) -> Table:
 def quantities(figures: Figures, contenders: Sequence[str], unit: str | None = None) -> Table:
     lines = [["", *contenders]]
     for name, row in figures.items():
-        cells = [quantity(row[c], unit or _WORKLOADS[name].unit) if c in row else "-" for c in contenders]
+        cells = [quantity(row[c], unit or BY_NAME[name].unit) if c in row else "-" for c in contenders]
         if set(cells) != {"-"}:
             lines.append([title(name), *cells])
     return lines

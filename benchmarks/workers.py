@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.libraries import Contender, Maker, Step
-from benchmarks.workloads import Inputs, Workload
+from benchmarks.workloads import BY_NAME, Workload
 
 _MEASURED = 3  # steps over which the peak of memory is taken
 _TRANSFER = 0.5  # seconds, enough for arrays that are copied beside Python
@@ -40,7 +40,7 @@ class Worker:
 
     def prepare(self, workload: Workload) -> tuple[float, list[Any]]:
         """Makes the step; the seconds of its first call, and its results as NumPy arrays."""
-        return self._ask("prepare", workload.name, workload.inputs)
+        return self._ask("prepare", workload.name)
 
     def seconds(self, steps: int) -> float:
         """The seconds of one step, over so many."""
@@ -48,7 +48,7 @@ class Worker:
 
     def peak(self, workload: Workload) -> float:
         """The bytes that steps take at their peak. Asked of a worker that has done nothing else."""
-        return self._ask("peak", workload.name, workload.inputs, workload.tiny_inputs)
+        return self._ask("peak", workload.name)
 
     def close(self) -> None:
         self._pipe.close()
@@ -95,10 +95,10 @@ class _Service:
     def has(self, name: str) -> bool:
         return name in self._makers
 
-    def prepare(self, name: str, inputs: Inputs) -> tuple[float, list[Any]]:
+    def prepare(self, name: str) -> tuple[float, list[Any]]:
         self._step = lambda: None  # lets go of the arrays of the workload before
         gc.collect()
-        made = self._makers[name](inputs)
+        made = self._makers[name](BY_NAME[name].make_inputs())
         self._step = partial(made.function, *made.arguments)
         start = perf_counter()
         found = self._step()
@@ -113,9 +113,9 @@ class _Service:
             step()
         return (perf_counter() - start) / steps
 
-    def peak(self, name: str, inputs: Inputs, tiny: Inputs) -> float:
-        self._run(self._makers[name](tiny))  # loads what is loaded once
-        made = self._makers[name](inputs)
+    def peak(self, name: str) -> float:
+        self._run(self._makers[name](BY_NAME[name].make_tiny_inputs()))  # loads what is loaded once
+        made = self._makers[name](BY_NAME[name].make_inputs())
         gc.collect()
         sleep(_TRANSFER)
         before = _resident("VmRSS")

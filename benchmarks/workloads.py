@@ -54,14 +54,17 @@ class Workload:
     tolerance: float = 1e-4  # of the largest gradient, for the check that it is right
     tiny: Callable[[Random], Inputs] | None = None  # the same with next to nothing to compute, where memory is measured
 
-    @cached_property
-    def inputs(self) -> Inputs:
+    def make_inputs(self) -> Inputs:
+        """The same in every process."""
         return self.make(np.random.default_rng(0))
 
-    @property
-    def tiny_inputs(self) -> Inputs:
+    def make_tiny_inputs(self) -> Inputs:
         assert self.tiny is not None
         return self.tiny(np.random.default_rng(0))
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        return self.make_inputs()
 
 
 def _normal(rng: Random, *shape: int) -> Any:
@@ -198,3 +201,4 @@ LIMITED = Workload(
 
 TIMED = [*TRAINING, *DERIVATIVES, CALLS]
 IN_MEMORY = [*(workload for workload in TRAINING if workload.name in ("large_mlp", "cnn")), ADDITIONS, UPDATE, LIMITED]
+BY_NAME = {workload.name: workload for workload in (*TIMED, *IN_MEMORY)}

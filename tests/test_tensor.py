@@ -494,3 +494,12 @@ def test_strings_are_bytes():
     assert values(x) == [b"a", "äu".encode()]
     assert values(x == ["a", "b"]) == [True, False]
     assert values(x + "!") == [b"a!", "äu!".encode()]
+
+
+@pytest.mark.parametrize("make", [tf.constant, tf.Variable, tf.convert_to_tensor, lambda a: tf.Variable(tf.zeros([3])).assign(a)])
+def test_an_unpickled_array_gets_numpys_own_dtype_which_the_quick_paths_look_for(make):
+    array = pickle.loads(pickle.dumps(np.arange(3, dtype=np.float32)))
+    assert array.dtype is not np.dtype(np.float32)
+    made = make(array)
+    assert made.array.dtype is np.dtype(np.float32)
+    assert made.numpy().tolist() == [0.0, 1.0, 2.0]

@@ -75,7 +75,8 @@ def _from_numpy(value: Any, dtype: np.dtype[Any] | None, argument: str) -> Any:
         return _from_objects(value, np.asarray(value), dtype, argument)
     native = dtypes.as_dtype(value.dtype).numpy
     if dtype is None or dtype == native:
-        return value.astype(native)[()] if value.ndim == 0 else np.array(value, dtype=native)
+        # Not np.array: an unpickled array has a dtype of its own, equal to NumPy's, which only `astype` replaces. Ops know theirs by identity.
+        return value.astype(native)[()] if value.ndim == 0 else value.astype(native, subok=False)
     return _cast(value, dtype, argument)
 
 

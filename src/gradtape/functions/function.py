@@ -8,6 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from operator import attrgetter
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -335,7 +336,10 @@ class ConcreteFunction:
 
         def call(args: Sequence[Any]) -> Any:
             try:
-                found = run(*map(_its_array, args), *map(_its_array, outside), *large)
+                arrays = [*map(_its_array, args), *map(_its_array, outside)]
+                if NoneType in map(type, arrays):  # one is to be converted now
+                    return _NOT_RUN
+                found = run(*arrays, *large)
             except Exception:  # noqa: BLE001 - the long way raises it again, if it is not about the arguments
                 return _NOT_RUN
             return pack(held_tensors(found))
@@ -351,7 +355,10 @@ class ConcreteFunction:
         def call(args: Sequence[Any]) -> Any:
             with writing:
                 try:
-                    found = run(*map(_its_array, args), *map(_its_array, outside), *large)
+                    arrays = [*map(_its_array, args), *map(_its_array, outside)]
+                    if NoneType in map(type, arrays):
+                        return _NOT_RUN
+                    found = run(*arrays, *large)
                 except (AttributeError, TypeError):  # found before it ran: once it has, the Variables' memory is in its hands
                     return _NOT_RUN
                 for variable, array in zip(variables, found[count:], strict=True):

@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items):
         for node in item.listchain() if BACKEND == "gradtape" else ():
             node.own_markers[:] = [mark for mark in node.own_markers if not _is_ours_too(mark)]
         for name, reason in excluded.items():
-            if name in item.nodeid:
+            if item.nodeid.endswith(name[:-1]) if name.endswith("$") else name in item.nodeid:
                 item.add_marker(pytest.mark.skip(reason=f"gradtape: {reason}"))
 
 
@@ -57,7 +57,7 @@ def _is_ours_too(mark):
 
 @cache
 def _excluded():
-    """The reasons by part of a test's name. A line is `part of the name: reason`; a line that begins with # is a remark."""
+    """The reasons by part of a test's name. A line is `part of the name: reason`, or `end of the name$: reason`; a line that begins with # is a remark."""
     if BACKEND != "gradtape":
         return {}
     lines = [line.strip() for line in _EXCLUDED.read_text(encoding="utf-8").splitlines()]

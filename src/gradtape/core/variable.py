@@ -7,7 +7,6 @@ so nothing that was recorded ever changes.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import count
@@ -25,6 +24,7 @@ from gradtape.core.trace import NeedsValues
 from gradtape.core.values import array_of, on_host, to_array
 from gradtape.dtypes import DType
 from gradtape.engines import xla_engine
+from gradtape.engines.threads import other_threads
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorShape
 
@@ -321,7 +321,7 @@ class Variable(SparseWrites, TensorOperators):
             type(array) is np.ndarray
             and sys.getrefcount(array) <= _REFERENCES_WHEN_ALONE
             and array.flags.owndata
-            and threading.active_count() == 1
+            and not other_threads()
         )
 
     def _updated(self, read_value: bool) -> Variable | None:

@@ -95,6 +95,11 @@ def shared(function: Callable[..., Any], *values: Any) -> Any:
     return out.reshape(shape)
 
 
+def other_threads() -> int:
+    """How many Python threads there are beside the caller's and those that share its work, which see nothing but their blocks."""
+    return threading.active_count() - 1 - (0 if _pool is None else len(_pool._threads))
+
+
 def _part(values: list[Any], start: int, stop: int) -> list[Any]:
     return [value[start:stop] if type(value) is np.ndarray else value for value in values]
 

@@ -6,6 +6,7 @@ another, and gives each thread a part of the blocks. The results are the same to
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from collections.abc import Callable
@@ -21,6 +22,8 @@ LARGE = 2**18
 """From so many elements on (a megabyte of float32) work is shared: below, waking a thread costs more than it brings."""
 
 _BLOCK = 2**18  # smaller ones spend more time between the calls of NumPy than they save in the cache
+
+_UFUNCS: dict[Any, Any] = {operator.neg: np.negative}  # what can write its result where it belongs
 
 _chosen = 0  # what the user has set; 0 leaves it to the machine
 _pool: ThreadPoolExecutor | None = None
@@ -75,6 +78,7 @@ def shared(function: Callable[..., Any], *values: Any) -> Any:
     if type(sample) is not np.ndarray or sample.shape != (1,):
         return function(*values)
     out = np.empty(size, sample.dtype)
+    function = _UFUNCS.get(function, function)
     into = isinstance(function, np.ufunc)
 
     def work(start: int, stop: int) -> None:

@@ -179,6 +179,23 @@ class Op:
             state.trace.on_op(self, arrays, params, result)
         return self.finish(operands, params, result, state, state.scope)
 
+    def call_several(self, x: Tensor, params: dict[str, Any]) -> Any:
+        """The outputs of an op with several, such as `split`, of a float32 Tensor: the plainest call, without the detours."""
+        state = here.state
+        if state.trace is not None or state.device is not None or state.pushers:
+            return self.call_any(x, **params)
+        try:
+            results = state.run(self.kernel, x.array, **params)
+        except Exception as error:
+            raise self.explained(error, [x.array], params) from error
+        parent, scope = x.node, state.scope
+        if parent is None or scope is None:
+            return [Tensor(result) for result in results]
+        if parent.scope is not scope:
+            return self.finish((x,), params, results, state, scope)
+        saved = (self.save[0]((x,), results, params), [(result.shape, result.dtype) for result in results])
+        return several_outputs(Node(self.rule, saved, params, (parent,), scope, caller()), results)
+
     def _check_kinds(self, args: Sequence[Any]) -> None:
         for i, arg in enumerate(args):
             if i not in self.apart and arg.array.dtype.kind not in (self.kinds or ""):

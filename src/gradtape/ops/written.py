@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 Names = tuple[str, ...]
 
+_FLOAT32 = np.dtype(np.float32)
+
 _NAMESPACE = {
     "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node, "Tensor": Tensor, "Variable": Variable,
     "LARGE": LARGE, "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray,
@@ -73,9 +75,12 @@ def write_save(op: Op, names: Names) -> Callable[..., tuple[Any, ...]]:
 
 
 def function_of(op: Op) -> Callable[..., Any]:
-    """The function that users of an op call, when the general path is all it has."""
+    """The function that users of an op call, when no call is written for it."""
+    quick = op.several and op.pull_all is not None
 
     def call(*args: Any, **params: Any) -> Any:
+        if quick and len(args) == 1 and type(args[0]) is Tensor and args[0].array.dtype is _FLOAT32:
+            return op.call_several(args[0], params)
         return op.call_any(*args, **params)
 
     return _named(call, op)

@@ -128,8 +128,7 @@ def test_programs_with_unused_arguments_and_large_constants_are_called_rightly()
     for _ in range(3):
         assert f(x, x).numpy().tolist() == [3, 5]
         assert g(x).numpy().tolist() == [3, 5]
-    assert _held(f) is None
-    assert _held(g) is not None
+    assert _held(f) is None  # JAX leaves out what is not used, so the arguments are not those of the call
 
 
 def _products(f):

@@ -18,8 +18,10 @@ import numpy as np
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-LARGE = 2**18
-"""From so many elements on (a megabyte of float32) work is shared: below, waking a thread costs more than it brings."""
+LARGE = 2**19
+"""From so many elements on (two megabytes of float32) work is shared. Below, it costs more than it brings: BLAS has threads of its
+own, which keep the cores for a while after a product.
+"""
 
 _BLOCK = 2**18  # smaller ones spend more time between the calls of NumPy than they save in the cache
 

@@ -100,7 +100,7 @@ of rest after each turn, until threads that look for more work have gone to slee
 beginning of each. The best turn counts. An import is the median of {FULL.imports} fresh processes.
 
 Memory is measured in a fresh process: a step on tiny arrays loads what the library loads once; then the inputs and weights are
-made and the resident memory is read; after a first step, which compiles, the system's record of the peak is reset, three more
+made, freed memory is given back to the system and the resident memory is read; after a first step, which compiles, the system's record of the peak is reset, three more
 steps are run, and the peak above that reading counts, the lower of two processes. So it includes what a library keeps for later, and not what compiling takes.
 
 {BY_HAND} is what the work costs without any library: derivatives on paper, then NumPy. It is a process without gradtape, so the

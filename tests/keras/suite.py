@@ -23,7 +23,6 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 RESULTS = ROOT / "out" / "keras"
 NOT_PASSED_ON_JAX = HERE / "jax_not_passed.txt"
-TABLE = ROOT / "docs" / "keras.md"
 
 GROUPS = {
     "activations": ["activations"],

@@ -206,29 +206,16 @@ class Scan(Structured):
         ends = found[self._carried : self._carried + flows]
         return [*ends, *found[self._carried + flows + (results - self._carried) :]]
 
-    def on_batch(self, size: int, mapped: Sequence[bool]) -> tuple[Structured, Callable[[Sequence[Tensor]], list[Tensor]]]:
+    def call_on_batch(self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]) -> list[Tensor]:
+        """A scan goes along the first axis of what it stacks, so the batch is put second meanwhile."""
         _, rows, same = self._parts(mapped)
         step = on_whole_batch(self._step, [*[True] * self._carried, *rows, *same])
         scan = Scan(step, self._carried, self._stacked, self._length, reverse=self._reverse)
-
-        def prepared(inputs: Sequence[Tensor]) -> list[Tensor]:
-            carried, stacked, rest = self._parts(inputs)
-            first = [t if m else _repeated(t, size) for t, m in zip(carried, mapped, strict=False)]
-            return [*first, *(_axes_swapped(t) if m else t for t, m in zip(stacked, rows, strict=True)), *rest]
-
-        return _BatchOfScan(scan, self._carried), prepared
-
-
-class _BatchOfScan(Structured):
-    """A Scan over a whole batch, which stacks along its first axis, with the batch put first again."""
-
-    def __init__(self, scan: Scan, carried: int) -> None:
-        self._scan = scan
-        self._carried_ = carried
-
-    def call(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        found = self._scan.call(inputs)
-        return [*found[: self._carried_], *(_axes_swapped(t) for t in found[self._carried_ :])]
+        carried, stacked, rest = self._parts(inputs)
+        first = [t if m else _repeated(t, size) for t, m in zip(carried, mapped, strict=False)]
+        entries = [_axes_swapped(t) if m else t for t, m in zip(stacked, rows, strict=True)]
+        found = scan.call([*first, *entries, *rest])
+        return [*found[: self._carried], *(_axes_swapped(t) for t in found[self._carried :])]
 
 
 class While(Structured):
@@ -277,7 +264,7 @@ class While(Structured):
 
         return While(condition, body, count + flows).call([*variables, *flowing, *same, *moving])[count:]
 
-    def on_batch(self, size: int, mapped: Sequence[bool]) -> tuple[Structured, Callable[[Sequence[Tensor]], list[Tensor]]]:
+    def call_on_batch(self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]) -> list[Tensor]:
         """The loop runs until it has ended for every example; those that have ended stay as they are."""
         everywhere = [*[True] * self._variables, *mapped[self._variables :]]
         holds, step = on_whole_batch(self._condition, everywhere), on_whole_batch(self._body, everywhere)
@@ -289,12 +276,9 @@ class While(Structured):
             running, after = holds(tensors)[0], step(tensors)
             return [where(_lined_up(running, new), new, old) for new, old in zip(after, tensors, strict=False)]
 
-        def prepared(inputs: Sequence[Tensor]) -> list[Tensor]:
-            variables = inputs[: self._variables]
-            first = [t if m else _repeated(t, size) for t, m in zip(variables, mapped, strict=False)]
-            return [*first, *inputs[self._variables :]]
-
-        return While(condition, body, self._variables), prepared
+        variables = inputs[: self._variables]
+        first = [t if m else _repeated(t, size) for t, m in zip(variables, mapped, strict=False)]
+        return While(condition, body, self._variables).call([*first, *inputs[self._variables :]])
 
 
 def _dense(parts: Sequence[Any], shape: tuple[int, ...]) -> Any:

@@ -6,6 +6,7 @@ too, so a branch or a loop is differentiated by making another one from derived 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -85,26 +86,26 @@ def tangent_body(body: Body, moved: Sequence[bool]) -> Body:
     return run
 
 
-class Structured:
+class Structured(ABC):
     """An op made of bodies. A subclass says what it computes and how its derivatives are made."""
 
     name = "structured"
 
+    @abstractmethod
     def compute(self, inputs: Sequence[Tensor]) -> list[Any]:
         """The outputs' arrays."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pull(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
         """The gradients by the connected inputs, from the cotangents of the outputs that have gradients."""
-        raise NotImplementedError
 
+    @abstractmethod
     def push(self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int) -> list[Tensor]:
         """The tangents of the outputs that have gradients, from those of the inputs; `outputs` is how many outputs there are."""
-        raise NotImplementedError
 
-    def on_batch(self, size: int, mapped: Sequence[bool]) -> tuple[Structured, Callable[[Sequence[Tensor]], list[Tensor]]]:
-        """The op on a whole batch, the first axis of the `mapped` inputs, and what prepares its inputs."""
-        raise NotImplementedError
+    @abstractmethod
+    def call_on_batch(self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]) -> list[Tensor]:
+        """The outputs for a whole batch, which is the first axis of the `mapped` inputs and of all outputs."""
 
     def call(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs, recorded as one op by whatever records."""
@@ -121,8 +122,7 @@ class Structured:
             mapped = [isinstance(t, BatchedTensor) and t.level is level for t in inputs]
             inner = [t.inner if m else t for t, m in zip(inputs, mapped, strict=True)]  # type: ignore[attr-defined]
             with state.only(outside), level.left():
-                op, prepared = self.on_batch(level.size, mapped)
-                results = [BatchedTensor(result, level) for result in op.call(prepared(inner))]
+                results = [BatchedTensor(result, level) for result in self.call_on_batch(level.size, mapped, inner)]
         else:
             results = self.compute(inputs)
         connection = connect([t.node if has_gradient(t) else None for t in inputs], recording)

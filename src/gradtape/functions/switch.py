@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gradtape.core.batching import BatchedTensor
@@ -46,5 +46,5 @@ class Switch(Structured):
         given = [*inputs, *(t for t in tangents if t is not None)]
         return Switch(self._index, [tangent_body(body, moved) for body in self._bodies]).call(given)[outputs:]
 
-    def on_batch(self, size: int, mapped: Sequence[bool]) -> tuple[Structured, Callable[[Sequence[Tensor]], list[Tensor]]]:
-        return Switch(self._index, [on_whole_batch(body, mapped) for body in self._bodies]), list
+    def call_on_batch(self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]) -> list[Tensor]:
+        return Switch(self._index, [on_whole_batch(body, mapped) for body in self._bodies]).call(list(inputs))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import gradtape as tf
+from gradtape.engines.scatter import combine_rows
 
 Array = np.ndarray[Any, Any]
 Rule = Callable[[Any, Any, Any, Any], bool]
@@ -148,7 +149,7 @@ def _summed_rows(gradient: tf.IndexedSlices) -> tuple[Array, Array]:
     values = gradient.values.array
     where, inverse = np.unique(gradient.indices.array, return_inverse=True)
     sums = np.zeros((len(where), *values.shape[1:]), values.dtype)
-    np.add.at(sums, inverse.reshape(-1), values)
+    combine_rows(np.add, sums, inverse.reshape(-1), values)
     return where, sums
 
 

@@ -208,3 +208,13 @@ def test_devices_have_keras_names():
         assert ops.ones(()).device.endswith("CPU:0")
     with pytest.raises(ValueError, match="must be a string such as 'cpu:0'"):
         keras.device(0)
+
+
+def test_an_op_is_located_in_the_layer_or_in_the_users_line():
+    dense = keras.layers.Dense(2)
+    x = tf.constant([[1.0, 2.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        inside, outside = dense(x), keras.ops.sum(x)
+    assert inside.node.location().file.endswith("dense.py")
+    assert outside.node.location().file == __file__

@@ -129,18 +129,21 @@ def watch_tensor(tensor: Tensor, recording: Scope) -> Node:
 
 class _OwnFiles(dict[str, bool]):
     """Whether a source file is part of this package, or of what stands between it and a line that the user knows: the compiler
-    that calls it back, Keras's functions (its layers are lines to be known), and the package that runs them on this one.
-    Answered once per file.
+    that calls it back, and folders that a package built on this one adds. Answered once per file.
     """
 
     root = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120 - pathlib takes 4 ms to import
-    between = tuple(
-        os.path.join("", *folder, "")  # noqa: PTH118
-        for folder in (("jax", "_src"), ("keras", "src", "ops"), ("keras", "src", "backend"), ("keras_gradtape", "src"))
-    )
+
+    def __init__(self) -> None:
+        self._between: list[str] = []
+        self.add_between("jax", "_src")
+
+    def add_between(self, *folder: str) -> None:
+        """Passes over the files below a folder, given by the last parts of its path."""
+        self._between.append(os.path.join("", *folder, ""))  # noqa: PTH118 - pathlib takes 4 ms to import
 
     def __missing__(self, filename: str) -> bool:
-        own = self[filename] = filename.startswith(self.root) or any(folder in filename for folder in self.between)
+        own = self[filename] = filename.startswith(self.root) or any(folder in filename for folder in self._between)
         if not own:
             users_files.add(filename)
         return own

@@ -2,6 +2,7 @@
 
 from keras.src.backend.common.name_scope import name_scope
 
+from gradtape.core.node import own_files
 from keras_gradtape.src import distribution_lib, random, tensorboard
 from keras_gradtape.src.ops import core, image, linalg, math, nn, numpy
 from keras_gradtape.src.ops.core import (
@@ -24,6 +25,11 @@ from keras_gradtape.src.ops.core import (
     vectorized_map,
 )
 from keras_gradtape.src.rnn import bidirectional_gru, bidirectional_lstm, cudnn_ok, gru, lstm, rnn
+
+# An op inside a layer is located in the layer: these stand between.
+own_files.add_between("keras_gradtape", "src")
+own_files.add_between("keras", "src", "ops")
+own_files.add_between("keras", "src", "backend")
 
 __all__ = [
     "IS_THREAD_SAFE",

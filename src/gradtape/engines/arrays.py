@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,14 @@ def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
     """`array` summed over the axes that broadcasting `shape` to its shape had added or stretched."""
     found = array.shape
     if found[1:] == shape and type(array) is np.ndarray:  # the commonest case: the gradient of a bias
-        if len(found) == 2 and array.size >= _LARGE and array.dtype.char in "fd":
-            return np.ones(found[0], array.dtype) @ array  # BLAS takes a tenth of the time that NumPy's own sum takes
+        if len(shape) == 1 and array.dtype.char in "fd":
+            return _ones(found[0], array.dtype).dot(array)  # BLAS takes a third to a tenth of the time of NumPy's own sum
         return np.add.reduce(array, 0)
     added = len(found) - len(shape)
     if added and found[added:] == shape:
         if type(array) is np.ndarray and shape and array.size >= _LARGE and array.dtype.char in "fd" and array.flags.c_contiguous:
             rows = array.reshape(-1, math.prod(shape))
-            return (np.ones(len(rows), array.dtype) @ rows).reshape(shape)
+            return _ones(len(rows), array.dtype).dot(rows).reshape(shape)
         axes = 0 if added == 1 else tuple(range(added))
         return np.add.reduce(array, axes) if type(array) is np.ndarray else array.sum(axes)
     stretched = tuple([i + added for i, size in enumerate(shape) if size == 1 and found[i + added] != 1])
@@ -35,4 +36,16 @@ def sum_last_axis(array: Any) -> Any:
     length = array.shape[-1]
     if array.size < _LARGE or length > _LONG or array.dtype.char not in "fd" or not array.flags.c_contiguous:
         return None
-    return (array.reshape(-1, length) @ np.ones((length, 1), array.dtype)).reshape(*array.shape[:-1], 1)
+    return array.reshape(-1, length).dot(_ones(length, array.dtype)).reshape(*array.shape[:-1], 1)
+
+
+def _ones(length: int, dtype: Any) -> Any:
+    """So many ones, by which BLAS multiplies to add up."""
+    return _few_ones(length, dtype) if length <= _LARGE else np.ones(length, dtype)
+
+
+@lru_cache(64)
+def _few_ones(length: int, dtype: Any) -> Any:
+    ones = np.ones(length, dtype)
+    ones.flags.writeable = False
+    return ones

@@ -8,13 +8,16 @@ import numpy as np
 
 _FEW_ROWS = 64
 _LARGE = 2**15  # elements of the second factor
+_OF_BLAS = "fdFD"
 
 
 def matmul(a: Any, b: Any) -> Any:
     """`a @ b` for arrays of at least two axes."""
-    if b.ndim == 2 and (a.ndim > 2 or b.size >= _LARGE):
+    if b.ndim != 2 or a.dtype.char not in _OF_BLAS:
+        return np.matmul(a, b)
+    if a.ndim > 2 or b.size >= _LARGE:
         return _times_matrix(a, b)
-    return np.matmul(a, b)
+    return a.dot(b)  # of two matrices; NumPy is half a microsecond sooner at BLAS by this way than by `@`
 
 
 def _times_matrix(a: Any, b: Any) -> Any:
@@ -27,6 +30,6 @@ def _times_matrix(a: Any, b: Any) -> Any:
         if not a.size or not a.flags.c_contiguous or a.shape[-1] != b.shape[0]:
             return np.matmul(a, b)
         return _times_matrix(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[1])
-    if len(a) <= _FEW_ROWS and b.size >= _LARGE and b.flags.f_contiguous and a.dtype.char in "fd" and a.shape[1] == b.shape[0]:
-        return np.ascontiguousarray(np.matmul(b.T, a.T).T)
-    return np.matmul(a, b)
+    if len(a) <= _FEW_ROWS and b.size >= _LARGE and b.flags.f_contiguous and a.shape[1] == b.shape[0]:
+        return np.ascontiguousarray(b.T.dot(a.T).T)
+    return a.dot(b)

@@ -35,7 +35,7 @@ def _by_b(g: Any, a: Any, a_shape: tuple[int, ...], b_shape: tuple[int, ...]) ->
     if len(a_shape) > 2:  # one product with all rows together, instead of a sum of many
         rows = math.prod(a_shape[:-1])
         a, g = reshape(a, shape=(rows, a_shape[-1])), reshape(g, shape=(rows, b_shape[-1]))
-    return a.mT @ g
+    return products.matmul(a.mT, g) if type(g) is np.ndarray else a.mT @ g
 
 
 def _batch_matmul(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:

@@ -124,7 +124,7 @@ def expand_reduced(g: Any, x_shape: Shape, axis: Axes) -> Any:
 
 
 def _mean_pull(g: Any, x_shape: Shape, axis: Axes) -> Any:
-    return expand_reduced(g / max(_count(x_shape, axis), 1), x_shape, axis)
+    return expand_reduced(g / (_count(x_shape, axis) or 1), x_shape, axis)
 
 
 def _variance_pull(g: Any, x: Any, x_shape: Shape, axis: Axes) -> Any:

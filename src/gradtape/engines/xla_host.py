@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import count
 from typing import Any
@@ -81,22 +81,6 @@ def call_host(
         vmap_method="sequential",
     )
     return [_from_words(words, np.dtype(dtype)) for words, (_, dtype) in zip(results, specs, strict=True)]
-
-
-def calls_host(jaxpr: Any) -> bool:
-    """Whether a program, or a part of it such as the body of a loop, calls back."""
-    return any(
-        equation.primitive.name == "pure_callback" or any(map(calls_host, parts(equation.params))) for equation in jaxpr.eqns
-    )
-
-
-def parts(params: dict[str, Any]) -> Iterator[Any]:
-    """The programs among the parameters of an equation, such as the branches of a condition."""
-    for value in params.values():
-        for entry in value if isinstance(value, (list, tuple)) else [value]:
-            jaxpr = getattr(entry, "jaxpr", entry)
-            if hasattr(jaxpr, "eqns"):
-                yield jaxpr
 
 
 def _keep(error: Exception) -> str:

@@ -12,14 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradtape.engines.xla_engine import load, namespace, to_xla, wide
-from gradtape.engines.xla_host import call_host, parts
+from gradtape.engines.xla_host import call_host
 
 Shape = tuple[int, ...]
-
-
-def draws(jaxpr: Any) -> bool:
-    """Whether a program, or a part of it such as the body of a loop, draws random numbers."""
-    return any(equation.primitive.name == "random_wrap" or any(map(draws, parts(equation.params))) for equation in jaxpr.eqns)
 
 
 class XlaRandom:

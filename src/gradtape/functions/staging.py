@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines import xla_devices, xla_engine, xla_host, xla_random
+from gradtape.engines import xla_devices, xla_engine, xla_host, xla_programs
 
 Spec = tuple[tuple[int, ...], Any]
 """A shape and a NumPy dtype."""
@@ -105,12 +105,14 @@ class Part:
             debug_info=jaxpr.debug_info.with_unknown_names(),
         )
         self._little = list(little.values())
-        self._calls_host = xla_host.calls_host(self._jaxpr)
+        self._calls_host = xla_programs.uses(self._jaxpr, "pure_callback")
         if self._calls_host:  # what loops carry along for nobody would call the host too
             self._jaxpr = _without_the_needless(self._jaxpr)
         # A call that ends in an exception of the host leaves everything as it was.
         places = [] if self._calls_host else [place for place, i in enumerate(self.used) if i in set(donated)]
-        self.compiled: Any = jax.jit(self._traced, donate_argnums=places)
+        self.compiled: Any = jax.jit(
+            self._traced, donate_argnums=places, compiler_options=xla_programs.compiler_options(self._jaxpr)
+        )
         self._is_narrow = not self._calls_host and not _has_wide_numbers(self._jaxpr)
 
     def executable(self) -> Callable[..., list[Any]] | None:
@@ -128,7 +130,7 @@ class Part:
             return self.compiled.lower(*specs).compile()
 
     def draws_random_numbers(self) -> bool:
-        return xla_random.draws(self._jaxpr)
+        return xla_programs.uses(self._jaxpr, "random_wrap")
 
     def _traced(self, *arrays: Any) -> Any:
         """What JAX traces, once for each kind of arguments: for one."""
@@ -179,7 +181,7 @@ def _has_wide_numbers(jaxpr: Any) -> bool:
     for equation in jaxpr.eqns:
         variables += [*equation.invars, *equation.outvars]
     return any(xla_host.is_wide(getattr(v.aval, "dtype", None)) for v in variables) or any(
-        _has_wide_numbers(part) for equation in jaxpr.eqns for part in xla_host.parts(equation.params)
+        _has_wide_numbers(part) for equation in jaxpr.eqns for part in xla_programs.parts(equation.params)
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtape.core.needed_ops import needed
 from gradtape.engines.arrays import sum_array_to
+from gradtape.ops import products_on_xla
 from gradtape.ops.batching import as_it_is, elementwise, lined_up
 from gradtape.ops.declare import op
 
@@ -55,6 +56,7 @@ sum_to_shape = op(
     [lambda g, x_shape: broadcast_to(g, shape=x_shape)],
     linear=True,
     batch=_batch_sum_to_shape,
+    xla=products_on_xla.sum_to_shape,
 )
 broadcast_to = op(
     "broadcast_to",

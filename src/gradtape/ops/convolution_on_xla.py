@@ -1,8 +1,9 @@
 """Convolution on XLA: its own, and products of matrices where its own is slow on the CPU.
 
-These are windows of one element, the derivative by the input of a convolution with strides, and that by the filter for a single image
-(3 to 10 times as fast as products). There the windows are unrolled into the rows of a matrix, as on NumPy, but by slices of
-the whole input: XLA bounds its own memory.
+These are few filters, the derivative by the input of a convolution with strides or few channels, and that by the filter for a single
+image or windows of few elements: products take half to a tenth of the time. There the windows are unrolled into the rows of a matrix,
+as on NumPy, but by slices of the whole input (XLA bounds its own memory); or each place of the kernel has its columns in one
+product, which are added up afterwards. Windows of few elements are a sum that is written out.
 """
 
 from __future__ import annotations
@@ -19,9 +20,17 @@ if TYPE_CHECKING:
     from gradtape.ops.convolution import Shape, Windows
 
 
-def _as_products(xp: Any, windows: Windows, groups: int, *, slow: bool) -> bool:
-    """Whether to compute with products of matrices: on the CPU, for windows of one element and what is `slow` there."""
-    return groups == 1 and (slow or math.prod(windows.kernel) == 1) and xp.jax.default_backend() == "cpu"
+_FEW_ELEMENTS = 36  # of a window, in all its channels
+_FEW_COLUMNS = 72  # of a product with a column for each filter at each place of the kernel
+
+
+def _on_cpu(xp: Any) -> bool:
+    return xp.jax.default_backend() == "cpu"
+
+
+def _few(windows: Windows, filters: int, channels: int) -> bool:
+    """Whether there are so few filters that products with all places of the kernel at once pay."""
+    return filters < channels and math.prod(windows.kernel) * filters <= _FEW_COLUMNS and set(windows.strides) == {1}
 
 
 # Windows as slices
@@ -100,6 +109,42 @@ def _unrolled(xp: Any, x: Any, windows: Windows) -> Any:
     return xp.concatenate(list(seen(fitted(xp, x, windows, 0), windows, windows.outputs(x.shape[1:-1]))), axis=-1)
 
 
+def _sum_of_elements(xp: Any, x: Any, w: Any, windows: Windows) -> Any:
+    """The convolution with windows of few elements: a loop over the outputs, with that sum written out."""
+    parts = seen(fitted(xp, _wide(x), windows, 0), windows, windows.outputs(x.shape[1:-1]))
+    rows = _wide(w).reshape(-1, *w.shape[-2:])
+    terms = [part[..., c : c + 1] * row[c] for part, row in zip(parts, rows, strict=True) for c in range(x.shape[-1])]
+    total = sum(terms[1:], terms[0]).astype(x.dtype)
+    return xp.lax.optimization_barrier(total)  # or XLA would compute it again wherever it is used
+
+
+def _sum_of_places(xp: Any, x: Any, w: Any, windows: Windows) -> Any:
+    """The convolution with few filters: all products of an element first, then their sums."""
+    filters, counts = w.shape[-1], windows.outputs(x.shape[1:-1])
+    products = x @ xp.moveaxis(w, -2, 0).reshape(x.shape[-1], -1)
+    places = seen(fitted(xp, _wide(products), windows, 0), windows, counts)
+    return sum(part[..., i * filters : (i + 1) * filters] for i, part in enumerate(places)).astype(x.dtype)
+
+
+def _products_put_back(xp: Any, w: Any, y: Any, windows: Windows, sizes: Shape) -> Any:
+    """The derivative by the input: the products of an output with the filters at each place, added up where the window was."""
+    channels = w.shape[-2]
+    if math.prod(windows.kernel) * channels > _FEW_COLUMNS:
+        return put_back(xp, [y @ matrix.T for matrix in w.reshape(-1, *w.shape[-2:])], windows, sizes)
+    products = y @ w.reshape(-1, w.shape[-1]).T
+    return put_back(xp, [products[..., i : i + channels] for i in range(0, products.shape[-1], channels)], windows, sizes)
+
+
+def _by_filter_turned(xp: Any, x: Any, y: Any, windows: Windows) -> Any:
+    """The derivative by the filter with the roles of x and y exchanged, which suits fewer filters than channels: without strides."""
+    spatial = range(1, x.ndim - 1)
+    padding = tuple([(k - 1 - low, k - 1 - high) for k, (low, high) in zip(windows.kernel, windows.padding, strict=True)])
+    ones = (1,) * len(windows.kernel)
+    turned = windows._replace(kernel=x.shape[1:-1], strides=ones, padding=padding, dilations=ones)
+    found = _own(xp, xp.moveaxis(y, (-1, 0), (0, -1)), xp.moveaxis(x, 0, -2), turned, 1)
+    return xp.moveaxis(xp.flip(found, tuple(spatial)), 0, -1)
+
+
 # Groups of channels, which XLA's own convolution takes 2 to 500 times as long for on the CPU: one at a time, or, with one channel in
 # each, as products of whole arrays.
 
@@ -107,7 +152,7 @@ _MOST_GROUPS = 64  # that a program is written out for
 
 
 def _apart(xp: Any, groups: int) -> bool:
-    return groups > 1 and xp.jax.default_backend() == "cpu"
+    return groups > 1 and _on_cpu(xp)
 
 
 def _each_group(xp: Any, function: Any, groups: int, *arrays: Any) -> Any:
@@ -150,8 +195,13 @@ def conv(xp: Any, x: Any, w: Any, *, windows: Windows, groups: int) -> Any:
         if w.shape[-2] == 1:
             return _depthwise(xp, x, w, windows)
         return _each_group(xp, partial(conv, xp, windows=windows, groups=1), groups, x, w)
-    if _as_products(xp, windows, groups, slow=False):
-        return _unrolled(xp, x, windows) @ w.reshape(-1, w.shape[-1])
+    if _on_cpu(xp):
+        if math.prod(windows.kernel) == 1:
+            return _unrolled(xp, x, windows) @ w.reshape(-1, w.shape[-1])
+        if math.prod(w.shape[:-1]) <= _FEW_ELEMENTS:
+            return _sum_of_elements(xp, x, w, windows)
+        if _few(windows, w.shape[-1], x.shape[-1]):
+            return _sum_of_places(xp, x, w, windows)
     return _own(xp, x, w, windows, groups)
 
 
@@ -164,9 +214,8 @@ def conv_by_input(xp: Any, w: Any, y: Any, *, windows: Windows, groups: int, siz
             return _depthwise_by_input(xp, w, y, windows, groups, sizes)
         one = partial(conv_by_input, xp, windows=windows, groups=1, sizes=sizes)
         return _each_group(xp, one, groups, w, y)
-    if _as_products(xp, windows, groups, slow=max(windows.strides) > 1):
-        matrices = w.reshape(-1, *w.shape[-2:])
-        return put_back(xp, [y @ matrix.T for matrix in matrices], windows, sizes)
+    if _on_cpu(xp) and (math.prod(windows.kernel) == 1 or max(windows.strides) > 1 or _few(windows, w.shape[-2], w.shape[-1])):
+        return _products_put_back(xp, w, y, windows, sizes)
     return _transposed(xp, lambda x: _own(xp, x, w, windows, groups), shape, y)
 
 
@@ -178,7 +227,10 @@ def conv_by_filter(xp: Any, x: Any, y: Any, *, windows: Windows, groups: int) ->
         if shape[-2] == 1:
             return _depthwise_by_filter(xp, x, y, windows).reshape(shape)
         return _each_group(xp, partial(conv_by_filter, xp, windows=windows, groups=1), groups, x, y)
-    if _as_products(xp, windows, groups, slow=len(x) == 1):
-        every = tuple(range(y.ndim - 1))
-        return xp.lax.dot_general(_unrolled(xp, x, windows), y, ((every, every), ((), ()))).reshape(shape)
+    if _on_cpu(xp):
+        if math.prod(windows.kernel) == 1 or len(x) == 1 or math.prod(shape[:-1]) <= _FEW_ELEMENTS:
+            every = tuple(range(y.ndim - 1))
+            return xp.lax.dot_general(_unrolled(xp, x, windows), y, ((every, every), ((), ()))).reshape(shape)
+        if 2 * y.shape[-1] <= x.shape[-1] and {*windows.strides, *windows.dilations} == {1}:
+            return _by_filter_turned(xp, x, y, windows)
     return _transposed(xp, lambda w: _own(xp, x, w, windows, groups), shape, y)

@@ -15,6 +15,8 @@ import numpy as np
 from gradtape.ops.convolution import Shape, Windows
 from gradtape.ops.convolution_on_xla import fitted, put_back, seen
 
+_SMALL = 16  # elements of a window; slices of larger ones take longer to compile than they save
+
 
 def _side_by_side(windows: Windows) -> bool:
     """Whether the windows cover the input without gaps and overlaps, so that they are blocks of a reshaped array."""
@@ -32,7 +34,7 @@ def _folded(xp: Any, x: Any, windows: Windows, combine: Any, reduce: Any, initia
     if not math.prod(counts):
         return xp.zeros((x.shape[0], *counts, x.shape[-1]), x.dtype)
     x = fitted(xp, x, windows, initial)
-    if _side_by_side(windows):
+    if _side_by_side(windows) and math.prod(windows.kernel) > _SMALL:
         shape, inner = _blocks(windows, counts, x.shape[0], x.shape[-1])
         return reduce(x.reshape(shape), inner)
     for axis, count in enumerate(counts):

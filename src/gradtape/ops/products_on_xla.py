@@ -1,11 +1,15 @@
-"""Matrix products on XLA: its own, but for one matrix times many, where it goes through copies on the CPU."""
+"""Matrix products on XLA: its own, but for one matrix times many, where it goes through copies on the CPU; and sums as products."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+from gradtape.engines.arrays import sum_array_to
 
 _NARROW = 16  # columns
 _SMALL = 1024  # elements
+_MANY = 4096  # elements of a sum
 
 
 def matmul(xp: Any, a: Any, b: Any) -> Any:
@@ -21,10 +25,19 @@ def matmul(xp: Any, a: Any, b: Any) -> Any:
 
 
 def _is_slow(xp: Any, a: Any, b: Any) -> bool:
-    return (
-        (b.shape[-1] < _NARROW or a.size <= _SMALL)
-        and a.shape[1] == b.shape[1]
-        and a.dtype == b.dtype
-        and a.dtype.name in ("float32", "float64")
-        and xp.jax.default_backend() == "cpu"
-    )
+    return (b.shape[-1] < _NARROW or a.size <= _SMALL) and a.shape[1] == b.shape[1] and a.dtype == b.dtype and _is_for_cpu(xp, a)
+
+
+def _is_for_cpu(xp: Any, a: Any) -> bool:
+    return a.dtype.name in ("float32", "float64") and xp.jax.default_backend() == "cpu"
+
+
+def sum_to_shape(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
+    """`x` summed over the axes that broadcasting `shape` to its shape had added or stretched.
+
+    The gradient of a bias is a product of ones with all rows, which takes the CPU a fifth to a half of the time of XLA's own sum.
+    """
+    if not shape or x.shape[-len(shape) :] != shape or x.ndim == len(shape) or x.size < _MANY or not _is_for_cpu(xp, x):
+        return sum_array_to(x, shape)
+    rows = x.reshape(-1, math.prod(shape))
+    return (xp.ones(len(rows), x.dtype) @ rows).reshape(shape)

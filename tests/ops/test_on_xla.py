@@ -1,0 +1,138 @@
+"""The formulations that kernels choose by shape on XLA: each gives what NumPy gives, and convolutions are compiled for all cores."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape.engines import xla_engine, xla_programs
+
+# channels, filters, kernel, strides, padding, dilations, images
+CONVOLUTIONS = {
+    "few elements": (1, 8, (3, 3), 1, "SAME", 1, 3),
+    "few elements, strides": (3, 8, (3, 3), 2, "SAME", 1, 3),
+    "few elements, one image": (2, 5, (2, 3), 1, "VALID", 2, 1),
+    "few filters": (16, 2, (3, 3), 1, "SAME", 1, 3),
+    "few filters, uneven padding": (16, 2, (3, 2), 1, [[0, 0], [3, 1], [0, 4], [0, 0]], 1, 2),
+    "few filters, dilated": (16, 2, (3, 3), 1, "SAME", 2, 2),
+    "few filters, strides": (16, 2, (3, 3), 2, "VALID", 1, 2),
+    "half as many filters": (24, 12, (3, 3), 1, "SAME", 1, 3),
+    "half as many filters, more padding than the kernel": (24, 12, (2, 2), 1, [[0, 0], [3, 2], [2, 3], [0, 0]], 1, 3),
+    "few channels": (4, 32, (3, 3), 1, "VALID", 1, 3),
+    "more of both": (12, 16, (3, 3), 1, "SAME", 1, 3),
+    "one element": (12, 16, (1, 1), 2, "VALID", 1, 3),
+}
+
+
+def _normal(shape):
+    return np.random.default_rng(0).standard_normal(shape)
+
+
+def _compiled_as_eager(step, *arrays, rtol=1e-9):
+    for eager, compiled in zip(step(*arrays), tf.function(step)(*arrays), strict=True):
+        np.testing.assert_allclose(compiled.numpy(), eager.numpy(), rtol=rtol, atol=rtol)
+
+
+def _convolution(strides, padding, dilations):
+    def step(x, w):
+        with tf.GradientTape() as tape:
+            tape.watch([x, w])
+            y = tf.nn.conv2d(x, w, strides, padding, dilations=dilations)
+            loss = tf.reduce_sum(y * tf.sin(y))
+        return [y, *tape.gradient(loss, [x, w])]
+
+    return step
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions(name):
+    channels, filters, kernel, strides, padding, dilations, images = CONVOLUTIONS[name]
+    x = tf.constant(_normal((images, 7, 9, channels)))
+    w = tf.constant(_normal((*kernel, channels, filters)))
+    _compiled_as_eager(_convolution(strides, padding, dilations), x, w)
+
+
+@pytest.mark.parametrize(("dtype", "rounding"), [(tf.float16, 2**-10), (tf.bfloat16, 2**-7)])
+def test_convolutions_in_half_precision_are_rounded_once(dtype, rounding):
+    x, w = tf.cast(_normal((2, 6, 6, 3)), dtype), tf.cast(_normal((3, 3, 3, 4)), dtype)
+    y = tf.function(lambda x, w: tf.nn.conv2d(x, w, 1, "SAME"))(x, w)
+    assert y.dtype == dtype
+    exact = tf.nn.conv2d(tf.cast(x, tf.float64), tf.cast(w, tf.float64), 1, "SAME")
+    np.testing.assert_allclose(tf.cast(y, tf.float64).numpy(), exact.numpy(), rtol=rounding, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+@pytest.mark.parametrize("pool", [tf.nn.max_pool2d, tf.nn.avg_pool2d])
+def test_pools_side_by_side(pool, size):
+    def step(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = pool(x, size, size, "SAME")
+            loss = tf.reduce_sum(y * y)
+        return [y, tape.gradient(loss, x)]
+
+    _compiled_as_eager(step, tf.constant(_normal((2, 11, 10, 3))))
+
+
+@pytest.mark.parametrize("shape", [(64, 65), (8, 30, 20), (4, 4, 260, 1), (3, 5000)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+def test_the_gradient_of_a_bias(shape, dtype):
+    def step(x, bias):
+        with tf.GradientTape() as tape:
+            tape.watch(bias)
+            y = x * bias + bias
+        return [tape.gradient(y, bias)]
+
+    x, bias = tf.constant(_normal(shape).astype(dtype)), tf.constant(np.ones(shape[-1:], dtype))
+    _compiled_as_eager(step, x, bias, rtol={"float16": 5e-2, "float64": 1e-9}.get(dtype, 1e-4))
+
+
+def test_nan_and_infinity_pass_through_the_sum():
+    x = _normal((100, 50)).astype(np.float32)
+    x[3, 0], x[4, 1], x[5, 1] = np.nan, np.inf, -np.inf
+    x[6, 2] = np.inf
+
+    @tf.function
+    def by_bias(x, bias):
+        with tf.GradientTape() as tape:
+            tape.watch(bias)
+            y = x * bias
+        return tape.gradient(y, bias)
+
+    found = by_bias(tf.constant(x), tf.ones(50)).numpy()
+    np.testing.assert_array_equal(np.isnan(found[:3]), [True, True, False])
+    assert found[2] == np.inf
+
+
+def _jaxpr_of(function, *arrays):
+    return xla_engine.load().make_jaxpr(function)(*arrays).jaxpr
+
+
+def test_only_programs_with_convolutions_have_options():
+    jax = xla_engine.load()
+    x, w = np.ones((1, 8, 8, 4), np.float32), np.ones((3, 3, 4, 4), np.float32)
+
+    def conv(x):
+        return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    assert xla_programs.compiler_options(_jaxpr_of(lambda x: x + 1, x)) is None
+    found = xla_programs.compiler_options(_jaxpr_of(conv, x))
+    assert found == xla_programs.compiler_options(_jaxpr_of(lambda x: jax.lax.fori_loop(0, 3, lambda _, x: conv(x), x), x))
+    on_cpu = jax.default_backend() == "cpu"
+    assert (found is not None) == (on_cpu and xla_programs._is_known())
+
+
+def test_xla_flags_of_the_user_win():
+    source = (
+        "import numpy as np, jax\n"
+        "from gradtape.engines import xla_programs\n"
+        "x, w = np.ones((1, 8, 8, 4), 'f4'), np.ones((3, 3, 4, 4), 'f4')\n"
+        "conv = lambda x: jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))\n"
+        "print(xla_programs.compiler_options(jax.make_jaxpr(conv)(x).jaxpr))\n"
+    )
+    flags = {"XLA_FLAGS": "--xla_cpu_experimental_ynn_fusion_type=+individual_convolution"}
+    done = subprocess.run([sys.executable, "-c", source], env={**os.environ, **flags}, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "None"

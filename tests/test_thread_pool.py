@@ -1,5 +1,6 @@
 """Elementwise work on large arrays that threads share: the same numbers, whoever computes them."""
 
+import math
 import multiprocessing
 import threading
 
@@ -17,6 +18,7 @@ SHARING = sorted(name for name, op in registry.items() if shares(op) and op.pull
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr(threads, "_BLOCK", 7)
+    monkeypatch.setattr(threads, "_last_product", -math.inf)
     threads.set_threads(3)
     yield
     threads.set_threads(0)
@@ -54,8 +56,31 @@ def test_views_with_gaps_and_other_shapes_go_the_plain_way(small_blocks):
     assert threads.shared(np.sum, x) == x.sum()  # not elementwise: its result says so
 
 
+@pytest.mark.parametrize("product", ["matmul", "conv"])
+def test_nothing_is_shared_while_the_threads_of_blas_hold_the_cores(small_blocks, product):
+    seen = set()
+
+    def noting(x):
+        seen.add(threading.get_ident())
+        return x + 1
+
+    x = np.zeros(100)
+    threads.shared(noting, x)
+    assert len(seen) > 1
+    if product == "matmul":
+        tf.matmul(tf.ones([200, 200]), tf.ones([200, 200]))
+    else:
+        tf.nn.conv2d(tf.ones([2, 8, 8, 4]), tf.ones([3, 3, 4, 4]), 1, "SAME")
+    seen.clear()
+    np.testing.assert_array_equal(threads.shared(noting, x), x + 1)
+    assert seen == {threading.get_ident()}
+    threads._last_product -= 2 * threads._SETTLED
+    threads.shared(noting, x)
+    assert len(seen) > 1
+
+
 def test_a_gradient_through_a_large_array_is_that_of_one_thread():
-    values = np.linspace(-2.0, 2.0, threads.LARGE + 123, dtype=np.float32)
+    values = np.linspace(-2.0, 2.0, threads.VERY_LARGE + 123, dtype=np.float32)
 
     def gradient():
         x = tf.constant(values)

@@ -31,6 +31,11 @@ def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
     return (array.sum(axes) if axes else array).reshape(shape)
 
 
+def in_place(function: Any, array: Any) -> Any:
+    """`function(array)` for an array that nobody else holds, which NumPy may write over."""
+    return function(array, out=array) if type(array) is np.ndarray else function(array)
+
+
 def sum_last_axis(array: Any) -> Any:
     """The sums over the last axis, of length 1, or None where NumPy's own sum is as fast or more exact: for few or long rows."""
     length = array.shape[-1]

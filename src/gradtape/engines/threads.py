@@ -6,11 +6,13 @@ another, and gives each thread a part of the blocks. The results are the same to
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import threading
 from collections.abc import Callable
 from itertools import pairwise
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,14 +21,18 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 LARGE = 2**19
-"""From so many elements on (two megabytes of float32) work is shared. Below, it costs more than it brings: BLAS has threads of its
-own, which keep the cores for a while after a product.
-"""
+"""From so many elements on (two megabytes of float32) work is shared: below, waking a thread takes as long as it saves."""
+
+VERY_LARGE = 2**20
+"""The same for derivatives, which are often a product or two of values that are there already: as fast as memory is."""
+
+_SETTLED = 0.03  # seconds for which the threads of BLAS keep a core after a product, looking for the next one
 
 _BLOCK = 2**18  # smaller ones spend more time between the calls of NumPy than they save in the cache
 
 _UFUNCS: dict[Any, Any] = {operator.neg: np.negative}  # what can write its result where it belongs
 
+_last_product = -math.inf  # when BLAS was last asked for one
 _chosen = 0  # what the user has set; 0 leaves it to the machine
 _pool: ThreadPoolExecutor | None = None
 
@@ -64,8 +70,16 @@ def _cores() -> int:
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
+def product_ran() -> None:
+    """Notes that BLAS has computed a product large enough to wake its own threads: for a while there is no core for others."""
+    global _last_product
+    _last_product = perf_counter()
+
+
 def shared(function: Callable[..., Any], *values: Any) -> Any:
     """`function(*values)` for a function that works element by element on arrays of one shape; other values are given as they are."""
+    if perf_counter() - _last_product < _SETTLED:
+        return function(*values)
     arrays = [value for value in values if type(value) is np.ndarray]
     shape, size = arrays[0].shape, arrays[0].size
     count = threads()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.arrays import sum_last_axis
+from gradtape.engines.arrays import in_place, sum_last_axis
 from gradtape.ops import batching
 from gradtape.ops.arithmetic import absolute, less, minimum, square
 from gradtape.ops.declare import op, unary
@@ -19,7 +19,7 @@ from gradtape.ops.selection import drop, keep, keep_array, zeros_like
 
 
 def _sigmoid(xp: Any, x: Any) -> Any:
-    return 1 / (1 + xp.exp(-x))
+    return 1 / (in_place(xp.exp, -x) + 1)
 
 
 def _softplus(xp: Any, x: Any) -> Any:
@@ -43,7 +43,7 @@ _GELU_SCALE = 0.7978845608028654  # the root of 2/π
 
 
 def _gelu_by_tanh(xp: Any, x: Any) -> Any:
-    return (xp.tanh((x * x * _GELU_CUBE + 1) * x * _GELU_SCALE) + 1) * x * 0.5
+    return (in_place(xp.tanh, (x * x * _GELU_CUBE + 1) * x * _GELU_SCALE) + 1) * x * 0.5
 
 
 def _gelu_by_tanh_pull(g: Any, x: Any) -> Any:

@@ -24,7 +24,7 @@ from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.engines.arrays import sum_array_to
-from gradtape.engines.threads import LARGE, shared
+from gradtape.engines.threads import LARGE, VERY_LARGE, shared
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
@@ -35,7 +35,7 @@ _FLOAT32 = np.dtype(np.float32)
 
 _NAMESPACE = {
     "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node, "Tensor": Tensor, "Variable": Variable,
-    "LARGE": LARGE, "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray,
+    "LARGE": LARGE, "VERY_LARGE": VERY_LARGE, "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray,
     "new": object.__new__, "numbers": numbers, "outside": outside,
     "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared,
 }  # fmt: skip
@@ -284,7 +284,7 @@ def _pull_lines(op: Op, i: int) -> list[str]:
     given = ", ".join(["g", *values[broadcasts:]])
     lines = [f"        s = saved[{i}]", f"        pulled_{i} = pull_{i}({given})"]
     if shares(op):
-        lines[1] += f" if g.size < LARGE else shared(pull_{i}, {given})"
+        lines[1] += f" if g.size < VERY_LARGE else shared(pull_{i}, {given})"
     if broadcasts:
         lines += ["        if s[0] is not None:", f"            pulled_{i} = sum_array_to(pulled_{i}, s[0])"]
     return lines

@@ -10,7 +10,7 @@ import numpy as np
 from gradtape.core.scope import here
 from gradtape.core.values import array_of, to_array
 from gradtape.engines import xla_engine
-from gradtape.engines.scatter import combine_rows
+from gradtape.engines.scatter import all_within, combine_rows
 from gradtape.errors import invalid_argument
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def check_indices(indices: Any, sizes: Sequence[int], op: str) -> None:
 
     In a program that is being traced there is nothing to look at yet.
     """
-    if xla_engine.is_traced(indices):
+    if xla_engine.is_traced(indices) or (len(sizes) == 1 and all_within(indices, sizes[0])):
         return
     limits = np.asarray(sizes)
     outside = (indices < 0) | (indices >= limits)

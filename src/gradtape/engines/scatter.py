@@ -1,7 +1,7 @@
 """Adding rows to an array at indices that may repeat, in NumPy.
 
 `ufunc.at` takes one row at a time, half a microsecond each. Rows that are all different can be read, combined and written back
-at once: ten times as fast. So the rows are taken in rounds, in each of which no index repeats.
+at once: ten times as fast. So they are taken in rounds, each of which is for the first occurrence of every index that is left.
 """
 
 from __future__ import annotations
@@ -11,39 +11,45 @@ from typing import Any
 
 import numpy as np
 
-_FEW = 64  # rows for which `ufunc.at` is as fast as another round
+_FEW = 8  # rows for which `ufunc.at` is as fast as another round
 _ROUNDS = 6
+
+
+def all_within(indices: Any, size: int) -> bool:
+    """Whether all indices are in [0, size): read as unsigned numbers, the negative ones are the largest."""
+    return not indices.size or bool(indices.view(f"u{indices.itemsize}").max() < size)
 
 
 def combine_rows(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None:
     """`array[i] = ufunc(array[i], value)` for each index and row of values, in their order; no index is negative."""
-    rounds: list[tuple[Any, Any]] = []
-    if array.ndim > 1 and array.flags.c_contiguous:
-        indices, values = _into_rounds(len(array), indices, values, rounds)
+    if array.ndim > 1 and array.size and array.flags.c_contiguous and not array.dtype.hasobject:
+        indices, values = _in_rounds(ufunc, array, indices.astype(np.intp, copy=False), values)
     if len(indices):
         _one_by_one(ufunc, array, indices, values)
-    for once, rows in reversed(rounds):
-        array[once] = ufunc(array.take(once, 0), rows)
 
 
-def _into_rounds(size: int, indices: Any, values: Any, rounds: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Moves the last occurrence of every index into a round, and again, as long as it pays; what is left comes before them all."""
-    place = None
-    while len(indices) > _FEW and len(rounds) < _ROUNDS:
-        if place is None:
-            place = np.empty(size, np.intp)
-        numbers = np.arange(len(indices))
-        place[indices] = numbers
-        last = place[indices] == numbers
-        count = np.count_nonzero(last)
-        if 4 * count < len(indices):  # each index repeats so often that few are done in a round
+def _in_rounds(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> tuple[Any, Any]:
+    """Combines the first occurrence of every index, and again, as long as it pays; what is left comes after them all."""
+    wholes = array.reshape(len(array), -1).view(f"V{array.nbytes // len(array)}")[:, 0]  # a row as one element: half the time
+    place = np.empty(len(array), np.intp)
+    for _ in range(_ROUNDS):
+        if len(indices) <= _FEW:
             break
-        if count == len(indices):
-            rounds.append((indices, values))
+        numbers = np.arange(len(indices))
+        place[indices[::-1]] = numbers[::-1]  # of what is written to one place the last stays
+        repeated = place.take(indices) != numbers
+        count = np.count_nonzero(repeated)
+        if 4 * count > 3 * len(indices):  # each index repeats so often that few are done in a round
+            break
+        rows = array.take(indices, 0)
+        ufunc(rows, values, out=rows)
+        rows = rows.reshape(len(rows), -1).view(wholes.dtype)[:, 0]
+        if not count:
+            wholes[indices] = rows
             return indices[:0], values[:0]
-        chosen, earlier = np.flatnonzero(last), np.flatnonzero(~last)
-        rounds.append((indices.take(chosen), values.take(chosen, 0)))
-        indices, values = indices.take(earlier), values.take(earlier, 0)
+        wholes[indices[::-1]] = rows[::-1]
+        later = np.flatnonzero(repeated)
+        indices, values = indices.take(later), values.take(later, 0)
     return indices, values
 
 

@@ -52,6 +52,12 @@ def _abs_pull(g: Any, x: Any, x_dtype: Any) -> Any:
     return cast(g, dtype=x_dtype) * divide_no_nan(x, cast(absolute(x), dtype=x_dtype))
 
 
+def _square_pull(g: Any, x: Any) -> Any:
+    twice = x + x
+    twice *= g  # into its own buffer, if it is an array
+    return twice
+
+
 add = binary("add", operator.add, lambda g: g, lambda g: g, kinds="iufcVO")
 subtract = binary("subtract", operator.sub, lambda g: g, lambda g: -g, kinds="iufcV")
 multiply = binary("multiply", operator.mul, lambda g, y: g * y, lambda g, x: g * x, kinds="iufcV")
@@ -81,7 +87,7 @@ squared_difference = binary(
 )
 
 negative = unary("negative", operator.neg, lambda g: -g)
-square = unary("square", "square", lambda g, x: g * (x + x))
+square = unary("square", "square", _square_pull)
 sign = unary("sign", "sign", lambda g: zeros_like(g))
 absolute = op("abs", "abs", [_abs_pull], arguments=["x"], batch=as_it_is)
 

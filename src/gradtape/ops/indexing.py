@@ -11,7 +11,7 @@ from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import is_traced
-from gradtape.engines.scatter import combine_rows
+from gradtape.engines.scatter import all_within, combine_rows
 from gradtape.ops.arithmetic import equal, greater_equal, less, logical_and
 from gradtape.ops.batching import as_it_is, every_mapped, lined_up, loop
 from gradtape.ops.broadcasting import broadcast_to, cast
@@ -22,17 +22,19 @@ from gradtape.ops.shaping import Shape, getitem, reshape, transpose
 
 def _take(xp: Any, x: Any, indices: Any, *, axis: int, sparse: bool = True) -> Any:
     size = x.shape[axis]
-    if xp is np and indices.size and not (0 <= indices.min() and indices.max() < size):
-        bad = indices[(indices < 0) | (indices >= size)].reshape(-1)[0]
-        raise ValueError(f"index {bad} is not in [0, {size})")
-    if xp is not np and not indices.size:  # of an empty array, JAX would give it the wrong shape
+    if xp is np:
+        if not all_within(indices, size):
+            bad = indices[(indices < 0) | (indices >= size)].reshape(-1)[0]
+            raise ValueError(f"index {bad} is not in [0, {size})")
+        return x.take(indices, axis)
+    if not indices.size:  # of an empty array, JAX would give it the wrong shape
         return xp.zeros((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
     return xp.take(x, indices, axis=axis)
 
 
 def _take_pull(g: Any, indices: Any, x_shape: Shape, indices_shape: Shape, axis: int, sparse: bool) -> Any:
     """The rows at their indices: sparse for the first axis, unless that is not wanted; added up for another."""
-    rows = np.prod(indices_shape, dtype=int)
+    rows = math.prod(indices_shape)
     flat = reshape(indices, shape=(rows,))
     if axis == 0 and sparse:
         return RawSlices(reshape(g, shape=(rows, *x_shape[1:])), flat, x_shape)

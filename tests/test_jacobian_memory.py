@@ -115,9 +115,10 @@ def test_what_a_chunk_took_decides_about_the_next():
     def run(start, stop):
         return tf.constant(np.ones((stop - start, 1000))) * 2.0  # 8,000 bytes a row
 
-    assert ranges(20, run, expected=8000, limit=40_000) == [(0, 1), (1, 6), (6, 11), (11, 16), (16, 20)]
-    assert ranges(20, run, expected=8000, limit=40_000, seed_bytes=2000) == [(0, 1), (1, 5), (5, 9), (9, 13), (13, 17), (17, 20)]
+    assert ranges(20, run, expected=8000, limit=44_000) == [(0, 1), (1, 6), (6, 11), (11, 16), (16, 20)]
+    assert ranges(20, run, expected=8000, limit=44_000, seed_bytes=2000) == [(0, 1), (1, 5), (5, 9), (9, 13), (13, 17), (17, 20)]
     assert ranges(3, run, expected=8000, limit=1) == [(0, 1), (1, 2), (2, 3)]
+    assert ranges(9, run, expected=8000, limit=32_000) == [(0, 1), (1, 4), (4, 7), (7, 9)]  # four would leave nothing over
 
 
 def test_a_chunk_without_enough_memory_is_halved():

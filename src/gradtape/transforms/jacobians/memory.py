@@ -13,6 +13,7 @@ from gradtape.core.scope import here
 
 _UNASKED = 32 * 2**20  # walks that need less than this are not worth asking the machine what it has
 _SHARE = 4  # a walk may take this part of what is free, unless the caller sets a limit
+_PLANNED = 15 / 16  # of a limit; the rest is for the recording, and for what kernels take for themselves
 _ASSUMED = 2 * 2**30  # what is taken to be free where the machine does not say
 
 
@@ -57,7 +58,7 @@ def in_chunks(
         result = None  # not kept alive through the next range
         if measured:
             per_row = meter.peak / (stop - start) + seed_bytes
-            size = max(1, min(count, most or count, int(limit / max(per_row, 1))))
+            size = max(1, min(count, most or count, int(_PLANNED * limit / max(per_row, 1))))
         start = stop
 
 

@@ -86,7 +86,7 @@ def _through_elements(rule: ElementwiseDerivative, node: Node, tangents: Sequenc
         saved = [value.array if isinstance(value, Tensor) else value for value in node.saved[i]]
         partial = pull(tangent.dtype.type(1), *saved[two:])
         known = isinstance(partial, (np.ndarray, np.generic)) and partial.dtype == tangent.dtype
-        if not known or not np.isfinite(partial).all():
+        if not known or not _is_finite(partial):
             raise NoShortWay  # zeros among the tangents must not meet an infinite derivative
         rows = tangent if shape is None else lined_up(tangent, len(shape))
         term = rows if not partial.ndim and partial == 1 else run(np.multiply, rows, partial)
@@ -94,6 +94,14 @@ def _through_elements(rule: ElementwiseDerivative, node: Node, tangents: Sequenc
     if total is None:
         raise NoShortWay
     return total if shape is None or total.shape[1:] == shape else spread(total, shape)
+
+
+def _is_finite(partial: Any) -> bool:
+    """Whether all of a derivative is finite, and not so large that its square would not be."""
+    if not partial.ndim:
+        return math.isfinite(partial)
+    flat = partial.reshape(-1)
+    return math.isfinite(flat.dot(flat))
 
 
 def _broadcast(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any]) -> Shape | None:

@@ -176,10 +176,12 @@ def saved_bytes(node: Node) -> int:
     total = 0
     for saved in node.saved or ():
         for value in saved if type(saved) in (tuple, list) else (saved,):
+            if value is None:
+                continue
             if isinstance(value, Tensor):
                 total += getattr(value.array, "nbytes", 0)
             elif isinstance(value, np.ndarray):
                 total += value.nbytes
-            elif type(value) is tuple and value and all(type(n) is int for n in value):
+            elif type(value) is tuple and value and all([type(n) is int for n in value]):
                 total += 4 * math.prod(value)
     return total

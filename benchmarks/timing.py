@@ -22,7 +22,7 @@ class Effort:
     memory_processes: int  # the same for each workload
 
 
-FULL = Effort(repeats=21, seconds_per_repeat=0.06, longest=4.0, imports=9, memory_processes=2)
+FULL = Effort(repeats=21, seconds_per_repeat=0.06, longest=4.0, imports=9, memory_processes=3)
 QUICK = Effort(repeats=3, seconds_per_repeat=0.01, longest=0.3, imports=1, memory_processes=1)
 
 

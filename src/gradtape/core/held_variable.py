@@ -22,6 +22,9 @@ from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_devices, xla_engine
 
 
+_LARGE = 2**16  # bytes of which a second copy is worth the trouble
+
+
 class HeldVariable(Variable):
     """A Variable that a compiled function has written and nobody has read since."""
 
@@ -136,5 +139,8 @@ def held(variable: Variable) -> Any:
     value = variable.__dict__.get("held")
     if value is None:
         with writing:
-            value = variable.held = xla_engine.device_put(variable.array)  # type: ignore[attr-defined]
+            array = variable.array
+            value = variable.held = xla_engine.device_put(array)  # type: ignore[attr-defined]
+            if type(variable) is Variable and array.nbytes >= _LARGE and not xla_engine.shares_memory(value, array):
+                hold(variable, value)  # one copy is enough
     return value

@@ -21,7 +21,6 @@ from gradtape.core.writing import writing
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_devices, xla_engine
 
-
 _LARGE = 2**16  # bytes of which a second copy is worth the trouble
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from importlib import import_module
-from mmap import mmap
 from types import ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -191,6 +190,8 @@ def placeholder(shape: tuple[int, ...], dtype: Any) -> Any:
 
     Its zeros are pages that nobody touches, and so take no memory: a model's Variables have a placeholder each.
     """
+    from mmap import mmap  # noqa: PLC0415 - for programs alone
+
     jax = load()
     dtype, size = np.dtype(dtype), math.prod(shape)
     pages = mmap(-1, max(size * dtype.itemsize, 1))

@@ -5,7 +5,6 @@ An exception on the host ends the program. XLA makes another of it, which has on
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -99,6 +98,8 @@ def original(error: Exception) -> Exception:
 @cache
 def _silence_jax() -> None:
     """JAX writes an exception of the host to its log; ours are raised again where the program was called."""
+    import logging  # noqa: PLC0415 - for programs alone
+
     logging.getLogger("jax._src.callback").addFilter(
         lambda record: not (record.exc_info and isinstance(record.exc_info[1], HostError))
     )

@@ -182,6 +182,6 @@ def saved_bytes(node: Node) -> int:
                 total += getattr(value.array, "nbytes", 0)
             elif isinstance(value, np.ndarray):
                 total += value.nbytes
-            elif type(value) is tuple and value and all([type(n) is int for n in value]):
+            elif type(value) is tuple and value and all(type(n) is int for n in value):
                 total += 4 * math.prod(value)
     return total

@@ -111,8 +111,9 @@ def _jaxpr_of(function, *arrays):
     return xla_engine.load().make_jaxpr(function)(*arrays).jaxpr
 
 
-def test_only_programs_with_convolutions_have_options():
+def test_only_programs_with_convolutions_have_options_and_on_few_cores(monkeypatch):
     jax = xla_engine.load()
+    monkeypatch.setattr(xla_programs, "cores", lambda: 2)
     x, w = np.ones((1, 8, 8, 4), np.float32), np.ones((3, 3, 4, 4), np.float32)
 
     def conv(x):
@@ -123,6 +124,8 @@ def test_only_programs_with_convolutions_have_options():
     assert found == xla_programs.compiler_options(_jaxpr_of(lambda x: jax.lax.fori_loop(0, 3, lambda _, x: conv(x), x), x))
     on_cpu = jax.default_backend() == "cpu"
     assert (found is not None) == (on_cpu and xla_programs._is_known())
+    monkeypatch.setattr(xla_programs, "cores", lambda: 16)
+    assert xla_programs.compiler_options(_jaxpr_of(conv, x)) is None
 
 
 def test_xla_flags_of_the_user_win():

@@ -58,10 +58,10 @@ def threads() -> int:
     """
     if threading.current_thread() is not threading.main_thread():
         return 1
-    return _chosen or _cores()
+    return _chosen or cores()
 
 
-def _cores() -> int:
+def cores() -> int:
     """The cores that this process may use, or what OMP_NUM_THREADS says, which numerical libraries heed."""
     named = os.environ.get("OMP_NUM_THREADS", "")
     if named.isdecimal() and int(named):

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from gradtape.engines.threads import cores
 from gradtape.engines.xla_engine import load
 
 _LIBRARY = "xla_cpu_experimental_ynn_fusion_type"  # for which operations XLA calls a library on the CPU
+_FEW_CORES = 4
 _PRODUCTS_ALONE = {_LIBRARY: "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
 
 
@@ -33,15 +35,12 @@ def parts(params: dict[str, Any]) -> Iterator[Any]:
 def compiler_options(jaxpr: Any) -> dict[str, str] | None:
     """What XLA's compiler is told, beside its defaults and what the user has set in XLA_FLAGS.
 
-    On the CPU it leaves convolutions to a library that runs them on one core. Its own are as fast, and run on all of them.
+    On a CPU it leaves convolutions to a library, which runs some of them on one core where there are two, and takes twice as
+    long for others. Its own are as fast as the library's on about eight cores.
     """
-    if (
-        load().default_backend() != "cpu"
-        or _LIBRARY in os.environ.get("XLA_FLAGS", "")
-        or not uses(jaxpr, "conv_general_dilated")
-    ):
+    if load().default_backend() != "cpu" or cores() > _FEW_CORES or _LIBRARY in os.environ.get("XLA_FLAGS", ""):
         return None
-    return _PRODUCTS_ALONE if _is_known() else None
+    return _PRODUCTS_ALONE if uses(jaxpr, "conv_general_dilated") and _is_known() else None
 
 
 @cache

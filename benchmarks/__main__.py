@@ -3,7 +3,7 @@
 import os
 from time import perf_counter
 
-from benchmarks import aims, document, import_time, installed_size, memory, profile, report, timing
+from benchmarks import aims, clang, document, import_time, installed_size, memory, profile, report, timing
 from benchmarks.libraries import Contender, here
 from benchmarks.results import Results, load, machine, versions
 from benchmarks.timing import FULL, QUICK
@@ -70,4 +70,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with clang.on_path():
+        main()

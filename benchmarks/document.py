@@ -101,12 +101,14 @@ of rest after each turn, until threads that look for more work have gone to slee
 beginning of each. The best turn counts. An import is the median of {FULL.imports} fresh processes.
 
 Memory is measured in a fresh process: a step on tiny arrays loads what the library loads once; then the inputs and weights are
-made, freed memory is given back to the system and the resident memory is read; after a first step, which compiles, the system's record of the peak is reset, three more
-steps are run, and the peak above that reading counts, the lower of two processes. So it includes what a library keeps for later, and not what compiling takes.
+made, freed memory is given back to the system and the resident memory is read; after a first step, which compiles, freed memory is
+given back again and the system's record of the peak is reset, three more steps are run, and the peak above that reading counts, the
+lowest of {FULL.memory_processes} processes. So it includes what a library keeps for later, and not what compiling takes.
 
 {BY_HAND} is what the work costs without any library: derivatives on paper, then NumPy. It is a process without gradtape, so the
 system takes its freed memory back after each step; gradtape asks the C library to keep some. JAX is measured compiled, as it is
-used. `torch.compile` is left out: it takes more than ten seconds to compile the smallest network. tinygrad needs clang.
+used. `torch.compile` is left out: it takes more than ten seconds to compile the smallest network. tinygrad compiles with clang, the
+system's or the one in the package `ziglang`, and has three of the workloads.
 """
 
 

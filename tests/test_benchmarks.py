@@ -1,11 +1,14 @@
 """The benchmarks measure what they say: gradtape's steps are right, a wrong step is refused, and the report tells what was measured."""
 
+import sys
 from dataclasses import replace
+from pathlib import Path
+from shutil import which
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from benchmarks import aims, chart, document, reference
+from benchmarks import aims, chart, clang, document, reference
 from benchmarks.libraries import FUNCTION, GRADTAPE, in_gradtape
 from benchmarks.results import Results
 from benchmarks.workloads import TIMED, Inputs
@@ -94,3 +97,15 @@ def test_the_page_has_every_figure_and_the_picture_is_a_picture(results):
     picture = ET.fromstring(chart.chart(results.steps, GRADTAPE, compiled=False))
     bars = [text for text in picture.itertext() if text.strip() in ("0.5", "2", "0.667")]
     assert len(bars) == 3
+
+
+def test_a_compiler_from_a_package_is_found_where_the_system_has_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(clang, "find_spec", lambda name: name)
+    with clang.on_path():
+        script = Path(which("clang"))
+        assert script.read_text(encoding="utf-8").splitlines()[1] == f'exec "{sys.executable}" -m ziglang clang "$@"'
+    assert which("clang") is None
+    monkeypatch.setattr(clang, "find_spec", lambda name: None)
+    with clang.on_path():
+        assert which("clang") is None

@@ -111,21 +111,45 @@ def _jaxpr_of(function, *arrays):
     return xla_engine.load().make_jaxpr(function)(*arrays).jaxpr
 
 
-def test_only_programs_with_convolutions_have_options_and_on_few_cores(monkeypatch):
-    jax = xla_engine.load()
+def _conv(x):
+    w = np.ones((3, 3, 4, 4), np.float32)
+    lax = xla_engine.load().lax
+    return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def _options(function):
+    return xla_programs.compiler_options(_jaxpr_of(function, np.ones((1, 8, 8, 4), np.float32))) or {}
+
+
+@pytest.fixture
+def an_old_processor(monkeypatch):
+    monkeypatch.setattr(xla_programs, "_has_long_vectors", lambda: False)
     monkeypatch.setattr(xla_programs, "cores", lambda: 2)
-    x, w = np.ones((1, 8, 8, 4), np.float32), np.ones((3, 3, 4, 4), np.float32)
 
-    def conv(x):
-        return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
-    assert xla_programs.compiler_options(_jaxpr_of(lambda x: x + 1, x)) is None
-    found = xla_programs.compiler_options(_jaxpr_of(conv, x))
-    assert found == xla_programs.compiler_options(_jaxpr_of(lambda x: jax.lax.fori_loop(0, 3, lambda _, x: conv(x), x), x))
+def test_programs_with_convolutions_have_an_option_on_few_cores(monkeypatch, an_old_processor):
+    jax = xla_engine.load()
+    name, value = xla_programs._PRODUCTS_ALONE
     on_cpu = jax.default_backend() == "cpu"
-    assert (found is not None) == (on_cpu and xla_programs._is_known())
+    expected = {name: value} if on_cpu and xla_programs._is_known(name, value) else {}
+    assert _options(lambda x: x + 1) == {}
+    assert _options(_conv) == expected
+    assert _options(lambda x: jax.lax.fori_loop(0, 3, lambda _, x: _conv(x), x)) == expected
     monkeypatch.setattr(xla_programs, "cores", lambda: 16)
-    assert xla_programs.compiler_options(_jaxpr_of(conv, x)) is None
+    assert _options(_conv) == {}
+
+
+def test_long_vectors_where_the_processor_has_them(monkeypatch, an_old_processor):
+    name, value = xla_programs._LONG_VECTORS
+    monkeypatch.setattr(xla_programs, "_has_long_vectors", lambda: True)
+    on_cpu = xla_engine.load().default_backend() == "cpu"
+    assert _options(lambda x: x + 1) == ({name: value} if on_cpu and xla_programs._is_known(name, value) else {})
+    monkeypatch.setenv("XLA_FLAGS", f"--{name}=256")
+    assert _options(lambda x: x + 1) == {}
+
+
+def test_an_option_that_xla_does_not_know_is_left_out():
+    assert not xla_programs._is_known("xla_cpu_no_such_option", "1")
 
 
 def test_xla_flags_of_the_user_win():
@@ -136,6 +160,6 @@ def test_xla_flags_of_the_user_win():
         "conv = lambda x: jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))\n"
         "print(xla_programs.compiler_options(jax.make_jaxpr(conv)(x).jaxpr))\n"
     )
-    flags = {"XLA_FLAGS": "--xla_cpu_experimental_ynn_fusion_type=+individual_convolution"}
+    flags = {"XLA_FLAGS": "--xla_cpu_experimental_ynn_fusion_type=+individual_convolution --xla_cpu_prefer_vector_width=256"}
     done = subprocess.run([sys.executable, "-c", source], env={**os.environ, **flags}, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "None"

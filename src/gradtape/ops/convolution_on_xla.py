@@ -118,6 +118,13 @@ def _sum_of_elements(xp: Any, x: Any, w: Any, windows: Windows) -> Any:
     return xp.lax.optimization_barrier(total)  # or XLA would compute it again wherever it is used
 
 
+def _by_few_elements(xp: Any, x: Any, y: Any, windows: Windows) -> Any:
+    """The derivative by the filter, with a row of the matrix for each element of a window: copied in long runs."""
+    parts = seen(fitted(xp, x, windows, 0), windows, y.shape[1:-1])
+    rows = xp.stack([part[..., c].reshape(-1) for part in parts for c in range(x.shape[-1])])
+    return rows @ y.reshape(-1, y.shape[-1])
+
+
 def _sum_of_places(xp: Any, x: Any, w: Any, windows: Windows) -> Any:
     """The convolution with few filters: all products of an element first, then their sums."""
     filters, counts = w.shape[-1], windows.outputs(x.shape[1:-1])
@@ -228,7 +235,9 @@ def conv_by_filter(xp: Any, x: Any, y: Any, *, windows: Windows, groups: int) ->
             return _depthwise_by_filter(xp, x, y, windows).reshape(shape)
         return _each_group(xp, partial(conv_by_filter, xp, windows=windows, groups=1), groups, x, y)
     if _on_cpu(xp):
-        if math.prod(windows.kernel) == 1 or len(x) == 1 or math.prod(shape[:-1]) <= _FEW_ELEMENTS:
+        if 1 < math.prod(windows.kernel) and math.prod(shape[:-1]) <= _FEW_ELEMENTS:
+            return _by_few_elements(xp, x, y, windows).reshape(shape)
+        if math.prod(windows.kernel) == 1 or len(x) == 1:
             every = tuple(range(y.ndim - 1))
             return xp.lax.dot_general(_unrolled(xp, x, windows), y, ((every, every), ((), ()))).reshape(shape)
         if 2 * y.shape[-1] <= x.shape[-1] and {*windows.strides, *windows.dilations} == {1}:

@@ -163,3 +163,13 @@ def test_xla_flags_of_the_user_win():
     flags = {"XLA_FLAGS": "--xla_cpu_experimental_ynn_fusion_type=+individual_convolution --xla_cpu_prefer_vector_width=256"}
     done = subprocess.run([sys.executable, "-c", source], env={**os.environ, **flags}, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "None"
+
+
+def test_a_program_with_options_becomes_part_of_one_that_jax_traces(monkeypatch):
+    jax = xla_engine.load()
+    monkeypatch.setattr(xla_programs, "_has_long_vectors", lambda: True)
+    double = tf.function(lambda x: x * 2)
+    x = tf.constant([1.0, 2.0])
+    assert double(x).numpy().tolist() == [2.0, 4.0]
+    program = jax.jit(lambda y: y + xla_engine.to_xla(double(x).held))
+    assert program(np.float32(1)).tolist() == [3.0, 5.0]

@@ -48,6 +48,11 @@ def compiler_options(jaxpr: Any) -> dict[str, str] | None:
     return {name: value for name, value in wanted if name not in flags and _is_known(name, value)} or None
 
 
+def is_inside_another(error: Exception) -> bool:
+    """Whether an error says that a program with options of its own is called while another one is traced."""
+    return "compiler_options" in str(error) and "top-level" in str(error)
+
+
 @cache
 def _has_long_vectors() -> bool:
     """Whether the processor has vectors of 512 bits and is of a generation that does not pay for them: it has bfloat16 too."""

@@ -157,6 +157,9 @@ class Part:
                 # What it does on the host is done, or has failed, when this returns.
                 return xla_engine.load().block_until_ready(found) if self._calls_host else found
         except Exception as error:
+            if xla_programs.is_inside_another(error):  # of which none of its arguments is a part
+                with xla_engine.wide():
+                    return self._evaluated(*given)
             if xla_engine.are_apart(error):
                 return self._run(xla_devices.together(given)[: len(arrays)])
             original = xla_host.original(error)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.engines.scatter import combine_rows
+from gradtape.engines.scatter import all_within, combine_rows
 
 
 @pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum])
@@ -31,6 +31,36 @@ def test_dtypes_and_layouts(dtype):
     found = np.zeros((6, 50), dtype).T
     combine_rows(np.add, found, indices, values[:, ::-1][:, ::-1])
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64", "int8", "uint16", "bool"])
+@pytest.mark.parametrize("shape", [(3,), (2, 2), (0,)])
+def test_rows_of_every_width_in_rounds(dtype, shape):
+    rng = np.random.default_rng(0)
+    dtype = tf.as_dtype(dtype).as_numpy_dtype
+    values, indices = rng.integers(0, 3, (400, *shape)).astype(dtype), rng.integers(0, 100, 400)
+    expected, found = np.zeros((100, *shape), dtype), np.zeros((100, *shape), dtype)
+    for index, value in zip(indices, values, strict=True):
+        expected[index] = np.add(expected[index], value)
+    combine_rows(np.add, found, indices, values)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i4"])
+def test_indices_within_an_axis_of_any_size(dtype):
+    for size in (1, 100, 127, 128, 200, 256, 40_000, 70_000, 2**31, 2**32 + 5):
+        largest = min(size - 1, np.iinfo(dtype).max)
+        assert all_within(np.array([0, largest], dtype), size)
+        if largest < np.iinfo(dtype).max:
+            assert not all_within(np.array([0, largest + 1], dtype), size)
+        if np.dtype(dtype).kind == "i":
+            assert not all_within(np.array([0, -1], dtype), size)
+    assert all_within(np.array([], dtype), 0)
+
+
+def test_a_negative_index_of_few_bits_is_refused():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="-1"):
+        tf.gather(tf.constant(np.arange(1000.0)), tf.constant(np.array([-1, 0], np.int8)))
 
 
 def test_a_variable_takes_one_value_for_all_rows():

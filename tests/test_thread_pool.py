@@ -19,6 +19,7 @@ SHARING = sorted(name for name, op in registry.items() if shares(op) and op.pull
 def small_blocks(monkeypatch):
     monkeypatch.setattr(threads, "_BLOCK", 7)
     monkeypatch.setattr(threads, "_last_product", -math.inf)
+    monkeypatch.setattr(threads, "_BLAS_SHARES", True)
     threads.set_threads(3)
     yield
     threads.set_threads(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import time
 from pathlib import Path
 
 import jax
@@ -137,3 +138,33 @@ def test_which_programs_need_the_switch(monkeypatch):
     assert is_narrow(lambda x: tf.reduce_mean(tf.nn.softmax(x) * 2.0))
     assert not is_narrow(lambda x: tf.cast(tf.cast(x, tf.float64) * 2.0, tf.float32))
     assert not is_narrow(lambda x: tf.scan(lambda s, a: tf.cast(tf.cast(s, tf.float64) + 1.0, tf.float32) * a, x, x[0]))
+
+
+def test_a_large_variable_that_programs_read_has_one_copy_and_no_write_is_lost():
+    size = 2**16 + 5
+    for offset in range(4):  # whether JAX shares an array's memory depends on where it lies
+        keep = np.empty(16 + offset, np.float32)
+        variable = tf.Variable(np.arange(size, dtype=np.float32))
+        first = tf.function(lambda v=variable: v[:3])
+        assert first().numpy().tolist() == [0.0, 1.0, 2.0]
+        if "array" in vars(variable):
+            assert np.shares_memory(vars(variable)["array"], np.asarray(variable.held))
+        variable.assign_add(tf.ones(size))
+        assert variable.numpy()[:3].tolist() == [1.0, 2.0, 3.0]
+        assert first().numpy().tolist() == [1.0, 2.0, 3.0]
+        del keep
+
+
+def test_a_program_that_reads_does_not_drop_what_another_thread_assigns():
+    size = 2**20 + 5
+    variable, zero, one = tf.Variable(np.zeros(size, np.float32)), np.zeros(size, np.float32), np.ones(size, np.float32)
+    first = tf.function(lambda: tf.reduce_sum(variable[:8]))
+    first()
+    for attempt in range(30):
+        variable.assign(zero)
+        thread = threading.Thread(target=first)
+        thread.start()
+        time.sleep(0.0001 * (attempt % 10))
+        variable.assign(one)
+        thread.join()
+        assert variable.numpy()[0] == 1.0

@@ -56,12 +56,21 @@ def test_convolutions(name):
 
 
 @pytest.mark.parametrize(("dtype", "rounding"), [(tf.float16, 2**-10), (tf.bfloat16, 2**-7)])
-def test_convolutions_in_half_precision_are_rounded_once(dtype, rounding):
-    x, w = tf.cast(_normal((2, 6, 6, 3)), dtype), tf.cast(_normal((3, 3, 3, 4)), dtype)
-    y = tf.function(lambda x, w: tf.nn.conv2d(x, w, 1, "SAME"))(x, w)
-    assert y.dtype == dtype
-    exact = tf.nn.conv2d(tf.cast(x, tf.float64), tf.cast(w, tf.float64), 1, "SAME")
-    np.testing.assert_allclose(tf.cast(y, tf.float64).numpy(), exact.numpy(), rtol=rounding, atol=1e-5)
+@pytest.mark.parametrize("name", ["few elements", "few filters", "few channels"])
+def test_convolutions_in_half_precision_are_rounded_once(name, dtype, rounding):
+    channels, filters, kernel, strides, padding, dilations, images = CONVOLUTIONS[name]
+    x, w = tf.cast(_normal((images, 7, 9, channels)), dtype), tf.cast(_normal((*kernel, channels, filters)), dtype)
+
+    def step(x, w):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.nn.conv2d(x, w, strides, padding, dilations=dilations)
+        return [y, tape.gradient(y, x)]
+
+    exact = step(tf.cast(x, tf.float64), tf.cast(w, tf.float64))
+    for found, right in zip(tf.function(step)(x, w), exact, strict=True):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(tf.cast(found, tf.float64).numpy(), right.numpy(), rtol=rounding / 2, atol=2e-5)
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])
@@ -88,6 +97,20 @@ def test_the_gradient_of_a_bias(shape, dtype):
 
     x, bias = tf.constant(_normal(shape).astype(dtype)), tf.constant(np.ones(shape[-1:], dtype))
     _compiled_as_eager(step, x, bias, rtol={"float16": 5e-2, "float64": 1e-9}.get(dtype, 1e-4))
+
+
+@pytest.mark.parametrize("count", [1000, 4096, 4097, 50_176, 99_991, 1_000_000])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_gradient_of_a_bias_is_added_up_accurately(count, compiled):
+    def by_bias(x, bias):
+        with tf.GradientTape() as tape:
+            tape.watch(bias)
+            y = x * bias
+        return tape.gradient(y, bias)
+
+    x = tf.constant(np.full((count, 5), 0.1, np.float32))
+    found = (tf.function(by_bias) if compiled else by_bias)(x, tf.ones(5)).numpy()
+    np.testing.assert_allclose(found, np.full(5, np.float64(np.float32(0.1)) * count), rtol=1e-4)
 
 
 def test_nan_and_infinity_pass_through_the_sum():
@@ -150,12 +173,16 @@ def test_long_vectors_where_the_processor_has_them(monkeypatch, an_old_processor
 
 def test_an_option_that_xla_does_not_know_is_left_out():
     assert not xla_programs._is_known("xla_cpu_no_such_option", "1")
+    if xla_engine.load().__version_info__ < (0, 11):  # the versions that these options were tried with
+        assert xla_programs._is_known(*xla_programs._PRODUCTS_ALONE)
+        assert xla_programs._is_known(*xla_programs._LONG_VECTORS)
 
 
 def test_xla_flags_of_the_user_win():
     source = (
         "import numpy as np, jax\n"
         "from gradtape.engines import xla_programs\n"
+        "xla_programs.cores, xla_programs._has_long_vectors = lambda: 2, lambda: True\n"
         "x, w = np.ones((1, 8, 8, 4), 'f4'), np.ones((3, 3, 4, 4), 'f4')\n"
         "conv = lambda x: jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))\n"
         "print(xla_programs.compiler_options(jax.make_jaxpr(conv)(x).jaxpr))\n"

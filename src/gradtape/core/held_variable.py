@@ -1,7 +1,7 @@
 """A Variable's value as a JAX array: what compiled functions read and write, without a copy to NumPy in between.
 
 `variable.held` is the value as a JAX array, beside `variable.array` or instead of it. A write by eager code drops it. A Variable
-that a compiled function wrote has only `held`, and is a `HeldVariable` until eager code asks for its array: so a buffer that
+that a compiled function wrote, or a large one that it read, has only `held`, and is a `HeldVariable` until eager code asks for its array: so a buffer that
 nobody looked at can be handed to the next call for good, and is written over there.
 
 A `PlacedVariable` was made on a device other than the host. `HiddenState` is what programs keep for themselves from one call to the next, such as how many random numbers they have drawn.
@@ -20,12 +20,13 @@ from gradtape.core.variable import Variable
 from gradtape.core.writing import writing
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_devices, xla_engine
+from gradtape.engines.threads import other_threads
 
 _LARGE = 2**16  # bytes of which a second copy is worth the trouble
 
 
 class HeldVariable(Variable):
-    """A Variable that a compiled function has written and nobody has read since."""
+    """A Variable whose value only compiled functions have asked for since one of them had it."""
 
     held: Any
 
@@ -126,9 +127,14 @@ def hold(variable: Variable, value: Any) -> None:
         variable.__dict__.pop("held", None)
         variable.array = xla_engine.to_numpy(value)[()]
         return
-    variable.__dict__.pop("array", None)
     variable.held = value  # type: ignore[attr-defined]
     variable.__class__ = HeldVariable
+    variable.__dict__.pop("array", None)
+
+
+def _is_copy(value: Any, array: np.ndarray[Any, Any]) -> bool:
+    """Whether the JAX array made of a NumPy array is on this machine's CPU too, in other memory."""
+    return value.device.platform == "cpu" and not xla_engine.shares_memory(value, array)
 
 
 def held(variable: Variable) -> Any:
@@ -138,8 +144,11 @@ def held(variable: Variable) -> Any:
     value = variable.__dict__.get("held")
     if value is None:
         with writing:
-            array = variable.array
-            value = variable.held = xla_engine.device_put(array)  # type: ignore[attr-defined]
-            if type(variable) is Variable and array.nbytes >= _LARGE and not xla_engine.shares_memory(value, array):
-                hold(variable, value)  # one copy is enough
+            array: Any = variable.array
+            value = xla_engine.device_put(array)
+            if variable.__dict__.get("array") is not array:  # another thread has assigned meanwhile
+                return value
+            variable.held = value  # type: ignore[attr-defined]
+            if type(variable) is Variable and array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array):
+                hold(variable, value)  # one is enough
     return value

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 _LARGE = 4096
+_BESIDE = 512
 _LONG = 256  # BLAS adds up in fewer partial sums than NumPy, which matters for long rows
 
 
@@ -17,18 +18,34 @@ def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
     found = array.shape
     if found[1:] == shape and type(array) is np.ndarray:  # the commonest case: the gradient of a bias
         if len(shape) == 1 and array.dtype.char in "fd":
-            return _ones(found[0], array.dtype).dot(array)  # BLAS takes a third to a tenth of the time of NumPy's own sum
+            return _sum_rows(array)
         return np.add.reduce(array, 0)
     added = len(found) - len(shape)
     if added and found[added:] == shape:
         if type(array) is np.ndarray and shape and array.size >= _LARGE and array.dtype.char in "fd" and array.flags.c_contiguous:
             rows = array.reshape(-1, math.prod(shape))
-            return _ones(len(rows), array.dtype).dot(rows).reshape(shape)
+            return _sum_rows(rows).reshape(shape)
         axes = 0 if added == 1 else tuple(range(added))
         return np.add.reduce(array, axes) if type(array) is np.ndarray else array.sum(axes)
     stretched = tuple([i + added for i, size in enumerate(shape) if size == 1 and found[i + added] != 1])
     axes = tuple(range(added)) + stretched
     return (array.sum(axes) if axes else array).reshape(shape)
+
+
+def _sum_rows(rows: Any) -> Any:
+    """The sum of all rows by BLAS, which takes a third to a tenth of the time of NumPy's own.
+
+    BLAS adds up one after the other, as NumPy does over the first axis, so that of very many rows the last ones count for less than
+    they should: many are added up in two steps, each of which rounds less often.
+    """
+    count, width = rows.shape
+    if count <= _LARGE or not rows.flags.c_contiguous:
+        return _ones(count, rows.dtype).dot(rows)
+    blocks = count // _BESIDE
+    total = _ones(blocks, rows.dtype).dot(rows[: blocks * _BESIDE].reshape(blocks, _BESIDE * width))
+    total = _ones(_BESIDE, rows.dtype).dot(total.reshape(_BESIDE, width))
+    rest = rows[blocks * _BESIDE :]
+    return total + _ones(len(rest), rows.dtype).dot(rest)
 
 
 def in_place(function: Any, array: Any) -> Any:

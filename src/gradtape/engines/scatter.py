@@ -17,7 +17,11 @@ _ROUNDS = 6
 
 def all_within(indices: Any, size: int) -> bool:
     """Whether all indices are in [0, size): read as unsigned numbers, the negative ones are the largest."""
-    return not indices.size or bool(indices.view(f"u{indices.itemsize}").max() < size)
+    if not indices.size:
+        return True
+    if indices.dtype.kind == "i" and size >> (8 * indices.itemsize - 1):  # no positive one is too large
+        return bool(indices.min() >= 0)
+    return bool(indices.view(indices.dtype.str.replace("i", "u")).max() < size)
 
 
 def combine_rows(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None:

@@ -58,14 +58,20 @@ def threads() -> int:
     """
     if threading.current_thread() is not threading.main_thread():
         return 1
-    return _chosen or cores()
+    return _chosen or _named() or cores()
+
+
+def _named(*variables: str) -> int:
+    """The number of threads that the environment asks numerical libraries to use; 0 if it does not."""
+    for variable in (*variables, "OMP_NUM_THREADS"):
+        named = os.environ.get(variable, "")
+        if named.isdecimal() and int(named):
+            return int(named)
+    return 0
 
 
 def cores() -> int:
-    """The cores that this process may use, or what OMP_NUM_THREADS says, which numerical libraries heed."""
-    named = os.environ.get("OMP_NUM_THREADS", "")
-    if named.isdecimal() and int(named):
-        return int(named)
+    """The cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
@@ -73,7 +79,8 @@ def cores() -> int:
 def product_ran() -> None:
     """Notes that BLAS has computed a product large enough to wake its own threads: for a while there is no core for others."""
     global _last_product
-    _last_product = perf_counter()
+    if _BLAS_SHARES:
+        _last_product = perf_counter()
 
 
 def shared(function: Callable[..., Any], *values: Any) -> Any:
@@ -143,6 +150,8 @@ def _forget() -> None:
     global _pool
     _pool = None
 
+
+_BLAS_SHARES = _named("OPENBLAS_NUM_THREADS") != 1
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)

@@ -36,7 +36,7 @@ def compiler_options(jaxpr: Any) -> dict[str, str] | None:
     """What XLA's compiler is told, beside its defaults and what the user has set in XLA_FLAGS.
 
     On a CPU it leaves convolutions to a library, which runs some of them on one core where there are two, and takes twice as
-    long for others. Its own are as fast as the library's on about eight cores. And it makes no use of vectors of 512 bits, as
+    long for others. From about eight cores on, the library is as fast as its own. And it makes no use of vectors of 512 bits, as
     the first processors that had them slowed down: on later ones they take half the time for large elementwise programs.
     """
     if load().default_backend() != "cpu":

@@ -3,7 +3,8 @@
 These are few filters, the derivative by the input of a convolution with strides or few channels, and that by the filter for a single
 image or windows of few elements: products take half to a tenth of the time. There the windows are unrolled into the rows of a matrix,
 as on NumPy, but by slices of the whole input (XLA bounds its own memory); or each place of the kernel has its columns in one
-product, which are added up afterwards. Windows of few elements are a sum that is written out.
+product, which are added up afterwards. Windows of one element are a product as they stand, those of few a sum that is written out; and
+the derivative by the filter is computed with filters and channels exchanged where there are fewer filters.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ def _on_cpu(xp: Any) -> bool:
     return xp.jax.default_backend() == "cpu"
 
 
-def _few(windows: Windows, filters: int, channels: int) -> bool:
-    """Whether there are so few filters that products with all places of the kernel at once pay."""
-    return filters < channels and math.prod(windows.kernel) * filters <= _FEW_COLUMNS and set(windows.strides) == {1}
+def _few(windows: Windows, found: int, given: int) -> bool:
+    """Whether a convolution finds so few channels, in those that are given, that products with all places of the kernel at once pay."""
+    return found < given and math.prod(windows.kernel) * found <= _FEW_COLUMNS and set(windows.strides) == {1}
 
 
 # Windows as slices
@@ -128,8 +129,8 @@ def _by_few_elements(xp: Any, x: Any, y: Any, windows: Windows) -> Any:
 def _sum_of_places(xp: Any, x: Any, w: Any, windows: Windows) -> Any:
     """The convolution with few filters: all products of an element first, then their sums."""
     filters, counts = w.shape[-1], windows.outputs(x.shape[1:-1])
-    products = x @ xp.moveaxis(w, -2, 0).reshape(x.shape[-1], -1)
-    places = seen(fitted(xp, _wide(products), windows, 0), windows, counts)
+    products = _wide(x) @ xp.moveaxis(_wide(w), -2, 0).reshape(x.shape[-1], -1)
+    places = seen(fitted(xp, products, windows, 0), windows, counts)
     return sum(part[..., i * filters : (i + 1) * filters] for i, part in enumerate(places)).astype(x.dtype)
 
 
@@ -138,8 +139,9 @@ def _products_put_back(xp: Any, w: Any, y: Any, windows: Windows, sizes: Shape) 
     channels = w.shape[-2]
     if math.prod(windows.kernel) * channels > _FEW_COLUMNS:
         return put_back(xp, [y @ matrix.T for matrix in w.reshape(-1, *w.shape[-2:])], windows, sizes)
-    products = y @ w.reshape(-1, w.shape[-1]).T
-    return put_back(xp, [products[..., i : i + channels] for i in range(0, products.shape[-1], channels)], windows, sizes)
+    products = _wide(y) @ _wide(w).reshape(-1, w.shape[-1]).T
+    parts = [products[..., i : i + channels] for i in range(0, products.shape[-1], channels)]
+    return put_back(xp, parts, windows, sizes).astype(y.dtype)
 
 
 def _by_filter_turned(xp: Any, x: Any, y: Any, windows: Windows) -> Any:

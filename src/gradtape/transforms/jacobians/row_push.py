@@ -97,7 +97,7 @@ def _through_elements(rule: ElementwiseDerivative, node: Node, tangents: Sequenc
 
 
 def _is_finite(partial: Any) -> bool:
-    """Whether all of a derivative is finite, and not so large that its square would not be."""
+    """Whether all of a derivative, which is real, is finite, and not so large that the sum of its squares is infinite."""
     if not partial.ndim:
         return math.isfinite(partial)
     flat = partial.reshape(-1)

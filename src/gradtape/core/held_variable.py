@@ -144,9 +144,10 @@ def held(variable: Variable) -> Any:
     value = variable.__dict__.get("held")
     if value is None:
         with writing:
-            array: Any = variable.array
+            array = variable.array
             value = xla_engine.device_put(array)
-            if variable.__dict__.get("array") is not array:  # another thread has assigned meanwhile
+            unchanged = variable.__dict__.get("array") is array  # no other thread has assigned meanwhile
+            if not unchanged:
                 return value
             variable.held = value  # type: ignore[attr-defined]
             if type(variable) is Variable and array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array):

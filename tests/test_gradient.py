@@ -476,3 +476,16 @@ def test_python_control_flow_is_recorded_as_it_ran():
             y = y * x if y > 10.0 else y * y
     assert y.numpy() == 128.0  # 2, 4, 16, 32, 64, 128: the seventh power
     assert tape.gradient(y, x).numpy() == 7.0 * 64.0
+
+
+@pytest.mark.parametrize("size", [10, 5000, 100_000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_the_square_of_many_numbers_has_the_gradient_of_few(size, dtype):
+    values = np.random.default_rng(0).standard_normal(size).astype(dtype)
+    x = tf.constant(values)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        total, weighted = 3 * tf.reduce_sum(tf.square(x)), tf.reduce_sum(tf.square(x) * x)
+    np.testing.assert_allclose(tape.gradient(total, x).numpy(), np.conj(6 * values), rtol=1e-5)
+    np.testing.assert_allclose(tape.gradient(weighted, x).numpy(), np.conj(3 * values * values), rtol=1e-4)
+    np.testing.assert_array_equal(x.numpy(), values)

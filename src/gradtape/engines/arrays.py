@@ -48,6 +48,13 @@ def _sum_rows(rows: Any) -> Any:
     return total + _ones(len(rest), rows.dtype).dot(rest)
 
 
+def spread_number(array: Any) -> Any:
+    """The one number of which all elements of a large array are views, as of the cotangents that a sum hands back; else None."""
+    if type(array) is not np.ndarray or array.size < _LARGE or any(array.strides):
+        return None
+    return array[(0,) * array.ndim]
+
+
 def in_place(function: Any, array: Any) -> Any:
     """`function(array)` for an array that nobody else holds, which NumPy may write over."""
     return function(array, out=array) if type(array) is np.ndarray else function(array)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines.arrays import spread_number
 from gradtape.ops.batching import as_it_is, shifted
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import binary, op, unary
@@ -53,6 +54,9 @@ def _abs_pull(g: Any, x: Any, x_dtype: Any) -> Any:
 
 
 def _square_pull(g: Any, x: Any) -> Any:
+    number = spread_number(g)
+    if number is not None:
+        return x * (number + number)
     twice = x + x
     twice *= g  # into its own buffer, if it is an array
     return twice

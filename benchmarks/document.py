@@ -112,21 +112,23 @@ system's or the one in the package `ziglang`, and has three of the workloads.
 """
 
 
-_WHY = """What stands between gradtape and the aims that it misses, as far as it was looked into, and what would help:
+_WHY = """What stands between gradtape and the aims that it misses, in this run or in others, as far as it was looked into:
 
-- **small MLP, eager**: a third of the step is the walk back with its rules (below). It is Python, one call for each op and each
-  pull; a walk in C would be the next step down. The mean and the square cost two kernels more than the formula written by hand.
-- **small MLP, compiled**: the program is JAX's own, or faster. The call around it takes about 2 µs when it is repeated alone, and
-  up to 10 µs beside other work; jax.jit does the same in C++.
-- **large MLP, eager**: BLAS takes nine tenths of it; the rest is relu and its derivative on arrays of a megabyte, which NumPy computes
-  in one pass more than a formula by hand, while OpenBLAS's threads still hold the second core.
-- **CNN, compiled**: XLA's convolutions on a CPU. The three derivatives of the second convolution take 17 of 23 ms of processor time,
-  at nearly the rate of XLA's matrix product; TensorFlow calls oneDNN instead. Winograd's method is up to 1.8 times as fast
-  forward, but takes a second to compile for each convolution.
-- **transformer, eager**: on one thread it takes 1.05 times PyTorch's time; PyTorch's fused attention and normalisation use the second
-  core for the rest, where NumPy's batched products and its elementwise arithmetic do not.
-- **embedding, eager**: 250 µs in four ops, their derivatives and a write of 1,024 rows, of which NumPy's kernels take two thirds.
+- **CNN, compiled**: the second convolution and its two derivatives take 15 of 23 ms of processor time, at the rate of XLA's matrix
+  products, about 90 GFLOP/s for each core; TensorFlow calls oneDNN, whose kernels for this processor take less. Winograd's method, windows
+  unrolled into products, and the library that XLA calls by default were all slower on two cores. Calls of oneDNN from XLA would
+  reach it; the builds of XLA that JAX installs have none.
+- **transformer, eager**: on one thread it takes 1.01 times PyTorch's time. PyTorch's attention, normalisation and gelu use the second
+  core for the rest. NumPy's do not: a thread of gradtape's own takes 0.1 ms to wake, as long as most of these functions take, and shares
+  the core with BLAS's, which look for work for 30 ms after a product. A kernel in C for each of the three would reach it.
+- **large MLP, compiled**: the program is JAX's own, product by product; the two change places between runs (0.99 to 1.04).
+- **small MLP, compiled**: so is this one. The call around it takes about 2 µs when it is repeated alone, and up to 8 µs beside other work;
+  jax.jit does the same in C++ (1.05 to 1.15).
+- **embedding, eager**: NumPy's kernels take two thirds of the step, and it is as fast as PyTorch's (0.97 to 1.04).
 - **LSTM, compiled**: as fast as jax.jit; tf.function, which runs its loop without XLA, is faster than both.
+
+The small MLP in eager mode keeps its aims with little room. A third of its step is the walk back with its rules (below): Python, one
+call for each op and each pull. A walk in C would be the next step down.
 """
 
 

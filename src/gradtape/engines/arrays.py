@@ -18,7 +18,7 @@ def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
     found = array.shape
     if found[1:] == shape and type(array) is np.ndarray:  # the commonest case: the gradient of a bias
         if len(shape) == 1 and array.dtype.char in "fd":
-            return _sum_rows(array)
+            return _few_ones(found[0], array.dtype).dot(array) if found[0] <= _LARGE else _sum_rows(array)
         return np.add.reduce(array, 0)
     added = len(found) - len(shape)
     if added and found[added:] == shape:
@@ -49,10 +49,8 @@ def _sum_rows(rows: Any) -> Any:
 
 
 def spread_number(array: Any) -> Any:
-    """The one number of which all elements of a large array are views, as of the cotangents that a sum hands back; else None."""
-    if type(array) is not np.ndarray or array.size < _LARGE or any(array.strides):
-        return None
-    return array[(0,) * array.ndim]
+    """The one number of which all elements of an array are views, as of the cotangents that a large sum hands back; else None."""
+    return None if not array.size or any(array.strides) else array[(0,) * array.ndim]
 
 
 def in_place(function: Any, array: Any) -> Any:

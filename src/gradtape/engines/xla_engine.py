@@ -108,6 +108,11 @@ class Namespace:
         self.special = import_module("jax.scipy.special")
         self.dense = import_module("jax.scipy.linalg")
 
+    @property
+    def on_cpu(self) -> bool:
+        """Whether programs run on the CPU unless another device is named, so that kernels may choose what is fastest there."""
+        return self.jax.default_backend() == "cpu"
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.jax.numpy, name)
         setattr(self, name, found)

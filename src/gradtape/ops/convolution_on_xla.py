@@ -25,10 +25,6 @@ _FEW_ELEMENTS = 36  # of a window, in all its channels
 _FEW_COLUMNS = 72  # of a product with a column for each filter at each place of the kernel
 
 
-def _on_cpu(xp: Any) -> bool:
-    return xp.jax.default_backend() == "cpu"
-
-
 def _few(windows: Windows, found: int, given: int) -> bool:
     """Whether a convolution finds so few channels, in those that are given, that products with all places of the kernel at once pay."""
     return found < given and math.prod(windows.kernel) * found <= _FEW_COLUMNS and set(windows.strides) == {1}
@@ -146,12 +142,11 @@ def _products_put_back(xp: Any, w: Any, y: Any, windows: Windows, sizes: Shape) 
 
 def _by_filter_turned(xp: Any, x: Any, y: Any, windows: Windows) -> Any:
     """The derivative by the filter with the roles of x and y exchanged, which suits fewer filters than channels: without strides."""
-    spatial = range(1, x.ndim - 1)
     padding = tuple([(k - 1 - low, k - 1 - high) for k, (low, high) in zip(windows.kernel, windows.padding, strict=True)])
     ones = (1,) * len(windows.kernel)
     turned = windows._replace(kernel=x.shape[1:-1], strides=ones, padding=padding, dilations=ones)
     found = _own(xp, xp.moveaxis(y, (-1, 0), (0, -1)), xp.moveaxis(x, 0, -2), turned, 1)
-    return xp.moveaxis(xp.flip(found, tuple(spatial)), 0, -1)
+    return xp.moveaxis(xp.flip(found, tuple(range(1, x.ndim - 1))), 0, -1)
 
 
 # Groups of channels, which XLA's own convolution takes 2 to 500 times as long for on the CPU: one at a time, or, with one channel in
@@ -161,7 +156,7 @@ _MOST_GROUPS = 64  # that a program is written out for
 
 
 def _apart(xp: Any, groups: int) -> bool:
-    return groups > 1 and _on_cpu(xp)
+    return groups > 1 and xp.on_cpu
 
 
 def _each_group(xp: Any, function: Any, groups: int, *arrays: Any) -> Any:
@@ -204,7 +199,7 @@ def conv(xp: Any, x: Any, w: Any, *, windows: Windows, groups: int) -> Any:
         if w.shape[-2] == 1:
             return _depthwise(xp, x, w, windows)
         return _each_group(xp, partial(conv, xp, windows=windows, groups=1), groups, x, w)
-    if _on_cpu(xp):
+    if xp.on_cpu:
         if math.prod(windows.kernel) == 1:
             return _unrolled(xp, x, windows) @ w.reshape(-1, w.shape[-1])
         if math.prod(w.shape[:-1]) <= _FEW_ELEMENTS:
@@ -223,7 +218,7 @@ def conv_by_input(xp: Any, w: Any, y: Any, *, windows: Windows, groups: int, siz
             return _depthwise_by_input(xp, w, y, windows, groups, sizes)
         one = partial(conv_by_input, xp, windows=windows, groups=1, sizes=sizes)
         return _each_group(xp, one, groups, w, y)
-    if _on_cpu(xp) and (math.prod(windows.kernel) == 1 or max(windows.strides) > 1 or _few(windows, w.shape[-2], w.shape[-1])):
+    if xp.on_cpu and (math.prod(windows.kernel) == 1 or max(windows.strides) > 1 or _few(windows, w.shape[-2], w.shape[-1])):
         return _products_put_back(xp, w, y, windows, sizes)
     return _transposed(xp, lambda x: _own(xp, x, w, windows, groups), shape, y)
 
@@ -236,7 +231,7 @@ def conv_by_filter(xp: Any, x: Any, y: Any, *, windows: Windows, groups: int) ->
         if shape[-2] == 1:
             return _depthwise_by_filter(xp, x, y, windows).reshape(shape)
         return _each_group(xp, partial(conv_by_filter, xp, windows=windows, groups=1), groups, x, y)
-    if _on_cpu(xp):
+    if xp.on_cpu:
         if 1 < math.prod(windows.kernel) and math.prod(shape[:-1]) <= _FEW_ELEMENTS:
             return _by_few_elements(xp, x, y, windows).reshape(shape)
         if math.prod(windows.kernel) == 1 or len(x) == 1:

@@ -31,7 +31,7 @@ def _is_slow(xp: Any, a: Any, b: Any) -> bool:
 
 
 def _is_for_cpu(xp: Any, a: Any) -> bool:
-    return a.dtype.name in ("float32", "float64") and xp.jax.default_backend() == "cpu"
+    return a.dtype.name in ("float32", "float64") and xp.on_cpu
 
 
 def sum_to_shape(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:

@@ -933,6 +933,6 @@ ERRORS: dict[str, Refused] = {
     "list_in_a_while": Refused(list_in_a_while, TypeError, "while x", "'found' is a list that grows"),
     "none_in_a_loop": Refused(none_in_a_loop, ValueError, "while x", "'y' is None before"),
     "used_before_it_is_there": Refused(used_before_it_is_there, UnboundLocalError, None, "'y'"),
-    "assigned_by_a_callee": Refused(assigned_by_a_callee, ValueError, "if x", "'total' is assigned by a function"),
+    "assigned_by_a_callee": Refused(assigned_by_a_callee, TypeError, None, "or of a branch or loop in one, is used outside it"),
     "bound_that_is_a_tensor": Refused(bound_that_is_a_tensor, ValueError, "for value", "maximum_iterations"),
 }

@@ -92,7 +92,8 @@ def numpy_function(
     if inside_a_program():
         tensors = [as_tensor(value, argument=f"numpy_function: inp[{i}]") for i, value in enumerate(inp)]
         specs = _specs("numpy_function", run, nest.flatten(Tout), tensors)
-        found: list[Any] = [tensor_of(array) for array in call_in_order(_on_arrays(run), specs, _arrays(tensors))]
+        given = _arrays(here.state.trace.taken_in(tensors))  # type: ignore[union-attr]
+        found: list[Any] = [tensor_of(array) for array in call_in_order(_on_arrays(run), specs, given)]
     else:
         found = run(*inp)
     return found[0] if len(found) == 1 else found
@@ -122,6 +123,9 @@ def _differentiable(
     run: Callable[..., Sequence[Tensor]], tensors: Sequence[Tensor], specs: Sequence[Spec], call: Callable[..., list[Any]]
 ) -> list[Tensor]:
     """The results in a program of a function that the host runs; so does it with the function's derivatives."""
+    trace = here.state.trace
+    assert trace is not None
+    tensors = trace.taken_in(tensors)
     outputs = [tensor_of(array) for array in call(_on_arrays(run), specs, _arrays(tensors))]
     followed = [i for i, tensor in enumerate(tensors) if tensor.dtype.is_trainable]
     trained = [i for i, output in enumerate(outputs) if output.dtype.is_trainable]
@@ -135,13 +139,16 @@ def _differentiable(
         targets = [results[i] for i in trained]
         return list(tape.gradient(targets, sources, output_gradients=list(cotangents), unconnected_gradients="zero"))
 
-    def pull(cotangents: list[Tensor]) -> list[Any]:
-        given = [*tensors, *(cotangents[i] for i in trained)]
-        shapes = [(tuple(tensors[i].array.shape), tensors[i].array.dtype) for i in followed]
-        found = dict(zip(followed, _differentiable(gradient, given, shapes, call_for_results), strict=True))
-        return [found.get(i) for i in range(len(tensors))]
+    def pull_of(inputs: list[Tensor]) -> Callable[[list[Tensor]], list[Any]]:
+        def pull(cotangents: list[Tensor]) -> list[Any]:
+            given = [*inputs, *(cotangents[i] for i in trained)]
+            shapes = [(tuple(inputs[i].array.shape), inputs[i].array.dtype) for i in followed]
+            found = dict(zip(followed, _differentiable(gradient, given, shapes, call_for_results), strict=True))
+            return [found.get(i) for i in range(len(inputs))]
 
-    return call_as_one("py_function", tensors, outputs, pull)
+        return pull
+
+    return call_as_one("py_function", tensors, outputs, pull_of(tensors), pull_of)
 
 
 def _on_arrays(run: Callable[..., Sequence[Tensor]]) -> Callable[..., list[Any]]:

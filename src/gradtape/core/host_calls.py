@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.core.batching import BatchedTensor
 from gradtape.core.held_variable import HiddenState
 from gradtape.core.scope import here
+from gradtape.core.tensor import Tensor
 from gradtape.core.trace import outside_programs
 from gradtape.core.writing import being_called_back
+from gradtape.core.xla_tensor import tensor_of
 from gradtape.engines import xla_engine
 from gradtape.engines.xla_host import call_host
 
@@ -29,9 +32,10 @@ def call_in_order(function: Callable[..., Sequence[Any]], specs: Sequence[Spec],
     """The arrays, of the shapes and dtypes `specs`, that a function of NumPy arrays gives when the program comes by here."""
     trace = here.state.trace
     assert trace is not None
+    given = trace.taken_in([tensor_of(array) for array in arrays])
     with xla_engine.wide():
-        given = [xla_engine.to_xla(array) for array in arrays]
-        after, *results = call_host(_given_on(function), [_NUMBER, *specs], [trace.value(_order).array, *given])
+        number, *values = [xla_engine.to_xla(tensor.array) for tensor in (trace.value(_order), *given)]
+        after, *results = call_host(_given_on(function), [_NUMBER, *specs], [number, *values])
     trace.write(_order, after)
     return results
 
@@ -47,12 +51,25 @@ def call_in_order_unless(condition: Any, function: Callable[..., Any], arrays: S
     trace = here.state.trace
     assert trace is not None
     call = _given_on(function)
-    with xla_engine.wide():
-        holds = xla_engine.to_xla(condition).all()
-        given = [trace.value(_order).array, *(xla_engine.to_xla(array) for array in arrays)]
-        lax = xla_engine.namespace().lax
-        after = lax.cond(holds, lambda number, *_: number, lambda *values: call_host(call, [_NUMBER], values)[0], *given)
+
+    def checked(tensors: Sequence[Tensor]) -> list[Any]:
+        """The number that goes on, after a check; of batches, all examples are checked at once."""
+        with xla_engine.wide():
+            number, holds, *given = [xla_engine.to_xla(_in_all_examples(tensor)) for tensor in tensors]
+            lax = xla_engine.namespace().lax
+            fails = lambda *values: call_host(call, [_NUMBER], values)[0]
+            return [lax.cond(holds.all(), lambda number, *_: number, fails, number, *given)]
+
+    given = trace.taken_in([trace.value(_order), *(tensor_of(array) for array in (condition, *arrays))])
+    (after,) = trace.listed(checked, given, checked(given))
     trace.write(_order, after)
+
+
+def _in_all_examples(tensor: Tensor) -> Any:
+    """The array of a tensor; that of one example of a batch with all of them."""
+    while isinstance(tensor, BatchedTensor):
+        tensor = tensor.inner
+    return tensor.array
 
 
 def _given_on(function: Callable[..., Sequence[Any]]) -> Callable[..., list[Any]]:

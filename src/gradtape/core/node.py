@@ -158,8 +158,11 @@ own_files = _OwnFiles()
 def caller() -> tuple[CodeType, int]:
     """Where the innermost frame outside this package stands: code object and instruction offset.
 
-    The search begins above the function that asks, which is always one of this package.
+    The search begins above the function that asks, which is always one of this package. A call of a program that runs again stands
+    where it stood when the program was traced.
     """
+    if here.state.where is not None:
+        return here.state.where
     frame = outside(sys._getframe(2))
     return frame.f_code, frame.f_lasti
 

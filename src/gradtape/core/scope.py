@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -104,7 +105,7 @@ class Pusher(Recorder, Protocol):
 class ThreadState:
     """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
 
-    __slots__ = ("_run_walk", "_walking", "device", "levels", "pushers", "recorders", "run", "scope", "tensor", "trace")
+    __slots__ = ("_run_walk", "_walking", "device", "levels", "pushers", "recorders", "run", "scope", "tensor", "trace", "where")
 
     plain_tensor: Any = None  # the class Tensor, once there is one
 
@@ -114,6 +115,7 @@ class ThreadState:
         self.pushers: tuple[Pusher, ...] = ()
         self.levels: tuple[Level, ...] = ()  # the vmaps that are running, outermost first
         self.trace: Trace | None = None  # the program that is being traced
+        self.where: tuple[CodeType, int] | None = None  # the place in the user's code, if it is not where this thread is now
         self.run: Callable[..., Any] = quiet_runner()
         self.device: Any = None  # the place that is named around
         self.tensor: Callable[..., Any] = self.plain_tensor  # what makes a Tensor of an array that `run` has given
@@ -182,7 +184,8 @@ def init_scope() -> Iterator[None]:
     >>> print(tape.gradient(y, x))
     None
     """
-    with here.state.only([]):
+    trace = here.state.trace
+    with here.state.only([]), nullcontext() if trace is None else trace.unlisted():
         yield
 
 

@@ -1,24 +1,30 @@
-"""`Trace`: what a program that is being traced has taken in from outside, and what it has written.
+"""`Trace`: a program that is being traced, with what it has taken in from outside, what it has written, and what it has called.
 
 While `here.state.trace` is set, a Variable's value is the program's, not the Variable's own: reads become inputs of the program and
-writes its outputs. A Tensor from outside that a tape follows becomes an input too, so that a gradient can reach it.
+writes its outputs. So does whatever else it did not compute itself, however the user's code holds it: a tensor of the program around
+it, or one of eager code that a tape follows.
 
 An input is known by its placeholder, a JAX array of its own that ops take like any other: when JAX has turned what was traced
 into a program, it lists the arrays that came from outside.
+
+The user's code runs once. What it called (ops, other programs, loops) is kept as a list of `Call`s, which can be run again on other
+tensors, under whatever records then: every derivative of a program, and its form for a whole batch, comes from that list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradtape.core.batching import BatchedTensor
+from gradtape.core.node import caller
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import XlaTensor
+from gradtape.core.xla_tensor import XlaTensor, tensor_of
 from gradtape.engines import xla_engine
 
 if TYPE_CHECKING:
@@ -41,72 +47,158 @@ class Taken:
         self.written = False
 
 
-class Trace:
-    """One program that is being traced.
+class Call(NamedTuple):
+    """Something that a program called while it was traced: `run` gives its results again, from other values of `given`.
 
-    `given` pairs what is known to be taken in with the Tensors that stand for it. `on_taking` hears of the stand-in for
-    everything else, when it is first used. `outside` holds the identities of Tensors that are known to come from outside.
-    A `staged` trace is a program of its own; others only give Variables other values within the program around them.
+    `given` are Tensors, `results` the arrays that the call gave.
+    """
+
+    run: Callable[[list[Tensor]], Sequence[Any]]
+    given: list[Tensor]
+    results: list[Any]
+    where: tuple[CodeType, int]
+
+
+class Trace:
+    """One program that is being traced. `on_taking` hears of the stand-in for whatever it takes in, when that is first used.
+
+    `outside` holds the identities of Tensors that are known to come from outside. `program` makes a program of a function that this
+    one calls. A trace that is not `staged` is inside a body that XLA traces by itself: all that it needs is handed to it, so that it takes
+    nothing in and lists nothing.
     """
 
     def __init__(
         self,
-        given: Sequence[tuple[Any, Tensor]] = (),
         on_taking: Callable[[Tensor], None] | None = None,
         outside: frozenset[int] = frozenset(),
+        program: Callable[..., Any] | None = None,
         *,
         staged: bool = False,
     ) -> None:
-        self._outside = outside
-        self._enclosing = None if staged else here.state.trace
-        self.stage: object = self if staged else None if self._enclosing is None else self._enclosing.stage
-        self.taken: dict[int, Taken] = {id(outside): Taken(outside, _shared(outside, tensor)) for outside, tensor in given}
+        self.around = here.state.trace
+        self.stage: object = self
+        self.taken: dict[int, Taken] = {}
         self.made: set[int] = set()  # the Variables that were created while tracing
-        self._on_taking = on_taking
+        self.calls: list[Call] | None = [] if staged else None
+        self._program = program
         self.on_op: Callable[..., None] | None = None  # hears of every op, its arrays, parameters and result
+        self._outside = outside
+        self._on_taking = on_taking
+        self._staged = staged
+        self._tracer: Any = None  # JAX's own object for this tracing, which every tracer knows
+        self._placeholders: set[int] = set()  # the identities of the arrays that stand for what was taken in
+        self._seen: dict[int, Any] = {}  # the arrays that calls were given and gave, by identity
 
-    def _of(self, outside: Any) -> Taken:
-        taken = self.taken.get(id(outside))
-        if taken is None and self._enclosing is not None:
-            return self._enclosing._of(outside)
+    def begin(self, tracer: Any) -> None:
+        """Learns what the tracers of this program have in common, from one of them."""
+        self._tracer = xla_engine.tracing_of(tracer)
+
+    # What it takes in
+
+    def placeholder(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array that stands for an input of this program."""
+        array = xla_engine.placeholder(shape, dtype)
+        self._placeholders.add(id(array))
+        return array
+
+    def entry(self, outside: Any) -> Taken:
+        """What is known of a Variable or a Tensor from outside, which is taken in if it was not yet."""
+        key = key_of(outside)
+        taken = self.taken.get(key)
         if taken is None:
-            stand_in = XlaTensor(xla_engine.placeholder(outside.array.shape, outside.array.dtype))
+            stand_in = XlaTensor(self.placeholder(outside.array.shape, outside.array.dtype))
             if self._on_taking is not None:
                 self._on_taking(stand_in)
-            taken = self.taken[id(outside)] = Taken(outside, stand_in)
+            taken = self.taken[key] = Taken(outside, stand_in)
         return taken
 
     def value(self, outside: Variable | Tensor) -> Any:
         """What stands for a Variable, at this point of the program, or for a Tensor from outside."""
-        return self._of(outside).tensor
+        return self.entry(outside).tensor
 
     def taken_in(self, args: Sequence[Any]) -> list[Any]:
-        """An op's arguments with stand-ins for the Tensors that come from outside, as far as a gradient may be wanted of them."""
+        """An op's arguments with stand-ins for the Tensors that come from outside."""
         return [self.value(arg) if self.comes_from_outside(arg) else arg for arg in args]
+
+    def values_of(self, taken: Sequence[Any]) -> list[Tensor]:
+        """The values, at this point of the program, of Variables and Tensors that a part of it uses."""
+        return self.taken_in([value if isinstance(value, Tensor) else value.tensor() for value in taken])
 
     def comes_from_outside(self, value: Any) -> bool:
         """Whether something else stands for a value in this program."""
-        if not isinstance(value, Tensor):
-            return False
-        if id(value) in self._outside or id(value) in self.taken:
-            return True
-        if self._enclosing is not None:
-            return self._enclosing.comes_from_outside(value)
-        if self.stage is not self:
+        if not self._staged or not isinstance(value, Tensor):
             return False
         if isinstance(value, BatchedTensor):
             return value.level not in here.state.levels
+        if xla_engine.is_traced(value.array):
+            return not self._has(value.array) and self._is_around(value.array)
+        if id(value) in self._outside or id(value) in self.taken:
+            return True
         node = value.node
         return node is not None and node.scope.any_open() and not any(part.stage is self for part in node.scope.recordings)
 
-    def write(self, variable: Variable, array: Any) -> None:
-        """Gives a Variable another value from here on; what it is connected with stays."""
-        taken = self._of(variable)
+    def _has(self, array: Any) -> bool:
+        """Whether a traced array is one of this program's own."""
+        tracing = xla_engine.tracing_of(array)
+        if tracing is not None:
+            return tracing is self._tracer
+        return id(array) in self._placeholders
+
+    def _is_around(self, array: Any) -> bool:
+        """True: a traced array belongs to a program around this one. One of a program that has ended is refused."""
+        trace = self.around
+        while trace is not None:
+            if not trace._staged or trace._has(array):
+                return True
+            trace = trace.around
+        raise xla_engine.EndedError
+
+    def write(self, variable: Variable, value: Any) -> None:
+        """Gives a Variable another value, an array, from here on; what it is connected with stays."""
+        taken = self.entry(variable)
         if isinstance(taken.tensor, BatchedTensor):
             raise ValueError(f"'{variable.name}' cannot be assigned inside vmap: every example would give it another value.")
+        before = taken.tensor
         with xla_engine.wide():
-            taken.tensor = XlaTensor(xla_engine.to_xla(array), taken.tensor.node)
+            array = xla_engine.to_xla(value)
+        (after,) = self.taken_in([XlaTensor(array)])
+        (array,) = self.listed(_assigned, [before, after], [after.array])
+        taken.tensor = XlaTensor(array, before.node)
         taken.written = True
+
+    # What it calls
+
+    def listed(self, run: Callable[[list[Tensor]], Sequence[Any]], given: Sequence[Tensor], results: Sequence[Any]) -> list[Any]:
+        """Keeps a call in the list; gives the arrays that are its results, each of which nothing else has given.
+
+        So an array says which call it came from: `stop_gradient(x)` has the values of `x`, and is something else to a derivative.
+        """
+        calls = self.calls
+        if calls is None or not any(map(xla_engine.is_traced, results)):
+            return list(results)
+        for tensor in given:
+            self._seen[id(tensor.array)] = tensor.array
+        found = []
+        for result in results:
+            array = xla_engine.another(result) if id(result) in self._seen else result
+            self._seen[id(array)] = array
+            found.append(array)
+        calls.append(Call(run, list(given), found, caller()))
+        return found
+
+    def program(self, name: str, body: Callable[[list[Tensor]], list[Tensor]], specs: Sequence[Any], **options: Any) -> Any:
+        """A function that this program calls as a program of its own."""
+        assert self._program is not None
+        return self._program(name, body, [(tuple(shape), dtype) for shape, dtype in specs], **options)
+
+    @contextmanager
+    def unlisted(self) -> Iterator[None]:
+        """Lists nothing for the length of a block, whose results are then constants to every derivative."""
+        calls, self.calls = self.calls, None
+        try:
+            yield
+        finally:
+            self.calls = calls
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -119,9 +211,19 @@ class Trace:
             state.trace = before
 
 
-def _shared(outside: Any, tensor: Tensor) -> Tensor:
-    """The value of something from outside; that of a hidden state is one for all examples of a batch."""
-    return one_for_all(tensor) if getattr(outside, "hidden", False) else tensor
+def key_of(outside: Any) -> int:
+    """By what a thing from outside is known: a traced tensor by its array."""
+    if isinstance(outside, Tensor) and not isinstance(outside, BatchedTensor) and xla_engine.is_traced(outside.array):
+        return id(outside.array)
+    return id(outside)
+
+
+def _assigned(tensors: list[Tensor]) -> list[Tensor]:
+    """A Variable's value before and after an assignment: the second, connected as the first is."""
+    before, after = tensors
+    if isinstance(after, BatchedTensor):
+        return [after.with_node(None)]
+    return [tensor_of(after.array, before.node)]
 
 
 def one_for_all(tensor: Tensor) -> Tensor:

@@ -35,7 +35,17 @@ def load() -> ModuleType:
 
 
 class NotTraceableError(TypeError):
-    """What was asked of a tensor in a traced function cannot be had while it is traced, or no more."""
+    """What was asked of a tensor in a traced function is not available while it is traced."""
+
+
+class EndedError(TypeError):
+    """A tensor is used where the program that it belongs to has ended."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a tensor of a gradtape.function that has ended, or of a branch or loop in one, is used outside it: return it from there "
+            "instead of keeping it."
+        )
 
 
 def is_installed() -> bool:
@@ -147,9 +157,7 @@ def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any
         first = next(array for array in arrays if is_xla(array))
         return run(kernel, [load().device_put(array, first.device) for array in arrays], params)
     except errors.UnexpectedTracerError:
-        raise NotTraceableError(
-            "a tensor of a gradtape.function that has ended is used outside it: return it from the function instead of keeping it."
-        ) from None
+        raise EndedError from None
     except (errors.ConcretizationTypeError, errors.NonConcreteBooleanIndexError, errors.TracerArrayConversionError) as error:
         raise NotTraceableError(
             "inside a gradtape.function its result would have to depend on values that only the compiled program will have, such as "
@@ -183,6 +191,17 @@ def is_traced(value: Any) -> bool:
     if jax is None or value is None:
         return False
     return isinstance(value, jax.core.Tracer) or _placeholders.get(id(value)) is value
+
+
+def tracing_of(value: Any) -> Any:
+    """JAX's object for the tracing that a tracer belongs to; None for what is no tracer."""
+    return getattr(value, "_trace", None)
+
+
+def another(array: Any) -> Any:
+    """An array with the values of another one, for which a compiled program does nothing."""
+    with wide():
+        return namespace().array(array, copy=True)
 
 
 def to_xla(array: Any) -> Any:

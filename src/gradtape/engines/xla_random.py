@@ -28,6 +28,18 @@ class XlaRandom:
             self._pair = _enciphered(words)
         self._draws = 0
 
+    @property
+    def state(self) -> tuple[Any, int]:
+        """What tells its next draws: a pair of words, and how many draws there have been."""
+        return self._pair, self._draws
+
+    @classmethod
+    def at(cls, pair: Any, draws: int) -> XlaRandom:
+        """The generator with some state."""
+        rng = cls.__new__(cls)
+        rng._pair, rng._draws = pair, draws
+        return rng
+
     def key(self) -> Any:
         """JAX's key for the next draw."""
         self._draws += 1

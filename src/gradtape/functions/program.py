@@ -1,8 +1,9 @@
 """`Program`: a function of Tensors compiled by XLA, which tapes, accumulators and `vmap` see as one op.
 
-Its derivatives are programs too, traced from the same Python function: the gradient of a call is a call of the gradient's program, so
-that nothing here knows about orders. For the common case, one tape outside, the forward and the backward step are two parts of
-one traced program: the forward part returns what the backward part uses, and nothing else.
+The function runs once, when the program is first traced. Its derivatives are programs too, traced from what it called then: the
+gradient of a call is a call of the gradient's program, so that nothing here knows about orders. For the common case, one tape outside,
+the forward and the backward step are two parts of one traced program: the forward part returns what the backward part uses, and
+nothing else.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.trace import Taken, Trace, one_for_all
 from gradtape.core.xla_tensor import HeldTensor, XlaTensor, tensor_of
 from gradtape.engines import xla_devices, xla_engine
+from gradtape.functions.replay import Arrays, Replay
 from gradtape.functions.staging import Part, Spec, Staged
 from gradtape.ops.derivative import push_forward, several_outputs
 from gradtape.transforms.vectorize import vmap
@@ -37,14 +39,17 @@ class Program:
     """`body`, compiled for arguments of the shapes and dtypes `specs`.
 
     `body` may read Variables, write them, and use Tensors from outside. What it takes in, in `taken`, becomes further inputs, after its
-    arguments; what it writes, in `written`, becomes further outputs.
+    arguments; what it writes, in `written`, becomes further outputs. With `recompute`, the backward step keeps nothing of the
+    forward step but its inputs.
     """
 
-    def __init__(self, name: str, body: Body, specs: Sequence[Spec]) -> None:
+    def __init__(self, name: str, body: Body, specs: Sequence[Spec], *, recompute: bool = False) -> None:
         self.name = name
+        self.recompute = recompute
         self._body = body
         self._specs = list(specs)
-        self.taken: list[Any] | None = None
+        self._replay: Replay | None = None
+        self.taken: list[Any] = []
         self.written: list[Any] = []
         self.outputs: list[Spec] = []
         self._plain: Part | None = None
@@ -69,54 +74,68 @@ class Program:
             self._no_gradient = error
             self.compiled_plain()
 
-    def learn(self, tracing: Tracing) -> None:
+    @property
+    def is_traced(self) -> bool:
+        """Whether the Python function has run."""
+        return self._replay is not None
+
+    def learn(self, tracing: Tracing, replay: Replay) -> None:
         """What the first tracing found out."""
-        if self.taken is None:
-            self.taken = [entry.outside for entry in tracing.taken]
-            self.written = [entry.outside for entry in tracing.taken if entry.written]
-            self.outputs = tracing.output_specs
+        self._replay = replay
+        self.taken = [entry.outside for entry in tracing.taken]
+        self.written = [entry.outside for entry in tracing.taken if entry.written]
+        self.outputs = tracing.output_specs
+        self._body = None  # type: ignore[assignment]  # it is not run again
 
-    def pure(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """`body` as a function of all inputs: of its arguments, and of what it takes in."""
-        return self._pure_with_writes(inputs)[0]
+    def first_run(self, tensors: list[Tensor]) -> list[Tensor]:
+        """The Python function itself."""
+        return self._body(tensors)
 
-    def _pure_with_writes(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        """The same with the values of what it writes."""
-        assert self.taken is not None
+    def again(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        """The outputs and what is written, as a function of all inputs, run call by call under whatever records."""
+        assert self._replay is not None
         count = len(self._specs)
-        trace = Trace(list(zip(self.taken, inputs[count:], strict=True)))
-        with trace.running():
-            outputs = trace.taken_in(self._body(list(inputs[:count])))
-            return outputs, [trace.value(outside) for outside in self.written]
+        shared = [
+            one_for_all(t) if getattr(outside, "hidden", False) else t
+            for outside, t in zip(self.taken, inputs[count:], strict=True)
+        ]
+        found = self._replay([*inputs[:count], *shared])
+        written = [
+            one_for_all(t) if getattr(variable, "hidden", False) else t
+            for variable, t in zip(self.written, found[len(self.outputs) :], strict=True)
+        ]
+        return found[: len(self.outputs)], written
 
     # Calling
 
     def call(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Any]]:
         """The outputs, recorded by whatever records, and the arrays to write into `written`."""
+        state = here.state
+        if state.trace is not None:
+            inputs = state.trace.taken_in(inputs)
         if any(isinstance(value, BatchedTensor) for value in inputs):
             return self._call_batched(inputs)
-        state = here.state
         connection = connect(
             [value.node if value.node is not None and _has_gradient(value) else None for value in inputs], state.scope
         )
         arrays = [(array_to_pass if state.trace is None else array_for_xla)(value) for value in inputs]
         if connection is None:
-            found = self.compiled_plain()(arrays)
-            count = len(self.outputs)
-            return [result(array) for array in found[:count]], found[count:]
+            results, written = self._listed(inputs, self.compiled_plain()(arrays))
+            return [result(array) for array in results], written
         parents, scope = connection
         if self._with_gradient is None and self._no_gradient is None:
             self._trace_with_gradient()
         rule: CallRule | WithoutGradient
         if self._with_gradient is None:
             assert self._no_gradient is not None
-            found = self.compiled_plain()(arrays)
-            results, written = found[: len(self.outputs)], found[len(self.outputs) :]
+            results, written = self._listed(inputs, self.compiled_plain()(arrays))
             rule, saved, constant = WithoutGradient(self, self._no_gradient), None, []
         else:
             variant = self._with_gradient.variant(tuple(parent is not None for parent in parents))
             results, written, residuals = variant.forward(arrays)
-            rule, saved, constant = CallRule(self, variant), (tuple(inputs), arrays, residuals), variant.constant_outputs
+            results, written = self._listed(inputs, [*results, *written])
+            saved = (tuple(inputs), arrays, residuals, state.trace)
+            rule, constant = CallRule(self, variant), variant.constant_outputs
         node = Node(rule, saved, None, parents, scope, caller())
         for part in scope.recordings:
             part.foreign = True
@@ -126,6 +145,17 @@ class Program:
         if state.pushers:
             push_forward(state, node, inputs, outputs)
         return outputs, written
+
+    def _listed(self, inputs: Sequence[Tensor], found: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The arrays of the outputs and of what is written, of a call that is kept by a program that is being traced."""
+        trace, count = here.state.trace, len(self.outputs)
+        if trace is not None:
+            found = trace.listed(self._call_again, inputs, found)
+        return found[:count], found[count:]
+
+    def _call_again(self, inputs: list[Tensor]) -> list[Any]:
+        outputs, written = self.call(inputs)
+        return [*outputs, *written]
 
     def inlined(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs, and then what is written, computed as part of the program around: nothing records it."""
@@ -145,7 +175,7 @@ class Program:
         state = here.state
         outside, inside = level.split()
         if inside and connect([a.node for a in inputs], scope_of([r.scope for r in inside if r.scope is not None])) is not None:
-            outputs, writes = self._pure_with_writes(inputs)  # a tape inside the vmap follows each op
+            outputs, writes = self.again(inputs)  # a tape inside the vmap follows each op
             return outputs, [array_for_xla(value) for value in writes]
         if not all(getattr(variable, "hidden", False) for variable in self.written):
             raise ValueError(f"{self.name}: a function that assigns variables cannot run inside vmap.")
@@ -156,12 +186,12 @@ class Program:
             writes: list[Tensor] = []
 
             def example(*xs: Tensor) -> list[Tensor]:
-                outputs, writes[:] = self._pure_with_writes(xs)
+                outputs, writes[:] = self.again(xs)
                 return outputs
 
             return [*vmap(example, in_axes=axes)(*tensors), *writes]
 
-        program = self._derive(key, inner, whole_batch)
+        program = self._derive(key, inner, whole_batch, recompute=self.recompute)
         with state.only(outside):
             found, _ = program.call(inner)
         count = len(found) - len(self.written)
@@ -176,7 +206,7 @@ class Program:
             sources = [t for t, c in zip(tensors, connected, strict=False) if c]
             with GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch(sources)
-                targets = [out for out in self.pure(tensors[:count]) if out.dtype.is_trainable]
+                targets = [out for out in self.again(tensors[:count])[0] if out.dtype.is_trainable]
             found = tape.gradient(targets, sources, output_gradients=tensors[count:], unconnected_gradients=ZERO)
             return [_dense(g) for g in found]
 
@@ -191,23 +221,27 @@ class Program:
         def body(tensors: list[Tensor]) -> list[Tensor]:
             primals = [t for t, m in zip(tensors, moved, strict=False) if m]
             with ForwardAccumulator(primals, tensors[count:]) as accumulator:
-                outputs = self.pure(tensors[:count])
+                outputs = self.again(tensors[:count])[0]
             return accumulator.jvp(outputs, unconnected_gradients=ZERO)
 
         given = [*inputs, *(t for t in tangents if t is not None)]
         return self._derive(("tangents", moved), given, body).call(given)[0]
 
-    def _derive(self, key: Any, inputs: Sequence[Tensor], body: Body) -> Program:
+    def _derive(self, key: Any, inputs: Sequence[Tensor], body: Body, *, recompute: bool = False) -> Program:
         """A program made from this one, traced once for each `key`."""
         if key not in self._derived:
             specs = [(tuple(a.array.shape), a.array.dtype) for a in inputs]
-            self._derived[key] = Program(self.name, body, specs)
-            self._derived[key].trace()
+            program = Program(self.name, body, specs, recompute=recompute)
+            program.trace()
+            self._derived[key] = program
         return self._derived[key]
 
 
 class Tracing:
-    """One tracing of a program's body, with the gradients of its outputs by everything it depends on if they are wanted."""
+    """One tracing of a program, with the gradients of its outputs by everything it depends on if they are wanted.
+
+    The first one runs the program's Python function, any other what that has called.
+    """
 
     def __init__(self, program: Program, gradient: bool) -> None:
         self.taken: list[Taken] = []
@@ -215,22 +249,30 @@ class Tracing:
         self.gradients: list[Any] = []  # for each input None, or the numbers of the outputs that hold its gradient
         self.output_specs: list[Spec] = []
         self.constant_outputs: list[int] = []  # the outputs that depend on no input
+        self.recompute = program.recompute
         self._program = program
         self._gradient = gradient
+        self._called: Arrays | None = None
         state = here.state
         levels, state.levels = state.levels, ()
         try:
             with state.only([]):  # a program is one op to what records outside
-                self.staged = Staged(self._run, program._specs, lambda: [*(t.placeholder for t in self.taken), *self.cotangents])
+                self.staged = Staged(self._run, program._specs)
         finally:
             state.levels = levels
-        program.learn(self)
+        self.inputs = [*self.staged.arguments, *(self.staged.take(entry.placeholder) for entry in self.taken)]
+        self.seeds = [self.staged.take(placeholder) for placeholder in self.cotangents]
+        for array in self.staged.captured():  # used as a bare array
+            self.taken.append(Taken(XlaTensor(array), XlaTensor(array)))
+            self.inputs.append(self.staged.take(array))
+            self.gradients += [None] if gradient else []
         self.results = len(self.output_specs)
         self.writes = sum(entry.written for entry in self.taken)
-        count = len(program._specs) + len(self.taken)
-        self.inputs, self.seeds = self.staged.inputs[:count], self.staged.inputs[count:]
+        if self._called is not None:
+            variables = self.staged.outputs[len(self.staged.outputs) - len(self._called.arrays) :]
+            program.learn(self, Replay(self.staged, self.inputs, self._called, variables))
 
-    def _run(self, *arrays: Any) -> list[Any]:
+    def _run(self, mark: Any, *arrays: Any) -> list[Any]:
         tensors: list[Tensor] = [XlaTensor(array) for array in arrays]
         tape = GradientTape(watch_accessed_variables=False)
 
@@ -238,29 +280,47 @@ class Tracing:
             if self._gradient and _has_gradient(tensor):
                 tape.watch(tensor)
 
-        known = self._program.taken
-        trace = Trace(on_taking=follow, outside=self._program.outside, staged=True)
+        trace = Trace(follow, self._program.outside, Program, staged=True)
+        trace.begin(mark)
         with trace.running():
             with tape if self._gradient else nullcontext():
                 for tensor in tensors:
                     follow(tensor)
-                for outside in known or ():  # in the order in which they were first taken in
-                    trace.value(outside)
-                outputs = trace.taken_in(self._program._body(tensors))
+                outputs = self._outputs(trace, tensors)
             self.taken = list(trace.taken.values())
             self.constant_outputs = [i for i, out in enumerate(outputs) if out.node is None]
             self.output_specs = [(tuple(out.array.shape), out.array.dtype) for out in outputs]
             found = [out.array for out in outputs] + [entry.tensor.array for entry in self.taken if entry.written]
+            if not self._program.is_traced:
+                assert trace.calls is not None
+                self._called = Arrays(trace.calls, found)
+            trace.calls = None  # what follows is no part of the program's own code
             if self._gradient:
                 sources = [*tensors, *(XlaTensor(entry.placeholder, entry.tensor.node) for entry in self.taken)]
-                found += self._gradients(tape, outputs, sources, len(found))
+                found += self._gradients(trace, tape, outputs, sources, len(found))
         with xla_engine.wide():
-            return [xla_engine.to_xla(array) for array in found]
+            return [xla_engine.to_xla(array) for array in (*found, *(self._called.arrays if self._called is not None else ()))]
 
-    def _gradients(self, tape: GradientTape, outputs: Sequence[Tensor], sources: Sequence[Tensor], start: int) -> list[Any]:
+    def _outputs(self, trace: Trace, tensors: list[Tensor]) -> list[Tensor]:
+        """The outputs. The trace knows what was taken in and written."""
+        program = self._program
+        if not program.is_traced:
+            return trace.taken_in(program.first_run(tensors))
+        entries = [trace.entry(outside) for outside in program.taken]  # in the order in which they were first taken in
+        outputs, written = program.again([*tensors, *(entry.tensor for entry in entries)])
+        values = dict(zip(map(id, program.written), written, strict=True))
+        for entry in entries:
+            if id(entry.outside) in values:
+                entry.tensor = XlaTensor(array_for_xla(values[id(entry.outside)]), entry.tensor.node)
+                entry.written = True
+        return outputs
+
+    def _gradients(
+        self, trace: Trace, tape: GradientTape, outputs: Sequence[Tensor], sources: Sequence[Tensor], start: int
+    ) -> list[Any]:
         """The gradients' arrays; those of rows are two."""
         targets = [out for out in outputs if out.dtype.is_trainable]
-        self.cotangents = [xla_engine.placeholder(out.array.shape, out.array.dtype) for out in targets]
+        self.cotangents = [trace.placeholder(out.array.shape, out.array.dtype) for out in targets]
         followed = [s for s in sources if s.node is not None]
         found = tape.gradient(targets, followed, output_gradients=[XlaTensor(c) for c in self.cotangents]) if targets else []
         by_source = dict(zip(map(id, followed), found or [None] * len(followed), strict=True))
@@ -314,11 +374,12 @@ class Variant:
         wanted = [staged.outputs[number] for number in numbers]
         self._place = {number: place for place, number in enumerate(dict.fromkeys(numbers))}
         forward = sorted({*staged.needed_for(outputs), *staged.with_effects()})
-        done = set(forward)
+        done = set() if tracing.recompute else set(forward)
         backward = [number for number in staged.needed_for(wanted) if number not in done]
-        made = staged.made_by(forward)
+        made = set() if tracing.recompute else staged.made_by(forward)
         read = {id(v): v for v in [*staged.used_by(backward), *wanted] if id(v) in made}
         residuals = list(read.values())
+        self._recompute = tracing.recompute
         self._forward = staged.part(forward, tracing.inputs, [*outputs, *residuals])
         self._backward = staged.part(backward, [*tracing.inputs, *residuals, *tracing.seeds], wanted)
 
@@ -330,7 +391,10 @@ class Variant:
 
     def backward(self, arrays: Sequence[Any], residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """For each input its gradient: an array, values and indices of rows, or None."""
-        found = self._backward([*arrays, *residuals, *cotangents])
+        given = [*arrays, *residuals, *cotangents]
+        if self._recompute and any(map(xla_engine.is_traced, given)):  # or else XLA computes once what is the same
+            given = list(xla_engine.namespace().lax.optimization_barrier(tuple(given)))
+        found = self._backward(given)
         return [None if parts is None else [found[self._place[number]] for number in parts] for parts in self._gradients]
 
 
@@ -346,19 +410,38 @@ class CallRule:
         self._variant = variant
 
     def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
-        inputs, arrays, residuals = node.saved
+        inputs, arrays, residuals, _ = node.saved
         found = self._variant.backward(arrays, residuals, self._cotangents(g))
         return [_pulled(parts, value) for parts, value in zip(found, inputs, strict=True)]
 
     def pull_tensors(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
         state = here.state
-        if state.scope is None and not state.levels and state.trace is None:  # Tensors only because of the devices they are on
+        inputs, _, _, trace = node.saved
+        if state.scope is None and not state.levels and trace is state.trace:
             plain = PerOutput((i, array_for_xla(c) if isinstance(c, Tensor) else c) for i, c in g.items())
-            return [None if p is None else _as_tensors(p) for p in self.pull_arrays(node, plain, wanted)]
-        inputs = node.saved[0]
-        cotangents = [c if isinstance(c, Tensor) else Tensor(c) for c in self._cotangents(g)]
+            pulled = self.pull_arrays(node, plain, wanted)
+            return [None if p is None else _as_tensors(p) for p in self._listed(trace, inputs, plain, pulled)]
+        cotangents = [c if isinstance(c, Tensor) else tensor_of(c) for c in self._cotangents(g)]
         found = iter(self._program.gradient_of(self._variant.connected, inputs, cotangents))
         return [next(found) if c else None for c in self._variant.connected]
+
+    def _listed(self, trace: Trace | None, inputs: Sequence[Tensor], g: PerOutput, pulled: Sequence[Any]) -> Sequence[Any]:
+        """What was pulled by the backward part; the program around keeps it as a call that can be differentiated again."""
+        if trace is None:
+            return pulled
+        program, connected, count = self._program, self._variant.connected, len(inputs)
+        places = [i for i, p in enumerate(pulled) if p is not None]
+        with trace.unlisted():
+            dense = [_dense(_as_tensors(p).finished()).array if type(p) is RawSlices else p for p in pulled]
+
+        def again(tensors: list[Tensor]) -> list[Tensor]:
+            found = iter(program.gradient_of(connected, tensors[:count], tensors[count:]))
+            by_input = [next(found) if c else None for c in connected]
+            return [by_input[i] for i in places]  # type: ignore[misc]
+
+        given = [*inputs, *map(tensor_of, self._cotangents(g))]
+        arrays = iter(trace.listed(again, given, [dense[i] for i in places]))
+        return [None if p is None else next(arrays) for p in pulled]
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         return dict(enumerate(self._program.tangents_of(args, tangents)))

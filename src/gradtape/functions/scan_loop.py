@@ -1,15 +1,18 @@
-"""`Scan`: a loop of known length that carries values along; `While`: one that runs for as long as a condition holds."""
+"""`Scan`: a loop of known length that carries values along; `Loop`: one that runs for as long as a condition holds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_engine
 from gradtape.functions.program import NoGradientError, Program, Variant, WithGradient
+from gradtape.functions.staging import count_steps, depends_on
 from gradtape.functions.structured import (
     Body,
     Structured,
@@ -20,8 +23,9 @@ from gradtape.functions.structured import (
     on_whole_batch,
     tangent_body,
 )
+from gradtape.functions.switch import Switch
 from gradtape.ops.arithmetic import add
-from gradtape.ops.broadcasting import broadcast_to
+from gradtape.ops.broadcasting import broadcast_to, cast
 from gradtape.ops.reductions import reduce_any
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import reshape, transpose
@@ -97,14 +101,13 @@ class Scan(Structured):
         carried, stacked, same = self._parts([(tuple(t.array.shape), t.array.dtype) for t in inputs])
         return Program(self.name, self._step, [*carried, *((shape[1:], dtype) for shape, dtype in stacked), *same])
 
-    def pull(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
-        if self._saved is not None and here.state.scope is None and not here.state.levels:
-            return self._pull_saved(inputs, cotangents, connected)
-        return self._pull_anew(inputs, cotangents, connected)
+    def afresh(self) -> Scan:
+        return Scan(self._step, self._carried, self._stacked, self._length, reverse=self._reverse)
 
-    def _pull_saved(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
+    def pull_kept(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Any] | None:
         """The backward loop on what the forward loop has saved."""
-        assert self._saved is not None
+        if self._saved is None:
+            return None
         variant, residuals, before = self._saved
         carried, stacked, same = self._parts(arrays_of(inputs))
         active = list(variant.connected)
@@ -148,9 +151,9 @@ class Scan(Structured):
             )
         found = iter([*flowing, *rows, *sums])
         by_input = [next(found) if a else None for a in active]
-        return [XlaTensor(g) for g, c in zip(by_input, connected, strict=True) if c]
+        return [g for g, c in zip(by_input, connected, strict=True) if c]
 
-    def _pull_anew(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
+    def pull(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
         """The backward loop as a Scan of its own, which can be differentiated again."""
         carried, stacked, same = self._parts(inputs)
         in_all = [has_gradient(t) for t in carried]
@@ -218,33 +221,86 @@ class Scan(Structured):
         return [*found[: self._carried], *(_axes_swapped(t) for t in found[self._carried :])]
 
 
-class While(Structured):
-    """`body` run for as long as `condition` holds. The inputs are the loop's variables, and then what stays the same.
+class Loop(Structured):
+    """`body` run for as long as `condition` holds, and at most `limit` times. The inputs are the loop's variables, and then what
+    stays the same.
 
-    How many times it runs is known only when it has run, and XLA cannot keep what every step would have to save: it has no gradient.
+    XLA cannot keep what every step would have to save for a backward step, unless it knows how many there are at most: then the
+    loop is run as a Scan where a gradient may be wanted.
     """
 
     name = "while_loop"
 
-    def __init__(self, condition: Body, body: Body, variables: int) -> None:
+    def __init__(self, condition: Body, body: Body, variables: int, limit: int | None = None) -> None:
         self._condition = condition
         self._body = body
         self._variables = variables
+        self._limit = limit
+
+    def call(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        followed = here.state.scope is not None and any(t.node is not None for t in inputs)
+        if followed and here.state.trace is not None:
+            given = here.state.trace.taken_in(inputs)
+            length = self._length(given)
+            if length is not None:
+                return Scan(self._body, self._variables, 0, length).call(given)
+            if self._limit is not None:
+                return self._bounded(given, self._limit)
+        return super().call(inputs)
 
     def compute(self, inputs: Sequence[Tensor]) -> list[Any]:
         arrays = arrays_of(inputs)
-        same = arrays[self._variables :]
+        same, limit = arrays[self._variables :], self._limit
         condition, body = on_arrays(self._condition), on_arrays(self._body)
+
+        def holds(state: Any) -> Any:
+            steps, values = state
+            goes_on = condition(*values, *same)[0]
+            return goes_on if limit is None else goes_on & (steps < limit)
+
+        def step(state: Any) -> Any:
+            steps, values = state
+            return None if steps is None else steps + 1, body(*values, *same)
+
         with xla_engine.wide():
-            return xla_engine.namespace().lax.while_loop(
-                lambda values: condition(*values, *same)[0], lambda values: body(*values, *same), arrays[: self._variables]
-            )
+            first = None if limit is None else np.int32(0)
+            return xla_engine.namespace().lax.while_loop(holds, step, (first, arrays[: self._variables]))[1]
+
+    def _bounded(self, inputs: Sequence[Tensor], limit: int) -> list[Tensor]:
+        """A loop of `limit` steps, each of which does something only while the condition holds."""
+
+        def step(tensors: list[Tensor]) -> list[Tensor]:
+            holds = self._condition(tensors)[0]
+            return Switch([lambda ts: list(ts[: self._variables]), self._body]).call([_as_index(holds), *tensors])
+
+        return Scan(step, self._variables, 0, limit).call(inputs)
+
+    def _length(self, inputs: Sequence[Tensor]) -> int | None:
+        """The number of steps, if it can be told now: if what the condition depends on is known, as a counter is."""
+        arrays = [t.array for t in inputs]
+        needed = self._counters(arrays)
+        if -1 in needed or any(type(inputs[i]) is not Tensor for i in needed):
+            return None
+        return count_steps(
+            on_arrays(self._condition), on_arrays(self._body), arrays, sorted(needed), self._variables, self._limit
+        )
+
+    def _counters(self, arrays: list[Any]) -> set[int]:
+        """The inputs on which the condition depends, by itself and through the body."""
+        by_condition = depends_on(on_arrays(self._condition), arrays)
+        by_body = depends_on(on_arrays(self._body), arrays)
+        needed = set(by_condition[0])
+        while True:
+            more = needed.union(*(by_body[i] for i in needed if 0 <= i < self._variables))
+            if more == needed:
+                return needed
+            needed = more
 
     def pull(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
         raise NoGradientError(
-            "while_loop: a loop of unknown length in a gradtape.function has no gradient, because XLA needs to know how much to keep "
-            "for the backward step: pass maximum_iterations (to a Python loop with gradtape.autograph.experimental.set_loop_options), or use "
-            "gradtape.scan."
+            "while_loop: a loop of unknown length in a gradtape.function has no gradient there, because XLA needs to know how much to "
+            "keep for the backward step: pass maximum_iterations (to a Python loop with "
+            "gradtape.autograph.experimental.set_loop_options), or use gradtape.scan."
         )
 
     def push(self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int) -> list[Tensor]:
@@ -262,7 +318,7 @@ class While(Structured):
         def condition(tensors: list[Tensor]) -> list[Tensor]:
             return self._condition([*tensors[:count], *tensors[count + flows : count + flows + rest]])
 
-        return While(condition, body, count + flows).call([*variables, *flowing, *same, *moving])[count:]
+        return Loop(condition, body, count + flows, self._limit).call([*variables, *flowing, *same, *moving])[count:]
 
     def call_on_batch(self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]) -> list[Tensor]:
         """The loop runs until it has ended for every example; those that have ended stay as they are."""
@@ -278,13 +334,17 @@ class While(Structured):
 
         variables = inputs[: self._variables]
         first = [t if m else _repeated(t, size) for t, m in zip(variables, mapped, strict=False)]
-        return While(condition, body, self._variables).call([*first, *inputs[self._variables :]])
+        return Loop(condition, body, self._variables, self._limit).call([*first, *inputs[self._variables :]])
 
 
 def _dense(parts: Sequence[Any], shape: tuple[int, ...]) -> Any:
     """Rows in their places."""
     values, indices = parts
     return xla_engine.namespace().zeros(shape, values.dtype).at[indices].add(values)
+
+
+def _as_index(holds: Tensor) -> Tensor:
+    return cast(holds, dtype=np.dtype(np.int32))
 
 
 def _zeros_like(tensor: Tensor) -> Tensor:

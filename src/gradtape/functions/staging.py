@@ -7,7 +7,7 @@ what it took in from outside. A part that computes some of its variables from ot
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -22,38 +22,59 @@ _LITTLE = 256  # constants of more elements are handed to a program when it runs
 
 
 class Staged:
-    """A traced program: `body` is a function of arrays that returns a list of arrays.
+    """A traced program: `body` is a function of arrays that returns a list of arrays, called with a tracer before them.
 
-    `placeholders()` gives, once `body` has run, the arrays that stand for inputs besides its arguments. `inputs` has a variable for each
-    argument and placeholder (None for a placeholder that is not used), `outputs` one for each result.
+    `outputs` has a variable for each result, `arguments` one for each argument.
     """
 
-    def __init__(
-        self, body: Callable[..., Sequence[Any]], specs: Sequence[Spec], placeholders: Callable[[], Sequence[Any]]
-    ) -> None:
+    def __init__(self, body: Callable[..., Sequence[Any]], specs: Sequence[Spec]) -> None:
         jax = xla_engine.load()
+        mark = jax.ShapeDtypeStruct((), np.dtype(np.bool_))
         with xla_engine.wide():
-            closed = jax.make_jaxpr(body)(*[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs])
+            closed = jax.make_jaxpr(body)(mark, *[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs])
         self._jaxpr = closed.jaxpr
-        variables = {id(const): variable for variable, const in zip(closed.jaxpr.constvars, closed.consts, strict=True)}
-        self.inputs = [*closed.jaxpr.invars, *(variables.pop(id(array), None) for array in placeholders())]
+        self.arguments = list(closed.jaxpr.invars[1:])
         self.outputs = list(closed.jaxpr.outvars)
-        self._constants = {
-            variable: const
-            for variable, const in zip(closed.jaxpr.constvars, closed.consts, strict=True)
-            if id(const) in variables
-        }
+        self._constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+        self._by_array = {id(array): variable for variable, array in self._constants.items()}
 
-    def needed_for(self, outputs: Sequence[Any], known: Sequence[Any] = ()) -> list[int]:
-        """The numbers of the equations that `outputs` depend on, not going beyond what is `known`."""
-        wanted = {id(v) for v in outputs} - {id(v) for v in known}
+    def take(self, array: Any) -> Any:
+        """The variable that stands for an array from outside, from now on an input; None if the program does not use it."""
+        variable = self._by_array.pop(id(array), None)
+        if variable is not None:
+            del self._constants[variable]
+        return variable
+
+    def captured(self) -> list[Any]:
+        """The arrays among its constants that only a program around it knows."""
+        return [array for array in self._constants.values() if xla_engine.is_traced(array)]
+
+    def constant(self, variable: Any) -> Any:
+        """The value of a variable that is always the same."""
+        return self._constants[variable]
+
+    def equation(self, number: int) -> tuple[list[Any], list[Any]]:
+        """The variables that an equation reads, and those that it defines."""
+        equation = self._jaxpr.eqns[number]
+        read = {id(v): v for v in equation.invars if not is_literal(v)}
+        return list(read.values()), [v for v in equation.outvars if type(v).__name__ != "DropVar"]
+
+    def evaluated(self, number: int, *arrays: Any) -> list[Any]:
+        """What an equation defines, from arrays for what it reads."""
+        read, made = self.equation(number)
+        unnamed = self._jaxpr.debug_info.with_unknown_names()
+        alone = self._jaxpr.replace(constvars=[], invars=read, outvars=made, eqns=[self._jaxpr.eqns[number]], debug_info=unnamed)
+        return xla_engine.load().core.eval_jaxpr(alone, [], *arrays)
+
+    def needed_for(self, outputs: Sequence[Any], known: Container[int] = frozenset()) -> list[int]:
+        """The numbers of the equations that `outputs` depend on, not going beyond variables whose identities are `known`."""
+        wanted = {id(v) for v in outputs if id(v) not in known}
         found = []
         for number in range(len(self._jaxpr.eqns) - 1, -1, -1):
             equation = self._jaxpr.eqns[number]
             if any(id(v) in wanted for v in equation.outvars):
                 found.append(number)
-                wanted |= {id(v) for v in equation.invars}
-                wanted -= {id(v) for v in known}
+                wanted.update(id(v) for v in equation.invars if id(v) not in known)
         return found[::-1]
 
     def with_effects(self) -> list[int]:
@@ -176,6 +197,11 @@ class Part:
         """Its equations as part of the program that is being traced."""
         with xla_engine.wide():
             return self._evaluated(*[arrays[i] for i in self.used], *self.large)
+
+
+def is_literal(variable: Any) -> bool:
+    """Whether a variable of JAX's is a number written into the program."""
+    return hasattr(variable, "val")
 
 
 def _has_wide_numbers(jaxpr: Any) -> bool:

@@ -1,6 +1,7 @@
 """What the control flow of a traced program has in common: bodies that XLA runs by itself, recorded as one op.
 
-A *body* is a function from a list of Tensors to a list of Tensors that depends on nothing else. Its gradient and its tangent are bodies
+A *body* is a function from a list of Tensors to a list of Tensors that depends on nothing else: what the user's Python function called
+when it was traced. Its gradient and its tangent are bodies
 too, so a branch or a loop is differentiated by making another one from derived bodies, to any order.
 """
 
@@ -20,11 +21,10 @@ from gradtape.core.node import Node, caller
 from gradtape.core.scope import connect, here, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Trace, one_for_all
+from gradtape.core.trace import Trace, key_of, one_for_all
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_engine
-from gradtape.functions.moments import Moment
 from gradtape.functions.program import Program
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import push_forward, several_outputs, with_node
@@ -48,7 +48,7 @@ def on_arrays(body: Body) -> Callable[..., list[Any]]:
     """A body as a function of arrays, for XLA to trace; nothing that records outside sees into it."""
 
     def run(*arrays: Any) -> list[Any]:
-        with here.state.only([]):
+        with here.state.only([]), Trace().running():
             return arrays_of(body([XlaTensor(array) for array in arrays]))
 
     return run
@@ -110,8 +110,9 @@ class Structured(ABC):
     def call(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs, recorded as one op by whatever records."""
         state = here.state
-        if state.trace is not None:
-            inputs = state.trace.taken_in(inputs)
+        trace = state.trace
+        assert trace is not None
+        inputs = trace.taken_in(inputs)
         recording = state.scope
         levels = [t.level for t in inputs if isinstance(t, BatchedTensor)]
         results: list[Any]
@@ -124,17 +125,28 @@ class Structured(ABC):
             with state.only(outside), level.left():
                 results = [BatchedTensor(result, level) for result in self.call_on_batch(level.size, mapped, inner)]
         else:
-            results = self.compute(inputs)
+            again = self.afresh().call
+            with trace.unlisted():
+                results = self.compute(inputs)
+            results = trace.listed(again, inputs, results)
         connection = connect([t.node if has_gradient(t) else None for t in inputs], recording)
         if connection is None:
             return [with_node(result, None) for result in results]
         parents, scope = connection
         specs = [_spec(result) for result in results]
-        node = Node(StructuredRule(self, specs, parents), tuple(inputs), None, parents, scope, caller())
+        node = Node(StructuredRule(self, specs, parents, trace), tuple(inputs), None, parents, scope, caller())
         outputs = several_outputs(node, results)
         if state.pushers:
             push_forward(state, node, inputs, outputs)
         return outputs
+
+    def afresh(self) -> Structured:
+        """The same op, without what a call of it has kept."""
+        return self
+
+    def pull_kept(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Any] | None:
+        """The arrays of what `pull` gives, from what the call has kept for it; None if it has kept nothing."""
+        return None
 
 
 class StructuredRule:
@@ -143,11 +155,12 @@ class StructuredRule:
     takes_slices = False
     step = None
 
-    def __init__(self, op: Structured, specs: Sequence[Spec], parents: Sequence[Node | None]) -> None:
+    def __init__(self, op: Structured, specs: Sequence[Spec], parents: Sequence[Node | None], trace: Trace) -> None:
         self.name = op.name
         self._op = op
         self._specs = specs
         self._connected = [parent is not None for parent in parents]
+        self._trace = trace
 
     def pull_tensors(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
         cotangents = [
@@ -155,8 +168,20 @@ class StructuredRule:
             for i, (shape, dtype) in enumerate(self._specs)
             if dtype in dtypes.TRAINABLE
         ]
-        found = iter(self._op.pull(node.saved, cotangents, self._connected))
+        found = iter(self._pulled(node.saved, cotangents))
         return [next(found) if c else None for c in self._connected]
+
+    def _pulled(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> Sequence[Tensor]:
+        op, connected, state = self._op, self._connected, here.state
+        if state.scope is not None or state.levels or state.trace is not self._trace:
+            return op.pull(inputs, cotangents, connected)
+        with self._trace.unlisted():
+            arrays = op.pull_kept(inputs, cotangents, connected)
+        if arrays is None:
+            return op.pull(inputs, cotangents, connected)
+        count, fresh = len(inputs), op.afresh()
+        again = lambda tensors: fresh.pull(tensors[:count], tensors[count:], connected)
+        return [XlaTensor(array) for array in self._trace.listed(again, [*inputs, *cotangents], arrays)]
 
     def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
         tensors = PerOutput((i, value if isinstance(value, Tensor) else Tensor(value)) for i, value in g.items())
@@ -179,49 +204,41 @@ def on_whole_batch(body: Body, mapped: Sequence[bool]) -> Body:
 
 
 class Closed:
-    """A Python function of the user's as a body: what it takes in from outside becomes further inputs.
+    """A Python function of the user's as a body: what it takes in from outside becomes further inputs. It runs once, now.
 
     `run(tensors)` gives a flat list. `taken` holds the Variables and Tensors from outside, `written` the Variables it assigns; the
-    closed body returns the written Variables' values after its own outputs. `functions` are those of the user's that `run` calls.
+    closed body returns the written Variables' values after its own outputs.
     """
 
-    def __init__(self, name: str, run: Body, specs: Sequence[Spec], functions: Sequence[Any] = ()) -> None:
-        self._moment = Moment(functions)
-        program = Program(name, run, specs)
+    def __init__(self, name: str, run: Body, specs: Sequence[Spec]) -> None:
+        self._program = program = Program(name, run, specs)
         program.trace()
-        assert program.taken is not None
         self.taken = program.taken
         self.written = program.written
         self.outputs = program.outputs
-        self._program = program
-        self._run = run
         self._count = len(specs)
 
     def body(self, taken: Sequence[Any], written: Sequence[Variable]) -> Body:
         """The body whose inputs end with values for `taken`, and whose outputs end with values of `written`."""
+        program = self._program
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
-            if not here.state.recorders and not any(isinstance(t, BatchedTensor) for t in tensors):
-                return self._as_traced(tensors, taken, written)
-            trace = Trace(list(zip(taken, tensors[self._count :], strict=True)))
-            with trace.running():
-                outputs = trace.taken_in(self._moment.run(lambda: self._run(list(tensors[: self._count]))))
-                return [*outputs, *(trace.value(variable) for variable in written)]
+            values = dict(zip(map(key_of, taken), tensors[self._count :], strict=True))
+            inputs = [*tensors[: self._count], *(values[key_of(outside)] for outside in self.taken)]
+            if here.state.recorders or any(isinstance(t, BatchedTensor) for t in inputs):
+                outputs, after = program.again(inputs)
+            else:
+                found = program.inlined(inputs)
+                outputs, after = found[: len(self.outputs)], found[len(self.outputs) :]
+            values.update(zip(map(key_of, self.written), after, strict=True))
+            return [*outputs, *(values[key_of(variable)] for variable in written)]
 
         return run
-
-    def _as_traced(self, tensors: Sequence[Tensor], taken: Sequence[Any], written: Sequence[Variable]) -> list[Tensor]:
-        """What the body gives where nothing has to follow it: the program that was traced, so that its Python need not run again."""
-        given = dict(zip(map(id, taken), tensors[self._count :], strict=True))
-        found = self._program.inlined([*tensors[: self._count], *(given[id(outside)] for outside in self.taken)])
-        outputs, after = found[: len(self.outputs)], found[len(self.outputs) :]
-        given.update(zip(map(id, self.written), after, strict=True))
-        return [*outputs, *(given[id(variable)] for variable in written)]
 
 
 def together(*lists: Sequence[Any]) -> list[Any]:
     """The members of several lists, each once."""
-    return list({id(member): member for members in lists for member in members}.values())
+    return list({key_of(member): member for members in lists for member in members}.values())
 
 
 def values_now(taken: Sequence[Any]) -> list[Tensor]:

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
-from gradtape.core.scope import here
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.functions.scan_loop import Scan, While
-from gradtape.functions.staging import count_steps, depends_on
-from gradtape.functions.structured import Body, Closed, Spec, on_arrays, spec_of, together, values_now, write_back
+from gradtape.functions.scan_loop import Loop, Scan
+from gradtape.functions.structured import Body, Closed, Spec, spec_of, together, values_now, write_back
 from gradtape.functions.switch import Switch
-from gradtape.ops.arithmetic import add, equal, less, logical_and
+from gradtape.ops.arithmetic import equal
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import where
@@ -51,13 +49,13 @@ def _filled(leaf: Any, tensors: Iterator[Tensor]) -> Any:
 def switch(function: str, index: Tensor, branches: Sequence[Callable[[], Any]]) -> Any:
     """The result of branch number `index`. All give results of one structure, shapes and dtypes."""
     flat = [Flat(branch, f"{function}: a branch's result") for branch in branches]
-    closed = [Closed(function, _without_arguments(run), [], [branch]) for run, branch in zip(flat, branches, strict=True)]
+    closed = [Closed(function, _without_arguments(run), []) for run in flat]
     for i, (run, other) in enumerate(zip(flat[1:], closed[1:], strict=True), start=1):
         _check_alike(function, flat[0], closed[0].outputs, run, other.outputs, i)
     taken = together(*(c.taken for c in closed))
     written = together(*(c.written for c in closed))
     bodies = [c.body(taken, written) for c in closed]
-    results = Switch(index, bodies).call(values_now(taken))
+    results = Switch(bodies).call([index, *values_now(taken)])
     count = len(results) - len(written)
     write_back(written, results[count:])
     return flat[0].packed(results[:count])
@@ -119,8 +117,8 @@ def while_loop(
         leaves = nest.flatten(result, expand_composites=True)
         return [_like(leaf, spec, "while_loop", i, names) for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=True))]
 
-    closed_condition = Closed("while_loop", run_condition, specs, [condition])
-    closed_body = Closed("while_loop", run_body, specs, [body])
+    closed_condition = Closed("while_loop", run_condition, specs)
+    closed_body = Closed("while_loop", run_body, specs)
     if closed_condition.written:
         raise ValueError("while_loop: in a gradtape.function cond must not assign variables, draw random numbers or print.")
     written = closed_body.written
@@ -134,7 +132,7 @@ def while_loop(
     whole_condition = closed_condition.body([*taken, *written], [])
     whole_body = closed_body.body([*taken, *written], written)
     inputs = [*values, *values_now(written), *values_now(taken)]
-    loop = _Loop(lambda ts: whole_condition(ordered(ts)), lambda ts: whole_body(ordered(ts)), count + changed, limit)
+    loop = Loop(lambda ts: whole_condition(ordered(ts)), lambda ts: whole_body(ordered(ts)), count + changed, limit)
     results = loop.call(inputs)
     write_back(written, results[count : count + changed])
     return packed(results[:count])
@@ -164,68 +162,6 @@ def _with_shapes(function: str, step: Callable[[Any], Any], variables: Any, entr
         for old, new in zip(before, after, strict=True)
     ]
     return nest.pack_sequence_as(variables, shaped)
-
-
-class _Loop:
-    """A while loop in the form that serves what is wanted of it: XLA's own, or one of known length, which has a gradient."""
-
-    def __init__(self, condition: Body, body: Body, variables: int, limit: int | None) -> None:
-        self._condition = condition
-        self._body = body
-        self._variables = variables
-        self._limit = limit
-
-    def call(self, inputs: list[Tensor]) -> list[Tensor]:
-        if here.state.scope is not None:  # a gradient may be wanted
-            length = self._length(inputs)
-            if length is not None:
-                return Scan(self._body, self._variables, 0, length).call(inputs)
-            if self._limit is not None:
-                return self._bounded(inputs, self._limit)
-        if self._limit is not None:
-            return self._counted(inputs, self._limit)
-        return While(self._condition, self._body, self._variables).call(inputs)
-
-    def _counted(self, inputs: list[Tensor], limit: int) -> list[Tensor]:
-        """XLA's loop with a count of its steps."""
-
-        def holds(tensors: list[Tensor]) -> list[Tensor]:
-            return [logical_and(less(tensors[0], limit), self._condition(tensors[1:])[0])]
-
-        def step(tensors: list[Tensor]) -> list[Tensor]:
-            return [add(tensors[0], 1), *self._body(tensors[1:])]
-
-        return While(holds, step, self._variables + 1).call([Tensor(np.zeros((), np.int32)), *inputs])[1:]
-
-    def _bounded(self, inputs: list[Tensor], limit: int) -> list[Tensor]:
-        """A loop of `limit` steps, each of which does something only while the condition holds."""
-
-        def step(tensors: list[Tensor]) -> list[Tensor]:
-            still = index_of(self._condition(tensors)[0])
-            return Switch(still, [self._body, lambda ts: list(ts[: self._variables])]).call(tensors)
-
-        return Scan(step, self._variables, 0, limit).call(inputs)
-
-    def _length(self, inputs: list[Tensor]) -> int | None:
-        """The number of steps, if it can be told now: if what the condition depends on is known, as a counter is."""
-        arrays = [t.array for t in inputs]
-        needed = self._counters(arrays)
-        if -1 in needed or any(type(inputs[i]) is not Tensor for i in needed):
-            return None
-        return count_steps(
-            on_arrays(self._condition), on_arrays(self._body), arrays, sorted(needed), self._variables, self._limit
-        )
-
-    def _counters(self, arrays: list[Any]) -> set[int]:
-        """The inputs on which the condition depends, by itself and through the body."""
-        by_condition = depends_on(on_arrays(self._condition), arrays)
-        by_body = depends_on(on_arrays(self._body), arrays)
-        needed = set(by_condition[0])
-        while True:
-            more = needed.union(*(by_body[i] for i in needed if 0 <= i < self._variables))
-            if more == needed:
-                return needed
-            needed = more
 
 
 def _scalar_truth(value: Any) -> Tensor:
@@ -293,7 +229,7 @@ def scan(
         outputs["rows"] = collected
         return [*after, *rows]
 
-    closed = Closed(function, run, [*specs, *entry_specs], [fn])
+    closed = Closed(function, run, [*specs, *entry_specs])
     written = closed.written
     taken = [t for t in closed.taken if all(t is not w for w in written)]
     body = closed.body([*taken, *written], written)

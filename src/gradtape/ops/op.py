@@ -29,8 +29,10 @@ from gradtape.core.node import Node, caller, locate
 from gradtape.core.placement import Elsewhere
 from gradtape.core.scope import Scope, ThreadState, connect, here
 from gradtape.core.tensor import Tensor
+from gradtape.core.trace import Trace
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import tensor_of
 from gradtape.engines import xla_engine
 from gradtape.engines.numpy_engine import Kernel, bind
 from gradtape.engines.xla_host import on_host
@@ -175,9 +177,22 @@ class Op:
             result = self._computed(state.run, arrays, params)
         except Exception as error:
             raise self.explained(error, arrays, params) from error
-        if state.trace is not None and state.trace.on_op is not None:
-            state.trace.on_op(self, arrays, params, result)
+        if state.trace is not None:
+            result = self._listed(state.trace, operands, params, result)
         return self.finish(operands, params, result, state, state.scope)
+
+    def _listed(self, trace: Trace, operands: Sequence[Tensor], params: dict[str, Any], result: Any) -> Any:
+        """The result of a call that is kept by the program that is being traced."""
+        count, moving = len(operands), _traced_leaves(params)
+
+        def again(tensors: list[Tensor]) -> Sequence[Any]:
+            found = self.call_any(*tensors[:count], **_with_leaves(params, moving, tensors[count:]))
+            return found if self.several else [found]
+
+        found = trace.listed(again, [*operands, *moving], list(result) if self.several else [result])
+        if trace.on_op is not None:
+            trace.on_op(self, [arg.array for arg in operands], params, found if self.several else found[0])
+        return found if self.several else found[0]
 
     def call_several(self, x: Tensor, params: dict[str, Any]) -> Any:
         """The outputs of an op with several, such as `split`, of a float32 Tensor: the plainest call, without the detours."""
@@ -281,7 +296,7 @@ class Op:
 
     def explained(self, error: Exception, arrays: Sequence[Any], params: dict[str, Any] | None) -> Exception:
         """A kernel's error with the op, the shapes and the dtypes that it was given."""
-        if isinstance(error, (OpError, MemoryError)):
+        if isinstance(error, (OpError, MemoryError, xla_engine.EndedError)):
             return error
         if isinstance(error, xla_engine.NotTraceableError):
             return xla_engine.NotTraceableError(f"{self.name} at {locate(*caller())}: {error}")
@@ -291,6 +306,25 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+def _traced_leaves(params: dict[str, Any]) -> list[Tensor]:
+    """The tensors among parameters that only the program knows which is being traced."""
+    return [leaf if isinstance(leaf, Tensor) else tensor_of(leaf) for leaf in nest.flatten(params) if _is_traced(leaf)]
+
+
+def _with_leaves(params: dict[str, Any], traced: Sequence[Tensor], tensors: Sequence[Tensor]) -> dict[str, Any]:
+    """The parameters with others in the places of such tensors."""
+    if not traced:
+        return params
+    given = iter(tensors)
+    return nest.map_structure(
+        lambda leaf: leaf if not _is_traced(leaf) else next(given) if isinstance(leaf, Tensor) else next(given).array, params
+    )
+
+
+def _is_traced(leaf: Any) -> bool:
+    return xla_engine.is_traced(leaf.array if isinstance(leaf, Tensor) else leaf)
 
 
 def _xla_kernel(kernel: Any) -> Any:

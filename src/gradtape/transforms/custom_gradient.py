@@ -16,7 +16,9 @@ from gradtape.core.node import Node, caller
 from gradtape.core.scope import Scope, connect, here, scope_of
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
+from gradtape.core.trace import Trace
 from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import tensor_of
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.derivative import push_forward, several_outputs, transposed, with_node
 from gradtape.ops.op import beside, operand
@@ -94,18 +96,53 @@ def _arrays(pulled: Any) -> Any:
     return None if pulled is None else pulled.array
 
 
+Pull = Callable[[list[Tensor]], list[Any]]
+"""From the cotangents of all outputs those of all inputs: Tensors, RawSlices or None."""
+
+
 def call_as_one(
-    name: str, inputs: Sequence[Any], outputs: Sequence[Tensor], pull: Callable[[list[Tensor]], list[Any]]
+    name: str,
+    inputs: Sequence[Any],
+    outputs: Sequence[Tensor],
+    pull: Pull,
+    pull_of: Callable[[list[Tensor]], Pull] | None = None,
 ) -> list[Tensor]:
-    """`outputs` as new Tensors that one Node connects with `inputs`, whatever was recorded in between."""
+    """`outputs` as new Tensors that one Node connects with `inputs`, whatever was recorded in between.
+
+    In a program that is being traced, `pull` runs once, now, and what it called is kept. With `pull_of`, which gives the pull for any
+    inputs, it does not.
+    """
     state = here.state
     read = [operand(value) for value in inputs]
-    recording = state.scope
     levels = [value.level for value in (*read, *outputs) if isinstance(value, BatchedTensor)]
     if levels:
         level = max(levels, key=lambda found: found.depth)
         outputs = _on_whole_batch(name, level, read, outputs, pull)
-        recording = scope_of(r.scope for r in level.split()[1] if r.scope is not None)
+        return _connected(name, read, outputs, pull, scope_of(r.scope for r in level.split()[1] if r.scope is not None))
+    trace = state.trace
+    if trace is None or trace.calls is None:
+        return _connected(name, read, outputs, pull, state.scope)
+    read, outputs = trace.taken_in(read), trace.taken_in(outputs)
+    traced = (
+        None if pull_of is not None else TracedPull(trace, name, [(out.array.shape, out.array.dtype) for out in outputs], pull)
+    )
+    captured = [] if traced is None else traced.captured()
+    places = [i for i, value in enumerate(read) if isinstance(value, Tensor)]
+    count, end = len(places), len(places) + len(outputs)
+
+    def again(tensors: list[Tensor]) -> list[Tensor]:
+        given = dict(zip(places, tensors, strict=False))
+        others = [given.get(i, value) for i, value in enumerate(read)]
+        pull = pull_of(others) if pull_of is not None else traced.given(tensors[end:])  # type: ignore[union-attr]
+        return call_as_one(name, others, tensors[count:end], pull, pull_of)
+
+    arrays = trace.listed(again, [*(read[i] for i in places), *outputs, *captured], [out.array for out in outputs])
+    return _connected(name, read, [tensor_of(array) for array in arrays], pull if traced is None else traced.now, state.scope)
+
+
+def _connected(name: str, read: Sequence[Any], outputs: Sequence[Tensor], pull: Pull, recording: Scope | None) -> list[Tensor]:
+    """`outputs` as new Tensors with a Node, if something records."""
+    state = here.state
     results = [out if isinstance(out, BatchedTensor) else out.array for out in outputs]
     connection = connect([value.node if isinstance(value, Tensor) else None for value in read], recording)
     if connection is None:
@@ -120,9 +157,53 @@ def call_as_one(
     return made
 
 
-def _on_whole_batch(
-    name: str, level: Level, read: Sequence[Any], outputs: Sequence[Tensor], pull: Callable[[list[Tensor]], list[Any]]
-) -> list[Tensor]:
+class TracedPull:
+    """A pull in a program that is being traced, as a program of its own: its Python runs once, and whatever it uses is an input."""
+
+    def __init__(self, trace: Trace, name: str, specs: Sequence[Any], pull: Pull) -> None:
+        self._trace = trace
+        self._pull = pull
+        self._forms: list[Any] = []  # for each input None, the shape of a sparse gradient, or the number of tensors it is
+        self._program = trace.program(name, self._run, specs)
+        self._error: Exception | None = None
+        try:
+            self._program.trace()
+        except Exception as error:  # noqa: BLE001 - it is for whoever asks for the gradient
+            self._error = error
+        self._pull = None  # type: ignore[assignment]  # it is not run again
+
+    def _run(self, cotangents: list[Tensor]) -> list[Tensor]:
+        pulled = self._pull(cotangents)
+        self._forms = [p.shape if type(p) is RawSlices else p is not None for p in pulled]
+        return [t for p in pulled if p is not None for t in ([p.values, p.indices] if type(p) is RawSlices else [p])]
+
+    def captured(self) -> list[Tensor]:
+        """The values, now, of what the pull uses besides cotangents."""
+        return [] if self._error is not None else self._trace.values_of(self._program.taken)
+
+    def now(self, cotangents: list[Tensor]) -> list[Any]:
+        """The pull where the program stands: it sees Variables as they are now."""
+        return self._called(cotangents, self.captured())
+
+    def given(self, captured: Sequence[Tensor]) -> Pull:
+        """The pull for other values of what it uses."""
+        return lambda cotangents: self._called(cotangents, captured)
+
+    def _called(self, cotangents: Sequence[Tensor], captured: Sequence[Tensor]) -> list[Any]:
+        if self._error is not None:
+            raise self._error
+        outputs, written = self._program.call([*cotangents, *captured])
+        if here.state.trace is self._trace:
+            for variable, array in zip(self._program.written, written, strict=True):
+                self._trace.write(variable, array)
+        found = iter(outputs)
+        return [
+            RawSlices(next(found), next(found), form) if isinstance(form, tuple) else next(found) if form else None
+            for form in self._forms
+        ]
+
+
+def _on_whole_batch(name: str, level: Level, read: Sequence[Any], outputs: Sequence[Tensor], pull: Pull) -> list[Tensor]:
     """The outputs of a call under `vmap`, connected with the inner Tensors of its inputs for what records outside it."""
     mapped = [isinstance(value, BatchedTensor) and value.level is level for value in read]
 

@@ -37,6 +37,9 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
+        trace = here.state.trace
+        if trace is not None and trace.calls is not None:
+            return _in_a_program(trace, f, args, kwargs)
         inputs = nest.flatten(args)
         reads = VariableReads()
         with here.state.only([reads]):
@@ -74,13 +77,30 @@ def _run_again(
     return [found.get(id(value)) for value in [*fresh, *variables]]
 
 
+def _in_a_program(trace: Trace, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A call in a program that is being traced: `f` runs once, and what it called runs again in the backward step."""
+    leaves = nest.flatten(args)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+    results: list[Any] = []
+
+    def body(tensors: list[Tensor]) -> list[Tensor]:
+        given = dict(zip(places, tensors, strict=True))
+        results.append(f(*nest.pack_sequence_as(args, [given.get(i, leaf) for i, leaf in enumerate(leaves)]), **kwargs))
+        return [as_tensor(leaf, argument="recompute_grad: an output") for leaf in nest.flatten(results[0])]
+
+    inputs = [leaves[i] for i in places]
+    specs = [(value.array.shape, value.array.dtype) for value in inputs]
+    program = trace.program(getattr(f, "__qualname__", "function"), body, specs, recompute=True)
+    program.trace()
+    outputs, written = program.call([*inputs, *trace.values_of(program.taken)])
+    for variable, array in zip(program.written, written, strict=True):
+        trace.write(variable, array)
+    return nest.pack_sequence_as(results[0], outputs) if nest.is_nested(results[0]) else outputs[0]
+
+
 @contextmanager
 def _as_they_were(before: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
     """Variables with the values they had when the first run came to them; what they hold now comes back afterwards."""
-    if here.state.trace is not None:
-        with Trace(before).running():
-            yield
-        return
     now = [variable.array for variable, _ in before]
     for variable, array in before:
         variable.array = array

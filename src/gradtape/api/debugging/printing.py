@@ -143,7 +143,7 @@ def _require(holds: Tensor, tensors: Sequence[Tensor], condition: str, message: 
     def refuse(holds: Any, x: Any = None, y: Any = None) -> NoReturn:
         fails = ~np.asarray(holds)
         where = f"{fails.sum()} of {fails.size} elements"
-        if x is not None:
+        if x is not None and all(np.ndim(a) <= fails.ndim for a in (x, y)):
             shown = [_text(np.broadcast_to(a, fails.shape)[fails], _SHOWN if summarize is None else summarize) for a in (x, y)]
             where += f", where x = {shown[0]} and y = {shown[1]}"
         raise invalid_argument(f"{f'{message} ' if message else ''}{condition} does not hold for {where}.")

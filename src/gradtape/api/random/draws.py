@@ -61,10 +61,27 @@ class Source(NamedTuple):
     def tensor(self, sample: Callable[..., Any], shape: Shape, *params: Any) -> Tensor:
         """`sample(rng, shape, *params)` as a Tensor."""
         levels = here.state.levels if self.each else ()
-        drawn = placed(self.array(sample, (*[level.size for level in levels], *shape), *params))
+        drawn = self._drawn(sample, (*[level.size for level in levels], *shape), params)
         for level in levels:
             drawn = BatchedTensor(drawn, level)
         return drawn
+
+    def _drawn(self, sample: Callable[..., Any], shape: Shape, params: tuple[Any, ...]) -> Tensor:
+        """A draw. A program that is being traced keeps it as a call: run again under `vmap`, each example gets its own numbers."""
+        trace = here.state.trace
+        if trace is None or not isinstance(self.rng, XlaRandom):
+            return placed(self.array(sample, shape, *params))
+        (pair, draws), each = self.rng.state, self.each
+        traced = [i for i, value in enumerate(params) if xla_engine.is_traced(value)]
+
+        def again(tensors: list[Tensor]) -> list[Tensor]:
+            values = dict(zip(traced, [t.array for t in tensors[1:]], strict=True))
+            rng = XlaRandom.at(tensors[0].array, draws)
+            return [Source(rng, each).tensor(sample, shape, *[values.get(i, value) for i, value in enumerate(params)])]
+
+        given = trace.taken_in([tensor_of(pair), *(tensor_of(params[i]) for i in traced)])
+        (array,) = trace.listed(again, given, [self.array(sample, shape, *params)])
+        return tensor_of(array)
 
     def tensor_of(self, sample: Callable[..., Any], shape: Shape, parameter: Tensor) -> Tensor:
         """`sample(rng, shape, values)` for the values of a tensor; under `vmap`, for those that each example has."""

@@ -1,16 +1,14 @@
 """`Block`: a piece of the user's code that XLA runs, and the variables it changes.
 
 malt makes functions of the body of an `if` or a loop. They take nothing and return nothing, but read and write the variables of the
-function around them; `get_state` and `set_state` give and take those that they change. A program is traced by running them, also long
-after the user's code has gone on: the backward step of a loop runs its body again.
+function around them; `get_state` and `set_state` give and take those that they change. A program is traced by running each once.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
-
-from gradtape.functions.moments import Moment, inside_a_block
 
 GetState = Callable[[], tuple[Any, ...]]
 SetState = Callable[[tuple[Any, ...]], None]
@@ -23,11 +21,10 @@ class Block:
         self._get, self._set = get_state, set_state
         self.names = names
         self.before = get_state()
-        self._moment = Moment([get_state, set_state, *parts])
 
     def run(self, part: Callable[[], Any], values: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
         """What a part gives when the variables hold `values`, and what they hold after it."""
-        return self._moment.run(lambda: self._run_on(part, values))
+        return in_a_block(lambda: self._run_on(part, values))
 
     def _run_on(self, part: Callable[[], Any], values: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
         now = self._get()
@@ -43,9 +40,25 @@ class Block:
         self._set(tuple(values))
 
 
+class _Running(threading.local):
+    blocks = 0
+
+
+_running = _Running()
+
+
+def in_a_block(function: Callable[[], Any]) -> Any:
+    """What a function gives that is a part of a program which XLA runs by itself."""
+    _running.blocks += 1
+    try:
+        return function()
+    finally:
+        _running.blocks -= 1
+
+
 def list_append(values: Any, value: Any) -> Any:
-    """`values.append(value)` and the list. A part of the program may be traced many times, and makes another list each time."""
-    if type(values) is list and inside_a_block():
+    """`values.append(value)` and the list. In a part of a program it is another list: the other branch must not see it."""
+    if type(values) is list and _running.blocks > 0:
         return [*values, value]
     values.append(value)
     return values

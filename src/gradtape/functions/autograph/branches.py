@@ -10,7 +10,7 @@ from gradtape import dtypes, nest
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import is_traced
-from gradtape.functions.autograph.blocks import Block, GetState, SetState
+from gradtape.functions.autograph.blocks import Block, GetState, SetState, in_a_block
 from gradtape.functions.autograph.truth import known_if, truth
 from gradtape.functions.autograph.values import (
     UndefinedReturnValue,
@@ -30,7 +30,6 @@ from gradtape.functions.autograph.values import (
     specs_of,
     zeros,
 )
-from gradtape.functions.moments import Moment
 from gradtape.functions.structured import Body, Closed, Spec, together, values_now, write_back
 from gradtape.functions.switch import Switch
 from gradtape.functions.traced import index_of
@@ -71,8 +70,7 @@ def if_exp(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], An
     """A conditional expression."""
     if not is_traced(condition):
         return if_true() if condition else if_false()
-    moment = Moment([if_true, if_false])
-    runs = [lambda: [moment.run(if_true)], lambda: [moment.run(if_false)]]
+    runs = [lambda: [in_a_block(if_true)], lambda: [in_a_block(if_false)]]
     return _chosen(truth(condition, "a conditional expression"), runs, [f"... if {text} else ..."])[0]
 
 
@@ -85,7 +83,7 @@ def _chosen(condition: Tensor, runs: Sequence[Callable[[], Sequence[Any]]], name
     taken = together(*(branch.closed.taken for branch in branches))
     written = together(*(branch.closed.written for branch in branches))
     bodies = [branch.body(taken, written, [m.choices[i] for m in merged]) for i, branch in enumerate(branches)]
-    results = Switch(index_of(condition), bodies).call(values_now(taken))
+    results = Switch(bodies).call([index_of(condition), *values_now(taken)])
     count = len(results) - len(written)
     write_back(written, results[count:])
     given = iter(results[:count])

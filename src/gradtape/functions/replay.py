@@ -1,0 +1,132 @@
+"""`Replay`: what a program called while it was traced, to be run again on other tensors, under whatever records now.
+
+The list holds the calls of gradtape's own ops, programs and loops. What was computed between them on bare arrays, such as the key of a
+random number, has no derivative: its values come from the equations that JAX traced.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradtape.core.batching import BatchedTensor
+from gradtape.core.scope import here
+from gradtape.core.tensor import Tensor
+from gradtape.core.trace import Call
+from gradtape.core.xla_tensor import XlaTensor, tensor_of
+from gradtape.engines import xla_engine
+from gradtape.functions.staging import Staged, is_literal
+
+Slot = int
+
+
+class _Step(NamedTuple):
+    """A call whose arrays have become places in a list; what is given is a place, or a constant."""
+
+    run: Callable[[list[Tensor]], Sequence[Any]]
+    given: list[Slot | Tensor]
+    results: list[Slot]
+    where: tuple[CodeType, int]
+
+
+class Arrays:
+    """The arrays that some calls were given and gave, and those that a program gives, each once, with a place for each."""
+
+    def __init__(self, calls: Sequence[Call], outputs: Sequence[Any]) -> None:
+        self._places: dict[int, Slot] = {}
+        self.arrays: list[Any] = []
+        self.outputs = [self._constant_or_place(tensor_of(array)) for array in outputs]
+        self.steps = [
+            _Step(call.run, [self._constant_or_place(t) for t in call.given], list(map(self._place, call.results)), call.where)
+            for call in calls
+        ]
+
+    def _place(self, array: Any) -> Slot:
+        if id(array) not in self._places:
+            self._places[id(array)] = len(self.arrays)
+            self.arrays.append(array)
+        return self._places[id(array)]
+
+    def _constant_or_place(self, tensor: Tensor) -> Slot | Tensor:
+        return self._place(tensor.array) if xla_engine.is_traced(tensor.array) else tensor_of(tensor.array)
+
+
+class Replay:
+    """Runs the calls of a program again. `inputs` are its variables among JAX's, `variables` those of the places."""
+
+    def __init__(self, staged: Staged, inputs: Sequence[Any], known: Arrays, variables: Sequence[Any]) -> None:
+        self._staged = staged
+        self._variables = list(variables)
+        self._inputs = list(inputs)
+        self._outputs = known.outputs
+        self._steps = self._needed(known.steps)
+
+    def _needed(self, steps: Sequence[_Step]) -> list[_Step]:
+        """The calls that outputs depend on, by other calls or by what was computed between them."""
+        variables, staged = self._variables, self._staged
+        made = [variables[place] for step in steps for place in step.results]
+        cuts = {id(v) for v in (*made, *self._inputs)}
+        wanted: set[int] = set()
+
+        def want(places: Sequence[Slot | Tensor]) -> None:
+            found = [variables[place] for place in places if isinstance(place, int)]
+            between = [v for v in found if id(v) not in cuts and id(v) not in wanted]
+            wanted.update(map(id, found))
+            if between:
+                wanted.update(id(v) for v in staged.used_by(staged.needed_for(between, cuts)))
+
+        want(self._outputs)
+        needed = []
+        for step in reversed(steps):
+            if any(id(variables[place]) in wanted for place in step.results):
+                needed.append(step)
+                want(step.given)
+        return needed[::-1]
+
+    def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """The outputs for other inputs."""
+        known = {id(v): tensor for v, tensor in zip(self._inputs, inputs, strict=True) if v is not None}
+        state = here.state
+        before = state.where
+        try:
+            for step in self._steps:
+                given = [self._value(place, known) for place in step.given]
+                state.where = step.where
+                results = step.run(given)
+                for place, result in zip(step.results, results, strict=True):
+                    known.setdefault(id(self._variables[place]), result if isinstance(result, Tensor) else tensor_of(result))
+        finally:
+            state.where = before
+        return [self._value(place, known) for place in self._outputs]
+
+    def _value(self, place: Slot | Tensor, known: dict[int, Tensor]) -> Tensor:
+        """The tensor at a place; what was computed on bare arrays is computed now, if it is not known yet."""
+        if not isinstance(place, int):
+            return place
+        variable = self._variables[place]
+        if id(variable) not in known:
+            if is_literal(variable):
+                return tensor_of(np.asarray(variable.val, variable.aval.dtype)[()])
+            for number in self._staged.needed_for([variable], known):
+                read, made = self._staged.equation(number)
+                given = [known[id(v)] if id(v) in known else tensor_of(self._staged.constant(v)) for v in read]
+                results = _evaluated(functools.partial(self._staged.evaluated, number), given)
+                known.update(zip(map(id, made), results, strict=True))
+        return known[id(variable)] if id(variable) in known else tensor_of(self._staged.constant(variable))
+
+
+def _evaluated(function: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> list[Tensor]:
+    """A function of arrays on Tensors, for every example of those that are batches."""
+    levels = [t.level for t in tensors if isinstance(t, BatchedTensor)]
+    if not levels:
+        with xla_engine.wide():
+            return [XlaTensor(array) for array in function(*[xla_engine.to_xla(t.array) for t in tensors])]
+    level = max(levels, key=lambda found: found.depth)
+    mapped = [isinstance(t, BatchedTensor) and t.level is level for t in tensors]
+    inner = [t.inner if m else t for t, m in zip(tensors, mapped, strict=True)]  # type: ignore[attr-defined]
+    whole = xla_engine.load().vmap(function, in_axes=tuple(0 if m else None for m in mapped))
+    return [BatchedTensor(result, level) for result in _evaluated(whole, inner)]

@@ -26,6 +26,14 @@ def check(found, expected):
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
 
 
+def check_derivative(found, expected):
+    """Where the way that is taken does not lead to a source, eager code says None and TensorFlow's functions zeros; both are right here."""
+    if expected is None:
+        assert found is None or not np.any(found.numpy())
+    else:
+        check(found, expected)
+
+
 def every(name):
     """The arguments of a program, with its value and gradient for them."""
     program = PROGRAMS[name]
@@ -97,7 +105,7 @@ def test_second_order(name):
     f, plain = compiled(name), PROGRAMS[name].function
     for arguments, _, _ in every(name):
         for found, right in zip(second_order(f, *arguments), second_order(plain, *arguments), strict=True):
-            check(found, np.zeros(arguments[0].shape) if right is None else right)
+            check_derivative(found, right)
 
 
 @by_name
@@ -109,7 +117,7 @@ def test_forward_mode(name):
             with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
                 y = function(x, *others)
             tangents.append(accumulator.jvp(y))
-        check(tangents[0], np.zeros(y.shape) if tangents[1] is None else tangents[1])
+        check_derivative(*tangents)
 
 
 @by_name
@@ -277,13 +285,17 @@ def test_captures_tensors_and_variables_in_a_loop_of_unknown_length():
         return y
 
     x = tf.constant(1.0)
-    for n, expected, by_x, by_scale, by_captured in ((0, 1.0, 1.0, 0.0, 0.0), (1, 5.0, 2.0, 1.0, 1.0), (2, 13.0, 4.0, 7.0, 3.0)):
+    for n, expected, by_x, by_scale, by_captured in (
+        (0, 1.0, 1.0, None, None),
+        (1, 5.0, 2.0, 1.0, 1.0),
+        (2, 13.0, 4.0, 7.0, 3.0),
+    ):
         with tf.GradientTape() as tape:
             tape.watch([x, captured])
             y = f(x, tf.constant(n))
         check(y, expected)
         for found, right in zip(tape.gradient(y, [x, scale, captured]), (by_x, by_scale, by_captured), strict=True):
-            check(found, right)
+            check_derivative(found, right)
 
 
 def test_assigns_variables():

@@ -337,33 +337,26 @@ def test_variables_change_together_or_not_at_all():
 def test_no_other_thread_sees_a_variable_between():
     """Two Variables that every call changes together are never seen apart."""
     first, second = tf.Variable(0.0), tf.Variable(0.0)
-    started, finish = threading.Event(), threading.Event()
-    seen = []
+    seen, others = [], []
 
-    def look():
-        started.set()
-        assert finish.wait(30.0)
-        seen.append((float(first), float(second)))
-        started.set()
-
-    def pause(x):
-        started.clear()
-        finish.set()
-        assert started.wait(30.0)
+    def look(x):
+        other = threading.Thread(target=lambda: seen.append((float(first), float(second))))
+        other.start()
+        other.join(1.0)  # it may have to wait until the call has ended
+        others.append(other)
         return x
 
     @tf.function
     def f(x):
         first.assign_add(tf.reduce_sum(tf.boolean_mask(x, x > 0.0)))
-        kept = tf.py_function(pause, [x], tf.float32)
+        kept = tf.py_function(look, [x], tf.float32)
         second.assign_add(tf.reduce_sum(tf.boolean_mask(kept, x > 0.0)))
 
-    other = threading.Thread(target=look)
-    other.start()
-    assert started.wait(30.0)
     f(tf.constant(ONE))
-    other.join(30.0)
-    assert seen[0] in {(0.0, 0.0), (4.0, 4.0)}
+    for other in others:
+        other.join(30.0)
+    assert seen
+    assert set(seen) <= {(0.0, 0.0), (4.0, 4.0)}
     assert (float(first), float(second)) == (4.0, 4.0)
 
 

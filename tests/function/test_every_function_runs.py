@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
 
 import numpy as np
 import pytest
@@ -332,32 +331,6 @@ def test_variables_change_together_or_not_at_all():
     assert (float(first), float(second)) == (2.0, 11.0)
     check(f(tf.constant(SIX), tf.constant(3)), np.reshape(SIX, [3, 2]) * 3.0)
     assert (float(first), float(second)) == (3.0, 12.0)
-
-
-def test_no_other_thread_sees_a_variable_between():
-    """Two Variables that every call changes together are never seen apart."""
-    first, second = tf.Variable(0.0), tf.Variable(0.0)
-    seen, others = [], []
-
-    def look(x):
-        other = threading.Thread(target=lambda: seen.append((float(first), float(second))))
-        other.start()
-        other.join(1.0)  # it may have to wait until the call has ended
-        others.append(other)
-        return x
-
-    @tf.function
-    def f(x):
-        first.assign_add(tf.reduce_sum(tf.boolean_mask(x, x > 0.0)))
-        kept = tf.py_function(look, [x], tf.float32)
-        second.assign_add(tf.reduce_sum(tf.boolean_mask(kept, x > 0.0)))
-
-    f(tf.constant(ONE))
-    for other in others:
-        other.join(30.0)
-    assert seen
-    assert set(seen) <= {(0.0, 0.0), (4.0, 4.0)}
-    assert (float(first), float(second)) == (4.0, 4.0)
 
 
 def test_a_gradient_step_inside():

@@ -17,6 +17,7 @@ from gradtape.api.operands import as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.core.trace import inside_a_program
 from gradtape.core.xla_tensor import is_traced
+from gradtape.engines.xla_engine import NotTraceableError
 from gradtape.errors import OutOfRangeError, invalid_argument
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import set_rows, take
@@ -61,7 +62,7 @@ class TensorArray:
         if size is None:
             raise ValueError("TensorArray: size is missing; with dynamic_size=True it may be 0.")
         if is_traced(size):
-            raise ValueError(
+            raise NotTraceableError(
                 "TensorArray: in a gradtape.function size must be known while the function is traced: pass a number, or take it from "
                 "a shape."
             )
@@ -251,7 +252,7 @@ class TensorArray:
         """The number of a row as a tensor."""
         if is_traced(index):
             if self._dynamic and method == "write":
-                raise ValueError(
+                raise NotTraceableError(
                     "TensorArray.write: in a gradtape.function an array cannot grow at an index that only the program will know: "
                     "give the array its size, without dynamic_size."
                 )

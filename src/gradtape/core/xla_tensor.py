@@ -8,13 +8,15 @@ They are classes of their own so that the quick ways through ops, which look for
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtape.core.departures import leaving
-from gradtape.core.node import Node
+from gradtape.core.node import Node, caller, locate, own_files
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor, full_name
 from gradtape.engines import xla_devices, xla_engine
@@ -32,14 +34,14 @@ class XlaTensor(Tensor):
 
     def numpy(self) -> Any:
         if xla_engine.is_traced(self.array):
-            raise AttributeError(_no_value("numpy()"))
+            raise _no_value("numpy()", AttributeError)
         if self.node is not None:
             leaving(self, "numpy")
         return np.array(self.array)[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if xla_engine.is_traced(self.array):
-            raise NotImplementedError(_no_value("A conversion to NumPy"))
+            raise _no_value("A conversion to NumPy", NotImplementedError)
         if self.node is not None:
             leaving(self, "__array__")
         return np.array(self.array, dtype=dtype)
@@ -85,7 +87,7 @@ class XlaTensor(Tensor):
 
     def _concrete(self, what: str) -> None:
         if xla_engine.is_traced(self.array):
-            raise OperatorNotAllowedInGraphError(_no_value(what))
+            raise _no_value(what, OperatorNotAllowedInGraphError, depth=3)
 
     def __format__(self, spec: str) -> str:
         return repr(self) if xla_engine.is_traced(self.array) else format(Tensor(np.asarray(self.array)), spec)
@@ -99,12 +101,34 @@ class XlaTensor(Tensor):
         return repr(self) if xla_engine.is_traced(self.array) else str(Tensor(np.asarray(self.array)))
 
 
-def _no_value(what: str) -> str:
-    return (
-        f"{what} is not to be had of a tensor in a gradtape.function: while the function is traced, a tensor stands for values that "
+def _no_value(what: str, error: type[Exception], depth: int = 2) -> Exception:
+    """The error for a tensor whose value is asked for while a program is traced.
+
+    If it is a function of this package that asks, it needs the value where eager code has it, and the call is left to eager code.
+    """
+    frame = sys._getframe(depth)
+    while frame.f_back is not None and _IN_NUMPY in frame.f_code.co_filename:
+        frame = frame.f_back
+    file = frame.f_code.co_filename
+    if file.startswith(own_files.root) and not file.startswith(_FOR_THE_USER):
+        return xla_engine.NotTraceableError(
+            f"{locate(*caller())}: the function called there needs the values of a tensor, which only the compiled program will have: "
+            "use Python numbers, or call it outside the function."
+        )
+    return error(
+        f"{what} is not available for a tensor in a gradtape.function: while the function is traced, a tensor stands for values that "
         "only the compiled program will have. Use gradtape functions (gradtape.cond, gradtape.where, gradtape.print), or return the "
         "tensor and look at it outside."
     )
+
+
+_IN_NUMPY = f"{os.sep}numpy{os.sep}_core{os.sep}"
+
+_FOR_THE_USER = (
+    os.path.join(own_files.root, "core", ""),  # noqa: PTH118 - pathlib takes 4 ms to import
+    os.path.join(own_files.root, "functions", "autograph", ""),  # noqa: PTH118
+)
+"""The folders whose functions ask for a value where the user's code does: a Variable's methods, and what AutoGraph puts in."""
 
 
 class HeldTensor(Tensor):

@@ -166,6 +166,16 @@ def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any
         ) from error
 
 
+def needs_values(error: Exception) -> bool:
+    """Whether an error says that something needs the values of a tracer, which only the compiled program will have."""
+    if isinstance(error, NotTraceableError):
+        return True
+    errors = load().errors
+    return isinstance(
+        error, (errors.ConcretizationTypeError, errors.NonConcreteBooleanIndexError, errors.TracerArrayConversionError)
+    )
+
+
 def are_apart(error: Exception) -> bool:
     """Whether an error says that arrays are on several devices."""
     return "incompatible devices" in str(error)

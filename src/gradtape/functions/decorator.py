@@ -23,6 +23,8 @@ def function(
 ) -> Any:
     """Compiles a Python function with XLA: it runs once as Python for each kind of arguments, and as a program after that.
 
+    What XLA cannot hold, such as a shape that depends on values, runs on gradtape's own ops instead; `jit_compile` insists on XLA.
+
     With `check_parity`, the first call for each kind of arguments is computed by NumPy too, op by op, and an error names the first
     op whose results differ.
 
@@ -38,7 +40,15 @@ def function(
     np.float32(25.0)
     """
     if func is None:
-        return lambda given: function(given, input_signature, autograph, jit_compile, reduce_retracing, check_parity=check_parity)
+        return lambda given: function(
+            given,
+            input_signature,
+            autograph,
+            jit_compile,
+            reduce_retracing,
+            experimental_compile=experimental_compile,
+            check_parity=check_parity,
+        )
     if not callable(func):
         raise TypeError(f"function: func must be callable, got {func!r}.")
     from gradtape.functions.function import Function  # noqa: PLC0415 - loaded by those who compile
@@ -49,4 +59,5 @@ def function(
         autograph=autograph,
         reduce_retracing=reduce_retracing,
         check_parity=check_parity,
+        must_compile=bool(jit_compile or experimental_compile),
     )

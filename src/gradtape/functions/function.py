@@ -28,12 +28,15 @@ from gradtape.core.writing import writing
 from gradtape.core.xla_tensor import HeldTensor, XlaTensor, held_tensors
 from gradtape.engines import xla_devices, xla_engine
 from gradtape.functions.autograph import to_trace
+from gradtape.functions.autograph.rows import Progression
 from gradtape.functions.composites import Opened, flatten, opened
+from gradtape.functions.eager import is_beyond_xla, run_eagerly
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
-from gradtape.functions.program import Program, array_for_xla, array_to_pass
+from gradtape.functions.program import Program, RunEagerly, array_for_xla, array_to_pass
 from gradtape.functions.signature import Arguments, Parameters, cast_to_kind, cast_to_signature, differences, is_spec
 from gradtape.ops.broadcasting import identity
+from gradtape.ops.convert import as_tensor
 from gradtape.shapes import TensorSpec
 
 _its_array = attrgetter("held")
@@ -53,6 +56,7 @@ class Function:
         autograph: bool = True,
         reduce_retracing: bool = False,
         check_parity: bool = False,
+        must_compile: bool = False,
     ) -> None:
         functools.update_wrapper(self, python_function, updated=())
         self.python_function = python_function
@@ -62,7 +66,9 @@ class Function:
             "autograph": autograph,
             "reduce_retracing": reduce_retracing,
             "check_parity": check_parity,
+            "must_compile": must_compile,
         }
+        self.must_compile = must_compile
         self._autograph = autograph
         self._check_parity = check_parity
         self._checked: set[Any] = set()
@@ -78,6 +84,7 @@ class Function:
         self._retraced: list[str] = []
         self._created_variables = False
         self._first_call_done = False
+        self.said_why = False  # whether the log has been told why it is not compiled
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -108,7 +115,9 @@ class Function:
         result = self._call(args, kwargs)
         arguments = None if key is None else self._arguments(args, kwargs)
         concrete = None if arguments is None else self._concrete.get(arguments.key)
-        if concrete is not None and arguments is not None and len(arguments.tensors) == len(args):  # and no tensors of strings
+        if concrete is None or arguments is None or isinstance(concrete, EagerFunction):
+            return result
+        if len(arguments.tensors) == len(args):  # and no tensors of strings
             self._quick[key] = concrete.quick
             self._only = concrete.shortcut if len(self._concrete) == 1 else None
         return result
@@ -136,8 +145,11 @@ class Function:
 
     def _as_python(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call as plain Python: for Variables whose first values are computed from arguments, and where every op is to be seen."""
-        result = function(*args, **kwargs)
-        return nest.map_structure(lambda leaf: _output(leaf, self._name), result)
+        return nest.map_structure(self.output, function(*args, **kwargs))
+
+    def output(self, leaf: Any) -> Any:
+        """One leaf of a result as a Tensor; None and what is made of tensors stay what they are."""
+        return _output(leaf, self._name)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         args, kwargs = self._parameters.in_order(args, kwargs)
@@ -154,6 +166,14 @@ class Function:
             if concrete is not None:
                 return concrete
             self._note_retracing(arguments)
+            concrete = self._concrete_for(arguments)
+            self._concrete[arguments.key] = concrete
+            self._kinds.add(arguments.key)
+            return concrete
+
+    def _concrete_for(self, arguments: Arguments) -> ConcreteFunction:
+        """The program for arguments of a kind, or, where XLA cannot hold it, what runs the Python function in its place."""
+        try:
             concrete = ConcreteFunction(self, arguments)
             if concrete.made:
                 if self._first_call_done:
@@ -162,9 +182,11 @@ class Function:
                 concrete = ConcreteFunction(self, arguments)
                 if concrete.made:
                     raise ValueError(_CREATED_LATER.format(self._name))
-            self._concrete[arguments.key] = concrete
-            self._kinds.add(arguments.key)
             return concrete
+        except Exception as error:
+            if self.must_compile or here.state.trace is not None or not is_beyond_xla(error):
+                raise
+            return EagerFunction(self, arguments, error)
 
     def _note_retracing(self, arguments: Arguments) -> None:
         if self._concrete:
@@ -254,6 +276,7 @@ class ConcreteFunction:
         specs = [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)]
         self.program = Program(self.name, self._body, specs)
         self.program.outside = _tensors_around(function.python_function)
+        self.program.must_compile = function.must_compile
         self.program.trace(gradient=_followed(arguments))
         given = {id(variable): i for i, variable in enumerate(arguments.variables)}
         taken = self.program.taken or []
@@ -304,7 +327,10 @@ class ConcreteFunction:
         state = here.state
         if self._is_closed and not (state.recorders or state.levels or state.trace is not None):
             return self.quick(arguments.tensors)
-        return self._pack(self._in_turn(self._recorded, arguments))
+        try:
+            return self._pack(self._in_turn(self._recorded, arguments))
+        except RunEagerly as why:
+            return run_eagerly(self._function, arguments, why)
 
     def quick(self, args: Sequence[Tensor]) -> Any:
         """The same when no argument is a Variable that it uses, and nothing records."""
@@ -440,6 +466,26 @@ class ConcreteFunction:
         return f"<ConcreteFunction {self.name}>"
 
 
+class EagerFunction(ConcreteFunction):
+    """A function that XLA cannot hold for arguments of one kind: it runs as Python, on gradtape's own ops, as one call."""
+
+    def __init__(self, function: Function, arguments: Arguments, why: Exception) -> None:
+        self.name = function._name
+        self._function = function
+        self._arguments = arguments.without_values()
+        self._why = why
+        self._taken, self._written = [], []
+        self.made = set()
+
+    def call(self, arguments: Arguments) -> Any:
+        if here.state.trace is not None:  # the program around is run this way then, as a whole
+            raise self._why
+        return run_eagerly(self._function, arguments, self._why)
+
+    def check_parity(self, arguments: Arguments) -> None:
+        """There is nothing to compare."""
+
+
 def _read(variable: Variable) -> Tensor:
     """A Variable's value as an input of a program, connected as in any read."""
     if here.state.trace is not None:
@@ -479,7 +525,7 @@ def _spec(tensor: Tensor) -> Any:
 
 def _followed(arguments: Arguments) -> bool:
     """Whether a tape outside will want the gradient of the first call at once."""
-    return bool(here.state.recorders) and not here.state.levels
+    return here.state.scope is not None and not here.state.levels
 
 
 def _checked_signature(input_signature: Any, name: str) -> tuple[Any, ...]:
@@ -507,6 +553,8 @@ def _output(leaf: Any, name: str) -> Any:
         return leaf.read_value()
     if isinstance(leaf, Tensor):
         return identity(leaf) if isinstance(leaf, XlaTensor) else leaf
+    if isinstance(leaf, Progression):
+        return as_tensor(leaf)
     if isinstance(leaf, (bool, int, float, complex, str, bytes, np.ndarray, np.generic)):
         return Tensor(to_array(leaf, argument=f"{name}: a result"))
     raise TypeError(

@@ -54,7 +54,8 @@ class Program:
         self.outputs: list[Spec] = []
         self._plain: Part | None = None
         self._with_gradient: WithGradient | None = None
-        self._no_gradient: NoGradientError | None = None
+        self._no_gradient: Exception | None = None
+        self.must_compile = False  # whether a call without a gradient is for the caller to run in another way
         self._derived: dict[Any, Program] = {}
         self.outside: frozenset[int] = frozenset()
 
@@ -68,11 +69,12 @@ class Program:
             self._plain = Tracing(self, gradient=False).plain()
 
     def _trace_with_gradient(self) -> None:
-        try:
-            self._with_gradient = WithGradient(self)
-        except NoGradientError as error:  # it can still be run, and says why when a gradient is asked for
-            self._no_gradient = error
-            self.compiled_plain()
+        tracing = Tracing(self, gradient=True)
+        if tracing.no_gradient is None:
+            self._with_gradient = WithGradient(tracing)
+        else:  # it can still be run, and says why when a gradient is asked for
+            self._no_gradient = tracing.no_gradient
+            self._plain = tracing.plain()
 
     @property
     def is_traced(self) -> bool:
@@ -128,6 +130,8 @@ class Program:
         rule: CallRule | WithoutGradient
         if self._with_gradient is None:
             assert self._no_gradient is not None
+            if state.trace is None and not self.must_compile:
+                raise RunEagerly(str(self._no_gradient)) from self._no_gradient
             results, written = self._listed(inputs, self.compiled_plain()(arrays))
             rule, saved, constant = WithoutGradient(self, self._no_gradient), None, []
         else:
@@ -249,6 +253,7 @@ class Tracing:
         self.gradients: list[Any] = []  # for each input None, or the numbers of the outputs that hold its gradient
         self.output_specs: list[Spec] = []
         self.constant_outputs: list[int] = []  # the outputs that depend on no input
+        self.no_gradient: Exception | None = None  # why there are no gradients, if they were wanted
         self.recompute = program.recompute
         self._program = program
         self._gradient = gradient
@@ -297,7 +302,10 @@ class Tracing:
             trace.calls = None  # what follows is no part of the program's own code
             if self._gradient:
                 sources = [*tensors, *(XlaTensor(entry.placeholder, entry.tensor.node) for entry in self.taken)]
-                found += self._gradients(trace, tape, outputs, sources, len(found))
+                try:
+                    found += self._gradients(trace, tape, outputs, sources, len(found))
+                except (NoGradientError, xla_engine.NotTraceableError) as error:
+                    self.no_gradient = error
         with xla_engine.wide():
             return [xla_engine.to_xla(array) for array in (*found, *(self._called.arrays if self._called is not None else ()))]
 
@@ -347,8 +355,8 @@ class Tracing:
 class WithGradient:
     """A program traced together with its gradient, and the two parts of it for each choice of connected inputs."""
 
-    def __init__(self, program: Program) -> None:
-        self._tracing = Tracing(program, gradient=True)
+    def __init__(self, tracing: Tracing) -> None:
+        self._tracing = tracing
         self._variants: dict[tuple[bool, ...], Variant] = {}
 
     def plain(self) -> Part:
@@ -456,19 +464,23 @@ class NoGradientError(ValueError):
     """Part of a program has no gradient."""
 
 
+class RunEagerly(Exception):  # noqa: N818 - it asks for something, and is no error
+    """A program without a gradient is called where one may be wanted."""
+
+
 class WithoutGradient:
     """The rule of a call whose program has no gradient: forward mode works, the backward step says what is wrong."""
 
     takes_slices = False
     step = None
 
-    def __init__(self, program: Program, why: NoGradientError) -> None:
+    def __init__(self, program: Program, why: Exception) -> None:
         self.name = program.name
         self._program = program
         self._why = why
 
     def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
-        raise ValueError(str(self._why)) from None
+        raise NoGradientError(str(self._why)) from None
 
     pull_tensors = pull_arrays
 

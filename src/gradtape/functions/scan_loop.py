@@ -11,7 +11,7 @@ from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_engine
-from gradtape.functions.program import NoGradientError, Program, Variant, WithGradient
+from gradtape.functions.program import NoGradientError, Program, Tracing, Variant, WithGradient
 from gradtape.functions.staging import count_steps, depends_on
 from gradtape.functions.structured import (
     Body,
@@ -87,7 +87,10 @@ class Scan(Structured):
             *(has_gradient(t) for t in inputs[: self._carried]),
             *(has_gradient(t) and t.node is not None for t in [*stacked, *same]),
         ]
-        variant = WithGradient(self._program(inputs)).variant(tuple(connected))
+        tracing = Tracing(self._program(inputs), gradient=True)
+        if tracing.no_gradient is not None:
+            raise tracing.no_gradient
+        variant = WithGradient(tracing).variant(tuple(connected))
 
         def step(*given: Any) -> tuple[list[Any], Any]:
             found, _, residuals = variant.forward(given)

@@ -121,7 +121,7 @@ class Structured(ABC):
             outside, inside = level.split()
             recording = scope_of([r.scope for r in inside if r.scope is not None])
             mapped = [isinstance(t, BatchedTensor) and t.level is level for t in inputs]
-            inner = [t.inner if m else t for t, m in zip(inputs, mapped, strict=True)]  # type: ignore[attr-defined]
+            inner = [t.inner if m else t for t, m in zip(inputs, mapped, strict=True)]
             with state.only(outside), level.left():
                 results = [BatchedTensor(result, level) for result in self.call_on_batch(level.size, mapped, inner)]
         else:

@@ -10,6 +10,7 @@ import numpy as np
 from gradtape import dtypes, nest
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
+from gradtape.engines.xla_engine import NotTraceableError
 from gradtape.functions.scan_loop import Loop, Scan
 from gradtape.functions.structured import Body, Closed, Spec, spec_of, together, values_now, write_back
 from gradtape.functions.switch import Switch
@@ -71,7 +72,8 @@ def _check_alike(function: str, first: Flat, specs: Sequence[Spec], other: Flat,
     except (TypeError, ValueError) as error:
         raise type(error)(f"{function}: branch {number} returns another structure than branch 0: {error}") from None
     if list(specs) != list(others):
-        raise TypeError(
+        same_dtypes = [dtype for _, dtype in specs] == [dtype for _, dtype in others]
+        raise (NotTraceableError if same_dtypes else TypeError)(
             f"{function}: in a gradtape.function all branches must return the same shapes and dtypes, but branch 0 returns "
             f"{_described(specs)} and branch {number} returns {_described(others)}."
         )

@@ -20,6 +20,7 @@ from gradtape.api.arguments import TensorLike, as_int, integers
 from gradtape.api.image.geometry import as_batch, pad_to_bounding_box
 from gradtape.api.operands import as_indices
 from gradtape.core.tensor import Tensor
+from gradtape.engines.xla_engine import NotTraceableError
 from gradtape.errors import OutOfRangeError, invalid_argument
 from gradtape.ops import arithmetic, broadcasting
 from gradtape.ops.indexing import take
@@ -131,6 +132,8 @@ def resize(
     batch = as_batch(of_kind(images, REAL, "resize", "images"), "resize: images")
     try:
         wanted = integers(size, "resize: size")
+    except NotTraceableError:
+        raise
     except TypeError as error:
         raise ValueError(str(error)) from error
     if len(wanted) != 2:

@@ -10,6 +10,7 @@ from gradtape import dtypes, nest
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import is_traced
+from gradtape.engines.xla_engine import NotTraceableError
 from gradtape.functions.autograph.blocks import Block, GetState, SetState, in_a_block
 from gradtape.functions.autograph.truth import known_if, truth
 from gradtape.functions.autograph.values import (
@@ -99,7 +100,7 @@ class _Branch:
         self.closed = Closed("if", self._tensors, [])
 
     def _tensors(self, tensors: list[Tensor]) -> list[Tensor]:
-        self.values = self._run()
+        self.values = [nest.map_structure(_settled, value) for value in self._run()]
         return [as_tensor(source_object(part)) for leaf in nest.flatten(list(self.values)) for part in _computed(leaf)]
 
     def body(self, taken: Sequence[Any], written: Sequence[Any], choices: Sequence[_Choice]) -> Body:
@@ -117,6 +118,12 @@ class _Branch:
 
 _Choice = Callable[[Iterator[Tensor]], list[Tensor]]
 """From the tensors of a variable after a branch, the next ones of an iterator, those to choose from."""
+
+
+def _settled(leaf: Any) -> Any:
+    """A leaf whose tensors are computed: outside the branch, nothing can be computed from those inside."""
+    parts = parts_of(leaf) if nest.is_composite(leaf) else []
+    return made_of(leaf, iter(parts)) if parts else leaf
 
 
 def _computed(leaf: Any) -> list[Any]:
@@ -191,7 +198,7 @@ class _Merged:
     def _common(self, a: Any, b: Any) -> Spec:
         (shape, dtype), (other_shape, other) = spec(a), spec(b)
         if shape != other_shape:
-            raise ValueError(
+            raise NotTraceableError(
                 f"{in_words(self._name)} has the shape {shape} after one branch of an `if` on a tensor and {other_shape} after the other: in a "
                 "gradtape.function it must be the same."
             )

@@ -70,11 +70,11 @@ def run_explaining(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     except ExplainedError:
         raise
     except OperatorNotAllowedInGraphError as error:
-        message = f"{_users_line(error)}: {error} {explanation}"
+        message = f"{users_line(error)}: {error} {explanation}"
         raise ExplainedError(message).with_traceback(error.__traceback__) from None
 
 
-def _users_line(error: BaseException) -> Location | None:
+def users_line(error: BaseException) -> Location | None:
     """The last line of the user's that an error came from."""
     found = None
     trace = error.__traceback__

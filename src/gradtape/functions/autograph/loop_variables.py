@@ -15,6 +15,7 @@ from gradtape import dtypes, nest
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
+from gradtape.engines.xla_engine import NotTraceableError
 from gradtape.functions.autograph.blocks import Block
 from gradtape.functions.autograph.values import (
     described,
@@ -146,6 +147,10 @@ class LoopVariables:
         if not nest.is_composite(before):
             return self._with_dtype(name, before, after)
         first = shaped_like(before, after)
+        if specs_of(first) != specs_of(after) and [d for _, d in specs_of(first)] == [d for _, d in specs_of(after)]:
+            raise NotTraceableError(
+                f"{in_words(name)} grows in a loop on tensors, whose variables keep their shapes in XLA: give it its size."
+            )
         for one, other in zip(parts_of(first), parts_of(after), strict=True):
             self._with_dtype(name, one, other)
         return first

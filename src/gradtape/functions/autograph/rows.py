@@ -15,6 +15,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.trace import inside_a_program
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import is_traced
+from gradtape.engines.xla_engine import NotTraceableError
 from gradtape.functions.autograph.values import location
 from gradtape.ops.arithmetic import greater, less, logical_and, logical_or
 from gradtape.ops.broadcasting import cast
@@ -64,13 +65,22 @@ class Progression:
         up = logical_and(greater(self.step, 0), less(number, self.stop))
         return logical_or(up, logical_and(less(self.step, 0), greater(number, self.stop)))
 
-    def __gradtape_tensor__(self) -> Tensor:
-        raise ValueError(
-            f"{location()}: in a gradtape.function, only a `for` loop can run over a range up to a tensor of the function; elsewhere its "
-            "length must be known when the function is traced."
+    def __gradtape_tensor__(self, *others: Any) -> Any:
+        raise NotTraceableError(
+            f"{location()}: in a program of XLA's only a `for` loop can run over a range up to a tensor; elsewhere its length must be "
+            "known when the function is traced: make it a Python integer, or take it from a shape."
         )
 
-    __iter__ = __gradtape_tensor__
+    __iter__ = __len__ = __getitem__ = __neg__ = __abs__ = __gradtape_tensor__
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __gradtape_tensor__
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __gradtape_tensor__
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __gradtape_tensor__
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.__gradtape_tensor__()
 
 
 def rows_of(iterated: Any) -> Rows | Progression | None:

@@ -1,0 +1,73 @@
+"""Calls of functions that XLA cannot hold: their Python runs on gradtape's own ops, as one call.
+
+XLA wants shapes that are known, and, for a gradient, loops of known length. A function that has others runs as eager code does, with
+the functions that it calls compiled as before. If it fails, the Variables have the values from before the call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradtape import nest
+from gradtape.core.messages import log_warning
+from gradtape.core.node import Node
+from gradtape.core.scope import Scope, here
+from gradtape.core.variable import Variable
+from gradtape.engines import xla_engine
+from gradtape.functions.autograph.fallback import users_line
+from gradtape.functions.program import NoGradientError, RunEagerly
+
+if TYPE_CHECKING:
+    from gradtape.functions.function import Function
+    from gradtape.functions.signature import Arguments
+
+
+def is_beyond_xla(error: Exception) -> bool:
+    """Whether tracing has met something that eager code knows what to do with."""
+    return isinstance(error, NoGradientError) or xla_engine.needs_values(error)
+
+
+def run_eagerly(function: Function, arguments: Arguments, why: Exception) -> Any:
+    """The result of the Python function; the log says once for each function why it was not compiled."""
+    if not function.said_why:
+        function.said_why = True
+        log_warning("%s runs op by op, without XLA, because of %s", function._name, _described(why))
+    args, kwargs = arguments.rebuilt(arguments.tensors)
+    with Unwritten():
+        return nest.map_structure(function.output, function.python_function(*args, **kwargs))
+
+
+def _described(why: Exception) -> str:
+    """What went wrong, with the line of the user's code."""
+    place, text = users_line(why.__cause__ if isinstance(why, RunEagerly) and why.__cause__ is not None else why), str(why)
+    if not isinstance(why, (NoGradientError, RunEagerly, xla_engine.NotTraceableError)):
+        text = "a function called there needs values that only a compiled program will have."
+    return text if place is None or f"{place.file}:" in text else f"{place}: {text}"
+
+
+class Unwritten:
+    """A recorder that hears of every Variable that is written, and gives them their values back if the block fails."""
+
+    pushes = False
+    recording = True
+    scope: Scope | None = None
+
+    def __init__(self) -> None:
+        self._before: dict[int, tuple[Variable, Any]] = {}
+
+    def before_write(self, variable: Variable) -> None:
+        if id(variable) not in self._before:
+            self._before[id(variable)] = variable, variable.array.copy()
+
+    def variable_node(self, variable: Variable) -> Node | None:
+        return None
+
+    def __enter__(self) -> Unwritten:
+        here.state.add(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        here.state.remove(self)
+        if kind is not None:
+            for variable, array in self._before.values():
+                variable.assign(array, read_value=False)

@@ -6,19 +6,23 @@ depends on its values is left to XLA: `gradtape.functions.traced` makes the same
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtape import nest
+from gradtape.core.batching import BatchedTensor
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.trace import inside_a_program
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import is_traced
 from gradtape.errors import invalid_argument
+from gradtape.ops.arithmetic import equal, logical_and
 from gradtape.ops.convert import as_tensor
+from gradtape.ops.selection import where
 from gradtape.ops.shaping import stack, unstack
 
 
@@ -34,6 +38,8 @@ def cond(
     _require_callable("cond", true_fn=true_fn, false_fn=false_fn)
     if is_traced(pred):
         return _traced().switch("cond", _traced().index_of(_scalar(pred, "cond: pred")), [true_fn, false_fn])
+    if isinstance(pred, BatchedTensor):
+        return _by_example("cond", [_scalar(pred, "cond: pred")], [true_fn, false_fn])
     return (true_fn if _truth(pred, "cond: pred") else false_fn)()  # type: ignore[misc]
 
 
@@ -57,6 +63,10 @@ def case(
             raise TypeError(f"case: pred_fn_pairs[{i}] must be a pair of a predicate and a function, got {pair!r}.")
     if any(is_traced(pred) for pred, _ in pairs):
         return _traced_case(pairs, default)
+    if any(isinstance(pred, BatchedTensor) for pred, _ in pairs):
+        functions = [function for _, function in pairs]
+        preds = [_scalar(pred, f"case: pred_fn_pairs[{i}][0]") for i, (pred, _) in enumerate(pairs)]
+        return _by_example("case", preds if default else preds[:-1], [*functions, default] if default else functions)
     truths = [_truth(pred, f"case: pred_fn_pairs[{i}][0]") for i, (pred, _) in enumerate(pairs)]
     if exclusive and sum(truths) > 1:
         raise invalid_argument(f"case: exclusive=True, but {sum(truths)} of the predicates hold.")
@@ -92,6 +102,9 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] |
         return _traced().switch(
             "switch_case", _traced().place_among(_scalar(branch_index, "switch_case: branch_index"), keys), functions
         )
+    if isinstance(branch_index, BatchedTensor):
+        index = _scalar(branch_index, "switch_case: branch_index")
+        return _by_example("switch_case", [equal(index, key) for key in branches], [*branches.values(), fallback])
     return branches.get(int(as_tensor(branch_index)), fallback)()
 
 
@@ -120,15 +133,22 @@ def while_loop(
     limit = None if maximum_iterations is None else int(as_tensor(maximum_iterations))
     if inside_a_program():
         return _traced().while_loop(cond, body, values, limit)
-    steps = 0
-    while (limit is None or steps < limit) and _truth(cond(*values), "while_loop: the result of cond"):
+    steps, running = 0, None
+    while limit is None or steps < limit:
+        holds = cond(*values)
+        if isinstance(holds, BatchedTensor):  # each example goes on for as long as its own condition holds
+            running = holds if running is None else logical_and(running, holds)
+            holds = bool(np.any(_in_all_examples(running)))
+        if not _truth(holds, "while_loop: the result of cond"):
+            break
         result = body(*values)
         if not isinstance(result, (list, tuple)):
             result = (result,)
         if len(result) != len(loop_vars):
             raise ValueError(f"while_loop: body returned {len(result)} values for {len(loop_vars)} loop_vars.")
         packed = nest.pack_sequence_as(loop_vars, nest.flatten(result))
-        values = nest.map_structure(lambda v: _loop_variable(v, "while_loop: the result of body"), packed)
+        after = nest.map_structure(lambda v: _loop_variable(v, "while_loop: the result of body"), packed)
+        values = after if running is None else nest.map_structure(functools.partial(where, running), after, values)
         steps += 1
     return values
 
@@ -269,6 +289,27 @@ def _traced_case(pairs: Sequence[Any], default: Callable[[], Any] | None) -> Any
     if not rest and default is None:
         return function()
     return cond(pred, function, lambda: _traced_case(rest, default) if rest else default())  # type: ignore[misc]
+
+
+def _by_example(function: str, preds: Sequence[Tensor], functions: Sequence[Any]) -> Any:
+    """Under `vmap`, where each example chooses for itself: all functions run, and the first counts whose predicate holds.
+
+    There is one function more than predicates, for where none holds.
+    """
+    *results, found = [branch() for branch in functions]
+    for pred, result in reversed(list(zip(preds, results, strict=True))):
+        try:
+            nest.assert_same_structure(result, found)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{function}: the branches return different structures: {error}") from None
+        found = nest.map_structure(functools.partial(where, pred), result, found)
+    return found
+
+
+def _in_all_examples(tensor: Tensor) -> Any:
+    while isinstance(tensor, BatchedTensor):
+        tensor = tensor.inner
+    return tensor.array
 
 
 def _scalar(value: Any, argument: str) -> Tensor:

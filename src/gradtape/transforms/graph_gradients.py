@@ -1,10 +1,18 @@
-"""What belongs to TensorFlow's graphs: what to use instead, and the registry of gradient functions."""
+"""What belongs to TensorFlow's graphs: gradients of tensors inside a function, and the registry of gradient functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from gradtape import nest
+from gradtape.core.scope import here
+from gradtape.core.tape import GradientTape, UnconnectedGradients, as_unconnected, source_object, unconnected_value
+from gradtape.core.tensor import Tensor
+from gradtape.core.trace import Call, Trace
+from gradtape.core.variable import Variable
+from gradtape.core.xla_tensor import tensor_of
+from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import registry
 from gradtape.transforms.functional import hessians_of
 
@@ -22,33 +30,128 @@ def gradients(
     aggregation_method: Any = None,
     stop_gradients: Any = None,
     unconnected_gradients: Any = None,
-) -> Any:
-    """Raises `RuntimeError`: symbolic gradients need a graph; a tape needs none.
+) -> list[Any]:
+    """In a `function`, the gradients of the sum of `ys` by each of `xs`, from what has been computed so far; no tape is needed.
+
+    `grad_ys` are cotangents of `ys`, None for ones; what is in `stop_gradients` counts as constant. In eager code there is nothing to
+    go back on, and it is a `RuntimeError`, as in TensorFlow.
 
     >>> import gradtape as tf
-    >>> tf.gradients([], [])
-    Traceback (most recent call last):
-        ...
-    RuntimeError: gradients() works on graphs, and gradtape has none: record with GradientTape and call tape.gradient().
+    >>> f = tf.function(lambda x: tf.gradients(x**3, x)[0])
+    >>> f(tf.constant(2.0)).numpy()
+    np.float32(12.0)
     """
-    raise RuntimeError("gradients() works on graphs, and gradtape has none: record with GradientTape and call tape.gradient().")
+    trace = _trace_of("gradients")
+    sources = _flat(xs, "gradients: xs")
+    targets = _flat(ys, "gradients: ys")
+    cotangents = None if grad_ys is None else _listed(grad_ys)
+    if cotangents is not None and len(cotangents) != len(targets):
+        raise ValueError(f"gradients: there are {len(targets)} ys, but {len(cotangents)} grad_ys: give one for each, or None.")
+    stopped = [] if stop_gradients is None else _flat(stop_gradients, "gradients: stop_gradients")
+    with GradientTape(watch_accessed_variables=False) as tape:
+        again = _Again(trace, targets, sources, stopped, tape.watch)
+    unconnected = UnconnectedGradients.NONE if unconnected_gradients is None else unconnected_gradients
+    followed = [target for target in again.targets if target.dtype.is_trainable]
+    if cotangents is not None:
+        cotangents = [c for c, target in zip(cotangents, again.targets, strict=True) if target.dtype.is_trainable]
+    if not followed:
+        return [unconnected_value(source, as_unconnected(unconnected)) for source in sources]
+    return list(tape.gradient(followed, again.sources, output_gradients=cotangents, unconnected_gradients=unconnected))
 
 
 def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: Any = None, name: str = "hessians") -> Any:
-    """For each of `xs`, the second derivatives by it of the sum of `ys`, which is a function of `xs`.
-
-    Of tensors that have been computed already there are none without a graph: that is a `RuntimeError`, as in TensorFlow.
+    """For each of `xs`, the second derivatives by it of the sum of `ys`: a function of `xs`, or, in a `function`, tensors.
 
     >>> import gradtape as tf
     >>> [h.numpy().tolist() for h in tf.hessians(lambda x, y: x * x * y, [tf.constant([1.0, 2.0]), tf.constant(3.0)])]
     [[[6.0, 0.0], [0.0, 6.0]], 0.0]
     """
-    if callable(ys):
+    if callable(ys) and not isinstance(ys, (Tensor, Variable)):
         return hessians_of(ys, xs)
-    raise RuntimeError(
-        "hessians() of tensors works on graphs, and gradtape has none: give a function of xs for ys, or nest two GradientTapes and "
-        "call jacobian() on the outer one."
-    )
+    trace = _trace_of("hessians")
+    targets = _flat(ys, "hessians: ys")
+    found = []
+    for x in _flat(xs, "hessians: xs"):
+        with GradientTape(watch_accessed_variables=False) as outer:
+            with GradientTape(watch_accessed_variables=False) as inner:
+                again = _Again(trace, targets, [x], [], lambda source: (outer.watch(source), inner.watch(source)))
+            gradient = inner.gradient(again.targets, again.sources[0], unconnected_gradients="zero")
+        found.append(outer.jacobian(gradient, again.sources[0], unconnected_gradients="zero"))
+    return found
+
+
+class _Again:
+    """What leads from some tensors of a program to others, run again with the first ones watched.
+
+    `targets` and `sources` are the tensors in that run. What does not depend on a source is as it was.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        targets: Sequence[Tensor],
+        sources: Sequence[Tensor],
+        stopped: Sequence[Tensor],
+        watch: Callable[[Tensor], Any],
+    ) -> None:
+        assert trace.calls is not None
+        calls = list(trace.calls)
+        fixed = {id(t.array) for t in stopped}
+        known: dict[int, Tensor] = {}
+        by_array = {id(t.array): t for t in sources}
+        made = self._depending(calls, set(by_array), fixed)
+        for key, source in by_array.items():
+            if key not in made:
+                known[key] = tensor_of(source.array, source.node)
+                watch(known[key])
+        for call in self._leading_to(calls, {id(t.array) for t in targets} | set(by_array), made):
+            results = call.run([known.get(id(t.array), t) for t in call.given])
+            for array, result in zip(call.results, results, strict=True):
+                if id(array) in made:
+                    known[id(array)] = result if isinstance(result, Tensor) else tensor_of(result)
+        self.targets = [known.get(id(t.array), t) for t in targets]
+        self.sources = [known[id(t.array)] for t in sources]
+
+    @staticmethod
+    def _depending(calls: Sequence[Call], sources: set[int], fixed: set[int]) -> set[int]:
+        """The arrays that calls compute from the sources, those that are fixed left out."""
+        reached, made = set(sources), set()
+        for call in calls:
+            if any(id(t.array) in reached for t in call.given):
+                results = {id(array) for array in call.results} - fixed
+                made |= results
+                reached |= results
+        return made
+
+    @staticmethod
+    def _leading_to(calls: Sequence[Call], wanted: set[int], made: set[int]) -> list[Call]:
+        needed = []
+        for call in reversed(calls):
+            if any(id(array) in wanted and id(array) in made for array in call.results):
+                needed.append(call)
+                wanted |= {id(t.array) for t in call.given}
+        return needed[::-1]
+
+
+def _trace_of(function: str) -> Trace:
+    trace = here.state.trace
+    if trace is None or trace.calls is None:
+        raise RuntimeError(
+            f"{function}() of tensors needs a gradtape.function around it, which knows how they were computed: in eager code record with "
+            "GradientTape and call tape.gradient()."
+        )
+    return trace
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, (list, tuple)) else [values]
+
+
+def _flat(values: Any, argument: str) -> list[Tensor]:
+    """Tensors of the program that is being traced."""
+    trace = _trace_of(argument.partition(":")[0])
+    leaves = [source_object(leaf) for leaf in nest.flatten(_listed(values))]
+    return trace.taken_in([as_tensor(leaf, argument=argument) for leaf in leaves if leaf is not None])
 
 
 class RegisterGradient:

@@ -7,6 +7,7 @@ Each case is a function made of a construct, an op in its body, a way to capture
 from __future__ import annotations
 
 import math
+from collections import Counter
 from itertools import combinations
 
 import numpy as np
@@ -103,3 +104,26 @@ def test_the_product_is_large_and_the_sample_has_every_pair():
         assert len(triples) == math.prod(len(AXES[axis]) for axis in axes)
     assert len(SAMPLE) <= 200
     assert set().union(*map(pairs, SAMPLE)) == set().union(*map(pairs, CASES))
+
+
+def test_the_checks_find_what_is_wrong():
+    """Wrong numbers, shapes, dtypes, None and zeros; Python that ran too often, too seldom or again."""
+    case = Case("if", "plain op", "closure", "tape outside")
+    once = Counter(taken=1, other=1, op=1)
+    right = Measured([[np.ones(3), np.ones(3), None], [np.ones(3), None, None]], [once, once], 1)
+    zeros = right._replace(results=[right.results[0], [np.ones(3), np.zeros(3), None]])
+    assert not differences(right, zeros)
+    assert not wrong_runs(case, zeros)
+    for number, wrong in (
+        (0, np.array([1.0, 1.0, 1.0 + 1e-6])),
+        (0, np.ones(1)),
+        (0, np.ones(3, np.float32)),
+        (0, None),
+        (1, None),
+        (1, np.ones(3)),
+        (2, np.zeros(3)),
+    ):
+        results = [wrong if each == number else result for each, result in enumerate(zeros.results[1])]
+        assert len(differences(right, zeros._replace(results=[zeros.results[0], results]))) == 1
+    for runs in ([once - Counter(taken=1)] * 2, [once + Counter(op=1)] * 2, [once + Counter(rule=2)] * 2, [once, once + once]):
+        assert wrong_runs(case, zeros._replace(runs=runs))

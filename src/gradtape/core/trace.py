@@ -7,6 +7,9 @@ it, or one of eager code that a tape follows.
 An input is known by its placeholder, a JAX array of its own that ops take like any other: when JAX has turned what was traced
 into a program, it lists the arrays that came from outside.
 
+A *path* leads from an input of a program to a result if every call in between has a derivative there; the inputs from which there is one
+are kept as the bits of a number. So `stop_gradient` ends what is differentiated in a program as it does in eager code.
+
 The user's code runs once. What it called (ops, other programs, loops) is kept as a list of `Call`s, which can be run again on other
 tensors, under whatever records then: every derivative of a program, and its form for a whole batch, comes from that list.
 """
@@ -20,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradtape import dtypes
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.node import caller
 from gradtape.core.scope import here
@@ -88,10 +92,48 @@ class Trace:
         self._tracer: Any = None  # JAX's own object for this tracing, which every tracer knows
         self._placeholders: set[int] = set()  # the identities of the arrays that stand for what was taken in
         self._seen: dict[int, Any] = {}  # the arrays that calls were given and gave, by identity
+        self._paths: dict[int, int] = {}  # by the identity of an array, the inputs from which there is a path to it
+        self._arguments = 0
 
-    def begin(self, tracer: Any) -> None:
-        """Learns what the tracers of this program have in common, from one of them."""
+    def begin(self, tracer: Any, arguments: Sequence[Any]) -> None:
+        """Learns what the tracers of this program have in common, from one of them, and which are its arguments."""
         self._tracer = xla_engine.tracing_of(tracer)
+        self._arguments = len(arguments)
+        for number, array in enumerate(arguments):
+            self._is_input(array, number)
+
+    def _is_input(self, array: Any, number: int) -> None:
+        self._seen[id(array)] = array
+        self._paths[id(array)] = 2 << number if array.dtype in dtypes.TRAINABLE else 0
+
+    def paths_to(self, tensor: Any) -> int:
+        """The inputs from which there is a path to a tensor."""
+        return self._begins(tensor) >> 1
+
+    def has_path_to(self, tensor: Any) -> bool:
+        """Whether somebody may ask for a derivative by something that a tensor depends on, or by itself."""
+        return bool(self._begins(tensor))
+
+    def _begins(self, tensor: Any) -> int:
+        """The same as bits, of which the first is for what was computed on bare arrays."""
+        if not isinstance(tensor, Tensor) or not xla_engine.is_traced(tensor.array):
+            return 0
+        return self._paths.get(id(tensor.array), int(tensor.array.dtype in dtypes.TRAINABLE))
+
+    def _may_be_asked_about(self, outside: Any) -> bool:
+        """Whether a derivative by something from outside may be wanted: not if it has come through `stop_gradient`, and no tape
+        follows it.
+        """
+        if not isinstance(outside, Tensor) or isinstance(outside, BatchedTensor) or not xla_engine.is_traced(outside.array):
+            return True
+        if outside.node is not None and outside.node.scope.any_open():
+            return True
+        trace = self.around
+        while trace is not None:
+            if trace._has(outside.array):
+                return trace.has_path_to(outside)
+            trace = trace.around
+        return True
 
     # What it takes in
 
@@ -109,6 +151,9 @@ class Trace:
             stand_in = XlaTensor(self.placeholder(outside.array.shape, outside.array.dtype))
             if self._on_taking is not None:
                 self._on_taking(stand_in)
+            self._is_input(stand_in.array, self._arguments + len(self.taken))
+            if not self._may_be_asked_about(outside):
+                self._paths[id(stand_in.array)] = 0
             taken = self.taken[key] = Taken(outside, stand_in)
         return taken
 
@@ -162,16 +207,22 @@ class Trace:
         with xla_engine.wide():
             array = xla_engine.to_xla(value)
         (after,) = self.taken_in([XlaTensor(array)])
-        (array,) = self.listed(_assigned, [before, after], [after.array])
+        (array,) = self.listed(_assigned, [before, after], [after.array], [0b01])
         taken.tensor = XlaTensor(array, before.node)
         taken.written = True
 
     # What it calls
 
-    def listed(self, run: Callable[[list[Tensor]], Sequence[Any]], given: Sequence[Tensor], results: Sequence[Any]) -> list[Any]:
+    def listed(
+        self,
+        run: Callable[[list[Tensor]], Sequence[Any]],
+        given: Sequence[Tensor],
+        results: Sequence[Any],
+        paths: Sequence[int] | None = None,
+    ) -> list[Any]:
         """Keeps a call in the list; gives the arrays that are its results, each of which nothing else has given.
 
-        So an array says which call it came from: `stop_gradient(x)` has the values of `x`, and is something else to a derivative.
+        `paths` has, for each result, what is given from which there is a path to it; without it there is one from everything. So an array says which call it came from: `stop_gradient(x)` has the values of `x`, and is something else to a derivative.
         """
         calls = self.calls
         if calls is None or not any(map(xla_engine.is_traced, results)):
@@ -179,10 +230,13 @@ class Trace:
         for tensor in given:
             self._seen[id(tensor.array)] = tensor.array
         found = []
-        for result in results:
+        known = [self._begins(tensor) for tensor in given]
+        for i, result in enumerate(results):
             array = xla_engine.another(result) if id(result) in self._seen else result
             self._seen[id(array)] = array
             found.append(array)
+            has_gradient = array.dtype in dtypes.TRAINABLE
+            self._paths[id(array)] = through(-1 if paths is None else paths[i], known) if has_gradient else 0
         calls.append(Call(run, list(given), found, caller()))
         return found
 
@@ -209,6 +263,15 @@ class Trace:
             yield
         finally:
             state.trace = before
+
+
+def through(path: int, paths: Sequence[int]) -> int:
+    """The inputs that a path begins at, if it begins at things to which `paths` lead from inputs."""
+    found = 0
+    for i, begin in enumerate(paths):
+        if path >> i & 1:
+            found |= begin
+    return found
 
 
 def key_of(outside: Any) -> int:

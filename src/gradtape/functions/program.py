@@ -23,7 +23,7 @@ from gradtape.core.node import Node, caller
 from gradtape.core.scope import connect, here, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Taken, Trace, one_for_all
+from gradtape.core.trace import Taken, Trace, one_for_all, through
 from gradtape.core.xla_tensor import HeldTensor, XlaTensor, tensor_of
 from gradtape.engines import xla_devices, xla_engine
 from gradtape.functions.replay import Arrays, Replay
@@ -52,6 +52,7 @@ class Program:
         self.taken: list[Any] = []
         self.written: list[Any] = []
         self.outputs: list[Spec] = []
+        self.paths: list[int] = []  # the inputs from which there is a path to each output, and to what is written
         self._plain: Part | None = None
         self._with_gradient: WithGradient | None = None
         self._no_gradient: Exception | None = None
@@ -87,6 +88,7 @@ class Program:
         self.taken = [entry.outside for entry in tracing.taken]
         self.written = [entry.outside for entry in tracing.taken if entry.written]
         self.outputs = tracing.output_specs
+        self.paths = tracing.paths
         self._body = None  # type: ignore[assignment]  # it is not run again
 
     def first_run(self, tensors: list[Tensor]) -> list[Tensor]:
@@ -121,7 +123,11 @@ class Program:
             [value.node if value.node is not None and _has_gradient(value) else None for value in inputs], state.scope
         )
         arrays = [(array_to_pass if state.trace is None else array_for_xla)(value) for value in inputs]
-        if connection is None:
+        constant: list[int] = []
+        if connection is not None:
+            begins = [parent is not None for parent in connection[0]]
+            constant = [i for i in range(len(self.outputs)) if not through(self.paths[i], begins)]
+        if connection is None or len(constant) == len(self.outputs):
             results, written = self._listed(inputs, self.compiled_plain()(arrays))
             return [result(array) for array in results], written
         parents, scope = connection
@@ -133,13 +139,13 @@ class Program:
             if state.trace is None and not self.must_compile:
                 raise RunEagerly(str(self._no_gradient)) from self._no_gradient
             results, written = self._listed(inputs, self.compiled_plain()(arrays))
-            rule, saved, constant = WithoutGradient(self, self._no_gradient), None, []
+            rule, saved = WithoutGradient(self, self._no_gradient), None
         else:
             variant = self._with_gradient.variant(tuple(parent is not None for parent in parents))
             results, written, residuals = variant.forward(arrays)
             results, written = self._listed(inputs, [*results, *written])
             saved = (tuple(inputs), arrays, residuals, state.trace)
-            rule, constant = CallRule(self, variant), variant.constant_outputs
+            rule = CallRule(self, variant)
         node = Node(rule, saved, None, parents, scope, caller())
         for part in scope.recordings:
             part.foreign = True
@@ -154,7 +160,7 @@ class Program:
         """The arrays of the outputs and of what is written, of a call that is kept by a program that is being traced."""
         trace, count = here.state.trace, len(self.outputs)
         if trace is not None:
-            found = trace.listed(self._call_again, inputs, found)
+            found = trace.listed(self._call_again, inputs, found, self.paths)
         return found[:count], found[count:]
 
     def _call_again(self, inputs: list[Tensor]) -> list[Any]:
@@ -252,7 +258,7 @@ class Tracing:
         self.cotangents: list[Any] = []
         self.gradients: list[Any] = []  # for each input None, or the numbers of the outputs that hold its gradient
         self.output_specs: list[Spec] = []
-        self.constant_outputs: list[int] = []  # the outputs that depend on no input
+        self.paths: list[int] = []  # the inputs from which there is a path to each output, and to what is written
         self.no_gradient: Exception | None = None  # why there are no gradients, if they were wanted
         self.recompute = program.recompute
         self._program = program
@@ -286,14 +292,14 @@ class Tracing:
                 tape.watch(tensor)
 
         trace = Trace(follow, self._program.outside, Program, staged=True)
-        trace.begin(mark)
+        trace.begin(mark, arrays)
         with trace.running():
             with tape if self._gradient else nullcontext():
                 for tensor in tensors:
                     follow(tensor)
                 outputs = self._outputs(trace, tensors)
             self.taken = list(trace.taken.values())
-            self.constant_outputs = [i for i, out in enumerate(outputs) if out.node is None]
+            self.paths = [trace.paths_to(t) for t in (*outputs, *(entry.tensor for entry in self.taken if entry.written))]
             self.output_specs = [(tuple(out.array.shape), out.array.dtype) for out in outputs]
             found = [out.array for out in outputs] + [entry.tensor.array for entry in self.taken if entry.written]
             if not self._program.is_traced:
@@ -374,7 +380,6 @@ class Variant:
     def __init__(self, tracing: Tracing, connected: tuple[bool, ...]) -> None:
         staged = tracing.staged
         self.connected = connected
-        self.constant_outputs = tracing.constant_outputs
         self._results, self._writes = tracing.results, tracing.writes
         self._gradients = [g if c else None for g, c in zip(tracing.gradients, connected, strict=True)]
         outputs = staged.outputs[: self._results + self._writes]

@@ -105,7 +105,9 @@ class Scan(Structured):
         return Program(self.name, self._step, [*carried, *((shape[1:], dtype) for shape, dtype in stacked), *same])
 
     def afresh(self) -> Scan:
-        return Scan(self._step, self._carried, self._stacked, self._length, reverse=self._reverse)
+        fresh = Scan(self._step, self._carried, self._stacked, self._length, reverse=self._reverse)
+        fresh.paths = self.paths
+        return fresh
 
     def pull_kept(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Any] | None:
         """The backward loop on what the forward loop has saved."""

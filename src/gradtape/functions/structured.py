@@ -21,7 +21,7 @@ from gradtape.core.node import Node, caller
 from gradtape.core.scope import connect, here, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Trace, key_of, one_for_all
+from gradtape.core.trace import Trace, key_of, one_for_all, through
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_engine
@@ -87,9 +87,13 @@ def tangent_body(body: Body, moved: Sequence[bool]) -> Body:
 
 
 class Structured(ABC):
-    """An op made of bodies. A subclass says what it computes and how its derivatives are made."""
+    """An op made of bodies. A subclass says what it computes and how its derivatives are made.
+
+    `paths` has, for each output, the inputs from which there is a path to it, if that is known.
+    """
 
     name = "structured"
+    paths: Sequence[int] | None = None
 
     @abstractmethod
     def compute(self, inputs: Sequence[Tensor]) -> list[Any]:
@@ -128,14 +132,21 @@ class Structured(ABC):
             again = self.afresh().call
             with trace.unlisted():
                 results = self.compute(inputs)
-            results = trace.listed(again, inputs, results)
+            results = trace.listed(again, inputs, results, self.paths)
         connection = connect([t.node if has_gradient(t) else None for t in inputs], recording)
-        if connection is None:
+        connected = [True] * len(results)
+        if connection is not None and self.paths is not None:
+            begins = [parent is not None for parent in connection[0]]
+            connected = [bool(through(path, begins)) for path in self.paths]
+        if connection is None or not any(connected):
             return [with_node(result, None) for result in results]
         parents, scope = connection
         specs = [_spec(result) for result in results]
         node = Node(StructuredRule(self, specs, parents, trace), tuple(inputs), None, parents, scope, caller())
         outputs = several_outputs(node, results)
+        for output, has_path in zip(outputs, connected, strict=True):
+            if not has_path:
+                output.node = None
         if state.pushers:
             push_forward(state, node, inputs, outputs)
         return outputs
@@ -234,6 +245,38 @@ class Closed:
             return [*outputs, *(values[key_of(variable)] for variable in written)]
 
         return run
+
+    def paths(self, taken: Sequence[Any], written: Sequence[Variable]) -> list[int]:
+        """For each output of that body, the inputs from which there is a path to it."""
+        places = {key_of(outside): self._count + i for i, outside in enumerate(taken)}
+        inputs = [*range(self._count), *(places[key_of(outside)] for outside in self.taken)]
+        program, count = self._program, len(self.outputs)
+        found = [moved(path, inputs) for path in program.paths]
+        after = dict(zip(map(key_of, self.written), found[count:], strict=True))
+        return [*found[:count], *(after.get(key_of(v), 1 << places[key_of(v)]) for v in written)]
+
+
+def moved(path: int, places: Sequence[int]) -> int:
+    """A path from things that stand in other places now."""
+    return through(path, [1 << place for place in places])
+
+
+def around(paths: Sequence[int], carried: int, *, at_once: bool) -> list[int]:
+    """The paths of a loop from those of one step, whose first inputs and outputs are `carried`.
+
+    `at_once` says that there may be no step at all, after which carried values are what they were.
+    """
+    first = [1 << i for i in range(carried)]
+    rest = [1 << i for i in range(carried, max([carried, *(path.bit_length() for path in paths)]))]
+    before = list(first)
+    while True:
+        found = [through(path, [*before, *rest]) for path in paths]
+        after = [old | new for old, new in zip(before, found, strict=False)]
+        if after == before:
+            break
+        before = after
+    ends = [f | old if at_once else f for f, old in zip(found, first, strict=False)]
+    return [*ends, *found[carried:]]
 
 
 def together(*lists: Sequence[Any]) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,8 +20,10 @@ class Switch(Structured):
 
     name = "cond"
 
-    def __init__(self, bodies: Sequence[Body]) -> None:
+    def __init__(self, bodies: Sequence[Body], paths: Sequence[Sequence[int]] | None = None) -> None:
         self._bodies = list(bodies)
+        if paths is not None:  # of each body
+            self.paths = [functools.reduce(operator.or_, each) << 1 for each in zip(*paths, strict=True)]
 
     def call(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         index, *given = inputs

@@ -12,7 +12,7 @@ from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.engines.xla_engine import NotTraceableError
 from gradtape.functions.scan_loop import Loop, Scan
-from gradtape.functions.structured import Body, Closed, Spec, spec_of, together, values_now, write_back
+from gradtape.functions.structured import Body, Closed, Spec, around, moved, spec_of, together, values_now, write_back
 from gradtape.functions.switch import Switch
 from gradtape.ops.arithmetic import equal
 from gradtape.ops.broadcasting import cast
@@ -56,7 +56,7 @@ def switch(function: str, index: Tensor, branches: Sequence[Callable[[], Any]]) 
     taken = together(*(c.taken for c in closed))
     written = together(*(c.written for c in closed))
     bodies = [c.body(taken, written) for c in closed]
-    results = Switch(bodies).call([index, *values_now(taken)])
+    results = Switch(bodies, [c.paths(taken, written) for c in closed]).call([index, *values_now(taken)])
     count = len(results) - len(written)
     write_back(written, results[count:])
     return flat[0].packed(results[:count])
@@ -127,7 +127,7 @@ def while_loop(
     taken = [t for t in together(closed_condition.taken, closed_body.taken) if all(t is not w for w in written)]
     count, changed = len(values), len(written)
 
-    def ordered(tensors: list[Tensor]) -> list[Tensor]:
+    def ordered(tensors: list[Any]) -> list[Any]:
         """Loop variables, then values of what is taken, then of what is written, as the closed bodies want them."""
         return [*tensors[:count], *tensors[count + changed :], *tensors[count : count + changed]]
 
@@ -135,6 +135,9 @@ def while_loop(
     whole_body = closed_body.body([*taken, *written], written)
     inputs = [*values, *values_now(written), *values_now(taken)]
     loop = Loop(lambda ts: whole_condition(ordered(ts)), lambda ts: whole_body(ordered(ts)), count + changed, limit)
+    places = ordered(list(range(len(inputs))))
+    steps = [moved(path, places) for path in closed_body.paths([*taken, *written], written)]
+    loop.paths = around(steps, count + changed, at_once=True)
     results = loop.call(inputs)
     write_back(written, results[count : count + changed])
     return packed(results[:count])
@@ -245,6 +248,12 @@ def scan(
         return [*found[:count], *found[len(found) - changed :], *rows] if changed else found
 
     loop = Scan(step, count + changed, stacked, length, reverse=reverse)
+    begins, writes = range(count), range(count, count + changed)
+    entries = range(count + changed, count + changed + stacked)
+    given = range(count + changed + stacked, count + changed + stacked + len(taken))
+    paths = [moved(path, [*begins, *entries, *given, *writes]) for path in closed.paths([*taken, *written], written)]
+    ends = len(paths) - changed
+    loop.paths = around([*paths[:count], *paths[ends:], *paths[count:ends]], count + changed, at_once=False)
     results = loop.call([*carried, *values_now(written), *tensors, *values_now(taken)])
     write_back(written, results[count : count + changed])
     last = None if state is None else packed(results[:count], state)

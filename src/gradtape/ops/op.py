@@ -144,6 +144,13 @@ class Op:
         return tuple(write_save(self, names) for names in self.saves)
 
     @cached_property
+    def _path(self) -> int:
+        """The arguments by which there is a derivative, as bits."""
+        if self.pull_all is not None:
+            return -1
+        return sum(1 << i for i, pull in enumerate(self.pulls) if pull is not None)
+
+    @cached_property
     def xla_kernel(self) -> Callable[..., Any]:
         """The kernel on JAX arrays."""
         return on_host(self.kernel) if self._xla == ON_HOST else xla_engine.bind(self._xla)
@@ -189,7 +196,8 @@ class Op:
             found = self.call_any(*tensors[:count], **_with_leaves(params, moving, tensors[count:]))
             return found if self.several else [found]
 
-        found = trace.listed(again, [*operands, *moving], list(result) if self.several else [result])
+        results = list(result) if self.several else [result]
+        found = trace.listed(again, [*operands, *moving], results, [self._path] * len(results))
         if trace.on_op is not None:
             trace.on_op(self, [arg.array for arg in operands], params, found if self.several else found[0])
         return found if self.several else found[0]

@@ -123,6 +123,9 @@ def call_as_one(
     if trace is None or trace.calls is None:
         return _connected(name, read, outputs, pull, state.scope)
     read, outputs = trace.taken_in(read), trace.taken_in(outputs)
+    if not any(map(trace.has_path_to, read)):  # no derivative of the program will ask for the pull
+        arrays = trace.listed(_constants, outputs, [out.array for out in outputs], [0] * len(outputs))
+        return _connected(name, read, [tensor_of(array) for array in arrays], pull, state.scope)
     traced = (
         None if pull_of is not None else TracedPull(trace, name, [(out.array.shape, out.array.dtype) for out in outputs], pull)
     )
@@ -136,8 +139,13 @@ def call_as_one(
         pull = pull_of(others) if pull_of is not None else traced.given(tensors[end:])  # type: ignore[union-attr]
         return call_as_one(name, others, tensors[count:end], pull, pull_of)
 
-    arrays = trace.listed(again, [*(read[i] for i in places), *outputs, *captured], [out.array for out in outputs])
+    given = [*(read[i] for i in places), *outputs, *captured]
+    arrays = trace.listed(again, given, [out.array for out in outputs], [(1 << count) - 1] * len(outputs))
     return _connected(name, read, [tensor_of(array) for array in arrays], pull if traced is None else traced.now, state.scope)
+
+
+def _constants(tensors: list[Tensor]) -> list[Tensor]:
+    return [t.with_node(None) for t in tensors]
 
 
 def _connected(name: str, read: Sequence[Any], outputs: Sequence[Tensor], pull: Pull, recording: Scope | None) -> list[Tensor]:

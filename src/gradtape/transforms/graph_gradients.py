@@ -74,7 +74,7 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
     for x in _flat(xs, "hessians: xs"):
         with GradientTape(watch_accessed_variables=False) as outer:
             with GradientTape(watch_accessed_variables=False) as inner:
-                again = _Again(trace, targets, [x], [], lambda source: (outer.watch(source), inner.watch(source)))
+                again = _Again(trace, targets, [x], [], outer.watch, inner.watch)
             gradient = inner.gradient(again.targets, again.sources[0], unconnected_gradients="zero")
         found.append(outer.jacobian(gradient, again.sources[0], unconnected_gradients="zero"))
     return found
@@ -92,7 +92,7 @@ class _Again:
         targets: Sequence[Tensor],
         sources: Sequence[Tensor],
         stopped: Sequence[Tensor],
-        watch: Callable[[Tensor], Any],
+        *watch: Callable[[Tensor], None],
     ) -> None:
         assert trace.calls is not None
         calls = list(trace.calls)
@@ -103,7 +103,8 @@ class _Again:
         for key, source in by_array.items():
             if key not in made:
                 known[key] = tensor_of(source.array, source.node)
-                watch(known[key])
+                for each in watch:
+                    each(known[key])
         for call in self._leading_to(calls, {id(t.array) for t in targets} | set(by_array), made):
             results = call.run([known.get(id(t.array), t) for t in call.given])
             for array, result in zip(call.results, results, strict=True):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradtape import dtypes, nest
 from gradtape.core.tape import source_object
@@ -80,11 +79,16 @@ def _chosen(condition: Tensor, runs: Sequence[Callable[[], Sequence[Any]]], name
     branches = [_Branch(run) for run in runs]
     left = [_is_left(names, branch.values) for branch in branches]
     values = zip(names, branches[0].values, branches[1].values, strict=True)
-    merged = [_Merged(name, [a, b], left) for name, a, b in values]
+    merged, places = [], [0, 0]
+    for name, a, b in values:
+        merged.append(_Merged(name, [a, b], left, places))
+        places = [place + sum(len(_computed(leaf)) for leaf in nest.flatten(v)) for place, v in zip(places, [a, b], strict=True)]
     taken = together(*(branch.closed.taken for branch in branches))
     written = together(*(branch.closed.written for branch in branches))
-    bodies = [branch.body(taken, written, [m.choices[i] for m in merged]) for i, branch in enumerate(branches)]
-    results = Switch(bodies).call([index_of(condition), *values_now(taken)])
+    choices = [[choice for m in merged for choice in m.choices[i]] for i in range(len(branches))]
+    bodies = [branch.body(taken, written, choice) for branch, choice in zip(branches, choices, strict=True)]
+    paths = [branch.paths(taken, written, choice) for branch, choice in zip(branches, choices, strict=True)]
+    results = Switch(bodies, paths).call([index_of(condition), *values_now(taken)])
     count = len(results) - len(written)
     write_back(written, results[count:])
     given = iter(results[:count])
@@ -105,19 +109,27 @@ class _Branch:
 
     def body(self, taken: Sequence[Any], written: Sequence[Any], choices: Sequence[_Choice]) -> Body:
         """The branch as a body that gives what XLA is to choose from, and then the values of what is written."""
-        run = self.closed.body(taken, written)
+        run, count = self.closed.body(taken, written), len(self.closed.outputs)
 
         def chosen_from(tensors: list[Tensor]) -> list[Tensor]:
             found = run(tensors)
-            given = iter(found)
-            wanted = [tensor for choice in choices for tensor in choice(given)]
-            return [*wanted, *given]
+            wanted = [as_spec(c.part if c.place is None else found[c.place], c.spec) for c in choices]
+            return [*wanted, *found[count:]]
 
         return chosen_from
 
+    def paths(self, taken: Sequence[Any], written: Sequence[Any], choices: Sequence[_Choice]) -> list[int]:
+        """For each output of that body, the inputs from which there is a path to it."""
+        found = self.closed.paths(taken, written)
+        return [*(0 if c.place is None else found[c.place] for c in choices), *found[len(self.closed.outputs) :]]
 
-_Choice = Callable[[Iterator[Tensor]], list[Tensor]]
-"""From the tensors of a variable after a branch, the next ones of an iterator, those to choose from."""
+
+class _Choice(NamedTuple):
+    """A tensor after a branch that XLA may choose: the branch's result number `place`, or the constant `part`."""
+
+    place: int | None
+    part: Any
+    spec: Spec
 
 
 def _settled(leaf: Any) -> Any:
@@ -143,9 +155,9 @@ _MISSING = object()
 class _Merged:
     """One variable after two branches: what stays what it is, and what XLA chooses."""
 
-    def __init__(self, name: str, values: list[Any], left: Sequence[bool]) -> None:
+    def __init__(self, name: str, values: list[Any], left: Sequence[bool], places: Sequence[int]) -> None:
         self._name = name
-        self.choices: list[_Choice] = [functools.partial(self._from, value) for value in values]
+        after = list(values)
         undefined = [is_undefined(value) for value in values]
         if all(undefined):
             leaves = [(values[0], values[0])]
@@ -162,6 +174,7 @@ class _Merged:
         leaves = [(shaped_like(a, b), b) for a, b in leaves]
         self._shapes = [a for a, _ in leaves]
         self._specs = [None if is_same(a, b) else self._spec(a, b) for a, b in leaves]
+        self.choices = [self._from(value, place) for value, place in zip(after, places, strict=True)]
 
     def _refuse_undefined(self, branch: int) -> None:
         name = "the first branch" if branch == 0 else "the other branch (`else`)"
@@ -215,17 +228,20 @@ class _Merged:
             f"{dtypes.from_numpy(other).name} after the other: cast one."
         )
 
-    def _from(self, value: Any, given: Iterator[Tensor]) -> list[Tensor]:
-        """What XLA chooses from after a branch that gave `value`, whose tensors are the next ones."""
+    def _from(self, value: Any, place: int) -> list[_Choice]:
+        """What XLA chooses from after a branch that gave `value`, whose tensors are its results from number `place` on."""
         leaves = zip(nest.flatten(value), self._shapes, self._specs, strict=False)
         if is_undefined(value):
-            return [zeros(one) for wanted in self._specs if wanted is not None for one in wanted]
+            return [_Choice(None, zeros(one), one) for wanted in self._specs if wanted is not None for one in wanted]
         found = []
         for leaf, shape, wanted in leaves:
-            own = [next(given) for _ in _computed(leaf)]
-            if wanted is not None:
-                parts = own or parts_of(shaped_like(leaf, shape))
-                found += [as_spec(part, one) for part, one in zip(parts, wanted, strict=True)]
+            own = len(_computed(leaf))
+            if wanted is not None and own:
+                found += [_Choice(place + i, None, one) for i, one in enumerate(wanted)]
+            elif wanted is not None:
+                parts = parts_of(shaped_like(leaf, shape))
+                found += [_Choice(None, part, one) for part, one in zip(parts, wanted, strict=True)]
+            place += own
         return found
 
     def packed(self, given: Iterator[Tensor]) -> Any:

@@ -11,7 +11,8 @@ from gradtape import dtypes, nest
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.engines.xla_engine import NotTraceableError
-from gradtape.functions.scan_loop import Loop, Scan
+from gradtape.functions.loop import Loop
+from gradtape.functions.scan import Scan
 from gradtape.functions.structured import Body, Closed, Spec, around, moved, spec_of, together, values_now, write_back
 from gradtape.functions.switch import Switch
 from gradtape.ops.arithmetic import equal

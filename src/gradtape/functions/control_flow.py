@@ -98,10 +98,9 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] |
     fallback = branches[max(branches)] if default is None else default
     if is_traced(branch_index):
         keys = sorted(branches)
-        functions = [*(branches[key] for key in keys), fallback]
-        return _traced().switch(
-            "switch_case", _traced().place_among(_scalar(branch_index, "switch_case: branch_index"), keys), functions
-        )
+        functions = [branches[key] for key in keys] if default is None else [*(branches[key] for key in keys), default]
+        index = _traced().place_among(_scalar(branch_index, "switch_case: branch_index"), keys, len(functions) - 1)
+        return _traced().switch("switch_case", index, functions)
     if isinstance(branch_index, BatchedTensor):
         index = _scalar(branch_index, "switch_case: branch_index")
         return _by_example("switch_case", [equal(index, key) for key in branches], [*branches.values(), fallback])

@@ -8,6 +8,8 @@ nothing else.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -119,15 +121,11 @@ class Program:
             inputs = state.trace.taken_in(inputs)
         if any(isinstance(value, BatchedTensor) for value in inputs):
             return self._call_batched(inputs)
-        connection = connect(
-            [value.node if value.node is not None and _has_gradient(value) else None for value in inputs], state.scope
-        )
+        reach = functools.reduce(operator.or_, self.paths[: len(self.outputs)], 0)
+        nodes = [value.node if reach >> i & 1 and _has_gradient(value) else None for i, value in enumerate(inputs)]
+        connection = connect(nodes, state.scope)
         arrays = [(array_to_pass if state.trace is None else array_for_xla)(value) for value in inputs]
-        constant: list[int] = []
-        if connection is not None:
-            begins = [parent is not None for parent in connection[0]]
-            constant = [i for i in range(len(self.outputs)) if not through(self.paths[i], begins)]
-        if connection is None or len(constant) == len(self.outputs):
+        if connection is None:
             results, written = self._listed(inputs, self.compiled_plain()(arrays))
             return [result(array) for array in results], written
         parents, scope = connection
@@ -150,8 +148,9 @@ class Program:
         for part in scope.recordings:
             part.foreign = True
         outputs = several_outputs(node, [_plain_result(array) for array in results])
-        for i in constant:
-            outputs[i].node = None
+        for output, path in zip(outputs, self.paths, strict=False):
+            if not through(path, [parent is not None for parent in parents]):
+                output.node = None
         if state.pushers:
             push_forward(state, node, inputs, outputs)
         return outputs, written

@@ -7,6 +7,8 @@ too, so a branch or a loop is differentiated by making another one from derived 
 
 from __future__ import annotations
 
+import functools
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -133,19 +135,17 @@ class Structured(ABC):
             with trace.unlisted():
                 results = self.compute(inputs)
             results = trace.listed(again, inputs, results, self.paths)
-        connection = connect([t.node if has_gradient(t) else None for t in inputs], recording)
-        connected = [True] * len(results)
-        if connection is not None and self.paths is not None:
-            begins = [parent is not None for parent in connection[0]]
-            connected = [bool(through(path, begins)) for path in self.paths]
-        if connection is None or not any(connected):
+        paths = [-1] * len(results) if self.paths is None else self.paths
+        reach = functools.reduce(operator.or_, paths, 0)
+        connection = connect([t.node if reach >> i & 1 and has_gradient(t) else None for i, t in enumerate(inputs)], recording)
+        if connection is None:
             return [with_node(result, None) for result in results]
         parents, scope = connection
         specs = [_spec(result) for result in results]
         node = Node(StructuredRule(self, specs, parents, trace), tuple(inputs), None, parents, scope, caller())
         outputs = several_outputs(node, results)
-        for output, has_path in zip(outputs, connected, strict=True):
-            if not has_path:
+        for output, path in zip(outputs, paths, strict=True):
+            if not through(path, [parent is not None for parent in parents]):
                 output.node = None
         if state.pushers:
             push_forward(state, node, inputs, outputs)

@@ -89,18 +89,21 @@ def index_of(pred: Any) -> Tensor:
     return cast(as_tensor(pred), dtype=np.dtype(np.int32)) * -1 + 1
 
 
-def place_among(number: Tensor, keys: Sequence[int]) -> Tensor:
-    """The place of a number among `keys`; the place after the last one if it is not there."""
-    place: Any = Tensor(np.full((), len(keys), np.int32))
+def place_among(number: Tensor, keys: Sequence[int], otherwise: int) -> Tensor:
+    """The place of a number among `keys`, or the place `otherwise` if it is not there."""
+    place: Any = Tensor(np.full((), otherwise, np.int32))
     for i, key in enumerate(keys):
         place = where(equal(number, key), Tensor(np.full((), i, np.int32)), place)
     return place
 
 
 def while_loop(
-    condition: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, limit: int | None, names: Sequence[str] = ()
+    condition: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, limit: int | None, *, may_add: bool = False
 ) -> Any:
-    """A loop whose number of steps the program finds out; with a `limit` it has a gradient."""
+    """A loop whose number of steps the program finds out.
+
+    A body that `may_add` gives, after the variables, further values; those of the last step come after the variables in the result.
+    """
     loop_vars = _with_shapes("while_loop", lambda values: body(*values), loop_vars, [])
     leaves = nest.flatten(loop_vars, expand_composites=True)
     values = [as_tensor(leaf, argument="while_loop: loop_vars") for leaf in leaves]
@@ -115,10 +118,11 @@ def while_loop(
     def run_body(tensors: list[Tensor]) -> list[Tensor]:
         result = body(*packed(tensors))
         result = result if isinstance(result, (list, tuple)) else (result,)
-        if len(result) != len(loop_vars):
+        if len(result) != len(loop_vars) and not may_add:
             raise ValueError(f"while_loop: body returned {len(result)} values for {len(loop_vars)} loop_vars.")
         leaves = nest.flatten(result, expand_composites=True)
-        return [_like(leaf, spec, "while_loop", i, names) for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=True))]
+        after = [_like(leaf, spec, "while_loop", i) for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=not may_add))]
+        return [*after, *leaves[len(specs) :]]
 
     closed_condition = Closed("while_loop", run_condition, specs)
     closed_body = Closed("while_loop", run_body, specs)
@@ -126,22 +130,23 @@ def while_loop(
         raise ValueError("while_loop: in a gradtape.function cond must not assign variables, draw random numbers or print.")
     written = closed_body.written
     taken = [t for t in together(closed_condition.taken, closed_body.taken) if all(t is not w for w in written)]
-    count, changed = len(values), len(written)
+    added = [Tensor(np.zeros(*spec)) for spec in closed_body.outputs[len(values) :]]
+    count, start, end = len(values), len(values) + len(added), len(values) + len(added) + len(written)
 
     def ordered(tensors: list[Any]) -> list[Any]:
         """Loop variables, then values of what is taken, then of what is written, as the closed bodies want them."""
-        return [*tensors[:count], *tensors[count + changed :], *tensors[count : count + changed]]
+        return [*tensors[:count], *tensors[end:], *tensors[start:end]]
 
     whole_condition = closed_condition.body([*taken, *written], [])
     whole_body = closed_body.body([*taken, *written], written)
-    inputs = [*values, *values_now(written), *values_now(taken)]
-    loop = Loop(lambda ts: whole_condition(ordered(ts)), lambda ts: whole_body(ordered(ts)), count + changed, limit)
+    inputs = [*values, *added, *values_now(written), *values_now(taken)]
+    loop = Loop(lambda ts: whole_condition(ordered(ts)), lambda ts: whole_body(ordered(ts)), end, limit)
     places = ordered(list(range(len(inputs))))
     steps = [moved(path, places) for path in closed_body.paths([*taken, *written], written)]
-    loop.paths = around(steps, count + changed, at_once=True)
+    loop.paths = around(steps, end, at_once=True)
     results = loop.call(inputs)
-    write_back(written, results[count : count + changed])
-    return packed(results[:count])
+    write_back(written, results[start:end])
+    return [*packed(results[:count]), *results[count:start]] if may_add else packed(results[:count])
 
 
 def _with_shapes(function: str, step: Callable[[Any], Any], variables: Any, entries: Sequence[Spec]) -> Any:
@@ -177,11 +182,11 @@ def _scalar_truth(value: Any) -> Tensor:
     return found
 
 
-def _like(value: Any, spec: Spec, function: str, number: int, names: Sequence[str] = ()) -> Tensor:
+def _like(value: Any, spec: Spec, function: str, number: int) -> Tensor:
     """A loop variable after a step: of the shape and dtype that it began with."""
     shape, dtype = spec
     found = as_tensor(source_object(value), argument=f"{function}: a loop variable")
-    what = f"'{names[number]}'" if number < len(names) else f"loop variable {number}"
+    what = f"loop variable {number}"
     if tuple(found.array.shape) != shape:
         raise ValueError(
             f"{function}: {what} began with shape {shape}, but has shape {tuple(found.array.shape)} after a step; in a "
@@ -205,10 +210,12 @@ def scan(
     *,
     reverse: bool,
     collect: Callable[[Any, Any], Any],
+    may_add: bool = False,
 ) -> tuple[Any, Any]:
     """`fn(state, entry)` for each entry: the last state, and what `collect(state, result)` gives at each step, stacked.
 
-    With no state at all (None), `fn` takes the entry alone.
+    With no state at all (None), `fn` takes the entry alone. One that `may_add` gives, after the state, further values; those of the last
+    step come after the last state, and nothing is collected.
     """
     outputs: dict[str, Any] = {}
     entry_specs = [(tuple(t.array.shape[1:]), t.array.dtype) for t in tensors]
@@ -229,7 +236,8 @@ def scan(
         else:
             result = fn(packed(values[: len(carried)], state), entry)
             leaves = nest.flatten(result, expand_composites=True)
-            after = [_like(leaf, spec, function, i) for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=True))]
+            after = [_like(leaf, spec, function, i) for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=not may_add))]
+            after += leaves[len(specs) :]
         collected = Flat(lambda: collect(state, result), f"{function}: a result")
         rows = collected()
         outputs["rows"] = collected
@@ -239,23 +247,24 @@ def scan(
     written = closed.written
     taken = [t for t in closed.taken if all(t is not w for w in written)]
     body = closed.body([*taken, *written], written)
-    count, changed, stacked = len(carried), len(written), len(tensors)
+    added = [Tensor(np.zeros(*spec)) for spec in closed.outputs[len(carried) :]] if may_add else []
+    count, start, end = len(carried), len(carried) + len(added), len(carried) + len(added) + len(written)
+    stacked = len(tensors)
 
-    def step(values: list[Tensor]) -> list[Tensor]:
-        begin, writes, rest = values[:count], values[count : count + changed], values[count + changed :]
-        entries, given = rest[:stacked], rest[stacked:]
-        found = body([*begin, *entries, *given, *writes])
-        rows = found[count : len(found) - changed]
-        return [*found[:count], *found[len(found) - changed :], *rows] if changed else found
+    def ordered(values: list[Any]) -> list[Any]:
+        """The state, an entry, values of what is taken and then of what is written, as the closed body wants them."""
+        return [*values[:count], *values[end:], *values[start:end]]
 
-    loop = Scan(step, count + changed, stacked, length, reverse=reverse)
-    begins, writes = range(count), range(count, count + changed)
-    entries = range(count + changed, count + changed + stacked)
-    given = range(count + changed + stacked, count + changed + stacked + len(taken))
-    paths = [moved(path, [*begins, *entries, *given, *writes]) for path in closed.paths([*taken, *written], written)]
-    ends = len(paths) - changed
-    loop.paths = around([*paths[:count], *paths[ends:], *paths[count:ends]], count + changed, at_once=False)
-    results = loop.call([*carried, *values_now(written), *tensors, *values_now(taken)])
-    write_back(written, results[count : count + changed])
-    last = None if state is None else packed(results[:count], state)
-    return last, outputs["rows"].packed(results[count + changed :])
+    def with_writes_first(found: list[Any]) -> list[Any]:
+        rows = len(found) - len(written)
+        return [*found[:start], *found[rows:], *found[start:rows]]
+
+    inputs = [*carried, *added, *values_now(written), *tensors, *values_now(taken)]
+    loop = Scan(lambda ts: with_writes_first(body(ordered(ts))), end, stacked, length, reverse=reverse)
+    places = ordered(list(range(len(inputs))))
+    paths = [moved(path, places) for path in closed.paths([*taken, *written], written)]
+    loop.paths = around(with_writes_first(paths), end, at_once=False)
+    results = loop.call(inputs)
+    write_back(written, results[start:end])
+    last: Any = None if state is None else packed(results[:count], state)
+    return [*last, *results[count:start]] if may_add else last, outputs["rows"].packed(results[end:])

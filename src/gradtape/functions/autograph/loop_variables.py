@@ -31,7 +31,6 @@ from gradtape.functions.autograph.values import (
     spec,
     specs_of,
     tensors_in,
-    zeros,
 )
 from gradtape.ops.convert import as_tensor
 
@@ -70,7 +69,7 @@ def looped(block: Block, run: Callable[[LoopVariables], list[Any]]) -> None:
         except _Again as again:
             values = [nest.map_structure(_read, value) for value in again.values]
             continue
-        block.finish(variables.packed(found))
+        block.finish(variables.packed_after(found))
         return
 
 
@@ -83,6 +82,7 @@ class LoopVariables:
         self._leaves = [nest.flatten(value) for value in values]
         self._specs = [[specs_of(leaf) if _is_carried(leaf) else None for leaf in leaves] for leaves in self._leaves]
         self.tensors = self._carried(values)
+        self._later: dict[int, Any] = {}  # by their numbers, variables that are undefined before the loop, as a step leaves them
 
     def _carried(self, values: Sequence[Any]) -> list[Tensor]:
         pairs = [(nest.flatten(value), specs) for value, specs in zip(values, self._specs, strict=True) if any(specs)]
@@ -95,21 +95,31 @@ class LoopVariables:
         pairs = zip(self._values, self._leaves, self._specs, strict=True)
         return [_filled(value, leaves, specs, given) if any(specs) else value for value, leaves, specs in pairs]
 
+    def packed_after(self, tensors: Sequence[Any]) -> list[Any]:
+        """The values of all variables after the loop; those that were undefined before it stand last among the tensors."""
+        found, given = self.packed(tensors), iter(tensors[len(self.tensors) :])
+        for number, value in self._later.items():
+            found[number] = nest.map_structure(lambda leaf: made_of(leaf, given) if _is_carried(leaf) else leaf, value)
+        return found
+
     def tensors_after(self, values: Sequence[Any]) -> list[Tensor]:
         """The tensors to carry on, from the variables after a step, which must be of the kinds they had before."""
         names = self._block.names
         first = [self._fitted(name, before, after) for name, before, after in zip(names, self._values, values, strict=True)]
         if any(a is not b for a, b in zip(first, self._values, strict=True)):
             raise _Again(first)
-        return self._carried(values)
+        # What is read before it has a value is an error that this run has found, so that it needs no value before the loop.
+        before = enumerate(self._values)
+        self._later = {i: values[i] for i, value in before if is_undefined(value) and not is_undefined(values[i])}
+        later = [leaf for value in self._later.values() for leaf in nest.flatten(value) if _is_carried(leaf)]
+        return [*self._carried(values), *(tensor for leaf in later for tensor in tensors_in(leaf, specs_of(leaf)))]
 
     def _fitted(self, name: str, before: Any, after: Any) -> Any:
         """The first value of a variable, or another one that fits what it is after a step."""
         if before is after:
             return before
         if is_undefined(before):
-            # What is read before it has a value is an error that the first run has found, so that any value will do.
-            return before if is_undefined(after) else nest.map_structure(_any_value, after)
+            return before
         if is_undefined(after):
             raise ValueError(f"{in_words(name)} is deleted in the loop.")
         if before is None:
@@ -193,9 +203,3 @@ class _ValueOf:
 
 def _read(leaf: Any) -> Any:
     return as_tensor(leaf.variable) if isinstance(leaf, _ValueOf) else leaf
-
-
-def _any_value(leaf: Any) -> Any:
-    if not _is_carried(leaf):
-        return leaf
-    return made_of(leaf, iter([zeros(wanted) for wanted in specs_of(leaf)]))

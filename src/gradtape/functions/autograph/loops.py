@@ -48,7 +48,7 @@ def while_stmt(
         def step(*tensors: Tensor) -> list[Tensor]:
             return variables.tensors_after(block.run(body, variables.packed(tensors))[1])
 
-        return list(traced.while_loop(holds, step, variables.tensors, bound))
+        return list(traced.while_loop(holds, step, variables.tensors, bound, may_add=True))
 
     looped(block, run)
 
@@ -103,14 +103,13 @@ def _for_rows(rows: Rows, body: Callable[[Any], Any], new_block: Callable[[], Bl
     block = new_block()
 
     def run(variables: LoopVariables) -> list[Any]:
-        def step(*given: Any) -> list[Tensor]:
-            tensors, entry = given if variables.tensors else ([], *given)
+        def step(tensors: Any, entry: Any) -> list[Tensor]:
             return variables.tensors_after(block.run(lambda: body(rows.entry(entry)), variables.packed(tensors))[1])
 
-        state = variables.tensors or None
-        nothing = lambda *_: ()
-        last, _ = traced.scan("for", step, state, rows.tensors, rows.tensors, rows.length, reverse=False, collect=nothing)
-        return last or []
+        nothing, given = lambda *_: (), rows.tensors
+        state = variables.tensors
+        last, _ = traced.scan("for", step, state, given, given, rows.length, reverse=False, collect=nothing, may_add=True)
+        return last
 
     try:
         looped(block, run)
@@ -142,7 +141,7 @@ def _for_rows_until(rows: Rows, extra_test: Callable[[], Any], body: Callable[[A
             return [add(place, 1), *variables.tensors_after(after)]
 
         first = Tensor(np.zeros((), np.int32))
-        return list(traced.while_loop(holds, step, [first, *variables.tensors], rows.length))[1:]
+        return list(traced.while_loop(holds, step, [first, *variables.tensors], rows.length, may_add=True))[1:]
 
     looped(block, run)
 
@@ -163,7 +162,7 @@ def _for_numbers(
             after = block.run(lambda: body(number), variables.packed(tensors))[1]
             return [add(number, numbers.step), *variables.tensors_after(after)]
 
-        return list(traced.while_loop(holds, step, [numbers.start, *variables.tensors], bound))[1:]
+        return list(traced.while_loop(holds, step, [numbers.start, *variables.tensors], bound, may_add=True))[1:]
 
     looped(block, run)
 

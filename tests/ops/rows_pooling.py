@@ -72,6 +72,9 @@ POOLS = [
     ((1, 5, 1), Windows((1,), (2,), ((0, 0),), (1,))),
     ((0, 2, 2, 1), Windows((2, 2), (1, 1), ((0, 0), (0, 0)), (1, 1))),
     ((1, 1, 2), Windows((2,), (1,), ((0, 0),), (1,))),
+    ((2, 2, 4, 1), Windows((7, 2), (3, 2), ((1, 1), (0, 0)), (1, 1))),
+    ((1, 4, 2, 2), Windows((5, 5), (5, 5), ((0, 0), (0, 0)), (1, 1))),
+    ((1, 3, 4, 1), Windows((2, 2), (1, 1), ((0, 0), (0, 0)), (4, 1))),
 ]
 SHAPES = [(shape, windows, (shape[0], *windows.outputs(shape[1:-1]), shape[-1])) for shape, windows in POOLS]
 INPUTS = [np.random.default_rng(i).integers(0, 4, shape).astype(np.float64) for i, (shape, _) in enumerate(POOLS)]  # with ties

@@ -84,16 +84,10 @@ class Layout:
         return entries[2:] if self.channels_first else entries[1:-1]
 
     def windows(self, sizes: Shape, kernel: Shape, strides: Any, padding: Padding, dilations: Any = None) -> Windows:
-        """The windows of `kernel` on axes of `sizes`."""
+        """The windows of `kernel` on axes of `sizes`: none on an axis that is too short for one."""
         steps, spread = self.per_axis(strides, "strides"), self.per_axis(dilations, "dilations")
         reaches = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, spread, strict=True)]
         pads = self._padding(padding, sizes, reaches, steps)
-        for size, reach, pair in zip(sizes, reaches, pads, strict=True):
-            if 0 < size and size + sum(pair) < reach:
-                raise invalid_argument(
-                    f"{self.function}: a window of {list(reaches)} does not fit into an input of {list(sizes)} with padding "
-                    f"{padding!r}: use padding='SAME' or a smaller window."
-                )
         return Windows(kernel, steps, pads, spread)
 
     def _padding(self, padding: Any, sizes: Shape, reaches: Sequence[int], strides: Shape) -> tuple[tuple[int, int], ...]:

@@ -56,6 +56,50 @@ def test_resize_along_rows_and_columns(method, antialias):
         np.testing.assert_allclose(high.numpy().ravel(), expected, atol=2e-5)
 
 
+# Sizes whose quotients single precision rounds across an integer, with the rows and columns that TensorFlow fills.
+FILLED = [
+    ((28, 32), (15, 14), (1, 13), (0, 13)),
+    ((31, 47), (15, 29), (0, 15), (3, 25)),
+    ((36, 32), (30, 29), (0, 29), (1, 27)),
+    ((36, 7), (25, 24), (0, 24), (9, 13)),
+    ((56, 28), (52, 43), (0, 51), (8, 33)),
+]
+
+
+@pytest.mark.parametrize(("size", "target", "rows", "columns"), FILLED)
+@pytest.mark.parametrize("method", ["bilinear", "nearest", "area"])
+def test_resize_with_pad_rounds_as_tensorflow(size, target, rows, columns, method):
+    filled = image.resize_with_pad(np.ones((2, *size, 1), np.float32), *target, method=method).numpy()
+    expected = np.zeros((2, *target, 1))
+    expected[:, slice(*rows), slice(*columns)] = 1.0
+    np.testing.assert_allclose(filled, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("size", "wanted", "at", "taken"), [(24, 44, 27, 15), (48, 37, 18, 23), (2, 55, 27, 0)])
+def test_the_nearest_of_two_that_are_equally_near_is_tensorflows(size, wanted, at, taken):
+    numbers = np.arange(size, dtype=np.float32).reshape(1, size, 1)
+    assert image.resize(numbers, [1, wanted], method="nearest")[0, at, 0] == taken
+    assert image.resize(numbers.transpose(1, 0, 2), [wanted, 1], method="nearest")[at, 0, 0] == taken
+
+
+@pytest.mark.parametrize(("size", "wanted", "at", "reached", "missed"), [(14, 31, 15, [8], [5]), (28, 46, 11, [5], [8])])
+def test_the_gaussian_reaches_as_far_as_tensorflows(size, wanted, at, reached, missed):
+    weights = np.array(
+        [image.resize(one.reshape(1, size, 1), [1, wanted], method="gaussian")[0, at, 0] for one in np.eye(size, dtype="f")]
+    )
+    np.testing.assert_allclose(weights[reached], 0.009074741, rtol=1e-4)
+    assert not weights[missed].any()
+
+
+def test_an_image_that_would_have_no_pixels_is_refused():
+    for function in (
+        lambda x: image.resize(x, [17, 1], preserve_aspect_ratio=True, method="nearest"),
+        lambda x: image.resize_with_pad(x, 1, 1),
+    ):
+        with pytest.raises(InvalidArgumentError, match="cannot be resized"):
+            function(np.ones((14, 42, 1), np.float32))
+
+
 @pytest.mark.parametrize(("method", "antialias"), RESIZED)
 @pytest.mark.parametrize("size", [(2, 3), (9, 8), (4, 5), (1, 1)])
 def test_resize_is_linear_in_both_modes_and_every_order(method, antialias, size):

@@ -89,7 +89,7 @@ def _taps(method: str, size: int, wanted: int, antialias: bool) -> Taps:
     """The weights that make `wanted` elements of `size`: each covers the part of the axis that it would cover in the picture."""
     step = size / wanted
     if method == "nearest":
-        places = np.minimum(np.floor((np.arange(wanted) + 0.5) * step), size - 1)
+        places = np.minimum(_middles(wanted, np.float32(step)) // 1, size - 1)
         return Taps(places.astype(np.int64)[:, None], np.ones((wanted, 1)), size)
     if method == "area":
         begin, end = np.arange(wanted) * step, (np.arange(wanted) + 1) * step
@@ -97,17 +97,28 @@ def _taps(method: str, size: int, wanted: int, antialias: bool) -> Taps:
         covered = np.minimum(index + 1, end[:, None]) - np.maximum(index, begin[:, None])
         return Taps(np.clip(index, 0, size - 1), np.maximum(covered, 0) / step, size)
     kernel, radius = _KERNELS[method]
-    scale = max(step, 1.0) if antialias else 1.0
-    centre = (np.arange(wanted) + 0.5) * step - 0.5
+    if antialias or method not in ("bilinear", "bicubic"):
+        step = 1 / (np.float32(wanted) / np.float32(size))
+    scale = max(step, type(step)(1)) if antialias else type(step)(1)
+    middle = _middles(wanted, step)
     if method == "bicubic" and not antialias:  # TensorFlow looks these weights up in a table of 1,024 steps
-        centre = np.floor(centre) + np.rint((centre - np.floor(centre)) * 1024) / 1024
-    first = np.ceil(centre - radius * scale).astype(np.int64)
+        whole = np.floor(middle - 0.5)
+        middle = whole + np.rint((middle - 0.5 - whole) * 1024) / 1024 + 0.5
+    first = np.ceil(middle - radius * scale - 0.5).astype(np.int64)
     index = first[:, None] + np.arange(math.floor(2 * radius * scale) + 1)
-    weights = kernel(np.abs(index - centre[:, None]) / scale)
+    weights = kernel(np.abs(index.astype(middle.dtype) + 0.5 - middle[:, None]) / scale)
     if method == "bilinear" and not antialias:  # the border goes on outside; elsewhere the weights inside make up for it
         return Taps(np.clip(index, 0, size - 1), weights, size)
     weights = np.where((index >= 0) & (index < size), weights, 0.0)
     return Taps(np.clip(index, 0, size - 1), weights / weights.sum(axis=1, keepdims=True), size)
+
+
+def _middles(wanted: int, step: Any) -> Any:
+    """Where the elements of a result have their middles on an axis whose own are at 0.5, 1.5, ...; in the precision of `step`.
+
+    Where a step in single precision decides which element is nearest, or which are just within reach, it is TensorFlow's.
+    """
+    return (np.arange(wanted, dtype=np.asarray(step).dtype) + 0.5) * step
 
 
 def resize(
@@ -139,11 +150,11 @@ def resize(
     if len(wanted) != 2:
         raise ValueError(f"resize: size must have two integers, the new height and width, got {size!r}.")
     height, width = batch.height, batch.width
-    if min(wanted) < 1 or not height or not width:
-        raise invalid_argument(f"resize: images of {height} by {width} cannot be resized to {wanted[0]} by {wanted[1]}.")
-    if preserve_aspect_ratio:
+    if preserve_aspect_ratio and height and width:
         ratio = np.float32(min(np.float32(wanted[0]) / np.float32(height), np.float32(wanted[1]) / np.float32(width)))
         wanted = (round(float(ratio * np.float32(height))), round(float(ratio * np.float32(width))))
+    if min(wanted) < 1 or not height or not width:
+        raise invalid_argument(f"resize: images of {height} by {width} cannot be resized to {wanted[0]} by {wanted[1]}.")
     x = batch.images
     if method != "nearest" and x.array.dtype != _FLOAT32:
         x = broadcasting.cast(x, dtype=_FLOAT32)
@@ -170,12 +181,11 @@ def resize_with_pad(
     wanted = (as_int(target_height, f"{function}: target_height"), as_int(target_width, f"{function}: target_width"))
     if min(wanted) < 1:
         raise ValueError(f"{function}: target_height and target_width must be positive, got {list(wanted)}.")
-    sizes = (batch.height, batch.width)
-    ratio = max(size / target for size, target in zip(sizes, wanted, strict=True))
-    fitting = [math.floor(size / ratio) for size in sizes]
-    offsets = [max(0, math.floor((target - size / ratio) / 2)) for size, target in zip(sizes, wanted, strict=True)]
-    resized = resize(batch.images, fitting, method, antialias=antialias)
-    return batch.leave(pad_to_bounding_box(resized, offsets[0], offsets[1], wanted[0], wanted[1]))
+    sizes, targets = np.array([batch.height, batch.width], _FLOAT32), np.array(wanted, _FLOAT32)  # as TensorFlow rounds
+    fitting = sizes / np.max(sizes / targets) if all(sizes) else sizes
+    top, left = np.maximum((targets - fitting) // 2, 0).astype(int).tolist()
+    resized = resize(batch.images, np.floor(fitting).astype(int).tolist(), method, antialias=antialias)
+    return batch.leave(pad_to_bounding_box(resized, top, left, *wanted))
 
 
 def crop_and_resize(

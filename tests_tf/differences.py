@@ -66,6 +66,8 @@ DIFFERENCES: dict[str, str] = {
     "tf.nn.softmax_cross_entropy_with_logits[sum] gradient": "TensorFlow takes for granted that labels sum to 1",
     "tf.nn.softmax_cross_entropy_with_logits[sum] second": "TensorFlow takes for granted that labels sum to 1",
     "tf.nn.ctc_loss second": "TensorFlow holds its first derivative still",
+    "tf.nn.ctc_loss[too long] gradient": "TensorFlow's gradient of labels that do not fit is not that of its loss",
+    "tf.nn.ctc_loss[too long] second": "TensorFlow holds its first derivative still",
     "tf.signal.rfft[length] gradient": "TensorFlow's gradient does not know fft_length",
     "tf.signal.rfft[length] second": "TensorFlow's gradient does not know fft_length",
     "tf.signal.irfft[length] gradient": "TensorFlow's gradient does not know fft_length",

@@ -107,6 +107,7 @@ LOSSES = [
     row("tf.nn.compute_average_loss", real(4), global_batch_size=8),
     row("tf.nn.scale_regularization_loss", real(4)),
     row("tf.nn.ctc_loss", fixed([[1, 2, 1], [2, 0, 0]]), real(6, 2, 4), fixed([3, 1]), fixed([6, 5]), logits_time_major=True, blank_index=0, dtypes=SINGLE),
+    row("tf.nn.ctc_loss", fixed([[1, 2, 1, 2, 3, 1, 1], [3, 3, 3, 3, 2, 2, 1], [2, 3, 0, 0, 0, 0, 0]]), real(6, 3, 4), fixed([7, 7, 2]), fixed([6, 6, 6]), note="too long", logits_time_major=True, blank_index=0, dtypes=SINGLE),
     row("tf.nn.nce_loss", real(6, 3), real(6), real(2, 3), call=sampled("nce_loss"), dtypes=SINGLE),
     row("tf.nn.sampled_softmax_loss", real(6, 3), real(6), real(2, 3), call=sampled("sampled_softmax_loss"), dtypes=SINGLE),
     row("tf.nn.embedding_lookup", real(4, 3), fixed([2, 0, 2])),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ _INT64 = np.dtype(np.int64)
 _IMPOSSIBLE = -1e30
 """The log probability of what cannot be. It is finite, so that its derivatives of every order are 0 and not NaN."""
 
+_UNFINISHED = math.log(1e-307)
+"""What TensorFlow adds to the log probability of a path that has not reached the end of its labels, if no path has."""
+
 
 def ctc_loss(
     labels: TensorLike | SparseTensor,
@@ -43,8 +47,9 @@ def ctc_loss(
 ) -> Tensor:
     """The negative log probability that frames of logits spell labels, with any repeats and blanks between them.
 
-    `labels` has a row of class numbers for each sequence, filled up to the longest, or is a `SparseTensor` of them; the blank is class 0 unless `blank_index` says
-    otherwise. `unique`, which speeds up TensorFlow, has no effect. Labels that do not fit into their frames have a loss of about 1e30.
+    `labels` has a row of class numbers for each sequence, filled up to the longest, or is a `SparseTensor` of them; the blank is
+    class 0 unless `blank_index` says otherwise. `unique`, which speeds up TensorFlow, has no effect. The loss of labels that do not
+    fit into their frames is finite, as TensorFlow's for dense labels: about 707 more than that of all beginnings that do fit.
     There are derivatives of every order.
 
     >>> import gradtape as tf
@@ -133,7 +138,9 @@ def _log_probability(scores: Tensor, states: Tensor, counts: Tensor, frames: Ten
         paths = foldl(after_frame, (Tensor(np.arange(1, steps)), getitem(emitted, key=(slice(1, None),))), paths)
     end = reshape(counts * 2, shape=(batch, 1))
     ends = arithmetic.logical_or(arithmetic.equal(place, end), arithmetic.equal(place, end - 1))
-    return reductions.reduce_logsumexp(where(ends, paths, _IMPOSSIBLE), axis=(1,))
+    spelled = reductions.reduce_logsumexp(where(ends, paths, _IMPOSSIBLE), axis=(1,))
+    begun = reductions.reduce_logsumexp(paths, axis=(1,)) + _UNFINISHED
+    return where(arithmetic.greater(spelled, _IMPOSSIBLE / 2), spelled, begun)
 
 
 def _later(paths: Tensor, steps: int) -> Tensor:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from gradtape.engines.xla_engine import load, prefer, preferred, wide
 
 _KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
@@ -52,9 +54,9 @@ def _of_the_host(jax: Any) -> list[Any]:
 
 
 def on_host(array: Any) -> bool:
-    """Whether NumPy can see a JAX array's memory: whether it is on the host's device."""
+    """Whether NumPy can see an array's memory: whether it is NumPy's, or a JAX array on the host's device."""
     known = devices()
-    return len(known) == 1 or array.devices() == {known["CPU:0"]}
+    return len(known) == 1 or isinstance(array, np.ndarray) or array.devices() == {known["CPU:0"]}
 
 
 def together(arrays: Sequence[Any]) -> list[Any]:

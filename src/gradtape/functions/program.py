@@ -515,7 +515,9 @@ def array_to_pass(value: Tensor) -> Any:
 
 
 def result(array: Any) -> Tensor:
-    """A program's result as a Tensor, on the device where it is."""
+    """A program's result as a Tensor, on the device where it is; NumPy's array is a constant of a program inside another."""
+    if isinstance(array, np.ndarray):
+        return Tensor(array[()])
     return XlaTensor(array) if xla_engine.is_traced(array) or not xla_devices.on_host(array) else HeldTensor(array)
 
 

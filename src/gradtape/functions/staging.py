@@ -114,7 +114,7 @@ class Part:
         given = {id(inputs[i]) for i in self.used}
         constants = {v: value for v, value in constants.items() if id(v) in read and id(v) not in given}
         little = {v: c for v, c in constants.items() if math.prod(c.shape) <= _LITTLE or xla_engine.is_traced(c)}
-        with xla_engine.wide():
+        with xla_engine.wide(), jax.ensure_compile_time_eval():  # for later calls too, also if this is inside another program
             self.large = [jax.device_put(np.asarray(value)) for v, value in constants.items() if v not in little]
         taken = [*(inputs[i] for i in self.used), *(v for v in constants if v not in little)]
         self._specs = [(v.aval.shape, v.aval.dtype) for v in taken]  # the invars of some versions of JAX have the constants too
@@ -160,8 +160,10 @@ class Part:
                 raise TypeError("arguments of another kind than the program was traced for")
         return self._evaluated(*arrays)
 
-    def _evaluated(self, *arrays: Any) -> Any:
-        return xla_engine.load().core.eval_jaxpr(self._jaxpr, self._little, *arrays)
+    def _evaluated(self, *arrays: Any) -> list[Any]:
+        found = xla_engine.load().core.eval_jaxpr(self._jaxpr, self._little, *arrays)
+        # JAX gives a constant result as an array of a class of its own, which knows no device.
+        return [np.asarray(array) if isinstance(array, np.ndarray) else array for array in found]
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """Runs it compiled."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.special
 
 import gradtape as tf
@@ -256,3 +257,46 @@ def test_a_backward_step_of_the_user_is_noted_by_the_outer_tape():
         gradient = inner.gradient(y, x)
     assert gradient.numpy() == 6
     assert [left.method for left in outer.departures()] == ["float"]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_functions_of_scipy_leave_at_the_users_line(strict):
+    x = tf.Variable([[0.5, 1.0], [0.0, 2.0]])
+    with tf.GradientTape(strict=strict) as tape:
+        if strict:
+            with pytest.raises(DepartureError, match=rf"^scipy.linalg.expm: .*{Path(__file__).name}"):
+                scipy.linalg.expm(x * x)
+        else:
+            scipy.linalg.expm(x * x)
+    assert [(left.method, Path(left.location.file).name) for left in tape.departures()] == (
+        [] if strict else [("scipy.linalg.expm", Path(__file__).name)]
+    )
+
+
+def doubled(value):
+    return value * 2
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("shape", [(), (2,), (2, 0)])
+def test_frompyfunc_leaves(shape, strict):
+    x = tf.Variable(tf.ones(shape))
+    function = np.frompyfunc(doubled, 1, 1)
+    with tf.GradientTape(strict=strict) as tape:
+        if strict and 0 not in shape:
+            with pytest.raises(DepartureError, match=r"^numpy.frompyfunc\(doubled\): "):
+                function(x * x)
+        else:
+            assert np.asarray(function(x * x)).tolist() == np.full(shape, 2.0).tolist()
+    noted = [] if strict or 0 in shape else ["numpy.frompyfunc(doubled)"]
+    assert [left.method for left in tape.departures()] == noted
+
+
+def test_frompyfunc_with_nothing_to_lose_is_not_noted():
+    x = tf.Variable([1.0, 2.0])
+    with tf.GradientTape(strict=True):
+        assert np.frompyfunc(lambda v: v > 1, 1, 1)(x).tolist() == [False, True]
+        assert np.frompyfunc(str, 1, 1)(x).tolist() == ["1.0", "2.0"]
+    with tf.GradientTape() as tape:
+        np.frompyfunc(lambda v: (v, v > 1), 1, 2)(x)
+    assert [left.count for left in tape.departures()] == [1]

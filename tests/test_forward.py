@@ -184,3 +184,19 @@ def test_what_only_an_accumulator_recorded_is_not_kept():
     assert acc.jvp(y) is not None
     assert y.node.saved is None
     assert y.node.parents == ()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64", "complex128"])
+def test_a_primal_that_has_derivatives_is_not_warned_about(dtype, caplog):
+    x = tf.cast([1.0, 2.0], dtype)
+    with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+        y = x * x
+    np.testing.assert_allclose(tf.cast(accumulator.jvp(y), tf.complex128).numpy(), [2.0, 4.0])
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bool", "float8_e5m2"])
+def test_a_primal_without_derivatives_is_warned_about(dtype, caplog):
+    x = tf.cast([1.0, 1.0], dtype)
+    tf.autodiff.ForwardAccumulator(x, x)
+    assert "must be floating or complex" in caplog.text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -97,26 +97,33 @@ def leaving(tensor: Tensor, method: str) -> None:
 def _asked(method: str, frame: FrameType) -> tuple[str, FrameType]:
     """What the user called, and the user's frame.
 
-    The search begins at the method that hands out values. If a function of this package called it, as `nn.dropout` calls
-    `float(rate)`, that function is what the user called. A dotted name, such as "numpy.digitize", is that already.
+    The search begins at the method that hands out values. If a function of this package or of SciPy called it, as `nn.dropout`
+    calls `float(rate)`, that function is what the user called. A dotted name, such as "numpy.digitize", is that already.
     """
     exact, inner = "." in method, frame
     while frame.f_back is not None and _not_users[frame.f_code.co_filename]:
         name = frame.f_code.co_name
-        if not exact and frame is not inner and own_files[frame.f_code.co_filename] and not name.startswith(("_", "<")):
-            method = name
+        if not exact and frame is not inner and not name.startswith(("_", "<")):
+            if own_files[frame.f_code.co_filename]:
+                method = name
+            elif (module := frame.f_globals.get("__name__", "")).startswith("scipy."):
+                method = f"{module.partition('._')[0]}.{name}"
         frame = frame.f_back
     return method, frame
 
 
 class _NotUsers(dict[str, bool]):
-    """Whether a source file is part of this package or of NumPy, answered once per file."""
-
-    numpy_root = os.path.dirname(np.__file__) + os.sep  # noqa: PTH120 - pathlib takes 4 ms to import
+    """Whether a source file is part of this package, of NumPy or of SciPy, answered once per file."""
 
     def __missing__(self, filename: str) -> bool:
-        answer = self[filename] = own_files[filename] or filename.startswith(self.numpy_root)
+        answer = self[filename] = own_files[filename] or filename.startswith(tuple(self._roots()))
         return answer
+
+    def _roots(self) -> Iterator[str]:
+        """SciPy's code has run only if it has been imported."""
+        for library in (np, sys.modules.get("scipy")):
+            if library is not None:
+                yield os.path.dirname(library.__file__ or "") + os.sep  # noqa: PTH120 - pathlib takes 4 ms to import
 
 
 _not_users = _NotUsers()

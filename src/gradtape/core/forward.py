@@ -40,7 +40,7 @@ class ForwardAccumulator:
         self._tangents: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
         self._primals = leaves  # their Nodes stay alive with them
         for index, (primal, tangent) in enumerate(zip(leaves, nest.flatten(tangents), strict=True)):
-            if not primal.dtype.is_floating:
+            if primal.dtype.numpy not in dtypes.TRAINABLE:
                 warn_not_trainable("primal", primal.dtype)
             self._tangents[self._node_for(primal)] = _tangent(primal, tangent, index)
 

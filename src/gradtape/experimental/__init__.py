@@ -1,4 +1,4 @@
-"""`tf.experimental`: `numpy`, which is `gradtape.numpy` itself, `dlpack`, and `einops`, which lets einops take Tensors."""
+"""`tf.experimental`: `numpy`, which is `gradtape.numpy` itself, `dlpack`, `einops` and `scipy`, which lend a hand to these libraries."""
 
 import sys
 

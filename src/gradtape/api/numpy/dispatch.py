@@ -27,6 +27,9 @@ REFUSED: dict[Any, str] = {
 }
 """Functions that write into their first argument, and what to write instead."""
 
+_BY_PYTHON = " (vectorized)"
+"""How NumPy marks the name of what `np.frompyfunc` made."""
+
 _AT = {np.add: "add", np.subtract: "sub", np.maximum: "max", np.minimum: "min"}
 
 
@@ -73,6 +76,8 @@ def _asks_in_its_turn(value: Any) -> bool:
 
 def _value_of_ufunc(called: Any, method: str, inputs: Any, keywords: Any) -> Any:
     name = called.__name__
+    if name.endswith(_BY_PYTHON):
+        name = f"frompyfunc({name.removesuffix(_BY_PYTHON)})"
     if any(isinstance(target, (Tensor, Variable)) for target in keywords.get("out") or ()):
         raise refusal(name, "out", f"Tensors do not change: write x = {name}(...)")
     read = tensors_of(inputs, name, [f"argument {i}" for i in range(len(inputs))])

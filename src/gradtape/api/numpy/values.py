@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,9 @@ def _narrowed(result: Any, given: list[Any]) -> Any:
 
 
 def _has_numbers(result: Any) -> bool:
-    """Whether there are floating-point or complex numbers in a result."""
+    """Whether there are floating-point or complex numbers in a result; of objects, those that are neither integers nor text."""
     if isinstance(result, (list, tuple)):
         return any(_has_numbers(entry) for entry in result)
+    if isinstance(result, np.ndarray) and result.dtype.kind == "O":
+        return not all(isinstance(entry, (int, np.integer, np.bool, str, bytes, NoneType)) for entry in result.flat)
     return isinstance(result, (float, complex)) or getattr(getattr(result, "dtype", None), "kind", "") in ("f", "c")

@@ -270,3 +270,22 @@ def test_bodies_see_their_variables_as_they_were():
 
     x = 1.5
     assert float(f(tf.constant(x))) == pytest.approx(2.0 + 4 * 3 * x**2 + 27 * 4 * x**3, rel=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("given", [list, tuple])
+@pytest.mark.parametrize("returned", [list, tuple])
+def test_the_container_of_a_while_loop_is_tensorflows(count, given, returned):
+    """In eager code what the body returned, if it ran; in a function that of loop_vars."""
+
+    def loop(limit):
+        def body(*variables):
+            return returned([v + 1 for v in variables])
+
+        return tf.while_loop(lambda *variables: variables[0] < limit, body, given([tf.constant(0)] * count))
+
+    assert loop(3) == returned([3] * count)
+    assert type(loop(3)) is returned
+    assert type(loop(0)) is given
+    assert type(tf.function(loop)(3)) is given
+    assert type(tf.function(loop)(0)) is given

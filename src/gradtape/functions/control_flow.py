@@ -132,7 +132,7 @@ def while_loop(
     limit = None if maximum_iterations is None else int(as_tensor(maximum_iterations))
     if inside_a_program():
         return _traced().while_loop(cond, body, values, limit)
-    steps, running = 0, None
+    steps, running, kind = 0, None, type(loop_vars)
     while limit is None or steps < limit:
         holds = cond(*values)
         if isinstance(holds, BatchedTensor):  # each example goes on for as long as its own condition holds
@@ -141,6 +141,8 @@ def while_loop(
         if not _truth(holds, "while_loop: the result of cond"):
             break
         result = body(*values)
+        if {type(result), kind} == {list, tuple}:  # TensorFlow's eager loop gives what its body returned last
+            kind = type(result)
         if not isinstance(result, (list, tuple)):
             result = (result,)
         if len(result) != len(loop_vars):
@@ -149,7 +151,7 @@ def while_loop(
         after = nest.map_structure(lambda v: _loop_variable(v, "while_loop: the result of body"), packed)
         values = after if running is None else nest.map_structure(functools.partial(where, running), after, values)
         steps += 1
-    return values
+    return values if type(values) is kind else kind(values)
 
 
 def _loop_variable(value: Any, argument: str) -> Any:

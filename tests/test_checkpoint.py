@@ -157,8 +157,9 @@ def test_names_of_its_own_are_refused():
 # What is stored
 
 
+FLOAT8 = [getattr(tf.dtypes.experimental, name) for name in tf.dtypes.experimental.__all__]
 DTYPES = [
-    tf.bfloat16, tf.float16, tf.float32, tf.float64, tf.dtypes.float8_e4m3fn, tf.dtypes.float8_e5m2, tf.int8, tf.int16, tf.int32,
+    tf.bfloat16, tf.float16, tf.float32, tf.float64, *FLOAT8, tf.int8, tf.int16, tf.int32,
     tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.uint64, tf.complex64, tf.complex128, tf.bool,
 ]  # fmt: skip
 

@@ -5,10 +5,12 @@ import logging
 import math
 import pickle
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape import dtypes
 
 NAMES = [
     "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64",
@@ -325,3 +327,43 @@ def test_second_order_of_a_complex_function():
         outer.watch(z)
         dz = gradient_of(lambda z: z**3, z)
     np.testing.assert_allclose(outer.gradient(dz, z).numpy(), np.conj(6 * (1 + 2j)), rtol=1e-6)
+
+
+# Numbers of 8 bits
+
+
+@pytest.mark.parametrize("name", tf.dtypes.experimental.__all__)
+def test_float8(name):
+    dtype = getattr(tf.dtypes.experimental, name)
+    assert (dtype.name, dtype.size, dtype.is_floating, dtype.is_trainable) == (name, 1, True, False)
+    assert tf.as_dtype(name) is dtype
+    assert dtype == getattr(ml_dtypes, name)
+    numbers = np.array([0.3, 1.0, -2.0, float(dtype.max)], np.float32)
+    held = tf.cast(numbers, dtype)
+    assert held.dtype == dtype
+    np.testing.assert_array_equal(held.numpy(), numbers.astype(dtype.as_numpy_dtype))
+    for function in (
+        lambda x: tf.cast(tf.cast(x, dtype), tf.float32),
+        tf.function(lambda x: tf.cast(tf.cast(x, dtype), tf.float32)),
+    ):
+        np.testing.assert_array_equal(function(tf.constant(numbers)).numpy(), held.numpy().astype(np.float32))
+    assert (tf.constant(1) + held).dtype == dtype
+    with pytest.raises(TypeError, match="no common dtype"):
+        held + tf.constant(1.0)
+    assert pickle.loads(pickle.dumps(dtype)) is dtype
+
+
+@pytest.mark.parametrize("one", tf.dtypes.experimental.__all__)
+def test_float8_meets_others_as_in_jax(one):
+    jnp = pytest.importorskip("jax.numpy")
+    for other in dtypes.ALL:
+        if other.name == "string":
+            continue
+        try:
+            together = jnp.promote_types(one, other.numpy).name
+        except Exception:  # noqa: BLE001 - the type that JAX raises is its own
+            together = None
+        try:
+            assert dtypes.promote(dtypes.as_dtype(one).numpy, other.numpy).name == together
+        except TypeError:
+            assert together is None, other.name

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.shapes import TensorShape, TensorSpec
 
 UNKNOWN = tf.TensorShape(None)
 
@@ -226,3 +227,73 @@ def test_what_fits_a_spec(other, fits):
 def test_specs_can_be_pickled():
     spec = tf.TensorSpec([None, 3], tf.int8, "x")
     assert pickle.loads(pickle.dumps(spec)) == spec
+
+
+# Types of shapes, from the most open to the most specific: each is a subtype of those that `ABOVE` lists.
+ABOVE = {
+    (): [None],
+    (None,): [None],
+    (2,): [None, (None,)],
+    (3,): [None, (None,)],
+    (None, None): [None],
+    (2, None): [None, (None, None)],
+    (None, 2): [None, (None, None)],
+    (2, 2): [None, (None, None), (2, None), (None, 2)],
+    None: [],
+}
+
+
+@pytest.mark.parametrize("one", ABOVE)
+@pytest.mark.parametrize("other", ABOVE)
+def test_subtypes_and_common_supertypes(one, other):
+    a, b = TensorShape(one), TensorShape(other)
+    assert a.is_subtype_of(b) == (one == other or other in ABOVE[one])
+    common = a.most_specific_common_supertype([b])
+    shared = [{shape, *ABOVE[shape]} for shape in (one, other)]
+    nearest = max(shared[0] & shared[1], key=lambda shape: len(ABOVE[shape]))
+    assert common.dims == (None if nearest is None else list(nearest))
+    assert common == a.most_specific_compatible_shape(other)
+    assert a.is_subtype_of(common)
+    assert b.is_subtype_of(common)
+
+
+def test_common_supertypes_of_several_and_of_other_things():
+    shape = TensorShape([2, 3, 4])
+    assert shape.most_specific_common_supertype([]) is shape
+    assert shape.most_specific_common_supertype([TensorShape([2, 5, 4]), TensorShape([1, 3, 4])]) == [None, None, 4]
+    assert shape.most_specific_common_supertype([shape, [2, 3, 4]]) is None
+    assert not shape.is_subtype_of([2, 3, 4])
+
+
+def test_ranks():
+    shape, unknown = TensorShape([2, None]), TensorShape(None)
+    assert shape.with_rank_at_least(2) is shape.with_rank_at_most(2) is shape
+    assert unknown.with_rank_at_least(7) is unknown.with_rank_at_most(0) is unknown
+    with pytest.raises(ValueError, match="rank at least 3"):
+        shape.with_rank_at_least(3)
+    with pytest.raises(ValueError, match="rank at most 1"):
+        shape.with_rank_at_most(1)
+    shape.assert_same_rank([5, 6])
+    shape.assert_same_rank(unknown)
+    with pytest.raises(ValueError, match="the same rank"):
+        shape.assert_same_rank([5])
+
+
+@pytest.mark.parametrize(
+    ("other", "is_subtype", "common"),
+    [
+        (TensorSpec([2], "float32"), True, TensorSpec([2], "float32")),
+        (TensorSpec([None], "float32"), True, TensorSpec([None], "float32")),
+        (TensorSpec(None, "float32"), True, TensorSpec(None, "float32")),
+        (TensorSpec([3], "float32"), False, TensorSpec([None], "float32")),
+        (TensorSpec([2], "int32"), False, None),
+        (TensorSpec([2], "float32", "named"), True, None),
+        ("something else", False, None),
+    ],
+    ids=repr,
+)
+def test_types_of_specs(other, is_subtype, common):
+    spec = TensorSpec([2], "float32")
+    assert spec.is_subtype_of(other) == is_subtype
+    assert spec.most_specific_common_supertype([other]) == common
+    assert not TensorSpec([2], "float32", "named").is_subtype_of(spec)

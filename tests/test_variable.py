@@ -24,7 +24,7 @@ def slices(values, indices):
             tf.Variable.__init__,
             (
                 "initial_value trainable validate_shape caching_device name variable_def dtype import_scope constraint "
-                "synchronization aggregation shape experimental_enable_variable_lifting"
+                "synchronization aggregation shape experimental_enable_variable_lifting use_resource"
             ),
         ),
         (tf.Variable.assign, "value use_locking name read_value"),
@@ -579,3 +579,38 @@ def test_sparse_read_and_gather_nd_are_differentiable():
     assert entries.numpy().tolist() == [2.0]
     assert tf.convert_to_tensor(tape.gradient(rows, v)).numpy().tolist() == [[0.0, 0.0], [1.0, 1.0]]
     assert tf.convert_to_tensor(tape.gradient(entries, v)).numpy().tolist() == [[0.0, 1.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("options", "synchronization", "aggregation", "trainable"),
+    [
+        ({}, "AUTO", "NONE", True),
+        ({"trainable": False}, "AUTO", "NONE", False),
+        ({"synchronization": None, "aggregation": None}, "AUTO", "NONE", True),
+        ({"synchronization": 3, "aggregation": 3}, "ON_READ", "ONLY_FIRST_REPLICA", False),
+        ({"synchronization": tf.VariableSynchronization.ON_READ, "trainable": True}, "ON_READ", "NONE", True),
+        ({"aggregation": tf.VariableAggregation.MEAN}, "AUTO", "MEAN", True),
+        (
+            {"use_resource": True, "import_scope": "scope", "caching_device": "CPU:0", "validate_shape": False},
+            "AUTO",
+            "NONE",
+            True,
+        ),
+        ({"use_resource": False, "experimental_enable_variable_lifting": False, "variable_def": None}, "AUTO", "NONE", True),
+    ],
+)
+def test_arguments_that_tensorflow_has(options, synchronization, aggregation, trainable):
+    v = tf.Variable(1.0, **options)
+    assert (v.synchronization.name, v.aggregation.name, v.trainable) == (synchronization, aggregation, trainable)
+    with tf.GradientTape() as tape:
+        y = v * v
+    assert (tape.gradient(y, v) is not None) == trainable
+
+
+def test_arguments_that_tensorflow_refuses():
+    for argument in ("synchronization", "aggregation"):
+        for value in (7, "x"):
+            with pytest.raises(ValueError, match=f"{argument} must be a Variable"):
+                tf.Variable(1.0, **{argument: value})
+    with pytest.raises(ValueError, match="variable_def"):
+        tf.Variable(1.0, variable_def=object())

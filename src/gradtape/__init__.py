@@ -4,6 +4,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
+from gradtape.api import experimental_dtypes as _experimental_dtypes
 from gradtape.api import keras_imports as _keras_imports
 from gradtape.api.arithmetic import realdiv, truncatediv, truncatemod
 from gradtape.api.array_api import protocol as _array_protocol
@@ -220,6 +221,7 @@ if _TYPE_CHECKING:  # what `__getattr__` finds when it is asked for
     from gradtape import test as test
     from gradtape import testing as testing
     from gradtape import train as train
+    from gradtape import types as types
 
 newaxis = None
 matrix_square_root = linalg.sqrtm
@@ -227,6 +229,7 @@ matrix_square_root = linalg.sqrtm
 dtypes.cast = cast  # type: ignore[attr-defined]
 dtypes.complex = complex  # type: ignore[attr-defined]
 dtypes.saturate_cast = saturate_cast  # type: ignore[attr-defined]
+dtypes.experimental = _experimental_dtypes  # type: ignore[attr-defined]
 
 __all__ = [
     "AggregationMethod", "Assert", "DType", "GradientTape", "IndexedSlices", "IndexedSlicesSpec", "Module",
@@ -260,7 +263,7 @@ __all__ = [
 
 _LOADED_WHEN_USED = frozenset((
     "array_api", "autograph", "bitwise", "config", "experimental", "image", "keras", "numpy", "quantization", "signal", "sparse", "test",
-    "testing", "train",
+    "testing", "train", "types",
 ))  # fmt: skip
 _keras_imports.serve_keras()
 

@@ -187,6 +187,9 @@ float32 = DType("float32", np.float32, "float")
 float64 = double = DType("float64", np.float64, "float")
 float8_e4m3fn = DType("float8_e4m3fn", ml_dtypes.float8_e4m3fn, "float")
 float8_e5m2 = DType("float8_e5m2", ml_dtypes.float8_e5m2, "float")
+float8_e4m3fnuz = DType("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, "float")
+float8_e4m3b11fnuz = DType("float8_e4m3b11fnuz", ml_dtypes.float8_e4m3b11fnuz, "float")
+float8_e5m2fnuz = DType("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, "float")
 int8 = DType("int8", np.int8, "int")
 int16 = DType("int16", np.int16, "int")
 int32 = DType("int32", np.int32, "int")
@@ -201,8 +204,8 @@ bool_ = DType("bool", np.bool_, "bool")
 string = DType("string", np.object_, "string")
 
 ALL: tuple[DType, ...] = (
-    float16, bfloat16, float32, float64, float8_e4m3fn, float8_e5m2, int8, int16, int32, int64,
-    uint8, uint16, uint32, uint64, complex64, complex128, bool_, string,
+    float16, bfloat16, float32, float64, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e4m3b11fnuz, float8_e5m2fnuz,
+    int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128, bool_, string,
 )  # fmt: skip
 
 TRAINABLE = frozenset(d.numpy for d in (float16, bfloat16, float32, float64, complex64, complex128))
@@ -258,9 +261,14 @@ _ABOVE: dict[str, tuple[str, ...]] = {
     "int16": ("int32",),
     "int32": ("int64",),
     "int64": ("float*",),
-    "float*": ("bfloat16", "float16", "float8_e4m3fn", "float8_e5m2"),
+    "float*": (
+        "bfloat16", "float16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz",
+    ),
     "float8_e4m3fn": (),
     "float8_e5m2": (),
+    "float8_e4m3fnuz": (),
+    "float8_e4m3b11fnuz": (),
+    "float8_e5m2fnuz": (),
     "bfloat16": ("float32",),
     "float16": ("float32",),
     "float32": ("float64", "complex64"),
@@ -268,7 +276,7 @@ _ABOVE: dict[str, tuple[str, ...]] = {
     "complex64": ("complex128",),
     "complex128": (),
     "string": (),
-}
+}  # fmt: skip
 
 
 @cache

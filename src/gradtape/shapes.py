@@ -77,6 +77,47 @@ class TensorShape:
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible.")
 
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether every tensor of this shape is one of the other shape, too.
+
+        >>> import gradtape as tf
+        >>> tf.TensorShape([2, 3]).is_subtype_of(tf.TensorShape([None, 3])), tf.TensorShape([None]).is_subtype_of(tf.TensorShape([2]))
+        (True, False)
+        """
+        if not isinstance(other, TensorShape):
+            return False
+        if other._dims is None:
+            return True
+        if self._dims is None or len(self._dims) != len(other._dims):
+            return False
+        return all(wanted is None or size == wanted for size, wanted in zip(self._dims, other._dims, strict=True))
+
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> TensorShape | None:
+        """The shape of everything that has this shape or one of `others`; None if one of them is no TensorShape.
+
+        >>> import gradtape as tf
+        >>> tf.TensorShape([2, 3]).most_specific_common_supertype([tf.TensorShape([2, 4])])
+        TensorShape([2, None])
+        """
+        if not all(isinstance(other, TensorShape) for other in others):
+            return None
+        found = self
+        for other in others:
+            found = found.most_specific_compatible_shape(other)
+        return found
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """This shape, with None for the sizes in which the other one differs; unknown if their ranks do.
+
+        >>> import gradtape as tf
+        >>> tf.TensorShape([2, 3]).most_specific_compatible_shape([5, 3])
+        TensorShape([None, 3])
+        """
+        other = TensorShape(other)
+        if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)])
+
     def merge_with(self, other: Any) -> TensorShape:
         """What is known from both shapes together."""
         other = TensorShape(other)
@@ -100,6 +141,34 @@ class TensorShape:
         if len(self._dims) != rank:
             raise ValueError(f"Shape {self} must have rank {rank}.")
         return self
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """This shape, if its rank is `rank` or more, or not known.
+
+        >>> import gradtape as tf
+        >>> tf.TensorShape([2, 3]).with_rank_at_least(1)
+        TensorShape([2, 3])
+        """
+        if self._dims is not None and len(self._dims) < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}.")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape, if its rank is `rank` or less, or not known.
+
+        >>> import gradtape as tf
+        >>> tf.TensorShape([2, 3]).with_rank_at_most(2)
+        TensorShape([2, 3])
+        """
+        if self._dims is not None and len(self._dims) > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}.")
+        return self
+
+    def assert_same_rank(self, other: Any) -> None:
+        """Raises a ValueError if both ranks are known and differ."""
+        other = TensorShape(other)
+        if None not in (self.rank, other.rank) and self.rank != other.rank:
+            raise ValueError(f"Shapes {self} and {other} must have the same rank.")
 
     def assert_has_rank(self, rank: int) -> None:
         if self.rank not in (None, rank):
@@ -212,10 +281,32 @@ class TensorSpec:
         """The spec of everything that either spec describes."""
         if self.dtype != other.dtype:
             raise ValueError(f"{self} and {other} have different dtypes.")
-        if self.shape.rank is None or self.shape.rank != other.shape.rank:
-            return TensorSpec(None, self.dtype, self.name)
-        dims = [a if a == b else None for a, b in zip(self.shape, other.shape, strict=True)]
-        return TensorSpec(dims, self.dtype, self.name)
+        return TensorSpec(self.shape.most_specific_compatible_shape(other.shape), self.dtype, self.name)
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether every tensor that this spec describes is one of the other's, too; a spec with a name, only of one with the same.
+
+        >>> import gradtape as tf
+        >>> tf.TensorSpec([2], tf.float32).is_subtype_of(tf.TensorSpec([None], tf.float32))
+        True
+        """
+        return (
+            isinstance(other, TensorSpec)
+            and self.dtype == other.dtype
+            and self.name in (None, other.name)
+            and self.shape.is_subtype_of(other.shape)
+        )
+
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> TensorSpec | None:
+        """The spec of everything that this one or one of `others` describes; None if their dtypes or names differ.
+
+        >>> import gradtape as tf
+        >>> tf.TensorSpec([2], tf.float32).most_specific_common_supertype([tf.TensorSpec([3], tf.float32)])
+        TensorSpec(shape=(None,), dtype=tf.float32, name=None)
+        """
+        if not all(isinstance(o, TensorSpec) and (o.dtype, o.name) == (self.dtype, self.name) for o in others):
+            return None
+        return TensorSpec(self.shape.most_specific_common_supertype([o.shape for o in others]), self.dtype, self.name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TensorSpec):

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.numpy.operands import axes_of, inexact, promoted, tensor_of, tensors_of
-from gradtape.core.tensor import Tensor, TensorOperators
+from gradtape.core.tensor import Tensor
+from gradtape.core.variable import Variable
 from gradtape.ops import activations, arithmetic, elementary, reductions, selection
 from gradtape.ops.broadcasting import stop_gradient
 from gradtape.ops.shaping import reshape
@@ -91,7 +92,7 @@ def record() -> None:
 def _for_tensors(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(theirs)
     def function(*args: Any, **keywords: Any) -> Any:
-        given = [value for value in (*args, *keywords.values()) if isinstance(value, TensorOperators)]
+        given = [value for value in (*args, *keywords.values()) if isinstance(value, (Tensor, Variable))]
         if given and not any(value.dtype.is_complex for value in given):
             return ours(*args, **keywords)
         return theirs(*args, **keywords)

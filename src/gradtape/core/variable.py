@@ -63,6 +63,16 @@ class ReadRule:
         return next((t for t in tangents if t is not None), None)
 
 
+def _member(choices: type[Enum], value: Any, argument: str) -> Any:
+    """A choice, given as itself or as its number; None is the first one."""
+    if isinstance(value, choices):
+        return value
+    try:
+        return choices(0 if value is None else value)
+    except ValueError:
+        raise ValueError(f"Variable: {argument} must be a {choices.__name__}, got {value!r}.") from None
+
+
 READ = ReadRule()
 _creation_order = count()
 new = object.__new__
@@ -92,19 +102,21 @@ class Variable(SparseWrites, TensorOperators):
         dtype: Any = None,
         import_scope: Any = None,
         constraint: Callable[[Any], Any] | None = None,
-        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
-        aggregation: VariableAggregation = VariableAggregation.NONE,
+        synchronization: VariableSynchronization | int | None = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation | int | None = VariableAggregation.NONE,
         shape: Any = None,
         experimental_enable_variable_lifting: bool = True,
+        *,
+        use_resource: bool | None = None,
     ) -> None:
+        if variable_def is not None:
+            raise ValueError("Variable: variable_def belongs to TensorFlow's graphs; give an initial_value.")
         if initial_value is None:
             raise ValueError("Variable needs an initial_value: a tensor, an array, a number, or a function that returns one.")
         if constraint is not None and not callable(constraint):
             raise ValueError(f"Variable: constraint must be callable, got {constraint!r}.")
-        if not isinstance(synchronization, VariableSynchronization):
-            raise ValueError(f"Variable: synchronization must be a VariableSynchronization, got {synchronization!r}.")
-        if not isinstance(aggregation, VariableAggregation):
-            raise ValueError(f"Variable: aggregation must be a VariableAggregation, got {aggregation!r}.")
+        synchronization = _member(VariableSynchronization, synchronization, "synchronization")
+        aggregation = _member(VariableAggregation, aggregation, "aggregation")
         if callable(initial_value) and not isinstance(initial_value, (Tensor, Variable)):
             initial_value = initial_value()
         self.array = _initial_array(initial_value, dtype)

@@ -31,6 +31,7 @@ from gradtape.functions.autograph import to_trace
 from gradtape.functions.autograph.rows import Progression
 from gradtape.functions.composites import Opened, flatten, opened
 from gradtape.functions.eager import is_beyond_xla, run_eagerly
+from gradtape.functions.described import Described, spec_or_itself
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.program import Program, RunEagerly, array_for_xla, array_to_pass
@@ -245,6 +246,23 @@ class Function:
         args, kwargs = nest.map_structure(_example, (args, kwargs))
         return self._traced_for(self._arguments(args, kwargs))
 
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """What each of its programs takes and gives, one after the other.
+
+        >>> import gradtape as tf
+        >>> f = tf.function(lambda x: x > 0)
+        >>> _ = f(tf.constant([1.0, 2.0]))
+        >>> print(f.pretty_printed_concrete_signatures())
+        Input Parameters:
+          x (POSITIONAL_OR_KEYWORD): TensorSpec(shape=(2,), dtype=tf.float32, name=None)
+        Output Type:
+          TensorSpec(shape=(2,), dtype=tf.bool, name=None)
+        Captures:
+          None
+        """
+        signatures = [program.pretty_printed_signature(verbose=verbose) for program in self._concrete.values()]
+        return ("\n\n" if verbose else "\n").join(signatures)
+
     def __repr__(self) -> str:
         return f"<gradtape.function {self._name}>"
 
@@ -263,7 +281,7 @@ _CREATED_LATER = (
 )
 
 
-class ConcreteFunction:
+class ConcreteFunction(Described):
     """A function traced for arguments of one kind."""
 
     def __init__(self, function: Function, arguments: Arguments) -> None:
@@ -457,10 +475,22 @@ class ConcreteFunction:
 
     @property
     def structured_input_signature(self) -> Any:
-        args, kwargs = self._arguments.rebuilt(self._arguments.tensors)
-        return nest.map_structure(
-            lambda leaf: TensorSpec(leaf.shape, leaf.dtype) if isinstance(leaf, (Tensor, Variable)) else leaf, (args, kwargs)
-        )
+        """The arguments that it was traced for, with TensorSpecs in the places of tensors: a tuple, and a dict by names."""
+        return nest.map_structure(spec_or_itself, self._arguments.rebuilt(self._arguments.tensors))
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The result's structure, with a TensorSpec for each tensor.
+
+        >>> import gradtape as tf
+        >>> tf.function(lambda x: [x, None]).get_concrete_function(tf.TensorSpec([2])).structured_outputs
+        [TensorSpec(shape=(2,), dtype=tf.float32, name=None), None]
+        """
+        hollow = [Tensor(np.broadcast_to(np.zeros((), dtype), shape)) for shape, dtype in self.program.outputs]
+        return nest.map_structure(spec_or_itself, self._pack(hollow))
+
+    def _inputs(self) -> tuple[Parameters, Sequence[Any], dict[str, Any]]:
+        return self._function._parameters, *self._arguments.rebuilt(self._arguments.tensors)
 
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self.name}>"

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gradtape.functions.signature import Arguments, cast_to_kind
+import numpy as np
+
+from gradtape import nest
+from gradtape.core.tensor import Tensor
+from gradtape.functions.described import Described
+from gradtape.functions.signature import Arguments, Parameters, cast_to_kind
+from gradtape.shapes import TensorSpec
 
 if TYPE_CHECKING:
     from gradtape.core.variable import Variable
     from gradtape.functions.function import ConcreteFunction, Function
 
 
-class OpenFunction:
+class OpenFunction(Described):
     """A function for arguments of one kind that leaves sizes open: each size has a program of its own, made in the first call with it."""
 
     def __init__(self, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -38,5 +46,46 @@ class OpenFunction:
     def trainable_variables(self) -> tuple[Variable, ...]:
         return tuple(variable for variable in self.variables if variable.trainable)
 
+    @property
+    def captured_inputs(self) -> list[Any]:
+        """What the programs take in besides their arguments which have been made so far."""
+        found = {id(outside): outside for program in self._programs.values() for outside in program.captured_inputs}
+        return list(found.values())
+
+    @cached_property
+    def structured_outputs(self) -> Any:
+        """The result's structure, with a TensorSpec for each tensor. The Python function is traced for two sizes to see which are open.
+
+        >>> import gradtape as tf
+        >>> tf.function(lambda x: (x, x[:1])).get_concrete_function(tf.TensorSpec([None])).structured_outputs
+        (TensorSpec(shape=(None,), dtype=tf.float32, name=None), TensorSpec(shape=(1,), dtype=tf.float32, name=None))
+        """
+        return nest.map_structure(_common, *[self._program_for(size).structured_outputs for size in _SIZES])
+
+    def _program_for(self, size: int) -> ConcreteFunction:
+        """The program for tensors whose open sizes are all the same."""
+
+        def example(leaf: Any) -> Any:
+            if not isinstance(leaf, TensorSpec):
+                return leaf
+            if leaf.shape.rank is None:
+                raise ValueError(f"{self.name}: what it gives is not known for {leaf}, since its rank is open.")
+            shape = [size if n is None else n for n in leaf.shape]
+            return Tensor(np.broadcast_to(np.zeros((), leaf.dtype.numpy), shape))
+
+        program = self._function._traced_for(Arguments(*nest.map_structure(example, self.structured_input_signature)))
+        self._programs[id(program)] = program
+        return program
+
+    def _inputs(self) -> tuple[Parameters, Sequence[Any], dict[str, Any]]:
+        return self._function._parameters, *self.structured_input_signature
+
     def __repr__(self) -> str:
         return f"<OpenFunction {self.name}>"
+
+
+_SIZES = (2, 3)
+
+
+def _common(first: Any, second: Any) -> Any:
+    return first.most_specific_compatible_type(second) if isinstance(first, TensorSpec) else first

@@ -75,6 +75,15 @@ class Parameters:
     def names(self) -> list[str]:
         return [] if self._signature is None else list(self._signature.parameters)
 
+    def positions(self, count: int) -> list[tuple[str, str]]:
+        """The names of `count` positional arguments, and how each can be given: by position alone where more may follow."""
+        parameters = [] if self._signature is None else list(self._signature.parameters.values())
+        rest = next((p.name for p in parameters if p.kind is Parameter.VAR_POSITIONAL), None if parameters else "args")
+        named = [p for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)][:count]
+        kinds = [Parameter.POSITIONAL_ONLY if rest else p.kind for p in named]
+        more = [(f"{rest}_{i}", Parameter.POSITIONAL_ONLY.name) for i in range(count - len(named))]
+        return [*((p.name, kind.name) for p, kind in zip(named, kinds, strict=True)), *more]
+
 
 class Fixed:
     """An argument that is no input of the program, and its part of the key: what the tensor holds that has strings, or a set."""

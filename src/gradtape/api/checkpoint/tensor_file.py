@@ -23,7 +23,9 @@ from gradtape.errors import DataLossError, NotFoundError
 SUFFIX = ".safetensors"
 _FORMAT = "gradtape.checkpoint"
 _VERSION = 1
-_STORED_AS = {"complex64": np.float32, "complex128": np.float64, "float8_e4m3fn": np.uint8, "float8_e5m2": np.uint8}
+_STORED_AS = {"complex64": np.float32, "complex128": np.float64} | {
+    d.name: np.uint8 for d in dtypes.ALL if d.name.startswith("float8")
+}
 
 
 class Node(NamedTuple):

@@ -87,7 +87,7 @@ _SMOOTHING = ("gaussian", "mitchellcubic")
 @lru_cache(maxsize=256)
 def _taps(method: str, size: int, wanted: int, antialias: bool) -> Taps:
     """The weights that make `wanted` elements of `size`: each covers the part of the axis that it would cover in the picture."""
-    step = size / wanted
+    step: Any = size / wanted
     if method == "nearest":
         places = np.minimum(_middles(wanted, np.float32(step)) // 1, size - 1)
         return Taps(places.astype(np.int64)[:, None], np.ones((wanted, 1)), size)

@@ -6,7 +6,9 @@ import csv
 from pathlib import Path
 from types import ModuleType
 
+import compare
 import pytest
+import tensorflow  # noqa: ICN001  # `tf` is the library that a row is given
 from compare import COLUMNS, HALF, differences, errors, in_tensorflow
 from derivatives import FLOATING, outcome
 from differences import DIFFERENCES, HALF_DIFFERENCES, KINKS, NOT_COMPARED
@@ -141,6 +143,39 @@ def test_the_judge_sees(monkeypatch):
     wrong = gradtape.custom_gradient(lambda x: (gradtape.exp(x), lambda g: g * gradtape.exp(x) * 1.001))
     monkeypatch.setattr(gradtape.math, "exp", wrong)
     assert errors(row, "gradient")
+
+
+REFUSALS = (
+    "Current CPU implementations do not yet support dilation rates larger than 1. [Op:Conv2DBackpropInput] name: ",
+    "Gradients for grouped convolutions are not supported on CPU. Please file a feature request if you run into this issue.",
+    "Default MaxPoolingGradOp only supports NHWC on device type CPU [Op:MaxPoolGrad]",
+)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize("column", ["gradient", "second"])
+def test_quotients_are_in_the_place_of_a_missing_kernel(column, refusal, monkeypatch):
+    def without_kernel(tf, row, arrays, order):
+        if tf is tensorflow and order:
+            raise tensorflow.errors.InvalidArgumentError(None, None, refusal)
+        return outcome(tf, row, arrays, order)
+
+    monkeypatch.setattr(compare, "outcome", without_kernel)
+    row = next(row for row in ROWS if row.label == "tf.math.exp")
+    assert not differences(row, column, "float32")
+    wrong = gradtape.custom_gradient(lambda x: (gradtape.exp(x), lambda g: g * gradtape.exp(x) * 1.001))
+    assert differences(row, column, "float32", ours=Wrong(math=Wrong(gradtape.math, exp=wrong)))
+
+
+def test_another_error_is_a_difference(monkeypatch):
+    def failing(tf, row, arrays, order):
+        if tf is tensorflow:
+            raise LookupError("gradient registry has no entry")
+        return outcome(tf, row, arrays, order)
+
+    monkeypatch.setattr(compare, "outcome", failing)
+    row = next(row for row in ROWS if row.label == "tf.math.exp")
+    assert "no entry" in differences(row, "gradient", "float32")[0]
 
 
 def test_the_comparison_tells_sparse_from_dense():

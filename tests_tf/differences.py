@@ -54,6 +54,7 @@ DIFFERENCES: dict[str, str] = {
             f"tf.nn.{row} second"
             for row in (
                 "max_pool", "max_pool1d", "max_pool2d", "max_pool2d[valid]", "max_pool2d[ties]", "max_pool3d", "pool[max]",
+                "pool[first, max]", *[f"max_pool{n}d[first, {padding}]" for n in (1, 2, 3) for padding in ("SAME", "VALID")],
             )
         ],
         _STEP,

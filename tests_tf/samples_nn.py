@@ -1,6 +1,8 @@
 """Rows of tf.nn."""
 
-from table import SINGLE, at, distinct, fixed, real, row, rows_of, still
+from table import SINGLE, at, distinct, fixed, real, resolve, row, rows_of, still
+
+import gradtape
 
 CONSTANTS = 1e-6  # TensorFlow keeps the constants of these in float32, in float64 too
 IMAGES = real(2, 5, 6, 3)
@@ -30,6 +32,42 @@ def sampled(name):
         )
 
     return call
+
+
+def channels_first(symbol, *args, layout, **params):
+    """A function of channels first, which most of TensorFlow's kernels for the CPU refuse: there, of channels last in between."""
+
+    def call(tf, x, *filters):
+        function = resolve(tf, symbol)
+        if tf is gradtape:
+            return function(x, *filters, *[_whole(a, first=True) for a in args], data_format=layout, **params)
+        rank = len(layout)
+        last = layout[0] + layout[2:] + "C"
+        y = function(
+            tf.transpose(x, [0, *range(2, rank), 1]),
+            *filters,
+            *[_whole(a, first=False) for a in args],
+            data_format=last,
+            **params,
+        )
+        return tf.transpose(y, [0, rank - 1, *range(1, rank - 1)])
+
+    return call
+
+
+class Whole(list):
+    """Numbers for the spatial axes that a function takes for every axis, with `ends` for the batch and the channels."""
+
+    def __init__(self, spatial, ends=(1, 1)):
+        super().__init__(spatial)
+        self.ends = ends
+
+
+def _whole(value, *, first):
+    if not isinstance(value, Whole):
+        return value
+    batch, channels = value.ends
+    return [batch, channels, *value] if first else [batch, *value, channels]
 
 
 def sparse_ids(tf):
@@ -87,6 +125,42 @@ POOLING = [
     *rows_of("tf.nn.space_to_depth", real(2, 4, 6, 2), 2),
 ]  # fmt: skip
 
+LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+SIZES = {1: (7,), 2: (5, 6), 3: (4, 3, 5)}
+
+
+def of_channels_first(symbol, axes, x, *more, note="first", **params):
+    filters = [arg for arg in more if isinstance(arg, type(x))]
+    args = [arg for arg in more if not isinstance(arg, type(x))]
+    call = channels_first(symbol, *args, layout=LAYOUTS[axes], **params)
+    return row(symbol, x, *filters, call=call, note=note, dtypes=SINGLE)
+
+
+CHANNELS_FIRST = [
+    of_channels_first("tf.nn.conv1d", 1, real(2, 3, 7), real(3, 3, 4), 2, "SAME"),
+    of_channels_first("tf.nn.conv2d", 2, real(2, 3, 5, 6), real(3, 2, 3, 4), [2, 1], "VALID"),
+    of_channels_first("tf.nn.conv2d", 2, real(2, 3, 5, 6), real(2, 2, 3, 4), Whole([1, 2]), "SAME", note="first, strides"),
+    of_channels_first("tf.nn.conv2d", 2, real(2, 3, 5, 6), real(2, 2, 3, 4), 1, Whole([[1, 0], [0, 2]], ([0, 0], [0, 0])), note="first, explicit"),
+    of_channels_first("tf.nn.conv2d", 2, real(2, 4, 5, 5), real(2, 2, 2, 6), 1, "SAME", note="first, groups"),
+    of_channels_first("tf.nn.conv2d", 2, real(2, 3, 5, 6), real(2, 2, 3, 4), 1, "VALID", note="first, dilated", dilations=[2, 1]),
+    of_channels_first("tf.nn.conv3d", 3, real(1, 2, 4, 3, 5), real(2, 2, 2, 2, 3), Whole([1, 2, 1]), "SAME"),
+    of_channels_first("tf.nn.convolution", 2, real(2, 3, 5, 6), real(2, 2, 3, 4), padding="SAME", strides=[2, 1]),
+    of_channels_first("tf.nn.depthwise_conv2d", 2, real(2, 3, 5, 6), real(3, 2, 3, 2), Whole([2, 2]), "SAME"),
+    of_channels_first("tf.nn.separable_conv2d", 2, real(2, 3, 5, 6), real(3, 2, 3, 2), real(1, 1, 6, 4), Whole([1, 1]), "SAME"),
+    of_channels_first("tf.nn.conv1d_transpose", 1, real(2, 3, 4), real(3, 2, 3), Whole([8], (2, 2)), 2),
+    of_channels_first("tf.nn.conv2d_transpose", 2, real(2, 4, 3, 3), real(3, 3, 2, 4), Whole([6, 6], (2, 2)), 2),
+    of_channels_first("tf.nn.conv3d_transpose", 3, real(1, 3, 2, 2, 2), real(2, 2, 2, 2, 3), Whole([4, 4, 4], (1, 2)), 2),
+    *[
+        of_channels_first(f"tf.nn.{kind}_pool{axes}d", axes, make(2, 2, *SIZES[axes]), 3, 2, padding, note=f"first, {padding}")
+        for kind, make in (("avg", real), ("max", distinct)) for axes in SIZES for padding in ("SAME", "VALID")
+    ],
+    of_channels_first("tf.nn.pool", 2, real(2, 2, 5, 6), [2, 2], "AVG", padding="SAME", strides=[2, 1]),
+    of_channels_first("tf.nn.pool", 2, distinct(2, 2, 5, 6), [2, 2], "MAX", note="first, max", padding="VALID", dilations=[2, 1]),
+    of_channels_first("tf.nn.depth_to_space", 2, real(2, 8, 3, 3), 2),
+    of_channels_first("tf.nn.space_to_depth", 2, real(2, 2, 4, 6), 2),
+    of_channels_first("tf.nn.bias_add", 2, real(2, 3, 4, 5), real(3)),
+]  # fmt: skip
+
 NORMALISATION = [
     row("tf.nn.batch_normalization", real(4, 3), real(3), real(3, low=0.5), real(3), real(3), 1e-3),
     row("tf.nn.local_response_normalization", real(2, 3, 3, 6), depth_radius=2, bias=1.5, alpha=0.3, beta=0.7, dtypes=SINGLE),
@@ -116,4 +190,4 @@ LOSSES = [
     row("tf.nn.embedding_lookup_sparse", real(4, 3), call=lambda tf, x: tf.nn.embedding_lookup_sparse(x, sparse_ids(tf), None, combiner="sqrtn"), note="sqrtn"),
 ]  # fmt: skip
 
-ROWS = [*ACTIVATIONS, *CONVOLUTIONS, *POOLING, *NORMALISATION, *LOSSES]
+ROWS = [*ACTIVATIONS, *CONVOLUTIONS, *POOLING, *CHANNELS_FIRST, *NORMALISATION, *LOSSES]

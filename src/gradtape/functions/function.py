@@ -30,8 +30,8 @@ from gradtape.engines import xla_devices, xla_engine
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.autograph.rows import Progression
 from gradtape.functions.composites import Opened, flatten, opened
-from gradtape.functions.eager import is_beyond_xla, run_eagerly
 from gradtape.functions.described import Described, spec_or_itself
+from gradtape.functions.eager import is_beyond_xla, run_eagerly
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.program import Program, RunEagerly, array_for_xla, array_to_pass
@@ -505,12 +505,20 @@ class EagerFunction(ConcreteFunction):
         self._arguments = arguments.without_values()
         self._why = why
         self._taken, self._written = [], []
+        self._specs: Any = None
         self.made = set()
 
     def call(self, arguments: Arguments) -> Any:
         if here.state.trace is not None:  # the program around is run this way then, as a whole
             raise self._why
-        return run_eagerly(self._function, arguments, self._why)
+        result = run_eagerly(self._function, arguments, self._why)
+        self._specs = nest.map_structure(spec_or_itself, result)
+        return result
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The structure and specs of the last result, which may differ from call to call; None before the first."""
+        return self._specs
 
     def check_parity(self, arguments: Arguments) -> None:
         """There is nothing to compare."""

@@ -30,6 +30,7 @@ _REDUCTIONS: dict[Any, Callable[..., Any]] = {
     np.logical_or: reductions.any,
 }
 _RUNNING: dict[Any, Callable[..., Any]] = {np.add: reductions.cumsum, np.multiply: reductions.cumprod}
+_NOT_GIVEN = object()
 _LOGICAL = frozenset((np.logical_and, np.logical_or))
 
 
@@ -42,12 +43,17 @@ def reduce(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = _NOT_GIVEN,
     where: Any = True,
 ) -> Any:
-    """`called.reduce(array)`: the function of the elements along an axis, or along several if their order is nothing to it."""
+    """`called.reduce(array)`: the function of the elements along an axis, or along several if their order is nothing to it.
+
+    It begins with `initial`, by default what leaves other numbers as they are; with the first element where that is None.
+    """
     name = f"{called.__name__}.reduce"
     x = tensor_of(array, name, "array")
+    identity = called.identity if initial is _NOT_GIVEN else initial
+    initial = None if initial is _NOT_GIVEN else initial
     if called is np.logaddexp and initial is None and where is True:
         x = converted(floating(x, name), dtype_of(dtype, x.array.dtype))
         return into(out, reduce_logsumexp(x, axis=axes_of(axis, x.array.ndim, name), keepdims=bool(keepdims)), name)
@@ -58,10 +64,10 @@ def reduce(
         return known(converted(x, dtype_of(dtype, x.array.dtype)), axis, out=out, keepdims=keepdims, **given)
     if where is not True:
         raise refusal(name, "where", f"write {called.__name__}.reduce(np.where(condition, x, neutral))")
-    return into(out, _folded(called, function, converted(x, dtype_of(dtype, x.array.dtype)), axis, keepdims, initial), name)
+    return into(out, _folded(called, function, converted(x, dtype_of(dtype, x.array.dtype)), axis, keepdims, identity), name)
 
 
-def _folded(called: Any, function: Binary, x: Tensor, axis: Any, keepdims: bool, initial: Any) -> Any:
+def _folded(called: Any, function: Binary, x: Tensor, axis: Any, keepdims: bool, start: Any) -> Any:
     name, rank = f"{called.__name__}.reduce", x.array.ndim
     axes = tuple(range(rank)) if axis is None else axes_of(axis, rank, name) or ()
     if len(axes) > 1:
@@ -70,13 +76,13 @@ def _folded(called: Any, function: Binary, x: Tensor, axis: Any, keepdims: bool,
         return x
     (along,) = axes
     slices = _slices(x, along)
-    start = initial if initial is not None or slices else called.identity
     if start is not None:
         shape = x.array.shape[:along] + x.array.shape[along + 1 :]
-        slices = [tensors_of([x, np.broadcast_to(start, shape)], name, ("array", "initial"))[1], *slices]
+        first = np.asarray(start, x.array.dtype if isinstance(start, int) else None)
+        slices = [tensors_of([x, np.broadcast_to(first, shape)], name, ("array", "initial"))[1], *slices]
     if not slices:
         raise ValueError(f"{name}: there is nothing along axis {along}, and {called.__name__} of nothing has no value.")
-    result = slices[0]
+    result = slices[0] if len(slices) > 1 else _as_result(function, slices[0])
     for part in slices[1:]:
         result = function(result, part)
     kept = (*x.array.shape[:along], 1, *x.array.shape[along + 1 :])
@@ -94,10 +100,16 @@ def accumulate(called: Any, function: Binary, array: Any, *, axis: Any = 0, dtyp
     along = axis_of(axis, x.array.ndim, name)
     if called is np.logaddexp:
         return into(out, running.cumulative_logsumexp(floating(x, name), axis=along), name)
-    parts = _slices(x, along)
+    parts = _slices(_as_result(function, x), along)
     for i in range(1, len(parts)):
         parts[i] = function(parts[i - 1], parts[i])
-    return into(out, shaping.stack(*parts, axis=along) if parts else x, name)
+    return into(out, shaping.stack(*parts, axis=along) if parts else _as_result(function, x), name)
+
+
+def _as_result(function: Binary, x: Tensor) -> Tensor:
+    """What the function has not been called with, in the dtype of its results; a dtype that it does not take is refused."""
+    nothing = Tensor(np.zeros(0, x.array.dtype))
+    return converted(x, function(nothing, nothing).array.dtype)
 
 
 def reduceat(
@@ -112,9 +124,11 @@ def reduceat(
     if any(not 0 <= start < count for start in starts):
         raise IndexError(f"{name}: indices must be from 0 to {count - 1}, got {list(starts)}.")
     parts = []
+    if not starts:
+        return into(out, _as_result(function, shaping.getitem(x, key=(*(slice(None),) * along, slice(0, 0)))), name)
     for start, stop in zip(starts, (*starts[1:], count), strict=True):
         part = shaping.getitem(x, key=(*(slice(None),) * along, slice(start, max(stop, start + 1))))
-        parts.append(reduce(called, function, part, axis=along, dtype=dtype, keepdims=True))
+        parts.append(reduce(called, function, part, axis=along, dtype=dtype, keepdims=True, initial=None))
     return into(out, shaping.concat(*parts, axis=along), name)
 
 

@@ -1,7 +1,7 @@
 # Every command makes the environment it needs; a machine needs only Python 3.11 or newer.
 #
 #   make demo       train a classifier of handwritten digits with a tape; leaves out/digits.png and out/tape-report.txt
-#   make test       lint, types and tests
+#   make test       lint, types and tests; those of compiled functions a second time with two devices
 #   make test-all   the same with the slow tests
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
 #   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
@@ -14,6 +14,10 @@ PYTHON ?= python3
 WORKERS ?= 2
 
 SOURCES := src tests tests_tf examples benchmarks
+
+# XLA can pretend that there are several CPUs, if it is told so before it starts: a second run of the tests that a second device concerns.
+TWO_DEVICES = JAX_PLATFORMS=cpu XLA_FLAGS="$$XLA_FLAGS --xla_force_host_platform_device_count=2"
+COMPILED := tests/function tests/keras/test_keras_core.py tests/keras/test_keras_compiled.py tests/keras/test_keras_mixed_precision.py tests/keras/test_keras_training.py
 
 .PHONY: help demo test test-all test-tf test-keras test-array-api bench lint clean
 .DELETE_ON_ERROR:
@@ -29,9 +33,11 @@ demo: .venv/.installed
 
 test: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS)
+	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) $(COMPILED)
 
 test-all: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS) --all
+	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) --all $(COMPILED)
 
 test-tf: .venv-tf/.installed
 	@.venv-tf/bin/python -m pytest -q tests_tf

@@ -1,0 +1,19 @@
+"""On an accelerator these tests compare with NumPy, so that products are computed with all bits of float32 there, as on a CPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradtape.engines import xla_engine
+
+
+@pytest.fixture(autouse=True, scope="package")
+def all_bits_of_float32():
+    jax = xla_engine.load()
+    if jax.default_backend() == "cpu":
+        yield
+        return
+    before = jax.config.jax_default_matmul_precision
+    jax.config.update("jax_default_matmul_precision", "highest")
+    yield
+    jax.config.update("jax_default_matmul_precision", before)

@@ -63,8 +63,9 @@ def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: A
             raise _translated(error) from error
 
     if inside_a_program():
-        specs = _specs("py_function", run, nest.flatten(Tout), tensors)
-        found = _differentiable(run, tensors, specs, call_in_order)
+        closed, tensors = _without_strings(run, tensors)
+        specs = _specs("py_function", closed, nest.flatten(Tout), tensors)
+        found = _differentiable(closed, tensors, specs, call_in_order)
     else:
         found = run(*tensors)
     return found if isinstance(Tout, (list, tuple)) else found[0]
@@ -84,19 +85,39 @@ def numpy_function(
         return _decorator(numpy_function, Tout, name)
 
     def run(*given: Any) -> list[Any]:
-        result = func(*[np.array(value) for value in given])
+        result = func(*[_for_numpy(np.array(value)) for value in given])
         return [
             None if value is None else as_tensor(value, argument="numpy_function: the result") for value in nest.flatten(result)
         ]
 
     if inside_a_program():
         tensors = [as_tensor(value, argument=f"numpy_function: inp[{i}]") for i, value in enumerate(inp)]
-        specs = _specs("numpy_function", run, nest.flatten(Tout), tensors)
-        given = _arrays(here.state.trace.taken_in(tensors))  # type: ignore[union-attr]
-        found: list[Any] = [tensor_of(array) for array in call_in_order(_on_arrays(run), specs, given)]
+        closed, tensors = _without_strings(run, tensors)
+        specs = _specs("numpy_function", closed, nest.flatten(Tout), tensors)
+        found: list[Any] = [tensor_of(array) for array in call_in_order(_on_arrays(closed), specs, _arrays(tensors))]
     else:
         found = run(*inp)
     return found[0] if len(found) == 1 else found
+
+
+def _for_numpy(array: Any) -> Any:
+    """What a function of NumPy arrays is given: one string as Python's bytes."""
+    return array[()] if array.dtype == object else array
+
+
+def _without_strings(run: Callable[..., Any], tensors: Sequence[Tensor]) -> tuple[Callable[..., Any], list[Tensor]]:
+    """A function of those tensors that a program can have, and these; the others hold strings, and are constants of it."""
+    places = [i for i, tensor in enumerate(tensors) if tensor.array.dtype != object]
+    if len(places) == len(tensors):
+        return run, list(tensors)
+
+    def closed(*given: Any) -> Any:
+        values = list(tensors)
+        for i, value in zip(places, given, strict=True):
+            values[i] = value
+        return run(*values)
+
+    return closed, [tensors[i] for i in places]
 
 
 def _specs(function: str, run: Callable[..., Sequence[Any]], wanted: Sequence[Any], tensors: Sequence[Tensor]) -> list[Spec]:
@@ -106,6 +127,8 @@ def _specs(function: str, run: Callable[..., Sequence[Any]], wanted: Sequence[An
             raise NotTraceableError(
                 f"{function}: inp[{i}] is one example of a batch, which Python code in a program cannot be given."
             )
+    if any(dtypes.as_dtype(getattr(out, "dtype", out)) == dtypes.string for out in wanted):
+        raise NotTraceableError(f"{function}: a result is a string, which a compiled program cannot hold: call it outside.")
     if all(isinstance(out, TensorSpec) and out.shape.is_fully_defined() for out in wanted):
         return [(tuple(out.shape), out.dtype.numpy) for out in wanted]
     ones = [Tensor(np.ones(t.array.shape, t.array.dtype)) for t in tensors]

@@ -216,7 +216,19 @@ def another(array: Any) -> Any:
 
 def to_xla(array: Any) -> Any:
     """An array of either engine as JAX's; call it inside `wide()`."""
-    return array if is_xla(array) else namespace().asarray(array)
+    if is_xla(array):
+        return array
+    _refuse_strings(array.dtype)
+    return namespace().asarray(array)
+
+
+def _refuse_strings(dtype: Any) -> None:
+    if np.dtype(dtype).kind == "O":
+        raise NotTraceableError(
+            "XLA has no strings. In a gradtape.function a tensor of strings is a constant: it can be compared, indexed and returned, but "
+            "not chosen, carried by a loop or kept in a Variable by the compiled program. Let the program give a number, and look the "
+            "string up outside."
+        )
 
 
 def placeholder(shape: tuple[int, ...], dtype: Any) -> Any:
@@ -226,6 +238,7 @@ def placeholder(shape: tuple[int, ...], dtype: Any) -> Any:
     """
     from mmap import mmap  # noqa: PLC0415 - for programs alone
 
+    _refuse_strings(dtype)
     jax = load()
     dtype, size = np.dtype(dtype), math.prod(shape)
     pages = mmap(-1, max(size * dtype.itemsize, 1))

@@ -194,8 +194,9 @@ class Function:
             candidates = [differences(key, arguments.key, self._parameters.names()) for key in self._concrete]
             self._retraced = min(candidates, key=len)
         if sum(self._recent) >= _MANY and first_times(f"retracing {id(self.python_function)}", limit=2) is not None:
+            again = _MANY_STRINGS if arguments.has_strings() else _MANY_SIZES
             log_warning(
-                _MANY_SIZES if self._kinds.has(arguments.key) else _MANY_KINDS,
+                again if self._kinds.has(arguments.key) else _MANY_KINDS,
                 self._name, sum(self._recent), len(self._recent), "; ".join(self._retraced) or "it was a new function",
             )  # fmt: skip
 
@@ -274,6 +275,10 @@ _MANY_KINDS = (
 _MANY_SIZES = (
     "%s was compiled in %s of its last %s calls, since XLA compiles for each size of an open dimension. Compiling is slow: pad what is "
     "passed to a few sizes. The last time, %s."
+)
+_MANY_STRINGS = (
+    "%s was traced in %s of its last %s calls, since a tensor of strings is a constant of a program. Tracing and compiling are slow: pass "
+    "numbers that stand for the strings. The last time, %s."
 )
 _CREATED_LATER = (
     "{}: a function may create Variables in its first call only. Create them outside, or once: `if self.v is None: self.v = "
@@ -579,7 +584,8 @@ def _example(leaf: Any) -> Any:
     """A Tensor of the kind that a spec describes, if it says every size."""
     if not isinstance(leaf, TensorSpec) or not leaf.shape.is_fully_defined():
         return leaf
-    return Tensor(np.broadcast_to(np.zeros((), leaf.dtype.numpy), tuple(leaf.shape)))
+    nothing = np.array(b"", object) if leaf.dtype.numpy.kind == "O" else np.zeros((), leaf.dtype.numpy)
+    return Tensor(np.broadcast_to(nothing, tuple(leaf.shape)))
 
 
 def _output(leaf: Any, name: str) -> Any:
@@ -649,7 +655,7 @@ def _tensors_around(python_function: Any) -> frozenset[int]:
         seen += [inner.__globals__[name] for name in code.co_names if name in inner.__globals__]
     owner = getattr(python_function, "__self__", None)
     seen += list(getattr(owner, "__dict__", {}).values())
-    return frozenset(id(value) for value in seen if type(value) is Tensor)
+    return frozenset(id(value) for value in seen if type(value) is Tensor and value.array.dtype != object)
 
 
 def _weakly_bound(method: Callable[..., Any], instance: Any) -> Callable[..., Any]:

@@ -1,12 +1,15 @@
 """`Kinds`: how many kinds of arguments a function has been called with, as TensorFlow counts them.
 
 A program of XLA's has fixed shapes, so that there is one for each shape, and the Python function runs for each. But where a signature
-leaves a size open, or a function is asked to reduce retracing, all its sizes are one kind to the user, who counts kinds.
+leaves a size open, or a function is asked to reduce retracing, all its sizes are one kind to the user, who counts kinds. So are
+tensors of all strings of one shape, although each is a constant of its program.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from gradtape.functions.signature import kind_of
 
 Sizes = tuple[int | None, ...] | None
 """A shape with open sizes; None is a shape of any rank."""
@@ -27,12 +30,14 @@ class Kinds:
         """Whether the arguments with this key, which may have open sizes, are of a new kind."""
         if self.has(key):
             return False
+        key = kind_of(key)
         if self._relaxes:
             key = next((wider for kind in self._found if (wider := _wider(kind, key)) is not None), key)
         self._found.append(key)
         return True
 
     def has(self, key: Any) -> bool:
+        key = kind_of(key)
         return any(self._declared or _covers(kind, key) for kind in self._found)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import optree
@@ -22,6 +22,8 @@ from gradtape.core.xla_tensor import HeldTensor
 from gradtape.errors import invalid_argument
 from gradtape.functions.composites import flatten
 from gradtape.shapes import TensorSpec
+
+_OBJECT = np.dtype(object)
 
 
 class Parameters:
@@ -85,6 +87,13 @@ class Parameters:
         return [*((p.name, kind.name) for p, kind in zip(named, kinds, strict=True)), *more]
 
 
+class Strings(NamedTuple):
+    """The key of a tensor of strings: calls with others run another program, but are of the same kind if the shape is the same."""
+
+    shape: tuple[int, ...]
+    values: tuple[bytes, ...]
+
+
 class Fixed:
     """An argument that is no input of the program, and its part of the key: what the tensor holds that has strings, or a set."""
 
@@ -106,6 +115,9 @@ class Arguments:
         self.tensors = [leaf for leaf in self.leaves if isinstance(leaf, Tensor)]
         variables: dict[int, int] = {}
         self.key = (self.spec, tuple([_key(leaf, variables) for leaf in self.leaves]))
+
+    def has_strings(self) -> bool:
+        return any(type(key) is Strings for key in self.key[1])
 
     @property
     def variables(self) -> list[Variable]:
@@ -139,7 +151,7 @@ def _leaf(leaf: Any) -> Any:
     if isinstance(leaf, (np.ndarray, np.generic)):
         leaf = Tensor(to_array(leaf, argument="function: an argument"))
     if type(leaf) is Tensor and leaf.array.dtype == object:  # XLA has no strings
-        return Fixed(leaf, ("strings", leaf.array.shape, tuple(leaf.array.ravel().tolist())))
+        return Fixed(leaf, Strings(leaf.array.shape, tuple(leaf.array.ravel().tolist())))
     if isinstance(leaf, set):
         return Fixed(leaf.copy(), (type(leaf), frozenset(leaf)))
     return leaf
@@ -172,6 +184,11 @@ def _key(leaf: Any, variables: dict[int, int]) -> Any:
     return leaf
 
 
+def kind_of(key: Any) -> Any:
+    """The key of all calls that TensorFlow would count as of one kind: what strings a tensor holds does not matter."""
+    return key[0], tuple([(part.shape, _OBJECT) if type(part) is Strings else part for part in key[1]])
+
+
 def _key_of_spec(spec: TensorSpec) -> Any:
     return None if spec.shape.rank is None else tuple(spec.shape), spec.dtype.numpy
 
@@ -199,6 +216,8 @@ def _name(path: Sequence[Any], names: Sequence[str]) -> str:
 
 
 def _described(key: Any) -> str:
+    if type(key) is Strings:
+        return f"string{list(key.shape)} {list(key.values)}"
     if isinstance(key, tuple) and key and key[0] == "variable":
         return f"a Variable {dtypes.from_numpy(key[3]).name}{list(key[2])}"
     if isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], tuple):

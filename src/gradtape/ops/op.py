@@ -235,7 +235,9 @@ class Op:
                 return run(kernel, *arrays, **params)
         if any(a.dtype.kind == "O" for a in arrays):  # NumPy gives the bare element for a 0-d array of objects
             result = run(kernel, *arrays, **params)
-            return result if self.several or hasattr(result, "dtype") else np.array(result)
+            if self.several or hasattr(result, "dtype"):
+                return result
+            return np.array(result, object if isinstance(result, bytes) else None)
         half = None if self.moves else next((a.dtype for a in arrays if a.dtype in HALF), None)
         if half is None:
             return run(kernel, *arrays, **params)

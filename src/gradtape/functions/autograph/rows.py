@@ -93,6 +93,8 @@ def rows_of(iterated: Any) -> Rows | Progression | None:
     tensor = as_tensor(value)
     if not tensor.array.ndim:
         raise TypeError(f"{location()}: cannot iterate over a scalar tensor.")
+    if tensor.array.dtype == object:  # strings, which are known
+        return None
     return Rows([tensor], lambda rows: rows[0])
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
+from gradtape.core.strong_zeros import HIDDEN, Ones
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import XlaTensor
 
@@ -29,6 +30,7 @@ class NothingToDo:
     """Stands for the rule of a Node that no parent wants anything of; what it saved may be gone."""
 
     takes_slices = True
+    shows_nan = True
     step = None
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
@@ -42,6 +44,8 @@ _NOTHING_TO_DO = NothingToDo()
 
 class OutputRule:
     """Output `index` of an op with several outputs: hands its cotangent to the op's Node."""
+
+    shows_nan = True
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -66,11 +70,14 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
     state = here.state
     tensors = state.scope is not None or bool(state.levels) or state.trace is not None or recording.moved
     tensors = tensors or XlaTensor in map(type, seeds.values())
+    watch = state.watch
+    if type(seeds) is not Ones:
+        watch.append(HIDDEN)
     wanted = {node for node in sources if node is not None}
     order, other_sources, alone = _reachable(seeds, wanted, recording)
     order.sort(key=_number)
     if alone and not other_sources and not tensors:
-        return _pull_everything(order, dict(seeds), wanted, release)
+        return _pull_everything(order, dict(seeds), wanted, release, watch)
     needed = _leading_to(wanted, order) if other_sources else None
     cotangents = {node: finished(g) for node, g in seeds.items()} if tensors else dict(seeds)
     found: dict[Node, Any] = {}
@@ -88,6 +95,8 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
             rule: Any = node.rule if alone or any(parents) else _NOTHING_TO_DO
             if type(g) is RawSlices and not rule.takes_slices:
                 g = g.dense()
+            if not rule.shows_nan:
+                watch.append(HIDDEN)
             pulled = rule.pull_tensors(node, g, parents) if tensors else rule.pull_arrays(node, g, parents)
             for parent, cotangent in zip(parents, pulled):  # noqa: B905 - strict costs 0.1 µs for every Node
                 if cotangent is not None and parent is not None:
@@ -102,7 +111,9 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
     return found
 
 
-def _pull_everything(order: list[Node], cotangents: dict[Node, Any], wanted: set[Node], release: bool) -> dict[Node, Any]:
+def _pull_everything(
+    order: list[Node], cotangents: dict[Node, Any], wanted: set[Node], release: bool, watch: list[str]
+) -> dict[Node, Any]:
     """The walk of nearly every training step: plain arrays, one recording, and all of its sources are wanted."""
     found: dict[Node, Any] = {}
     owned: set[Node] = set()
@@ -115,7 +126,7 @@ def _pull_everything(order: list[Node], cotangents: dict[Node, Any], wanted: set
             if type(g) is RawSlices and not rule.takes_slices:
                 g = g.dense()
             step = rule.step or _pull_and_add
-            step(node, g, cotangents, owned)
+            step(node, g, cotangents, owned, watch)
             g = None  # what has been passed on is not kept alive through the next rule
         if release:
             node.saved = node.params = None
@@ -126,9 +137,11 @@ def _pull_everything(order: list[Node], cotangents: dict[Node, Any], wanted: set
     return found
 
 
-def _pull_and_add(node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node]) -> None:
+def _pull_and_add(node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]) -> None:
     """A step of the walk by a rule that has none of its own."""
     rule: Any = node.rule
+    if not rule.shows_nan:
+        watch.append(HIDDEN)
     for parent, cotangent in zip(node.parents, rule.pull_arrays(node, g, node.parents)):  # noqa: B905 - strict is slow
         if cotangent is not None and parent is not None:
             earlier = cotangents.get(parent)

@@ -22,6 +22,9 @@ class NeededOps:
     reshape: Any
     getitem: Any
     stack: Any
+    drop: Any
+    equal: Any
+    times: Any
     xla_kernel: Any  # of a NumPy kernel, XLA's kernel for the same op; None for what is no op's kernel
 
     @staticmethod

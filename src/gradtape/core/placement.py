@@ -105,6 +105,7 @@ class MoveRule:
 
     name = "to_device"
     takes_slices = False
+    shows_nan = True
     step = None
 
     def __init__(self, start: Place, end: Place) -> None:

@@ -105,7 +105,9 @@ class Pusher(Recorder, Protocol):
 class ThreadState:
     """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
 
-    __slots__ = ("_run_walk", "_walking", "device", "levels", "pushers", "recorders", "run", "scope", "tensor", "trace", "where")
+    __slots__ = (
+        "_run_walk", "_walking", "device", "levels", "pushers", "recorders", "run", "scope", "tensor", "trace", "watch", "where",
+    )  # fmt: skip
 
     plain_tensor: Any = None  # the class Tensor, once there is one
 
@@ -119,7 +121,8 @@ class ThreadState:
         self.run: Callable[..., Any] = quiet_runner()
         self.device: Any = None  # the place that is named around
         self.tensor: Callable[..., Any] = self.plain_tensor  # what makes a Tensor of an array that `run` has given
-        self._run_walk = quiet_runner()
+        self.watch: list[str] = []  # what a walk has to fear for its zeros: see `core.strong_zeros`
+        self._run_walk = quiet_runner(self._on_invalid)
         self._walking = False
 
     def run_on_host(self, function: Callable[..., Any], *args: Any, **params: Any) -> Any:
@@ -152,14 +155,22 @@ class ThreadState:
 
         The quick way needs a context of our own, which functions of the user's must not see, and which cannot be entered twice.
         """
-        if recording.foreign or self._walking:
-            with np.errstate(all="ignore"):
-                return walk(*args)
-        self._walking = True
+        before, self.watch = self.watch, []
         try:
-            return self._run_walk(walk, *args)
+            if recording.foreign or self._walking:
+                with np.errstate(all="ignore", invalid="call", call=self._on_invalid):
+                    return walk(*args)
+            self._walking = True
+            try:
+                return self._run_walk(walk, *args)
+            finally:
+                self._walking = False
         finally:
-            self._walking = False
+            self.watch = before
+
+    def _on_invalid(self, kind: str, flag: int) -> None:
+        """NumPy says that an operation had no value."""
+        self.watch.append("invalid")
 
     @contextmanager
     def only(self, recorders: Sequence[Recorder]) -> Iterator[None]:

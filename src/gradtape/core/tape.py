@@ -22,6 +22,7 @@ from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.scope import Scope, ThreadState, here
 from gradtape.core.sparse_tensor import SparseTensor
+from gradtape.core.strong_zeros import Ones, has_nan
 from gradtape.core.tape_methods import TapeMethods
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
@@ -308,7 +309,8 @@ class GradientTape(TapeMethods):
         if given is None and not tensors and len(targets) == 1:  # the common case, kept short
             node = targets[0].node if type(targets[0]) is Tensor else None
             if node is not None and node.scope is self.scope:
-                return {node: ones_like(targets[0].array)}, {}
+                seeds = {node: ones_like(targets[0].array)}
+                return seeds if has_nan(targets[0].array) else Ones(seeds), {}
         by_node: dict[Node, Any] = {}
         by_identity: dict[int, Tensor] = {}
         for i, target in enumerate(targets):

@@ -52,6 +52,7 @@ class ReadRule:
 
     name = "read_variable"
     takes_slices = True
+    shows_nan = True
     step = None
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:

@@ -29,14 +29,18 @@ def bind(kernel: Kernel) -> Callable[..., Any]:
     return kernel
 
 
-def quiet_runner() -> Callable[..., Any]:
+def quiet_runner(on_invalid: Callable[[str, int], Any] | None = None) -> Callable[..., Any]:
     """A `run(function, *args)` under which NumPy does not warn of overflow, division by zero and the like.
+
+    `on_invalid` hears of operations that have no value, such as 0 times infinity.
 
     The setting lives in a context of its own, which costs 0.04 µs a call where `numpy.errstate` costs 0.9 µs, and leaves
     the user's own NumPy code as it was. A context serves one thread.
     """
     context = contextvars.Context()
-    context.run(np.seterr, all="ignore")
+    context.run(np.seterr, all="ignore", invalid="ignore" if on_invalid is None else "call")
+    if on_invalid is not None:
+        context.run(np.seterrcall, on_invalid)
     return context.run
 
 

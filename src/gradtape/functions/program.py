@@ -414,6 +414,7 @@ class CallRule:
     """The derivative of a call of a program."""
 
     takes_slices = False
+    shows_nan = False
     step = None
 
     def __init__(self, program: Program, variant: Variant) -> None:
@@ -476,6 +477,7 @@ class WithoutGradient:
     """The rule of a call whose program has no gradient: forward mode works, the backward step says what is wrong."""
 
     takes_slices = False
+    shows_nan = False
     step = None
 
     def __init__(self, program: Program, why: Exception) -> None:

@@ -164,6 +164,7 @@ class StructuredRule:
     """The derivative of a structured op."""
 
     takes_slices = False
+    shows_nan = False
     step = None
 
     def __init__(self, op: Structured, specs: Sequence[Spec], parents: Sequence[Node | None], trace: Trace) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.core.needed_ops import needed
+from gradtape.core.strong_zeros import has_nan
 from gradtape.engines.arrays import spread_number
 from gradtape.ops.batching import as_it_is, shifted
 from gradtape.ops.broadcasting import cast
@@ -46,6 +48,14 @@ def _add_n(xp: Any, *terms: Any) -> Any:
     return total
 
 
+def _product(xp: Any, x: Any, y: Any, dead: Any) -> Any:
+    """A product, and 0 where `dead` says so; NumPy looks for a NaN before it asks."""
+    product = x * y
+    if xp is np and not has_nan(np.asarray(product)):
+        return product
+    return xp.where(dead(), xp.zeros((), product.dtype), product)[()]
+
+
 def _abs_pull(g: Any, x: Any, x_dtype: Any) -> Any:
     """g times the sign; for a complex number that is its direction, which is a function of it in turn."""
     if x_dtype.kind != "c":
@@ -64,6 +74,23 @@ def _square_pull(g: Any, x: Any) -> Any:
 add = binary("add", operator.add, lambda g: g, lambda g: g, kinds="iufcVO")
 subtract = binary("subtract", operator.sub, lambda g: g, lambda g: -g, kinds="iufcV")
 multiply = binary("multiply", operator.mul, lambda g, y: g * y, lambda g, x: g * x, kinds="iufcV")
+# The products that strong zeros are made of. `times` is 0 where g is, whatever d is. As a function of d it is 0 there too, so that its
+# derivative is 0 where either factor is zero: `both`, whose derivatives are of its own kind.
+times = op(
+    "times",
+    lambda xp, g, d: _product(xp, g, d, lambda: xp.equal(g, 0)),
+    [lambda g, d: times(g, d), lambda cotangent, g: both(cotangent, g)],
+    elementwise=True,
+    selects=True,
+)
+both = binary(
+    "both",
+    lambda xp, x, y: _product(xp, x, y, lambda: xp.logical_or(xp.equal(x, 0), xp.equal(y, 0))),
+    lambda g, y: both(g, y),
+    lambda g, x: both(g, x),
+    selects=True,
+)
+needed.times = times
 divide = binary("divide", operator.truediv, lambda g, y: g / y, lambda g, y, out: -g * out / y)
 divide_no_nan = binary(
     "divide_no_nan",
@@ -108,6 +135,8 @@ less = binary("less", operator.lt, kinds="iufV")
 less_equal = binary("less_equal", operator.le, kinds="iufV")
 greater = binary("greater", operator.gt, kinds="iufV")
 greater_equal = binary("greater_equal", operator.ge, kinds="iufV")
+
+needed.equal = equal
 
 logical_and = binary("logical_and", "logical_and")
 logical_or = binary("logical_or", "logical_or")

@@ -15,6 +15,7 @@ from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
 from gradtape.core.placement import place_of
 from gradtape.core.scope import ThreadState, here
+from gradtape.core.strong_zeros import HIDDEN, has_nan
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import tensor_of
@@ -34,8 +35,9 @@ class Derivative:
     def __init__(self, op: Op) -> None:
         self.op = op
         self.name = op.name
+        self.shows_nan = op.plain
         self.pull_arrays: Callable[[Node, Any, Wanted], Sequence[Any]] = self._first_pull
-        self.step: Callable[[Node, Any, Any, Any], None] | None = self._first_step if op.pull_all is None else None
+        self.step: Callable[[Node, Any, Any, Any, Any], None] | None = self._first_step if op.pull_all is None else None
 
     def _first_pull(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         """Every training step runs `pull_arrays`, so it is written to measure for each op, when it is first needed."""
@@ -45,9 +47,9 @@ class Derivative:
             self.pull_arrays = lambda node, g, wanted: self._pull(node, g, wanted, tensors=False)
         return self.pull_arrays(node, g, wanted)
 
-    def _first_step(self, node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node]) -> None:
+    def _first_step(self, node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]) -> None:
         self.step = write_step(self.op)
-        self.step(node, g, cotangents, owned)
+        self.step(node, g, cotangents, owned, watch)
 
     def pull_tensors(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         return self._pull(node, g, wanted, tensors=True)
@@ -68,8 +70,8 @@ class Derivative:
         pull, names = self.op.pulls[index], self.op.saves[index]
         assert pull is not None
         if not names or not names[0].endswith("_broadcast"):
-            return pull(g, *saved)
-        pulled = pull(g, *saved[1:])
+            return guarded_pull(pull, g, saved) if self.op.guarded[index] else pull(g, *saved)
+        pulled = guarded_pull(pull, g, saved[1:]) if self.op.guarded[index] else pull(g, *saved[1:])
         return pulled if saved[0] is None else needed.sum_to_shape(pulled, shape=saved[0])
 
     def saved(self, node: Node, index: int, tensors: bool) -> list[Any]:
@@ -109,7 +111,8 @@ class ElementwiseDerivative(Derivative):
         for i, tangent in enumerate(tangents):
             pull = self.op.pulls[i]
             if tangent is not None and pull is not None:
-                term = pull(tangent, *self.saved(node, i, tensors=True)[skip:])
+                saved = self.saved(node, i, tensors=True)[skip:]
+                term = guarded_pull(pull, tangent, saved) if self.op.guarded[i] else pull(tangent, *saved)
                 total = term if total is None else total + term
         shape = outputs.array.shape
         return total if total is None or total.array.shape == shape else needed.broadcast_to(total, shape=shape)
@@ -124,6 +127,7 @@ class Conjugated:
     def __init__(self, rule: Derivative) -> None:
         self._rule = rule
         self.name = rule.name
+        self.shows_nan = rule.shows_nan
 
     def pull_arrays(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         return [conjugated(p) for p in self._rule.pull_arrays(node, conjugated(g), wanted)]
@@ -146,11 +150,37 @@ class OnTensors:
     def __init__(self, rule: Any) -> None:
         self._rule = rule
         self.name = rule.name
+        self.shows_nan = rule.shows_nan
         self.pull_tensors = rule.pull_tensors
         self.push = rule.push
 
     def pull_arrays(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         return [_plain_cotangent(p) for p in self._rule.pull_tensors(node, _tensor_cotangent(g), wanted)]
+
+
+def guarded_pull(pull: Callable[..., Any], g: Any, saved: Sequence[Any]) -> Any:
+    """An elementwise op's pull on Tensors, with zeros where `g` is zero: of a cotangent, or of a tangent.
+
+    If something records it, it is a product with the partial derivative, which knows of those zeros in all its own derivatives too.
+    """
+    array = _values(g)
+    here_now = isinstance(array, (np.ndarray, np.generic))
+    if here.state.scope is not None:
+        if here_now and bool(np.all(array)):
+            return pull(g, *saved)
+        return needed.times(g, pull(Tensor(array.dtype.type(1)), *saved))
+    pulled = pull(g, *saved)
+    found = _values(pulled)
+    if isinstance(found, (np.ndarray, np.generic)) and not has_nan(found):
+        return pulled
+    return needed.drop(pulled, needed.equal(g, 0))
+
+
+def _values(x: Any) -> Any:
+    """The array of a Tensor; of one example of a batch, that of the whole batch."""
+    while isinstance(x, BatchedTensor):
+        x = x.inner
+    return x.array
 
 
 def _tensor_cotangent(g: Any) -> Any:
@@ -217,7 +247,9 @@ def _output_rule(index: int) -> OutputRule:
 
 
 def _every_output(g: PerOutput, specs: Sequence[tuple[Any, Any]], tensors: bool) -> list[Any]:
-    """The cotangents of all outputs, zeros where none has arrived."""
+    """The cotangents of all outputs, zeros where none has arrived: a NaN in such an output does not show."""
+    if len(g) < len(specs):
+        here.state.watch.append(HIDDEN)
     form = Tensor if tensors else (lambda array: array)
     return [g[i] if i in g else form(np.zeros(shape, dtype)) for i, (shape, dtype) in enumerate(specs)]
 

@@ -76,6 +76,10 @@ class Op:
     `batch` is the rule of `ops.batching` by which it runs on a batch. `xla` is a second kernel, for the XLA engine alone, where
     the first one does not serve it: a kernel, or `ON_HOST` for one that calls NumPy back. `native` declares that XLA can be
     left to compute it in half precision: it rounds once, or sums products in a wide accumulator.
+
+    Two facts serve strong zeros (see `core.strong_zeros`). `plain`: a NaN anywhere in an argument that has a pull shows in the output,
+    and where an elementwise pull is NaN for other reasons, NumPy's arithmetic has raised the invalid flag; most elementwise ops whose
+    kernel has a name in NumPy are. `selects`: an elementwise op's pulls give zero for a zero cotangent as they are written.
     """
 
     def __init__(
@@ -96,6 +100,8 @@ class Op:
         kinds: str | None = None,
         xla: Kernel | None = None,
         native: bool = False,
+        plain: bool | None = None,
+        selects: bool = False,
     ) -> None:
         if name in registry:
             raise KeyError(f"an op named '{name}' exists already")
@@ -121,6 +127,8 @@ class Op:
         self.has_parameters = getattr(getattr(function, "__code__", None), "co_kwonlyargcount", 0) > 0
         self.defaults: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
         self.elementwise = elementwise
+        named = isinstance(kernel, str) or type(kernel) is BuiltinFunctionType
+        self.plain = (elementwise and named) if plain is None else plain
         self.broadcasts = elementwise and len(self.arguments) > 1
         if elementwise and len(self.arguments) > 2:
             raise TypeError(f"{name}: an elementwise op has one or two arguments; declare it with `op` and undo broadcasting.")
@@ -133,6 +141,8 @@ class Op:
                 self.saves = tuple(
                     (f"{argument}_broadcast", *names) for argument, names in zip(self.arguments, self.saves, strict=True)
                 )
+        values = {*self.arguments, "out"}
+        self.guarded = tuple(elementwise and not selects and not values.isdisjoint(names) for names in self.saves)
         self.rule: Any = ElementwiseDerivative(self) if elementwise else Derivative(self)
         self.complex_rule: Any = Conjugated(self.rule) if conjugate else self.rule
         written = pull_all is None and not several and self.arguments

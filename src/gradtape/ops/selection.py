@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.core.needed_ops import needed
 from gradtape.ops import batching
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op
@@ -43,6 +44,7 @@ drop = op(
     batch=batching.elementwise,
     native=True,
 )
+needed.drop = drop
 where = op(
     "where",
     lambda xp, condition, x, y: xp.where(condition, x, y),

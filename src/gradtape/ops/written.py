@@ -21,6 +21,7 @@ import numpy as np
 from gradtape.core.backward import summed
 from gradtape.core.node import Node, numbers, outside, own_files, users_files
 from gradtape.core.scope import here
+from gradtape.core.strong_zeros import HIDDEN, repaired
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.engines.arrays import sum_array_to
@@ -37,7 +38,7 @@ _NAMESPACE = {
     "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node, "Tensor": Tensor, "Variable": Variable,
     "LARGE": LARGE, "VERY_LARGE": VERY_LARGE, "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray,
     "new": object.__new__, "numbers": numbers, "outside": outside,
-    "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared,
+    "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared, "HIDDEN": HIDDEN, "repaired": repaired,
 }  # fmt: skip
 
 
@@ -248,6 +249,10 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
 def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
     """`pull_arrays(node, g, wanted)` on plain arrays: the cotangents of all arguments of an op."""
     lines = ["def pull_arrays(node, g, wanted):", "    saved = node.saved"]
+    if any(op.guarded):
+        lines.append("    watch = here.state.watch")
+    if not op.plain and any(op.guarded):
+        lines.append("    watch.append(HIDDEN)")
     for i, pull in enumerate(op.pulls):
         lines.append(f"    pulled_{i} = None")
         if pull is not None:
@@ -256,9 +261,11 @@ def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
     return _define(op, "pull_arrays", lines, _pulls_by_name(op))
 
 
-def write_step(op: Op) -> Callable[[Any, Any, Any, Any], None]:
-    """`step(node, g, cotangents, owned)`: the same, added up where the walk keeps the cotangents of the parents."""
-    lines = ["def step(node, g, cotangents, owned):", "    saved = node.saved", "    parents = node.parents"]
+def write_step(op: Op) -> Callable[[Any, Any, Any, Any, Any], None]:
+    """`step(node, g, cotangents, owned, watch)`: the same, added up where the walk keeps the cotangents of the parents."""
+    lines = ["def step(node, g, cotangents, owned, watch):", "    saved = node.saved", "    parents = node.parents"]
+    if not op.plain:
+        lines.append("    watch.append(HIDDEN)")
     for i, pull in enumerate(op.pulls):
         if pull is not None:
             lines += [
@@ -285,6 +292,8 @@ def _pull_lines(op: Op, i: int) -> list[str]:
     lines = [f"        s = saved[{i}]", f"        pulled_{i} = pull_{i}({given})"]
     if shares(op):
         lines[1] += f" if g.size < VERY_LARGE else shared(pull_{i}, {given})"
+    if op.guarded[i]:
+        lines += ["        if watch:", f"            pulled_{i} = repaired(pulled_{i}, g, watch)"]
     if broadcasts:
         lines += ["        if s[0] is not None:", f"            pulled_{i} = sum_array_to(pulled_{i}, s[0])"]
     return lines

@@ -67,6 +67,7 @@ class FunctionRule:
     """The rule of a function that was called as one: `pull(cotangents)` gives one cotangent for each parent."""
 
     takes_slices = False
+    shows_nan = False
     step = None
 
     def __init__(self, name: str, specs: list[tuple[Any, Any]], pull: Callable[[list[Tensor]], list[Any]]) -> None:

@@ -125,6 +125,7 @@ class _CheckingRule:
         self._rule = rule
         self.name = rule.name
         self.takes_slices = rule.takes_slices
+        self.shows_nan = rule.shows_nan
         self.step = None
         self.push = rule.push
 

@@ -1,0 +1,44 @@
+"""Strong zeros: where a cotangent is exactly zero, what a rule passes back is zero, whatever the derivative there.
+
+A rule computes `g * partial`, which is NaN where g is 0 and the partial is not finite. The repair is to put the zeros back, and the
+question is how to know, at next to no cost, that there is something to repair. Each thread has a `watch`, a list that is empty as long
+as there is not; a rule's pull on plain arrays asks it once:
+
+- Where 0 meets infinity, the processor raises its invalid flag. NumPy looks at the flags after each operation, and puts a note on the
+  watch.
+- A partial that is NaN raises no flag, but then a value is NaN too. Either it shows in the target, or an op on the way has hidden it
+  (`where`, a slice): a walk puts HIDDEN on the watch for such a target, and when it passes such an op, and from then on every pull
+  looks at its result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.node import Node
+
+INVALID = "invalid"
+HIDDEN = "hidden"
+
+
+class Ones(dict[Node, Any]):
+    """The seeds of a walk that starts from ones, for targets that hold no NaN."""
+
+
+def has_nan(array: Any) -> bool:
+    """Whether an array of floats holds a NaN, in one pass: a sum of squares is NaN for no other reason."""
+    if array.ndim:
+        if array.dtype.char not in "fdFD":
+            return bool(np.isnan(array).any())
+        array = np.vdot(array, array)
+    return bool(array != array)  # noqa: PLR0124 - true of NaN alone
+
+
+def repaired(pulled: Any, g: Any, watch: list[str]) -> Any:
+    """What an elementwise rule has pulled from `g`, with zeros where g is zero, if it holds a NaN at all."""
+    watch[:] = [HIDDEN] if HIDDEN in watch else []
+    if pulled is None or not has_nan(pulled):
+        return pulled
+    return np.where(np.equal(g, 0), pulled.dtype.type(0), pulled)[()]

@@ -18,6 +18,11 @@ def without_nan(of):
     return lambda x, y: np.where(np.equal(y, 0), 0, of(x, y))
 
 
+def zero_where(dead):
+    """A product, and 0 where `dead` says so."""
+    return lambda x, y: np.where(dead(x, y), 0, x * y)
+
+
 ROWS = [
     binary(a.add, np.add, dtypes=NUMBERS),
     binary(a.subtract, np.subtract, dtypes=NUMBERS),
@@ -30,6 +35,14 @@ ROWS = [
     binary(
         a.multiply_no_nan, without_nan(np.multiply), dtypes=FLOATS + COMPLEX,
         specials=[at(np.nan, 0.0, gives=0.0, gradient=(0.0, np.nan)), at(np.inf, 0.0, gives=0.0)],
+    ),
+    binary(
+        a.times, zero_where(lambda g, d: g == 0), dtypes=FLOATS + COMPLEX,
+        specials=[at(0.0, np.inf, gradient=(np.inf, 0.0)), at(np.nan, 0.0, gives=np.nan)],
+    ),
+    binary(
+        a.both, zero_where(lambda x, y: (x == 0) | (y == 0)), dtypes=FLOATS + COMPLEX,
+        specials=[at(0.0, np.inf, gradient=(np.inf, 0.0)), at(np.nan, 0.0, gives=0.0)],
     ),
     Case(
         a.add_n, lambda *terms: sum(terms), [sample(*[real(2, 3)] * 3), sample(real(), real()), sample(real(0), real(0))],

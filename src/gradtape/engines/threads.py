@@ -32,6 +32,8 @@ _BLOCK = 2**18  # smaller ones spend more time between the calls of NumPy than t
 
 _UFUNCS: dict[Any, Any] = {operator.neg: np.negative}  # what can write its result where it belongs
 
+_invalid: list[str] = []  # notes of threads whose operations had no value, such as 0 times infinity
+
 _last_product = -math.inf  # when BLAS was last asked for one
 _chosen = 0  # what the user has set; 0 leaves it to the machine
 _pool: ThreadPoolExecutor | None = None
@@ -119,6 +121,9 @@ def shared(function: Callable[..., Any], *values: Any) -> Any:
     finally:
         for part in waiting:
             part.result()  # what a thread raised, this one raises
+    if _invalid:
+        _invalid.clear()
+        np.multiply(0.0, math.inf)  # whoever listens to this thread hears of it
     return out.reshape(shape)
 
 
@@ -142,7 +147,8 @@ def _workers(count: int) -> ThreadPoolExecutor:
 
 
 def _be_quiet() -> None:
-    np.seterr(all="ignore")
+    np.seterr(all="ignore", invalid="call")
+    np.seterrcall(lambda kind, flag: _invalid.append(kind))
 
 
 def _forget() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape.engines.arrays import in_place, sum_last_axis
 from gradtape.ops import batching
-from gradtape.ops.arithmetic import absolute, less, minimum, square
+from gradtape.ops.arithmetic import absolute, less, minimum, square, times
 from gradtape.ops.declare import op, unary
 from gradtape.ops.elementary import exp, tanh
 from gradtape.ops.reductions import reduce_sum
@@ -93,8 +93,8 @@ def _softmax_on_xla(xp: Any, x: Any, *, axis: int) -> Any:
 
 
 def _softmax_pull(g: Any, out: Any, axis: int) -> Any:
-    weighted = g * out
-    return weighted - out * reduce_sum(weighted, axis=(axis,), keepdims=True)
+    weighted = times(g, out)
+    return weighted - times(reduce_sum(weighted, axis=(axis,), keepdims=True), out)
 
 
 def _log_softmax(xp: Any, x: Any, *, axis: int) -> Any:
@@ -102,26 +102,36 @@ def _log_softmax(xp: Any, x: Any, *, axis: int) -> Any:
     return shifted - xp.log(xp.exp(shifted).sum(axis, keepdims=True))
 
 
-sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (out - out * out))
-gelu_by_tanh = unary("gelu_by_tanh", _gelu_by_tanh, _gelu_by_tanh_pull)
-softplus = unary("softplus", _softplus, lambda g, x: g * sigmoid(x))
+sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (out - out * out), plain=True)
+gelu_by_tanh = unary("gelu_by_tanh", _gelu_by_tanh, _gelu_by_tanh_pull, plain=True)
+softplus = unary("softplus", _softplus, lambda g, x: g * sigmoid(x), plain=True)
 gate = op(  # y where 0 < x < high, else `slope` times y: a step in x, whose derivative is zeros as in TensorFlow, not None
     "gate",
     _gate,
     [lambda g, x, high, slope: gate(g, x, high=high, slope=slope), lambda g: zeros_like(g)],
     elementwise=True,
     native=True,
+    selects=True,
 )
-relu = unary("relu", lambda xp, x: xp.maximum(x, 0), lambda g, out: gate(g, out), native=True)
-relu6 = unary("relu6", lambda xp, x: xp.minimum(xp.maximum(x, 0), 6), lambda g, out: gate(g, out, high=6), native=True)
+relu = unary("relu", lambda xp, x: xp.maximum(x, 0), lambda g, out: gate(g, out), native=True, plain=True, selects=True)
+relu6 = unary(
+    "relu6",
+    lambda xp, x: xp.minimum(xp.maximum(x, 0), 6),
+    lambda g, out: gate(g, out, high=6),
+    native=True,
+    plain=True,
+    selects=True,
+)
 leaky_relu = op(
     "leaky_relu",
     lambda xp, x, *, alpha: xp.maximum(x, 0) + xp.minimum(x, 0) * alpha,
     [lambda g, x, alpha: gate(g, x, slope=alpha)],
     elementwise=True,
+    plain=True,
+    selects=True,
 )
-elu = unary("elu", _elu, lambda g, out: g * (minimum(0, out) + 1))
-selu = unary("selu", _selu, _selu_pull)
+elu = unary("elu", _elu, lambda g, out: g * (minimum(0, out) + 1), plain=True)
+selu = unary("selu", _selu, _selu_pull, plain=True)
 normal_cdf = unary(
     "normal_cdf",
     _normal_cdf,
@@ -136,24 +146,26 @@ softmax = op(
     [_softmax_pull],
     batch=batching.shifted("axis"),
     xla=_softmax_on_xla,
+    plain=True,
 )
 log_softmax = op(
     "log_softmax",
     _log_softmax,
-    [lambda g, out, axis: g - exp(out) * reduce_sum(g, axis=(axis,), keepdims=True)],
+    [lambda g, out, axis: g - times(reduce_sum(g, axis=(axis,), keepdims=True), exp(out))],
     batch=batching.shifted("axis"),
+    plain=True,
 )
 
 
 def _cross_entropy_by_logits(g: Any, labels: Any, logits: Any) -> Any:
     total = reduce_sum(labels, axis=(-1,), keepdims=True)
-    return g[..., None] * (softmax(logits, axis=-1) * total - labels)
+    return times(g[..., None], softmax(logits, axis=-1) * total - labels)
 
 
 softmax_cross_entropy = op(
     "softmax_cross_entropy",
     lambda xp, labels, logits: -(labels * _log_softmax(xp, logits, axis=-1)).sum(-1),
-    [lambda g, logits: -g[..., None] * log_softmax(logits, axis=-1), _cross_entropy_by_logits],
+    [lambda g, logits: -times(g[..., None], log_softmax(logits, axis=-1)), _cross_entropy_by_logits],
     batch=batching.shifted(every=True),
 )
 
@@ -167,7 +179,7 @@ def _sparse_cross_entropy(xp: Any, labels: Any, logits: Any) -> Any:
 
 def _sparse_cross_entropy_by_logits(g: Any, labels: Any, logits: Any, logits_shape: Any, logits_dtype: Any) -> Any:
     hot = one_hot(labels, depth=logits_shape[-1], dtype=logits_dtype)
-    return g[..., None] * (softmax(logits, axis=-1) - hot)
+    return times(g[..., None], softmax(logits, axis=-1) - hot)
 
 
 sparse_softmax_cross_entropy = op(

@@ -59,8 +59,8 @@ def _product(xp: Any, x: Any, y: Any, dead: Any) -> Any:
 def _abs_pull(g: Any, x: Any, x_dtype: Any) -> Any:
     """g times the sign; for a complex number that is its direction, which is a function of it in turn."""
     if x_dtype.kind != "c":
-        return g * sign(x)
-    return cast(g, dtype=x_dtype) * divide_no_nan(x, cast(absolute(x), dtype=x_dtype))
+        return times(g, sign(x))
+    return times(cast(g, dtype=x_dtype), divide_no_nan(x, cast(absolute(x), dtype=x_dtype)))
 
 
 def _square_pull(g: Any, x: Any) -> Any:
@@ -104,16 +104,37 @@ multiply_no_nan = binary(
     lambda g, y: multiply_no_nan(g, y),
     lambda g, x: multiply_no_nan(x, g),
 )
-add_n = op("add_n", _add_n, pull_all=lambda g, wanted: [g for _ in wanted], arguments=(), linear=True, batch=shifted(every=True))
+add_n = op(
+    "add_n",
+    _add_n,
+    pull_all=lambda g, wanted: [g for _ in wanted],
+    arguments=(),
+    linear=True,
+    batch=shifted(every=True),
+    plain=True,
+)
 floormod = binary("floormod", _floormod, lambda g: g, lambda g, x, y: -g * floor(divide(x, y)), kinds="iufV")
 floordiv = binary("floordiv", _floordiv, kinds="iufV")
-maximum = binary("maximum", "maximum", lambda g, x, y: keep(g, greater_equal(x, y)), lambda g, x, y: drop(g, greater_equal(x, y)))
-minimum = binary("minimum", "minimum", lambda g, x, y: keep(g, less_equal(x, y)), lambda g, x, y: drop(g, less_equal(x, y)))
+maximum = binary(
+    "maximum",
+    "maximum",
+    lambda g, x, y: keep(g, greater_equal(x, y)),
+    lambda g, x, y: drop(g, greater_equal(x, y)),
+    selects=True,
+)
+minimum = binary(
+    "minimum",
+    "minimum",
+    lambda g, x, y: keep(g, less_equal(x, y)),
+    lambda g, x, y: drop(g, less_equal(x, y)),
+    selects=True,
+)
 squared_difference = binary(
     "squared_difference",
     lambda xp, x, y: xp.square(x - y),
     lambda g, x, y: g * (d := x - y) + g * d,
     lambda g, x, y: g * (d := y - x) + g * d,
+    plain=True,
 )
 
 negative = unary("negative", operator.neg, lambda g: -g)

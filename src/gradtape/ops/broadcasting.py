@@ -58,6 +58,7 @@ sum_to_shape = op(
     [lambda g, x_shape: broadcast_to(g, shape=x_shape)],
     linear=True,
     batch=_batch_sum_to_shape,
+    plain=True,
     xla=products_on_xla.sum_to_shape,
 )
 broadcast_to = op(
@@ -67,9 +68,10 @@ broadcast_to = op(
     linear=True,
     moves=True,
     batch=_batch_broadcast_to,
+    plain=True,
 )
 cast = op("cast", _cast, [lambda g, x_dtype: cast(g, dtype=x_dtype)], linear=True, moves=True, batch=as_it_is)
-identity = op("identity", lambda xp, x: x, [lambda g: g], linear=True, moves=True, batch=as_it_is)
+identity = op("identity", lambda xp, x: x, [lambda g: g], linear=True, moves=True, batch=as_it_is, plain=True)
 identity.op.rule.takes_slices = True  # type: ignore[attr-defined]
 stop_gradient = op("stop_gradient", lambda xp, x: x, [None], moves=True, batch=as_it_is)
 

@@ -35,7 +35,7 @@ class Derivative:
     def __init__(self, op: Op) -> None:
         self.op = op
         self.name = op.name
-        self.shows_nan = op.plain
+        self.shows_nan = op.plain is True
         self.pull_arrays: Callable[[Node, Any, Wanted], Sequence[Any]] = self._first_pull
         self.step: Callable[[Node, Any, Any, Any, Any], None] | None = self._first_step if op.pull_all is None else None
 
@@ -170,10 +170,13 @@ def guarded_pull(pull: Callable[..., Any], g: Any, saved: Sequence[Any]) -> Any:
             return pull(g, *saved)
         return needed.times(g, pull(Tensor(array.dtype.type(1)), *saved))
     pulled = pull(g, *saved)
-    found = _values(pulled)
-    if isinstance(found, (np.ndarray, np.generic)) and not has_nan(found):
-        return pulled
-    return needed.drop(pulled, needed.equal(g, 0))
+    return needed.drop(pulled, needed.equal(g, 0)) if may_hold_nan(pulled) else pulled
+
+
+def may_hold_nan(x: Any) -> bool:
+    """Whether a Tensor holds a NaN, as far as its values are known."""
+    found = _values(x)
+    return not isinstance(found, (np.ndarray, np.generic)) or has_nan(found)
 
 
 def _values(x: Any) -> Any:

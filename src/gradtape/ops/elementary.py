@@ -28,6 +28,12 @@ def _pow_dy(g: Any, x: Any, out: Any) -> Any:
     return g * where(defined, out * log(where(defined, x, ones_like(x))), 0)
 
 
+def _is_number_but_0(saved: Any) -> bool:
+    """Whether what a power saved tells that its exponent is a number other than 0: any number to the power of 0 is 1, NaN too."""
+    by_x, by_y = saved
+    return by_y is None and not hasattr(by_x[2], "dtype") and by_x[2] != 0
+
+
 def _nonzero(x: Any) -> Any:
     """1 where x is not zero, else 0."""
     return cast(not_equal(x, 0), dtype=_dtype(x))
@@ -42,16 +48,16 @@ def _sqrt_one_minus_square(x: Any) -> Any:
     return sqrt(-(x * x - 1) if _dtype(x).kind == "c" else 1 - x * x)
 
 
-_one = unary("one", "ones_like", lambda g: zeros_like(g))
-power = binary("pow", operator.pow, _pow_dx, _pow_dy, kinds="iufcV")
+_one = unary("one", "ones_like", lambda g: zeros_like(g), plain=False)
+power = binary("pow", operator.pow, _pow_dx, _pow_dy, kinds="iufcV", plain=_is_number_but_0)
 
 exp = unary("exp", "exp", lambda g, out: g * out)
 expm1 = unary("expm1", "expm1", lambda g, out: g * out + g)
 log = unary("log", "log", lambda g, x: g / x)
 log1p = unary("log1p", "log1p", lambda g, x: g / (x + 1))
 sqrt = unary("sqrt", "sqrt", lambda g, out: g / (out + out))
-rsqrt = unary("rsqrt", lambda xp, x: 1 / xp.sqrt(x), lambda g, x, out: g * out / (x * -2))
-reciprocal = unary("reciprocal", lambda xp, x: 1 / x, lambda g, out: -g * out * out)
+rsqrt = unary("rsqrt", lambda xp, x: 1 / xp.sqrt(x), lambda g, x, out: g * out / (x * -2), plain=True)
+reciprocal = unary("reciprocal", lambda xp, x: 1 / x, lambda g, out: -g * out * out, plain=True)
 
 sin = unary("sin", "sin", lambda g, x: g * cos(x))
 cos = unary("cos", "cos", lambda g, x: -g * sin(x))

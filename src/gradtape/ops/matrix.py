@@ -48,7 +48,7 @@ def _batch_matmul(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool
     return reshape(matmul(rows, b), shape=(*shape[:-1], b.array.shape[-1]))
 
 
-matmul = op("matmul", _matmul, [_by_a, _by_b], batch=_batch_matmul, kinds="iufcV", native=True)
+matmul = op("matmul", _matmul, [_by_a, _by_b], batch=_batch_matmul, kinds="iufcV", native=True, plain=True)
 
 
 def _einsum(xp: Any, *operands: Any, inputs: Sequence[str], output: str) -> Any:

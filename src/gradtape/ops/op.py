@@ -79,7 +79,7 @@ class Op:
 
     Two facts serve strong zeros (see `core.strong_zeros`). `plain`: a NaN anywhere in an argument that has a pull shows in the output,
     and where an elementwise pull is NaN for other reasons, NumPy's arithmetic has raised the invalid flag; most elementwise ops whose
-    kernel has a name in NumPy are. `selects`: an elementwise op's pulls give zero for a zero cotangent as they are written.
+    kernel has a name in NumPy are, and where it depends, it is a function of what a Node saved. `selects`: an elementwise op's pulls give zero for a zero cotangent as they are written.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Op:
         kinds: str | None = None,
         xla: Kernel | None = None,
         native: bool = False,
-        plain: bool | None = None,
+        plain: bool | Callable[[Any], bool] | None = None,
         selects: bool = False,
     ) -> None:
         if name in registry:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.engines.arrays import sum_last_axis
-from gradtape.ops.arithmetic import equal
+from gradtape.ops.arithmetic import equal, times
 from gradtape.ops.batching import shifted
 from gradtape.ops.broadcasting import broadcast_to, cast
 from gradtape.ops.declare import op
@@ -93,13 +93,13 @@ def _cumprod_pull(g: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> 
     step, product = 1, getitem(x, key=_along(axis, 1, count))
     while step < count:  # g[i] sums over `step` cotangents, product[i] is that of the `step` elements behind i
         near, far = getitem(g, key=_along(axis, 0, count - step)), getitem(g, key=_along(axis, step, count))
-        g = concat(near + product * far, getitem(g, key=_along(axis, count - step, count)), axis=axis)
+        g = concat(near + times(far, product), getitem(g, key=_along(axis, count - step, count)), axis=axis)
         if 2 * step < count:
             product = getitem(product, key=_along(axis, 0, count - 2 * step)) * getitem(
                 product, key=_along(axis, step, count - step)
             )
         step *= 2
-    pulled = g * cumprod(x, axis=axis, exclusive=True)
+    pulled = times(g, cumprod(x, axis=axis, exclusive=True))
     return flip(pulled, axis=axis) if reverse else pulled
 
 
@@ -130,7 +130,7 @@ def _mean_pull(g: Any, x_shape: Shape, axis: Axes) -> Any:
 def _variance_pull(g: Any, x: Any, x_shape: Shape, axis: Axes) -> Any:
     """What the mean adds vanishes: the distances from it sum up to zero."""
     distances = x - reduce_mean(x, axis=axis, keepdims=True)
-    return expand_reduced(g * (2 / max(_count(x_shape, axis), 1)), x_shape, axis) * distances
+    return times(expand_reduced(g * (2 / max(_count(x_shape, axis), 1)), x_shape, axis), distances)
 
 
 def _count(x_shape: Shape, axis: Axes) -> int:
@@ -152,14 +152,15 @@ def _extremum(of: Any, x: Any, axis: Axes, keepdims: bool) -> Any:
 def _extremum_pull(g: Any, x: Any, out: Any, x_shape: Shape, x_dtype: Any, axis: Axes, keepdims: bool) -> Any:
     """The elements that attain the extremum share the cotangent equally."""
     attained = cast(equal(x, expand_reduced(out, x_shape, axis)), dtype=x_dtype)
-    share = g / reduce_sum(attained, axis=axis, keepdims=keepdims)
-    return attained * expand_reduced(share, x_shape, axis)
+    share = times(g, 1 / reduce_sum(attained, axis=axis, keepdims=keepdims))
+    return times(expand_reduced(share, x_shape, axis), attained)
 
 
 def _logsumexp_pull(g: Any, x: Any, out: Any, x_shape: Shape, axis: Axes, keepdims: bool) -> Any:
     """Each element's share of the sum. A large `out` is rounded, which all shares show alike: their own total sets that right."""
     shares = exp(x - expand_reduced(out, x_shape, axis))
-    return shares * expand_reduced(g / reduce_sum(shares, axis=axis, keepdims=keepdims), x_shape, axis)
+    share = times(g, 1 / reduce_sum(shares, axis=axis, keepdims=keepdims))
+    return times(expand_reduced(share, x_shape, axis), shares)
 
 
 def _product_pull(g: Any, x: Any, x_shape: Shape, axis: Axes) -> Any:
@@ -171,7 +172,7 @@ def _product_pull(g: Any, x: Any, x_shape: Shape, axis: Axes) -> Any:
     kept = ordered[: len(ordered) - len(reduced)]
     lined_up = reshape(transpose(x, perm=order), shape=(*kept, _count(x_shape, reduced)))
     others = reshape(_products_of_others(lined_up), shape=ordered)
-    return expand_reduced(g, x_shape, axis) * transpose(others, perm=tuple([order.index(i) for i in axes]))
+    return times(expand_reduced(g, x_shape, axis), transpose(others, perm=tuple([order.index(i) for i in axes])))
 
 
 def _products_of_others(x: Any) -> Any:
@@ -187,10 +188,15 @@ def _products_of_others(x: Any) -> Any:
 
 
 reduce_sum = op(
-    "reduce_sum", _sum, [lambda g, x_shape, axis: expand_reduced(g, x_shape, axis)], linear=True, batch=shifted("axis")
+    "reduce_sum",
+    _sum,
+    [lambda g, x_shape, axis: expand_reduced(g, x_shape, axis)],
+    linear=True,
+    batch=shifted("axis"),
+    plain=True,
 )
-reduce_mean = op("reduce_mean", _mean, [_mean_pull], linear=True, batch=shifted("axis"))
-reduce_variance = op("reduce_variance", _variance, [_variance_pull], batch=shifted("axis"), kinds="fV")
+reduce_mean = op("reduce_mean", _mean, [_mean_pull], linear=True, batch=shifted("axis"), plain=True)
+reduce_variance = op("reduce_variance", _variance, [_variance_pull], batch=shifted("axis"), kinds="fV", plain=True)
 reduce_prod = op(
     "reduce_prod",
     lambda xp, x, *, axis=None, keepdims=False: xp.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype),

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from gradtape.ops.activations import sigmoid
-from gradtape.ops.arithmetic import equal
+from gradtape.ops.arithmetic import equal, times
 from gradtape.ops.batching import shifted
 from gradtape.ops.declare import op
 from gradtape.ops.selection import drop, ones_like, where
@@ -31,11 +31,11 @@ def _pull(g: Any, x: Any, out: Any, x_shape: Shape, axis: int) -> Any:
     product = sigmoid(-rise)
     step = 1
     while step < count:  # g[i] sums over `step` terms, product[i] is that of the `step` factors from i on
-        g = concat(part(g, 0, count - step) + product * part(g, step, count), part(g, count - step, count), axis=axis)
+        g = concat(part(g, 0, count - step) + times(part(g, step, count), product), part(g, count - step, count), axis=axis)
         if 2 * step < count:
             product = part(product, 0, count - 2 * step) * part(product, step, count - step)
         step *= 2
-    return g * drop(concat(ones_like(part(x, 0, 1)), sigmoid(rise), axis=axis), equal(x, -math.inf))
+    return times(g, drop(concat(ones_like(part(x, 0, 1)), sigmoid(rise), axis=axis), equal(x, -math.inf)))
 
 
 cumulative_logsumexp = op(

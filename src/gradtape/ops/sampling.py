@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape.engines.xla_host import on_host
+from gradtape.ops.arithmetic import times
 from gradtape.ops.batching import elementwise, every_mapped
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op
@@ -81,7 +82,7 @@ gamma_sample = op(
     _gamma_sample,
     [
         lambda g, alpha, out, alpha_shape: sum_to_shape(
-            -g * igamma_by_a(alpha, out, order=1, over_density=True), shape=alpha_shape
+            -times(g, igamma_by_a(alpha, out, order=1, over_density=True)), shape=alpha_shape
         ),
         None,
         None,
@@ -94,9 +95,11 @@ truncated_sample = op(
     _truncated_sample,
     [
         lambda g, lower, uniform, out, lower_shape: sum_to_shape(
-            g * (_density_ratio(lower, out) * (1 - uniform)), shape=lower_shape
+            times(g, _density_ratio(lower, out) * (1 - uniform)), shape=lower_shape
         ),
-        lambda g, upper, uniform, out, upper_shape: sum_to_shape(g * (_density_ratio(upper, out) * uniform), shape=upper_shape),
+        lambda g, upper, uniform, out, upper_shape: sum_to_shape(
+            times(g, _density_ratio(upper, out) * uniform), shape=upper_shape
+        ),
         None,
     ],
     batch=elementwise,

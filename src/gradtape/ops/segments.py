@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.ops.arithmetic import add, divide_no_nan, equal, greater_equal, less
+from gradtape.ops.arithmetic import add, divide_no_nan, equal, greater_equal, less, times
 from gradtape.ops.batching import every_mapped
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import op
@@ -78,7 +78,7 @@ def _extremum_pull(g: Any, x: Any, ids: Any, out: Any, x_dtype: Any, size: int) 
     """The rows that attain the extremum share the cotangent equally."""
     attained = cast(equal(x, segment_take(out, ids)), dtype=x_dtype)
     share = divide_no_nan(g, segment_sum(attained, ids, size=size))
-    return attained * segment_take(share, ids)
+    return times(segment_take(share, ids), attained)
 
 
 def _product_pull(g: Any, x: Any, ids: Any, x_shape: Shape) -> Any:
@@ -93,7 +93,7 @@ def _product_pull(g: Any, x: Any, ids: Any, x_shape: Shape) -> Any:
     x = take(x, order, axis=0, sparse=False)
     x = where(counted, x, ones_like(x))
     others = _products_before(x, numbers, x_shape) * _reversed(_products_before(_reversed(x), _reversed(numbers), x_shape))
-    return segment_take(g, ids) * take(others, back, axis=0, sparse=False)
+    return times(segment_take(g, ids), take(others, back, axis=0, sparse=False))
 
 
 def _products_before(x: Any, ids: Any, shape: Shape) -> Any:

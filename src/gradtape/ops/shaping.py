@@ -101,6 +101,7 @@ reshape = op(
     linear=True,
     moves=True,
     batch=with_params(lambda size, _, shape: {"shape": (size, *shape)}),
+    plain=True,
 )
 transpose = op(
     "transpose",
@@ -109,6 +110,7 @@ transpose = op(
     linear=True,
     moves=True,
     batch=with_params(lambda size, _, perm: {"perm": (0, *[axis + 1 for axis in perm])}),
+    plain=True,
 )
 matrix_transpose = op(
     "matrix_transpose",
@@ -117,6 +119,7 @@ matrix_transpose = op(
     linear=True,
     moves=True,
     batch=as_it_is,
+    plain=True,
 )
 getitem = op(
     "getitem",
@@ -143,6 +146,7 @@ concat = op(
     linear=True,
     moves=True,
     batch=shifted("axis", every=True),
+    plain=True,
 )
 stack = op(
     "stack",
@@ -152,6 +156,7 @@ stack = op(
     linear=True,
     moves=True,
     batch=shifted("axis", every=True),
+    plain=True,
 )
 unstack = op(
     "unstack",
@@ -161,6 +166,7 @@ unstack = op(
     linear=True,
     moves=True,
     batch=shifted("axis"),
+    plain=True,
 )
 split = op(
     "split",
@@ -170,6 +176,7 @@ split = op(
     linear=True,
     moves=True,
     batch=shifted("axis"),
+    plain=True,
 )
 tile = op(
     "tile",
@@ -194,6 +201,7 @@ reverse = op(
     linear=True,
     moves=True,
     batch=shifted("axis"),
+    plain=True,
 )
 roll = op(
     "roll",
@@ -202,6 +210,7 @@ roll = op(
     linear=True,
     moves=True,
     batch=shifted("axis"),
+    plain=True,
 )
 
 needed.reshape = reshape

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.ops import batching
+from gradtape.ops.arithmetic import times
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.elementary import _pow_dy, cos, exp, log, sin, xdivy
@@ -105,9 +106,9 @@ def _beta_inverse(name: str, sign: int) -> Callable[..., Any]:
         name,
         scipy_kernel(name),
         [
-            lambda g, a, b, out, a_shape: _to(a_shape, -g * betainc_by(a, b, out, orders=(1, 0)) / beta_density(a, b, out)),
-            lambda g, a, b, out, b_shape: _to(b_shape, -g * betainc_by(a, b, out, orders=(0, 1)) / beta_density(a, b, out)),
-            lambda g, a, b, out, y_shape: _to(y_shape, g / (beta_density(a, b, out) * sign)),
+            lambda g, a, b, out, a_shape: _to(a_shape, -times(g, betainc_by(a, b, out, orders=(1, 0)) / beta_density(a, b, out))),
+            lambda g, a, b, out, b_shape: _to(b_shape, -times(g, betainc_by(a, b, out, orders=(0, 1)) / beta_density(a, b, out))),
+            lambda g, a, b, out, y_shape: _to(y_shape, times(g, sign / beta_density(a, b, out))),
         ],
         arguments=["a", "b", "y"],
         batch=batching.elementwise,
@@ -118,9 +119,9 @@ betaincc = op(
     "betaincc",
     scipy_kernel("betaincc"),
     [
-        lambda g, a, b, x, a_shape: _to(a_shape, -g * betainc_by(a, b, x, orders=(1, 0))),
-        lambda g, a, b, x, b_shape: _to(b_shape, -g * betainc_by(a, b, x, orders=(0, 1))),
-        lambda g, a, b, x, x_shape: _to(x_shape, -g * beta_density(a, b, x)),
+        lambda g, a, b, x, a_shape: _to(a_shape, -times(g, betainc_by(a, b, x, orders=(1, 0)))),
+        lambda g, a, b, x, b_shape: _to(b_shape, -times(g, betainc_by(a, b, x, orders=(0, 1)))),
+        lambda g, a, b, x, x_shape: _to(x_shape, -times(g, beta_density(a, b, x))),
     ],
     arguments=["a", "b", "x"],
     batch=batching.elementwise,

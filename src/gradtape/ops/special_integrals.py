@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.ops import batching
-from gradtape.ops.arithmetic import multiply_no_nan
+from gradtape.ops.arithmetic import multiply_no_nan, times
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op
 from gradtape.ops.elementary import log, log1p, xdivy
@@ -323,9 +323,9 @@ beta_density = op(
     "beta_density",
     _beta_density,
     [
-        lambda g, a, b, x, out, a_shape: _to(a_shape, g * multiply_no_nan(log(x) - digamma(a) + digamma(a + b), out)),
-        lambda g, a, b, x, out, b_shape: _to(b_shape, g * multiply_no_nan(log1p(-x) - digamma(b) + digamma(a + b), out)),
-        lambda g, a, b, x, out, x_shape: _to(x_shape, g * multiply_no_nan(xdivy(a - 1, x) - xdivy(b - 1, 1 - x), out)),
+        lambda g, a, b, x, out, a_shape: _to(a_shape, times(g, multiply_no_nan(log(x) - digamma(a) + digamma(a + b), out))),
+        lambda g, a, b, x, out, b_shape: _to(b_shape, times(g, multiply_no_nan(log1p(-x) - digamma(b) + digamma(a + b), out))),
+        lambda g, a, b, x, out, x_shape: _to(x_shape, times(g, multiply_no_nan(xdivy(a - 1, x) - xdivy(b - 1, 1 - x), out))),
     ],
     batch=batching.elementwise,
 )
@@ -333,9 +333,9 @@ betainc = op(
     "betainc",
     scipy_kernel("betainc"),
     [
-        lambda g, a, b, x, a_shape: _to(a_shape, g * betainc_by(a, b, x, orders=(1, 0))),
-        lambda g, a, b, x, b_shape: _to(b_shape, g * betainc_by(a, b, x, orders=(0, 1))),
-        lambda g, a, b, x, x_shape: _to(x_shape, g * beta_density(a, b, x)),
+        lambda g, a, b, x, a_shape: _to(a_shape, times(g, betainc_by(a, b, x, orders=(1, 0)))),
+        lambda g, a, b, x, b_shape: _to(b_shape, times(g, betainc_by(a, b, x, orders=(0, 1)))),
+        lambda g, a, b, x, x_shape: _to(x_shape, times(g, beta_density(a, b, x))),
     ],
     arguments=["a", "b", "x"],
     batch=batching.elementwise,
@@ -344,9 +344,9 @@ betainc_by = op(
     "betainc_by",
     _betainc_by,
     [
-        lambda g, a, b, x, a_shape, orders: _to(a_shape, g * betainc_by(a, b, x, orders=(orders[0] + 1, orders[1]))),
-        lambda g, a, b, x, b_shape, orders: _to(b_shape, g * betainc_by(a, b, x, orders=(orders[0], orders[1] + 1))),
-        lambda g, a, b, x, x_shape, orders: _to(x_shape, g * _beta_density_by(a, b, x, orders)),
+        lambda g, a, b, x, a_shape, orders: _to(a_shape, times(g, betainc_by(a, b, x, orders=(orders[0] + 1, orders[1])))),
+        lambda g, a, b, x, b_shape, orders: _to(b_shape, times(g, betainc_by(a, b, x, orders=(orders[0], orders[1] + 1)))),
+        lambda g, a, b, x, x_shape, orders: _to(x_shape, times(g, _beta_density_by(a, b, x, orders))),
     ],
     batch=batching.elementwise,
     xla=ON_HOST,  # as fast there, and compiled it would take seconds for each order

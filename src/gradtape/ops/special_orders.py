@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape.ops import batching
-from gradtape.ops.arithmetic import greater, sign
+from gradtape.ops.arithmetic import greater, sign, times
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op, unary
 from gradtape.ops.elementary import cos, sin, sqrt
@@ -97,7 +97,7 @@ ellipeinc = op(
 def _airy_pull(g: Any, wanted: Any, x: Any, out: Any) -> list[Any]:
     """Each function's derivative is the next output, and that one's is x times the function."""
     ai, ai_slope, bi, bi_slope = out
-    return [g[0] * ai_slope + g[1] * (x * ai) + g[2] * bi_slope + g[3] * (x * bi)]
+    return [times(g[0], ai_slope) + times(g[1], x * ai) + times(g[2], bi_slope) + times(g[3], x * bi)]
 
 
 airy = op(
@@ -120,8 +120,8 @@ def _of_parameters(name: str, arguments: list[str], slope: Pull) -> Callable[...
         by_number: Pull = lambda g, x, n: g * slope(x, n)
         return op(name, _number_last(name), [by_number], arguments=arguments, elementwise=True, xla=ON_HOST)
     pulls: dict[int, Pull] = {
-        3: lambda g, x, n, a, x_shape: sum_to_shape(g * slope(x, n, a), shape=x_shape),
-        4: lambda g, x, n, a, b, x_shape: sum_to_shape(g * slope(x, n, a, b), shape=x_shape),
+        3: lambda g, x, n, a, x_shape: sum_to_shape(times(g, slope(x, n, a)), shape=x_shape),
+        4: lambda g, x, n, a, b, x_shape: sum_to_shape(times(g, slope(x, n, a, b)), shape=x_shape),
     }
     pull = pulls[len(arguments)]
     return op(name, _number_last(name), [pull], arguments=arguments, batch=batching.elementwise, xla=ON_HOST)

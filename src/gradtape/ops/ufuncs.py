@@ -57,7 +57,9 @@ sinc = op("sinc", _sinc, [lambda g, x, order: g * sinc(x, order=order + 1)], ele
 fraction = unary("fraction", lambda xp, x: xp.modf(x)[0], lambda g: g)
 exponent = unary("exponent", lambda xp, x: xp.frexp(x)[1])
 
-hypot = binary("hypot", "hypot", lambda g, x, out: g * divide_no_nan(x, out), lambda g, y, out: g * divide_no_nan(y, out))
+hypot = binary(
+    "hypot", "hypot", lambda g, x, out: g * divide_no_nan(x, out), lambda g, y, out: g * divide_no_nan(y, out), plain=False
+)
 logaddexp = binary("logaddexp", "logaddexp", lambda g, x, y: g * _share(x, y), lambda g, x, y: g * _share(y, x))
 logaddexp2 = binary(
     "logaddexp2", "logaddexp2", lambda g, x, y: g * _share(x, y, _LOG_2), lambda g, x, y: g * _share(y, x, _LOG_2)
@@ -68,12 +70,16 @@ fmax = binary(
     "fmax",
     lambda g, x, y: keep(g, _takes_x(greater_equal, x, y)),
     lambda g, x, y: drop(g, _takes_x(greater_equal, x, y)),
+    plain=False,
+    selects=True,
 )
 fmin = binary(
     "fmin",
     "fmin",
     lambda g, x, y: keep(g, _takes_x(less_equal, x, y)),
     lambda g, x, y: drop(g, _takes_x(less_equal, x, y)),
+    plain=False,
+    selects=True,
 )
 ldexp = op(
     "ldexp",

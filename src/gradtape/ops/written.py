@@ -251,8 +251,7 @@ def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
     lines = ["def pull_arrays(node, g, wanted):", "    saved = node.saved"]
     if any(op.guarded):
         lines.append("    watch = here.state.watch")
-    if not op.plain and any(op.guarded):
-        lines.append("    watch.append(HIDDEN)")
+        lines += _note_hiding(op)
     for i, pull in enumerate(op.pulls):
         lines.append(f"    pulled_{i} = None")
         if pull is not None:
@@ -264,8 +263,7 @@ def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
 def write_step(op: Op) -> Callable[[Any, Any, Any, Any, Any], None]:
     """`step(node, g, cotangents, owned, watch)`: the same, added up where the walk keeps the cotangents of the parents."""
     lines = ["def step(node, g, cotangents, owned, watch):", "    saved = node.saved", "    parents = node.parents"]
-    if not op.plain:
-        lines.append("    watch.append(HIDDEN)")
+    lines += _note_hiding(op)
     for i, pull in enumerate(op.pulls):
         if pull is not None:
             lines += [
@@ -299,8 +297,15 @@ def _pull_lines(op: Op, i: int) -> list[str]:
     return lines
 
 
+def _note_hiding(op: Op) -> list[str]:
+    """Puts a note on the watch if a NaN in an argument may not show in the output."""
+    if op.plain is True:
+        return []
+    return ["    if not plain(saved):" if op.plain else "    if True:", "        watch.append(HIDDEN)"]
+
+
 def _pulls_by_name(op: Op) -> dict[str, Any]:
-    return {f"pull_{i}": pull for i, pull in enumerate(op.pulls)}
+    return {"plain": op.plain, **{f"pull_{i}": pull for i, pull in enumerate(op.pulls)}}
 
 
 def _define(op: Op, name: str, lines: Sequence[str], names: dict[str, Any]) -> Callable[..., Any]:

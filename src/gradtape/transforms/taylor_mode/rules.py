@@ -10,6 +10,7 @@ was saved, and the partials of that are found by the rules again.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.ops import elementary, pooling, reductions, shaping
 from gradtape.ops.activations import sigmoid
-from gradtape.ops.arithmetic import sign
+from gradtape.ops.arithmetic import equal, logical_and, sign
 from gradtape.ops.broadcasting import broadcast_to, identity
+from gradtape.ops.derivative import may_hold_nan
 from gradtape.ops.selection import drop, keep
 from gradtape.transforms.taylor_mode.jets import (
     Index,
@@ -60,7 +62,26 @@ def rule_for(step: Step) -> Partials:
     rule = _rules.get(op.name) or (_linear if op.linear else _elementwise if step.is_elementwise else None)
     if rule is None:
         raise NoRule
-    return rule(step)
+    return _with_zeros(step, rule(step)) if step.is_elementwise and any(op.guarded) else rule(step)
+
+
+def _with_zeros(step: Step, partials: Partials) -> Partials:
+    """Strong zeros: a partial is zero where nothing that an elementwise op was given moves, whatever its derivative there."""
+    moving = [step.input(i) for i, pull in enumerate(step.op.pulls) if pull is not None and step.moves(i)]
+
+    def guarded(index: Index) -> Any:
+        value = partials(index)
+        if value is None or not may_hold_nan(value):
+            return value
+        parts = {part for count in range(1, len(index) + 1) for part in combinations(index, count)}
+        still: Any = None
+        for moved in [x(part) for x in moving for part in sorted(parts)]:
+            if moved is not None:
+                zero = equal(moved, 0)
+                still = zero if still is None else logical_and(still, zero)
+        return value if still is None else drop(value, still)
+
+    return guarded
 
 
 def _output(step: Step) -> Partials:

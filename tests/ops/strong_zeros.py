@@ -19,7 +19,6 @@ import numpy as np
 import gradtape as tf
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.dtypes import TRAINABLE
 
 from . import checks
 
@@ -41,6 +40,7 @@ class Danger:
     tangents: Arrays  # of the wanted arguments: zero where they have a part in those outputs
 
 
+@np.errstate(all="ignore")
 def dangers(function: Function, args: Arrays, wanted: Sequence[int], bad: Sequence[float] = BAD) -> list[Danger]:
     """One for each wanted argument and bad value, in turn at its elements; values that the op refuses are left out."""
     harmless = _values(function, args)
@@ -64,11 +64,18 @@ def dangers(function: Function, args: Arrays, wanted: Sequence[int], bad: Sequen
             cotangents = [np.where(d, 0, checks.random_like(rng, h)).astype(h.dtype) for d, h in zip(dead, harmless, strict=True)]
             tangents = []
             for k in wanted:
-                alive = [r is not None and not any((d & t).any() for d, t in zip(dead, r, strict=True)) for r in reach[k]]
+                now = [_reached(function, spoilt, after, k, place) for place in np.ndindex(args[k].shape)]
+                alive = [not _touch(dead, before) and not _touch(dead, r) for before, r in zip(reach[k], now, strict=True)]
+                if k == i:
+                    alive[number] = False
                 tangent = checks.random_like(rng, args[k])
                 tangents.append(np.where(np.reshape(alive, args[k].shape), tangent, 0).astype(args[k].dtype))
             found.append(Danger(f"argument {i} = {value} at {places[number]}", args, spoilt, cotangents, tangents))
     return found
+
+
+def _touch(dead: list[Any], reached: list[Any] | None) -> bool:
+    return reached is None or any((d & r).any() for d, r in zip(dead, reached, strict=True))
 
 
 def _values(function: Function, args: Arrays) -> Arrays | None:
@@ -119,7 +126,7 @@ def by_factor(function: Function, args: Arrays, wanted: Sequence[int], cotangent
     """Zeros from factors that are zero: all that tells of danger are the processor's flags, or a loss that is NaN."""
 
     def loss(*tensors: Any) -> Any:
-        return _sum([tf.reduce_sum(out * c) for out, c in zip(checks.outputs(function, tensors), cotangents, strict=True)])
+        return _sum([_weighed(out, c) for out, c in zip(checks.outputs(function, tensors), cotangents, strict=True)])
 
     return _of_loss(loss, args, wanted)
 
@@ -145,22 +152,27 @@ def recorded(function: Function, args: Arrays, wanted: Sequence[int], cotangents
     return _arrays(found, args, wanted)
 
 
-def compiled(function: Function, args: Arrays, wanted: Sequence[int], cotangents: Arrays) -> Arrays:
-    """The tape in a compiled function."""
+def compiled(function: Function, wanted: Sequence[int]) -> Function:
+    """A way with the tape in a compiled function; it is compiled once."""
 
     @tf.function
-    def gradients(*tensors: Any) -> Any:
+    def gradients(tensors: Any, cotangents: Any) -> Any:
         with GradientTape() as tape:
             tape.watch([tensors[i] for i in wanted])
             targets = checks.outputs(function, tensors)
-        return tape.gradient(targets, [tensors[i] for i in wanted], checks.as_tensors(cotangents), "zero")
+        found = tape.gradient(targets, [tensors[i] for i in wanted], cotangents, "zero")
+        return [tf.convert_to_tensor(g) for g in found]
 
-    return [checks.operand(g).numpy() for g in gradients(*checks.as_tensors(args))]
+    def way(function: Function, args: Arrays, wanted: Sequence[int], cotangents: Arrays) -> Arrays:
+        return [g.numpy() for g in gradients(checks.as_tensors(args), checks.as_tensors(cotangents))]
+
+    return way
 
 
-def around_compiled(function: Function, args: Arrays, wanted: Sequence[int], cotangents: Arrays) -> Arrays:
-    """The tape outside the compiled function."""
-    return by_seeds(tf.function(function), args, wanted, cotangents)
+def around_compiled(function: Function, wanted: Sequence[int]) -> Function:
+    """A way with the tape outside the compiled function."""
+    program = tf.function(function)
+    return lambda _, args, wanted, cotangents: by_seeds(program, args, wanted, cotangents)
 
 
 BACKWARD = {"seeds": by_seeds, "mask": by_mask, "factor": by_factor, "some": by_some, "recorded": recorded}
@@ -170,15 +182,20 @@ ON_XLA = {"compiled": compiled, "around a compiled function": around_compiled}
 def _masked(function: Function, cotangents: Arrays) -> Function:
     def loss(*tensors: Any) -> Any:
         outputs = zip(checks.outputs(function, tensors), cotangents, strict=True)
-        return _sum([tf.reduce_sum(tf.where(c != 0, out, 0) * np.where(c == 0, 1, c)) for out, c in outputs])
+        return _sum([_weighed(tf.where(c != 0, out, 0), np.where(c == 0, 1, c)) for out, c in outputs])
 
     return loss
+
+
+def _weighed(out: Any, cotangent: Any) -> Any:
+    """A real number whose gradient by `out` is the cotangent."""
+    return tf.reduce_sum(tf.math.real(out * np.conj(cotangent)) if cotangent.dtype.kind == "c" else out * cotangent)
 
 
 def _sum(values: Sequence[Any]) -> Any:
     total, *others = values
     for value in others:
-        total = tf.cast(total, "complex128") + tf.cast(value, "complex128") if total.dtype != value.dtype else total + value
+        total = total + value
     return total
 
 
@@ -216,14 +233,18 @@ def check_nothing(function: Function, danger: Danger, wanted: Sequence[int], way
         checks.assert_close(g, np.zeros_like(g), f"strong zeros: {danger.what}: all cotangents are 0, argument {i}", **TOLERANCE)
 
 
-def check_forward(function: Function, danger: Danger, wanted: Sequence[int], *, on_xla: bool = False) -> None:
+def pushed(function: Function, wanted: Sequence[int], *, on_xla: bool = False) -> Function:
+    """The tangents of a function's outputs, as a function of its arguments and their tangents."""
+    push = lambda tensors, tangents: checks.pushed(function, tensors, wanted, tangents)
+    return tf.function(push) if on_xla else push
+
+
+def check_forward(push: Function, danger: Danger) -> None:
     """A bad element, all of whose outputs have zero tangents from everywhere, changes no tangent."""
 
     def tangents(args: Arrays) -> Arrays:
-        given = checks.as_tensors(danger.tangents)
-        push = lambda *tensors: checks.pushed(function, tensors, wanted, given)
-        pushed = (tf.function(push) if on_xla else push)(*checks.as_tensors(args))
-        return [None if t is None else t.numpy() for t in pushed]
+        found = push(checks.as_tensors(args), checks.as_tensors(danger.tangents))
+        return [None if t is None else t.numpy() for t in found]
 
     for k, (t, e) in enumerate(zip(tangents(danger.args), tangents(danger.harmless), strict=True)):
         assert (t is None) == (e is None)
@@ -239,7 +260,7 @@ def check_second_order(function: Function, danger: Danger, wanted: Sequence[int]
             tape.watch([tensors[i] for i in wanted])
             loss = _masked(function, danger.cotangents)(*tensors)
         found = tape.gradient(loss, [tensors[i] for i in wanted], unconnected_gradients="zero")
-        return [g for g in (tf.convert_to_tensor(g) for g in found) if g.dtype.numpy in TRAINABLE]
+        return [tf.convert_to_tensor(g) for g in found]
 
     def derivatives(args: Arrays) -> Arrays:
         rng = np.random.default_rng(1)
@@ -258,3 +279,25 @@ def check_second_order(function: Function, danger: Danger, wanted: Sequence[int]
 
     for i, d, e in zip(wanted, derivatives(danger.args), derivatives(danger.harmless), strict=True):
         checks.assert_close(d, e, f"strong zeros: {danger.what}: second order, {outer}, by argument {i}", **TOLERANCE)
+
+
+def check_moving_zeros(function: Function, args: Arrays, wanted: Sequence[int]) -> None:
+    """A cotangent that is zero now has a derivative all the same: the gradient moves with it as it does with any other."""
+    rng = np.random.default_rng(2)
+    tensors = checks.as_tensors(args)
+    cotangents = checks.as_tensors([np.zeros_like(value) for value in checks.values(function, args)])
+    directions = checks.as_tensors([checks.random_like(rng, args[i]) for i in wanted])
+    with GradientTape() as tape:
+        tape.watch(cotangents)
+        found = checks.pulled(function, tensors, wanted, cotangents)
+    connected = [(g, d) for g, d in zip(found, directions, strict=True) if g is not None]
+    moved = tape.gradient([g for g, _ in connected], cotangents, [d for _, d in connected], "zero")
+    expected = checks.pushed(function, tensors, wanted, directions)
+    for k, (m, e) in enumerate(zip(moved, expected, strict=True)):
+        if e is not None:
+            checks.assert_close(
+                tf.convert_to_tensor(m).numpy(),
+                e.numpy(),
+                f"strong zeros: the derivative by cotangent {k}, which is 0",
+                **TOLERANCE,
+            )

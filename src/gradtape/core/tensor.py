@@ -86,7 +86,9 @@ class Tensor(TensorOperators):
     <tf.Tensor: shape=(2,), dtype=float32, numpy=array([3., 6.], dtype=float32)>
     """
 
-    __slots__ = ("__weakref__", "array", "held", "node")  # `held`: the same values as a JAX array, once there is one
+    __slots__ = ("__weakref__", "_keras_logits", "array", "held", "node")
+    # `held`: the same values as a JAX array, once there is one. `_keras_logits`: what probabilities were computed from, where Keras
+    # notes it for its crossentropies. Both stay unset in most tensors.
 
     def __init__(self, array: Any, node: Node | None = None) -> None:
         self.array = array
@@ -119,6 +121,7 @@ class Tensor(TensorOperators):
 
     if TYPE_CHECKING:
         held: Any
+        _keras_logits: Any
 
         def _swap_last_axes(self) -> Tensor: ...
 

@@ -102,7 +102,7 @@ def _log_softmax(xp: Any, x: Any, *, axis: int) -> Any:
     return shifted - xp.log(xp.exp(shifted).sum(axis, keepdims=True))
 
 
-sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (out - out * out), plain=True)
+sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (out - out * out), plain=True, of_logits=True)
 gelu_by_tanh = unary("gelu_by_tanh", _gelu_by_tanh, _gelu_by_tanh_pull, plain=True)
 softplus = unary("softplus", _softplus, lambda g, x: g * sigmoid(x), plain=True)
 gate = op(  # y where 0 < x < high, else `slope` times y: a step in x, whose derivative is zeros as in TensorFlow, not None
@@ -147,6 +147,7 @@ softmax = op(
     batch=batching.shifted("axis"),
     xla=_softmax_on_xla,
     plain=True,
+    of_logits=True,
 )
 log_softmax = op(
     "log_softmax",

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import BuiltinFunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,6 +64,14 @@ registry: dict[str, Op] = {}
 _by_kernel: dict[Any, Op] = {}
 
 
+class MadeBy(NamedTuple):
+    """How a tensor of a program was made."""
+
+    op: str
+    argument: Tensor
+    params: dict[str, Any]
+
+
 class Op:
     """One op: its kernel, its derivative, and how its arguments' dtypes meet.
 
@@ -75,11 +83,13 @@ class Op:
     it computes nothing, so that half precision needs no care. `kinds` are the NumPy dtype kinds that the op takes, None for all;
     `batch` is the rule of `ops.batching` by which it runs on a batch. `xla` is a second kernel, for the XLA engine alone, where
     the first one does not serve it: a kernel, or `ON_HOST` for one that calls NumPy back. `native` declares that XLA can be
-    left to compute it in half precision: it rounds once, or sums products in a wide accumulator.
+    left to compute it in half precision: it rounds once, or sums products in a wide accumulator. `of_logits` declares that it turns
+    logits into probabilities: in a program, as in TensorFlow's graphs, Keras's crossentropies find out what it was given.
 
     Two facts serve strong zeros (see `core.strong_zeros`). `plain`: a NaN anywhere in an argument that has a pull shows in the output,
     and where an elementwise pull is NaN for other reasons, NumPy's arithmetic has raised the invalid flag; most elementwise ops whose
-    kernel has a name in NumPy are, and where it depends, it is a function of what a Node saved. `selects`: an elementwise op's pulls give zero for a zero cotangent as they are written.
+    kernel has a name in NumPy are, and where it depends, it is a function of what a Node saved. `selects`: an elementwise op's pulls
+    give zero for a zero cotangent as they are written.
     """
 
     def __init__(
@@ -102,6 +112,7 @@ class Op:
         native: bool = False,
         plain: bool | Callable[[Any], bool] | None = None,
         selects: bool = False,
+        of_logits: bool = False,
     ) -> None:
         if name in registry:
             raise KeyError(f"an op named '{name}' exists already")
@@ -122,6 +133,7 @@ class Op:
         self.several = several
         self.moves = moves
         self.kinds = kinds
+        self.of_logits = of_logits
         self.batch = batching.elementwise if elementwise else batch
         function = getattr(self.kernel, "func", self.kernel)
         self.has_parameters = getattr(getattr(function, "__code__", None), "co_kwonlyargcount", 0) > 0
@@ -196,7 +208,10 @@ class Op:
             raise self.explained(error, arrays, params) from error
         if state.trace is not None:
             result = self._listed(state.trace, operands, params, result)
-        return self.finish(operands, params, result, state, state.scope)
+        out = self.finish(operands, params, result, state, state.scope)
+        if self.of_logits and state.trace is not None:
+            out._keras_logits = MadeBy(self.name, operands[0], params)
+        return out
 
     def _listed(self, trace: Trace, operands: Sequence[Tensor], params: dict[str, Any], result: Any) -> Any:
         """The result of a call that is kept by the program that is being traced."""

@@ -116,8 +116,8 @@ def lstm(
     def step(states: Any, x: tf.Tensor) -> tuple[Any, Any]:
         h, c = states
         enter, stay, new, leave = tf.split(x + tf.matmul(h, weights), 4, axis=-1)
-        c = recurrent_activation(stay) * c + recurrent_activation(enter) * activation(new)
-        h = recurrent_activation(leave) * activation(c)
+        c = _gate(recurrent_activation, stay) * c + _gate(recurrent_activation, enter) * _gate(activation, new)
+        h = _gate(recurrent_activation, leave) * _gate(activation, c)
         return (h, c), h
 
     (h, c), outputs = scan(step, (h, c), _projected(inputs, kernel, bias), reverse=go_backwards)
@@ -148,14 +148,22 @@ def gru(
         inner = tf.matmul(h, weights)
         inner = inner if biases is None else inner + biases[1]
         (keep, reset, new), (inner_keep, inner_reset, inner_new) = tf.split(x, 3, axis=-1), tf.split(inner, 3, axis=-1)
-        keep = recurrent_activation(keep + inner_keep)
-        new = activation(new + recurrent_activation(reset + inner_reset) * inner_new)
+        keep = _gate(recurrent_activation, keep + inner_keep)
+        new = _gate(activation, new + _gate(recurrent_activation, reset + inner_reset) * inner_new)
         h = new + keep * (h - new)
         return h, h
 
     projected = _projected(inputs, kernel, None if biases is None else biases[0])
     h, outputs = scan(step, h, projected, reverse=go_backwards)
     return h, _sequences(outputs, h, return_sequences, go_backwards), [h]
+
+
+def _gate(activation: Function, x: tf.Tensor) -> tf.Tensor:
+    """An activation inside a cell. No loss asks for the logits of a gate, and a tape would keep them as long as the gate."""
+    gate = activation(x)
+    if getattr(gate, "_keras_logits", None) is not None:
+        gate._keras_logits = None
+    return gate
 
 
 def _projected(inputs: Any, kernel: Any, bias: Any) -> tf.Tensor:

@@ -59,7 +59,8 @@ def threshold(x: Any, threshold: Any, default_value: Any) -> tf.Tensor:
 
 def sigmoid(x: Any) -> tf.Tensor:
     """`1 / (1 + exp(-x))`."""
-    return tf.sigmoid(by_rule(x, inexact))
+    logits = by_rule(x, inexact)
+    return _of_logits(tf.sigmoid(logits), logits)
 
 
 def log_sigmoid(x: Any) -> tf.Tensor:
@@ -162,8 +163,14 @@ def softmax(x: Any, axis: int | None = -1) -> tf.Tensor:
     """`exp(x)` divided by its sum over an axis, or over all elements."""
     x = by_rule(x, inexact)
     if axis is None:
-        return tf.reshape(tf.nn.softmax(tf.reshape(x, [-1])), x.shape)
-    return tf.nn.softmax(x, axis=axis)
+        return _of_logits(tf.reshape(tf.nn.softmax(tf.reshape(x, [-1])), x.shape), x)
+    return _of_logits(tf.nn.softmax(x, axis=axis), x)
+
+
+def _of_logits(probabilities: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
+    """Probabilities that remember their logits, from which the crossentropies are computed where probabilities round to 0 or 1."""
+    probabilities._keras_logits = logits
+    return probabilities
 
 
 def log_softmax(x: Any, axis: int | None = -1) -> tf.Tensor:

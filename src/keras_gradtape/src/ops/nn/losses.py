@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from keras.src.backend.config import epsilon
 
 import gradtape as tf
 import gradtape.numpy as gnp
+from gradtape.ops.op import MadeBy
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.nn.operands import floats
 from keras_gradtape.src.ops.operands import by_rule, inexact
@@ -31,8 +33,30 @@ def multi_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, spars
     return any_along(found, along) if sparse else gnp.max(found, axis=along)
 
 
+def _behind(output: Any, from_logits: bool, activation: str, function: str) -> tuple[Any, bool]:
+    """The logits from which Keras's softmax or sigmoid computed `output`, as Keras finds them on TensorFlow; or `output` itself.
+
+    Keras takes the logits of either activation. Those of TensorFlow's functions are known in programs only, and must be of the one
+    that belongs to the loss.
+    """
+    found = getattr(output, "_keras_logits", None)
+    if type(found) is MadeBy:
+        last = found.params.get("axis", -1) in (-1, output.ndim - 1)
+        found = found.argument if found.op == activation and last else None
+    if found is None:
+        return output, from_logits
+    if from_logits:
+        warnings.warn(
+            f"`{function}` received `from_logits=True`, but the `output` argument was produced by a {activation} activation and thus "
+            "does not represent logits. The loss is computed from the logits behind it: leave out from_logits=True, or the activation.",
+            stacklevel=4,
+        )
+    return found, True
+
+
 def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> tf.Tensor:
     """The cross entropy of probabilities, or of logits, for targets that are probabilities."""
+    output, from_logits = _behind(output, from_logits, "softmax", "categorical_crossentropy")
     target, output = floats(target, output)
     _check_alike(target, output)
     if not output.ndim:
@@ -44,6 +68,7 @@ def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False
 
 def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> tf.Tensor:
     """The cross entropy of probabilities, or of logits, for targets that are classes; a class that does not exist has 0."""
+    output, from_logits = _behind(output, from_logits, "softmax", "sparse_categorical_crossentropy")
     classes, output = convert_to_tensor(target, "int32"), by_rule(output, inexact)
     if not output.ndim:
         raise ValueError("Argument `output` must be at least rank 1. Received: output.shape=()")
@@ -58,11 +83,9 @@ def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool 
     exists = tf.logical_and(classes >= 0, classes < count)
     known = gnp.where(exists, classes, 0)
     output = gnp.moveaxis(output, axis, -1)
-    if from_logits:
-        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(known, output)
-    else:
-        chosen = gnp.take_along_axis(_log_probabilities(output, -1), tf.expand_dims(known, -1), axis=-1)
-        loss = -tf.squeeze(chosen, -1)
+    if not from_logits:  # what the next line divides by is their sum
+        output = tf.math.log(tf.clip_by_value(output, epsilon(), 1.0 - epsilon()))
+    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(known, output)
     return gnp.where(exists, loss, tf.zeros([], loss.dtype))
 
 
@@ -74,6 +97,7 @@ def _log_probabilities(output: tf.Tensor, axis: int) -> tf.Tensor:
 
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> tf.Tensor:
     """The cross entropy of the probability of each element, or of its logit."""
+    output, from_logits = _behind(output, from_logits, "sigmoid", "binary_crossentropy")
     target, output = floats(target, output)
     _check_alike(target, output)
     if from_logits:

@@ -161,7 +161,20 @@ class _Seeding(SourceFileLoader):
         module.set_random_seed = set_random_seed  # type: ignore[attr-defined]
 
 
-_LOADERS: dict[str, type[SourceFileLoader]] = {"keras.src.backend.config": _Chosen, "keras.src.utils.rng_utils": _Seeding}
+class _Wide(SourceFileLoader):
+    """Loads Keras's rules for dtypes, and has float64 stay float64, as on TensorFlow; on JAX it becomes float32."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        if module.config.backend() == BACKEND:
+            module.BIT64_TO_BIT32_DTYPE["float64"] = "float64"
+
+
+_LOADERS: dict[str, type[SourceFileLoader]] = {
+    "keras.src.backend.config": _Chosen,
+    "keras.src.backend.common.dtypes": _Wide,
+    "keras.src.utils.rng_utils": _Seeding,
+}
 
 
 class _WithBranch(SourceFileLoader):

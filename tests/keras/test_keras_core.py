@@ -164,7 +164,7 @@ def test_an_error_while_finding_shapes_is_the_functions_own():
         (2, None, "int32"),
         (True, None, "bool"),
         ([], None, "float32"),
-        (np.ones(2), None, "float32"),
+        (np.ones(2), None, "float64"),
         (np.ones(2, "int64"), None, "int32"),
         (np.ones(2), "float64", "float64"),
         (np.array([1.9, -1.9]), "int32", "int32"),

@@ -152,7 +152,7 @@ def test_derivative_along_a_direction_with_something_besides():
         ("matmul", ((2, "int8"), (2, "bool")), "int8"),
         ("add", ((2, "bfloat16"), 1.5), "bfloat16"),
         ("add", ((2, "int32"), 1.5), "float32"),
-        ("add", ((2, "float64"), (2, "float64")), "float32"),
+        ("add", ((2, "float64"), (2, "float32")), "float64"),
         ("cbrt", ((2, "float64"),), "float64"),
         ("sum", ((2, "uint8"),), "uint32"),
         ("var", ((2, "float16"),), "float16"),

@@ -38,7 +38,7 @@ def _dtype_of_number(kind: type, floatx: str) -> str:
 
 
 def convert_to_tensor(x: Any, dtype: Any = None) -> tf.Tensor:
-    """`x` as a dense tensor of `dtype`; plain values get 32 bits unless `dtype` says otherwise."""
+    """`x` as a dense tensor of `dtype`; plain integers get 32 bits, and Python floats those of `floatx`, unless `dtype` says otherwise."""
     if type(x) is tf.Tensor and dtype is None:  # the common case
         return x
     if isinstance(x, KerasVariable):

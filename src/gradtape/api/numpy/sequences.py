@@ -88,7 +88,7 @@ def linspace(
     array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
     check_device(device)
-    first, last = _ends(start, stop, dtype_of(dtype), "linspace")
+    first, last = _ends({"start": start, "stop": stop}, dtype_of(dtype), "linspace")
     count = _count(num, "linspace")
     wanted = dtype_of(dtype, first.array.dtype)
     between = _between(first, last, count, endpoint)
@@ -101,13 +101,12 @@ def linspace(
     return found, (last - first) / steps if steps > 0 else (last - first) * np.nan
 
 
-def _ends(start: Any, stop: Any, dtype: Any, function: str) -> list[Tensor]:
-    """The ends in one dtype; Python numbers are not rounded to less than the `dtype` that is asked for."""
-    names = ["start", "stop"]
-    plain = not any(is_tensor_like(end) or hasattr(end, "dtype") for end in (start, stop))
+def _ends(given: dict[str, Any], dtype: Any, function: str) -> list[Tensor]:
+    """The ends, by their names, in one dtype; Python numbers are not rounded to less than the `dtype` that is asked for."""
+    plain = not any(is_tensor_like(end) or hasattr(end, "dtype") for end in given.values())
     if plain and dtype is not None and dtype in (FLOAT64, COMPLEX128):
-        return [Tensor(plain_array(end, function, name, dtype)) for end, name in zip((start, stop), names, strict=True)]
-    return promoted([inexact(x) for x in tensors_of([start, stop], function, names)])
+        return [Tensor(plain_array(end, function, name, dtype)) for name, end in given.items()]
+    return promoted([inexact(x) for x in tensors_of(list(given.values()), function, list(given))])
 
 
 def _count(num: Any, function: str) -> int:
@@ -156,8 +155,8 @@ def logspace(
     >>> tf.numpy.logspace(0.0, 2.0, 3).numpy()
     array([  1.,  10., 100.], dtype=float32)
     """
-    names = ["start", "stop", "base"]
-    first, last, root = promoted([inexact(x) for x in tensors_of([start, stop, base], "logspace", names)])
+    given = {"start": start, "stop": stop, "base": base}
+    first, last, root = _ends(given, dtype_of(dtype), "logspace")
     missing = max(root.array.ndim - first.array.ndim, 0)
     first = shaping.reshape(first, shape=(1,) * missing + first.array.shape)
     powers = power(root, _between(first, last, _count(num, "logspace"), endpoint))
@@ -173,7 +172,7 @@ def geomspace(
     >>> tf.numpy.geomspace(1.0, 8.0, 4).numpy()
     array([1., 2., 4., 8.], dtype=float32)
     """
-    first, last = promoted([widened(x) for x in tensors_of([start, stop], "geomspace", ["start", "stop"])])
+    first, last = map(widened, _ends({"start": start, "stop": stop}, dtype_of(dtype), "geomspace"))
     if any((values := known_values(end)) is not None and not values.all() for end in (first, last)):
         raise ValueError("geomspace: start and stop must not be 0.")
     count, rank = _count(num, "geomspace"), max(first.array.ndim, last.array.ndim)

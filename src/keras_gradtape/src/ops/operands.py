@@ -37,7 +37,7 @@ def _result_type(floatx: str, *found: Any) -> str:
 
 
 def floating(dtype: str) -> str:
-    """Truth values and integers as floating-point numbers; 64 bits become 32."""
+    """Truth values and integers as floating-point numbers."""
     return config.floatx() if dtype == "int64" else result_type(dtype, float)
 
 
@@ -62,8 +62,8 @@ def summed(dtype: str) -> str:
 
 
 def at_least_float32(dtype: str) -> str:
-    """The dtype in which a long sum of floating-point numbers of 16 bits is taken."""
-    return result_type(dtype, "float32")
+    """The dtype in which a long sum is taken: that of Keras's default float for integers, 32 bits for 16."""
+    return result_type(inexact(dtype), "float32")
 
 
 # Arguments

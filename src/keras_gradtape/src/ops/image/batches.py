@@ -28,8 +28,8 @@ class Batch:
     """A batch `(batch, height, width, channels)` of what is given, and the way back."""
 
     def __init__(self, images: Any, data_format: str | None) -> None:
-        check_rank(images)
         x = convert_to_tensor(images)
+        check_rank(x)
         self._channels_first = channels_axis(data_format) == -3
         self._single = x.ndim == 3
         x = x[None] if self._single else x

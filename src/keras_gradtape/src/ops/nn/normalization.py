@@ -28,7 +28,7 @@ def batch_normalization(
     x: Any, mean: Any, variance: Any, axis: int, offset: Any = None, scale: Any = None, epsilon: float = 1e-3
 ) -> tf.Tensor:
     """`(x - mean) / sqrt(variance + epsilon)`, times `scale` and plus `offset` where they are given, for vectors along an axis."""
-    x = convert_to_tensor(x)
+    x = by_rule(x, inexact)
     shape = [1] * x.ndim
     shape[axis] = -1
     mean, variance, offset, scale = (

@@ -1,4 +1,4 @@
-"""How the neural network functions take their tensors. float64 stays float64 here: these functions compute in what they are given."""
+"""How the neural network functions take their tensors."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ def alike(*values: Any) -> list[tf.Tensor]:
     first = read[0].dtype
     if all(x.dtype is first for x in read):
         return read
-    names = {x.dtype.name for x in read}
-    dtype = "float64" if "float64" in names else result_type(*names)
+    dtype = result_type(*{x.dtype.name for x in read})
     return [cast_to(x, dtype) for x in read]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from keras.src.backend import config, standardize_dtype
 
 import gradtape.numpy as gnp
@@ -134,10 +135,10 @@ def meshgrid(*x: Any, indexing: str = "xy") -> Any:
 
 def _window(name: str) -> Callable[..., Any]:
     """A window of so many points, a number that has to be known."""
-    function = getattr(gnp, name)
+    function = getattr(np, name)
 
     def call(x: Any) -> Any:
-        return cast_to(function(int(x)), config.floatx())
+        return convert_to_tensor(function(int(x)), config.floatx())
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"Keras's `{name}` window."
@@ -152,4 +153,4 @@ hanning = _window("hanning")
 
 def kaiser(x: Any, beta: Any) -> Any:
     """Keras's `kaiser` window."""
-    return cast_to(gnp.kaiser(int(x), beta), config.floatx())
+    return gnp.kaiser(int(x), convert_to_tensor(beta, config.floatx()))

@@ -1,4 +1,4 @@
-"""Keras's functions that sort, search, count and pick. Positions and counts are int32."""
+"""Keras's functions that sort, search, count and pick. Positions are int32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import gradtape as tf
 import gradtape.numpy as gnp
 from keras_gradtape.src.conversion import convert_to_tensor
-from keras_gradtape.src.ops.operands import cast_to, result_type, tensors
+from keras_gradtape.src.ops.operands import by_rule, cast_to, inexact, result_type, tensors
 from keras_gradtape.src.ops.sparse import counted, of_values
 
 _INFINITY = float("inf")
@@ -137,8 +137,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
 
 def histogram(x: Any, bins: Any = 10, range: Any = None) -> Any:
     """How many elements each bin holds, and the edges of the bins."""
-    counts, edges = gnp.histogram(convert_to_tensor(x), bins, range)
-    return _positions(counts), edges
+    x = by_rule(x, inexact)
+    counts, edges = gnp.histogram(x, bins, range)
+    return cast_to(counts, x.dtype.name), edges
 
 
 # Picking

@@ -18,7 +18,7 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 BACKEND = "gradtape"
@@ -54,18 +54,38 @@ def install() -> None:
     Does nothing if it has been done already.
     """
     loaded = sys.modules.get("keras.src.backend.config")
-    if loaded is not None and loaded.backend() != BACKEND:
-        raise RuntimeError(
-            f"Keras was imported earlier with the backend '{loaded.backend()}', and cannot change it now: write `import gradtape` "
-            f"before `import keras`, or set the environment variable KERAS_BACKEND={BACKEND}."
-        )
     told = os.environ.get("KERAS_BACKEND")
+    if loaded is not None and loaded.backend() != BACKEND:
+        raise RuntimeError(f"Keras runs on '{loaded.backend()}' and cannot change to gradtape now: {_why(loaded.backend())}")
     if told and told != BACKEND:
-        raise RuntimeError(
-            f"The environment variable KERAS_BACKEND says '{told}', so Keras cannot run on gradtape: unset it, or set it to {BACKEND}."
-        )
+        raise RuntimeError(f"Keras cannot run on gradtape: {_why(told)}")
     check_version()
     offer()
+
+
+def _why(backend: str) -> str:
+    """What made Keras choose another backend, and what to change."""
+    if os.environ.get("KERAS_BACKEND") == backend:
+        return (
+            f"the environment variable KERAS_BACKEND says '{backend}'. Remove the line that sets it, here or where the program is "
+            f'started, or set it to "{BACKEND}" before Keras is imported.'
+        )
+    return (
+        f"Keras was imported before gradtape, and then chooses '{backend}'. Write `import gradtape` above the first `import keras`, "
+        f"also above imports that import Keras, or set the environment variable KERAS_BACKEND={BACKEND}."
+    )
+
+
+def explain_missing(name: str) -> None:
+    """Raises if Keras imports `name` as its backend, after everybody who could find it has been asked."""
+    settings = sys.modules.get("keras.src.backend.config")
+    if settings is None or settings.backend() != name:
+        return
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not str(frame.f_globals.get("__name__")).startswith("keras.src."):
+        frame = frame.f_back
+    if frame is not None and frame.f_code.co_name == "<module>":
+        raise ModuleNotFoundError(f"Keras wants its backend '{name}', which is not installed: {_why(name)}", name=name)
 
 
 def offer() -> None:

@@ -54,13 +54,64 @@ def test_the_environment_alone_is_enough_where_the_path_file_is_installed(backen
     assert output_of(code, KERAS_BACKEND=backend) == backend
 
 
-def test_keras_on_another_backend_is_refused():
-    code = "import os, keras\ndel os.environ['KERAS_BACKEND']\nimport keras_gradtape\nkeras_gradtape.install()"
-    assert "Keras was imported earlier with the backend 'numpy'" in output_of(code, KERAS_BACKEND="numpy")
+SET = "import os\nos.environ['KERAS_BACKEND'] = {!r}\n"
+UNSET = "import os\ndel os.environ['KERAS_BACKEND']\n"
+PATH_FILE = f"import site\nsite.addsitedir({str(Path(hook.__file__).parent)!r})\n"
+ABOVE = "Write `import gradtape` above the first `import keras`"
+REMOVE = "Remove the line that sets it"
 
 
-def test_an_environment_that_names_another_backend_is_refused():
-    assert "KERAS_BACKEND says 'jax'" in output_of("import keras_gradtape; keras_gradtape.install()", KERAS_BACKEND="jax")
+@pytest.mark.parametrize("use", ["import keras_gradtape; keras_gradtape.install()", "import gradtape; gradtape.keras.layers"])
+def test_keras_that_was_imported_before_says_so(use):
+    text = output_of("import keras\n" + UNSET + use, KERAS_BACKEND="numpy")
+    assert "Keras runs on 'numpy' and cannot change to gradtape now: Keras was imported before gradtape" in text
+    assert ABOVE in text
+
+
+@pytest.mark.parametrize("order", ["import gradtape\nimport keras\n", "import keras\nimport gradtape\n", "import gradtape\n"])
+def test_an_environment_that_names_another_backend_says_so(order):
+    text = output_of(SET.format("jax") + order + "gradtape.keras.layers")
+    assert "KERAS_BACKEND says 'jax'" in text
+    assert REMOVE in text
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (PATH_FILE + "import keras", ABOVE),
+        (PATH_FILE + SET.format("openvino") + "import keras", REMOVE),
+        (FIRST + SET.format("openvino") + "import keras", REMOVE),
+        (SET.format("openvino") + FIRST + "import keras", REMOVE),
+    ],
+)
+def test_a_backend_that_is_not_installed_says_why_keras_wants_it(code, advice, tmp_path):
+    (tmp_path / "keras.json").write_text('{"backend": "openvino"}')  # what Keras chooses where nobody says anything
+    text = output_of(code, KERAS_HOME=str(tmp_path))
+    assert "ModuleNotFoundError: Keras wants its backend 'openvino', which is not installed" in text
+    assert advice in text
+
+
+def test_a_program_may_ask_whether_a_backend_is_there():
+    code = (
+        PATH_FILE + FIRST + "import keras, importlib.util\nprint(importlib.util.find_spec('openvino'), keras.backend.backend())"
+    )
+    assert output_of(code) == "None gradtape"
+
+
+@pytest.mark.parametrize("call", ["tape.gradient(y, variables)", "tape.jacobian(y, variables)", "tape.watch(variables)"])
+def test_a_tape_that_is_given_variables_of_another_backend_says_whose_they_are(call):
+    code = SET.format("jax") + (
+        "import gradtape as tf, keras\n"
+        "layer = keras.layers.Dense(1)\n"
+        "layer.build((None, 2))\n"
+        "variables = layer.trainable_variables\n"
+        "with tf.GradientTape(persistent=True) as tape:\n"
+        "    y = tf.reduce_sum(tf.constant(layer(tf.ones((1, 2)))))\n"
+        f"    {call}\n"
+    )
+    text = output_of(code)
+    assert "Keras runs on 'jax' in this program" in text
+    assert "write `import gradtape` above the first `import keras`" in text
 
 
 def test_an_unknown_version_is_refused(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 _NAMESPACE = "gradtape.keras"
+_BACKENDS = frozenset(("tensorflow", "jax", "torch", "openvino"))
 
 
 class KerasFinder:
@@ -36,7 +37,16 @@ class KerasFinder:
         sys.modules[module.__name__] = import_module("keras._tf_keras.keras")
 
 
+class MissingBackendFinder:
+    """The last finder of all, asked for what nobody has found: if it is a backend that Keras wants, the error says why Keras does."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name in _BACKENDS and "keras" in sys.modules:
+            import_module("keras_gradtape.hook").explain_missing(name)
+
+
 def serve_keras() -> None:
     """Makes Keras run on gradtape, unless the environment variable KERAS_BACKEND names another backend."""
     if not any(getattr(finder, "serves", None) == _NAMESPACE for finder in sys.meta_path):
         sys.meta_path.insert(0, KerasFinder())
+        sys.meta_path.append(MissingBackendFinder())  # type: ignore[arg-type]

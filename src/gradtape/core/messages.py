@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from gradtape.core.node import caller, locate
@@ -15,6 +16,17 @@ def log_warning(message: str, *values: Any) -> None:
     import logging  # noqa: PLC0415
 
     logging.getLogger("gradtape").warning(message, *values)
+
+
+def advice_about(value: Any, otherwise: str) -> str:
+    """What to do about a value that no tape can follow: Keras's own variables come from a Keras on another backend."""
+    if not type(value).__module__.startswith("keras."):
+        return otherwise
+    backend = sys.modules["keras.src.backend.config"].backend()
+    return (
+        f"Keras runs on '{backend}' in this program, because it was imported before gradtape, or KERAS_BACKEND says so: write "
+        '`import gradtape` above the first `import keras`, and remove the line that sets KERAS_BACKEND or set it to "gradtape".'
+    )
 
 
 def first_times(what: str, *, limit: int) -> Any:

@@ -17,7 +17,7 @@ from gradtape import dtypes, nest
 from gradtape.core.backward import finished, pull_back
 from gradtape.core.departures import Departure, Departures, NoDepartures
 from gradtape.core.indexed_slices import IndexedSlices
-from gradtape.core.messages import first_times, log_warning, warn_not_trainable
+from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.scope import Scope, ThreadState, here
@@ -115,7 +115,7 @@ class GradientTape(TapeMethods):
             if not isinstance(leaf, (Tensor, Variable)):
                 raise ValueError(
                     f"watch: tensor must hold Tensors or Variables, got {leaf!r} of type {type(leaf).__name__}; "
-                    "make it a Tensor with gradtape.constant."
+                    + advice_about(leaf, "make it a Tensor with gradtape.constant.")
                 )
         if self.scope is None:
             raise AttributeError("watch: this tape is not recording; call watch inside its `with` block.")
@@ -414,7 +414,7 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
         if not isinstance(leaf, (Tensor, Variable)):
             raise AttributeError(
                 f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of type {type(leaf).__name__}; "
-                "a tape follows only what it has seen as a Tensor."
+                + advice_about(leaf, "a tape follows only what it has seen as a Tensor.")
             )
     return leaves
 

@@ -49,4 +49,4 @@ def serve_keras() -> None:
     """Makes Keras run on gradtape, unless the environment variable KERAS_BACKEND names another backend."""
     if not any(getattr(finder, "serves", None) == _NAMESPACE for finder in sys.meta_path):
         sys.meta_path.insert(0, KerasFinder())
-        sys.meta_path.append(MissingBackendFinder())  # type: ignore[arg-type]
+        sys.meta_path.append(MissingBackendFinder())

@@ -795,14 +795,6 @@ def returned_in_one_branch(x):
         return x
 
 
-def shapes_of_branches(x):
-    if x[0] > 0:
-        y = x
-    else:
-        y = x[0]
-    return y
-
-
 def dtypes_of_branches(x):
     y = tf.constant(1)
     if x[0] > 0:
@@ -822,10 +814,6 @@ def objects_of_branches(x):
     if x[0] > 0:
         y = "second"
     return x if y == "first" else -x
-
-
-def values_of_an_expression(x):
-    return x if x[0] > 0 else x[0]
 
 
 def condition_of_many(x):
@@ -917,13 +905,9 @@ ERRORS: dict[str, Refused] = {
     ),
     "none_in_one_branch": Refused(none_in_one_branch, ValueError, "if x", "'y' is None"),
     "returned_in_one_branch": Refused(returned_in_one_branch, ValueError, "def returned", "returned only where"),
-    "shapes_of_branches": Refused(shapes_of_branches, ValueError, "if x", "'y' has the shape"),
     "dtypes_of_branches": Refused(dtypes_of_branches, TypeError, "if x", "'y' has the dtype"),
     "structures_of_branches": Refused(structures_of_branches, TypeError, "if x", "'y' has another structure"),
     "objects_of_branches": Refused(objects_of_branches, TypeError, "if x", "'y' is 'second'"),
-    "values_of_an_expression": Refused(
-        values_of_an_expression, ValueError, "return x", "'... if x\\[0\\] > 0 else ...' has the shape"
-    ),
     "condition_of_many": Refused(condition_of_many, ValueError, "if x", "shape .2,. is ambiguous"),
     "shape_in_a_loop": Refused(shape_in_a_loop, ValueError, "while y", "'y' has the shape"),
     "shape_in_a_for": Refused(shape_in_a_for, ValueError, "for i", "'y' has the shape"),

@@ -209,8 +209,7 @@ def test_a_loop_of_unknown_length():
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = f(x)
-    with pytest.raises(ValueError, match="maximum_iterations"):
-        tape.gradient(y, x)
+    assert float(tape.gradient(y, x)) == 5 * 81.0
     value, tangent = tf.jvp(f, [x], [tf.constant(1.0)])
     assert (float(value), float(tangent)) == (243.0, 5 * 81.0)
 
@@ -230,7 +229,6 @@ def test_loops_of_no_steps():
 @pytest.mark.parametrize(
     ("f", "error", "says"),
     [
-        (lambda x: tf.cond(x > 0, lambda: x, lambda: tf.stack([x, x])), TypeError, "float32\\[2\\]"),
         (lambda x: tf.cond(x > 0, lambda: x, lambda: tf.cast(x, tf.int32)), TypeError, "int32"),
         (lambda x: tf.cond(x > 0, lambda: x, lambda: (x, x)), (TypeError, ValueError), "structure"),
         (lambda x: tf.while_loop(lambda y: x > 0, lambda y: (tf.stack([y, y]),), (x,)), ValueError, "keeps its shape"),

@@ -6,6 +6,7 @@ _NO_GRADIENT = "TensorFlow has no gradient"
 _STEP = "the derivative is a step, which does not depend on x: no path, None, as for sign in both; TensorFlow gives zeros"
 _CONJUGATE = "TensorFlow's rule for complex numbers lacks a conjugate"
 _ROWS = "the same numbers, dense; TensorFlow hands out the rows that its rule happens to gather"
+_VECTORS = "the vectors of a value that repeats are not unique: both libraries lack a term, each that of its own choice"
 _ZEROS = "TensorFlow divides by elements, and does not find back what a zero took away"
 
 # "row column": why gradtape is right. A cell that is excused and agrees is a failure, and derivatives are judged by differences.
@@ -36,6 +37,10 @@ DIFFERENCES: dict[str, str] = {
     "tf.py_function second": "TensorFlow's inner tape is not recorded",
     "tf.linalg.det[singular] gradient": "the gradient is the cofactor matrix; TensorFlow needs the inverse",
     "tf.linalg.det[singular] second": "the gradient is the cofactor matrix; TensorFlow needs the inverse",
+    "tf.linalg.det[nilpotent] gradient": "the gradient is the cofactor matrix; TensorFlow needs the inverse",
+    "tf.linalg.det[nilpotent] second": "the gradient is the cofactor matrix; TensorFlow needs the inverse",
+    "tf.linalg.eigvalsh[repeated] second": _VECTORS,
+    "tf.linalg.svd[repeated] second": _VECTORS,
     "tf.linalg.det[complex] gradient": _CONJUGATE,
     "tf.linalg.det[complex] second": _CONJUGATE,
     "tf.linalg.slogdet[complex] gradient": _CONJUGATE,
@@ -96,8 +101,10 @@ HALF_DIFFERENCES: dict[str, str] = {
     "tf.math.l2_normalize[zero] gradient": "1e-12 is 0 in float16: 0 times infinity is NaN, where TensorFlow has infinity",
 }
 
-# Cells of DIFFERENCES at a kink, where differences say nothing.
+# Cells of DIFFERENCES at a kink, where differences say nothing, or where no rule can be right.
 KINKS: set[str] = {
+    "tf.linalg.eigvalsh[repeated] second",
+    "tf.linalg.svd[repeated] second",
     "tf.nn.max_pool2d[ties] second",
 }
 

@@ -8,6 +8,9 @@ TALL = at([[2.0, 0.3], [0.1, 1.5], [-0.2, 0.6], [0.7, -0.9]])
 COMPLEX_SQUARE = at([[2.0 + 0.5j, 0.3 - 0.2j], [0.1j, 1.5 - 1.0j]])
 
 
+REPEATED = [[3.0, 1.0, 1.0], [1.0, 3.0, 1.0], [1.0, 1.0, 3.0]]  # its eigenvalues are 2, 2 and 5
+
+
 def symmetric(*shape: int) -> Arg:
     """What stands in one triangle stands in the other, as the functions of Hermitian matrices ask for."""
     return positive(shape[-1], *shape[:-1])
@@ -104,5 +107,15 @@ ROWS = [
     row("tf.linalg.sqrtm", symmetric(3)),
     row("tf.linalg.sqrtm", COMPLEX_SQUARE, note="complex", dtypes=COMPLEX),
     row("tf.linalg.lu", SQUARE, call=lambda tf, x: list(tf.linalg.lu(x))),
+    *[row(f"tf.linalg.{name}", at(REPEATED), note="repeated") for name in ("det", "inv", "expm", "sqrtm")],
+    row("tf.linalg.cholesky", at(REPEATED), call=of_symmetric("cholesky"), note="repeated"),
+    row("tf.linalg.logdet", at(REPEATED), call=of_symmetric("logdet"), note="repeated"),
+    row("tf.linalg.slogdet", at(REPEATED), call=lambda tf, x: tf.linalg.slogdet(x)[1], note="repeated"),
+    row("tf.linalg.solve", at(REPEATED), real(3, 2), note="repeated"),
+    row("tf.linalg.eigvalsh", at(REPEATED), call=lambda tf, x: tf.reduce_sum(tf.linalg.eigvalsh((x + tf.transpose(x)) / 2.0) ** 3), note="repeated"),
+    row("tf.linalg.svd", at(REPEATED), call=lambda tf, x: tf.reduce_sum(tf.linalg.svd(x, compute_uv=False) ** 4), note="repeated"),
+    row("tf.linalg.expm", at([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]), note="nilpotent"),
+    row("tf.linalg.det", at([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]), note="nilpotent"),
+    row("tf.linalg.lstsq", at([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]]), real(3, 2), note="singular", l2_regularizer=0.5),
     row("tf.linalg.matrix_rank", fixed([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 1.0, 1.0]])),
 ]  # fmt: skip

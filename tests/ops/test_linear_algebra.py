@@ -371,3 +371,18 @@ def test_refused(error, call):
     with pytest.raises(error) as raised:
         call()
     assert raised.type is error
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("smallest", [10.0**-n for n in np.linspace(0, 14, 57)])
+def test_the_gradient_of_a_determinant_at_every_condition(size, smallest):
+    """Whichever way it is computed for a matrix of this condition, it is the matrix of cofactors."""
+    rng = np.random.default_rng(size)
+    u, v = (np.linalg.qr(rng.normal(size=(size, size)))[0] for _ in range(2))
+    x = u @ np.diag([*np.linspace(1.0, 2.0, size - 1), smallest]) @ v
+    with tf.GradientTape() as tape:
+        tensor = tf.constant(x)
+        tape.watch(tensor)
+        y = tf.linalg.det(tensor)
+    cofactors = [[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) for j in range(size)] for i in range(size)]
+    np.testing.assert_allclose(tape.gradient(y, tensor).numpy(), cofactors, atol=1e-9)

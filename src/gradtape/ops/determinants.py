@@ -64,7 +64,8 @@ def _cofactors_in_blocks(x: Any) -> Any:
     s, u, v = svd(stop_gradient(x))
     values = np.asarray(_values(s))
     size = values.shape[-1]
-    large = size - int(np.max(np.sum(values <= _small(values) * values[..., :1], axis=-1)))
+    # At least one: the norms that call a matrix ill-conditioned are a little larger than its singular values.
+    large = size - max(1, int(np.max(np.sum(values <= _small(values) * values[..., :1], axis=-1))))
     b = adjoint(u) @ x @ v
     p = b[..., :large, :large]
     inverted = inverse(p)

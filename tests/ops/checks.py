@@ -232,20 +232,34 @@ def _assert_near(actual: Tensor, reference: Tensor, what: str, rtol: float) -> N
     assert_close(actual.array, reference.array, what, rtol=rtol, atol=rtol * float(scale))
 
 
-def check_layouts(function: Function, args: Sequence[Any], wanted: Sequence[int]) -> None:
+def check_layouts(
+    function: Function, args: Sequence[Any], wanted: Sequence[int], layouts: Sequence[Callable[[Any], Any]] = ()
+) -> None:
     """Arguments and cotangents in any memory layout give the same values and gradients."""
     rng = np.random.default_rng(5)
     plain = [out.array for out in as_list(function(*as_tensors(args)))]
-    odd = [out.array for out in as_list(function(*as_tensors([strided(arg) for arg in args])))]
-    for i, (expected, actual) in enumerate(zip(plain, odd, strict=True)):
-        assert_close(actual, expected, f"output {i} of strided arguments", **EXACT)
-    if not wanted:
-        return
-    cotangents = [random_like(rng, value) for value in values(function, args)]
-    expected_gradients = pulled(function, as_tensors(args), wanted, as_tensors(cotangents))
-    gradients = pulled(function, as_tensors(map(strided, args)), wanted, as_tensors(map(strided, cotangents)))
-    for i, gradient, expected in zip(wanted, gradients, expected_gradients, strict=True):
-        assert_close(gradient.array, expected.array, f"gradient of strided argument {i}", **EXACT)
+    cotangents = [random_like(rng, value) for value in values(function, args)] if wanted else []
+    expected_gradients = pulled(function, as_tensors(args), wanted, as_tensors(cotangents)) if wanted else []
+    for layout in layouts or LAYOUTS:
+        name = layout.__name__
+        odd = [out.array for out in as_list(function(*as_tensors([layout(arg) for arg in args])))]
+        for i, (expected, actual) in enumerate(zip(plain, odd, strict=True)):
+            assert_close(actual, expected, f"output {i} of {name} arguments", **EXACT)
+        if wanted:
+            gradients = pulled(function, as_tensors(map(layout, args)), wanted, as_tensors(map(layout, cotangents)))
+            for i, gradient, expected in zip(wanted, gradients, expected_gradients, strict=True):
+                assert_close(gradient.array, expected.array, f"gradient of {name} argument {i}", **EXACT)
+    if wanted:
+        _check_repeated_cotangents(function, args, wanted, [np.full_like(c, 1.5) for c in cotangents])
+
+
+def _check_repeated_cotangents(function: Function, args: Sequence[Any], wanted: Sequence[int], cotangents: list[Any]) -> None:
+    """Cotangents that are one number in all places, as the gradient of a sum is, give what whole arrays of it give."""
+    repeated = [np.broadcast_to(c.ravel()[:1].reshape(()), c.shape) if c.size else c for c in cotangents]
+    expected = pulled(function, as_tensors(args), wanted, as_tensors(cotangents))
+    found = pulled(function, as_tensors(args), wanted, as_tensors(repeated))
+    for i, gradient, right in zip(wanted, found, expected, strict=True):
+        assert_close(gradient.array, right.array, f"gradient of argument {i} from a repeated cotangent", **EXACT)
 
 
 def strided(value: Any) -> Any:
@@ -256,6 +270,43 @@ def strided(value: Any) -> Any:
     view = wide[..., ::-2]
     view[...] = value
     return view
+
+
+def in_columns(value: Any) -> Any:
+    """The same values in Fortran's order."""
+    return np.asfortranarray(value) if is_array(value) and np.ndim(value) else value
+
+
+def backwards(value: Any) -> Any:
+    """The same values with negative strides in every axis."""
+    if not is_array(value) or not value.ndim:
+        return value
+    every = (slice(None, None, -1),) * value.ndim
+    return np.ascontiguousarray(value[every])[every]
+
+
+def sparse_rows(value: Any) -> Any:
+    """The same values with gaps between the rows, and axes exchanged in memory."""
+    if not is_array(value) or not value.ndim:
+        return value
+    wide = np.zeros((3 * value.shape[0], *value.shape[:0:-1]), value.dtype)
+    view = wide[::3].transpose(0, *range(value.ndim - 1, 0, -1))
+    view[...] = value
+    return view
+
+
+def read_only(value: Any) -> Any:
+    """The same values in memory that must not be written to, which begins at an odd address."""
+    if not is_array(value) or not value.size or value.dtype == object:
+        return value
+    memory = np.zeros(value.nbytes + 1, np.uint8)
+    view = memory[1:].view(value.dtype).reshape(value.shape)
+    view[...] = value
+    view.flags.writeable = False
+    return view
+
+
+LAYOUTS = (strided, in_columns, backwards, sparse_rows, read_only)
 
 
 def check_unmodified(function: Function, args: Sequence[Any], wanted: Sequence[int]) -> None:

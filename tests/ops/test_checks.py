@@ -199,11 +199,27 @@ def test_kernel_that_reads_memory_order(op):
         checks.check_layouts(wrong, [X], [0])
 
 
-def test_strided_is_the_same_array_in_another_layout():
-    for array in (X, Y, Z, np.zeros((2, 0)), np.array(1.0)):
-        assert np.array_equal(checks.strided(array), array)
-    assert not checks.strided(X).flags.c_contiguous
-    assert not checks.strided(X).flags.f_contiguous
+@pytest.mark.parametrize("layout", checks.LAYOUTS, ids=lambda layout: layout.__name__)
+def test_a_layout_has_the_same_numbers_in_other_places(layout):
+    for array in (X, np.arange(24.0).reshape(2, 3, 4), np.zeros((2, 0, 3)), np.float64(1.0), np.arange(3)):
+        assert np.array_equal(layout(array), array)
+        assert layout(array).dtype == array.dtype
+    found = layout(np.arange(24.0).reshape(2, 3, 4))
+    assert not found.flags.c_contiguous or not (found.flags.writeable or found.flags.aligned)
+
+
+def test_rule_that_needs_a_whole_cotangent(op):
+    wrong = op(lambda xp, x: x * 2.0, [lambda g: g * (2.0 if all(getattr(g, "array", g).strides) else 3.0)])
+    checks.check_gradient(wrong, [X], [0])
+    with rejected("repeated cotangent"):
+        checks.check_layouts(wrong, [X], [0])
+
+
+@pytest.mark.parametrize("layout", [checks.in_columns, checks.backwards, checks.sparse_rows], ids=lambda layout: layout.__name__)
+def test_kernel_that_knows_one_layout(op, layout):
+    wrong = op(lambda xp, x: x * (1.0 if x.flags.c_contiguous else 2.0), [lambda g: g])
+    with rejected(layout.__name__):
+        checks.check_layouts(wrong, [X], [0], [layout])
 
 
 def test_kernel_that_writes_into_its_argument(op):

@@ -162,7 +162,9 @@ def result_dtype(case: Case, one: Sample, dtype: str, reference: np.ndarray) -> 
     return reference.dtype
 
 
-@first_samples()
+@pytest.mark.parametrize(
+    ("case", "one", "dtype"), params(CASES, lambda case, one: [widest(case, one)], everyday=lambda i, dtype: i == 0)
+)
 def test_memory_layouts(case, one, dtype):
     checks.check_layouts(case.function(one), case.make(one, dtype), one.wanted if case.orders else [])
 

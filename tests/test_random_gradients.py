@@ -152,3 +152,181 @@ def test_truncated_normal_numbers():
 def test_truncated_normal_refuses(shape, params):
     with pytest.raises(tf.errors.InvalidArgumentError, match="stateless_parameterized_truncated_normal"):
         tf.random.stateless_parameterized_truncated_normal(shape, [1, 2], *params)
+
+
+# Every distribution with parameters, however it is drawn
+
+SEED = [5, 6]
+
+
+def _truncated(mean, stddev):
+    return scipy.stats.truncnorm(-2.0, 2.0, mean, stddev)
+
+
+# name: SciPy's distribution of the parameters, the parameters, and the ways to draw it
+DISTRIBUTIONS = {
+    "normal": (
+        scipy.stats.norm, (0.5, 2.0),
+        {
+            "normal": lambda shape, mean, stddev, dtype: tf.random.normal(shape, mean, stddev, dtype, seed=1),
+            "stateless_normal": lambda shape, mean, stddev, dtype: tf.random.stateless_normal(shape, SEED, mean, stddev, dtype),
+            "Generator.normal": lambda shape, mean, stddev, dtype: GENERATOR.normal(shape, mean, stddev, dtype),
+        },
+    ),
+    "uniform": (
+        lambda low, high: scipy.stats.uniform(low, high - low), (-1.0, 3.0),
+        {
+            "uniform": lambda shape, low, high, dtype: tf.random.uniform(shape, low, high, dtype, seed=1),
+            "stateless_uniform": lambda shape, low, high, dtype: tf.random.stateless_uniform(shape, SEED, low, high, dtype),
+            "Generator.uniform": lambda shape, low, high, dtype: GENERATOR.uniform(shape, low, high, dtype),
+        },
+    ),
+    "truncated normal": (
+        _truncated, (0.5, 2.0),
+        {
+            "truncated_normal": lambda shape, mean, stddev, dtype: tf.random.truncated_normal(shape, mean, stddev, dtype, seed=1),
+            "stateless_truncated_normal": lambda shape, mean, stddev, dtype: tf.random.stateless_truncated_normal(shape, SEED, mean, stddev, dtype),
+            "Generator.truncated_normal": lambda shape, mean, stddev, dtype: GENERATOR.truncated_normal(shape, mean, stddev, dtype),
+        },
+    ),
+    "gamma": (
+        lambda alpha, beta: scipy.stats.gamma(alpha, scale=1.0 / beta), (1.7, 2.5),
+        {
+            # Here the shape of the parameters comes behind that which is asked for.
+            "gamma": lambda shape, alpha, beta, dtype: tf.random.gamma(_front(shape, alpha, beta), alpha, beta, dtype, seed=1),
+            "stateless_gamma": lambda shape, alpha, beta, dtype: tf.random.stateless_gamma(shape, SEED, alpha, beta, dtype),
+        },
+    ),
+    "parameterized truncated normal": (
+        lambda mean, stddev, low, high: scipy.stats.truncnorm((low - mean) / stddev, (high - mean) / stddev, mean, stddev),
+        (0.5, 2.0, -1.0, 3.0),
+        {
+            "stateless_parameterized_truncated_normal": lambda shape, *params_and_dtype: (
+                tf.random.stateless_parameterized_truncated_normal(shape, SEED, *params_and_dtype[:-1])
+            ),
+        },
+    ),
+}  # fmt: skip
+GENERATOR = tf.random.Generator.from_seed(7)
+SHAPES = {"numbers": (3,), "a row each": (4, 3), "a number and a row": (2, 3)}
+
+
+def _front(shape, *params):
+    joint = np.broadcast_shapes(*[tuple(p.shape) for p in params])
+    return shape[: len(shape) - len(joint)]
+
+
+def _params(values, shape_name):
+    """The parameters, all numbers, all rows, or in turn; no two numbers are alike."""
+    rows = [value + 0.1 * np.arange(3.0) for value in values]
+    kinds = {"numbers": (), "a row each": range(len(values)), "a number and a row": range(0, len(values), 2)}[shape_name]
+    return [rows[i] if i in kinds else np.float64(values[i]) for i in range(len(values))]
+
+
+DRAWS = [
+    pytest.param(distribution, values, draw, shape_name, id=f"{how}, {shape_name}")
+    for distribution, values, ways in DISTRIBUTIONS.values()
+    for how, draw in ways.items()
+    for shape_name in SHAPES
+]
+every_draw = pytest.mark.parametrize(("distribution", "values", "draw", "shape_name"), DRAWS)
+
+
+def _expected(distribution, params, sample, weights):
+    """The gradient of the weighted sum by each parameter: central differences of the quantile at the samples' probabilities."""
+    probabilities = distribution(*params).cdf(sample)
+    gradients = []
+    for i, param in enumerate(params):
+        ends = [
+            distribution(*[p + sign * STEP if j == i else p for j, p in enumerate(params)]).ppf(probabilities) for sign in (1, -1)
+        ]
+        slopes = weights * (ends[0] - ends[1]) / (2 * STEP)
+        gradients.append(slopes.sum(axis=tuple(range(slopes.ndim - np.ndim(param)))))
+    return gradients
+
+
+def _step(draw, shape, weights, dtype=tf.float64):
+    def step(*params):
+        with tf.GradientTape() as tape:
+            tape.watch(params)
+            sample = draw(shape, *params, dtype)
+            total = tf.reduce_sum(sample * tf.cast(weights, dtype))
+        return [sample, *tape.gradient(total, params)]
+
+    return step
+
+
+@every_draw
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_every_parameter_of_every_draw(distribution, values, draw, shape_name, compiled):
+    params, shape = _params(values, shape_name), SHAPES[shape_name]
+    weights = np.arange(1.0, np.prod(shape) + 1.0).reshape(shape)
+    step = _step(draw, shape, weights)
+    tf.random.set_seed(3)
+    sample, *gradients = (tf.function(step, autograph=False) if compiled else step)(*map(tf.constant, params))
+    assert tuple(sample.shape) == shape
+    for found, right in zip(gradients, _expected(distribution, params, sample.numpy(), weights), strict=True):
+        np.testing.assert_allclose(found.numpy(), right, rtol=2e-5, atol=2e-5)
+
+
+@every_draw
+def test_single_precision_and_variables(distribution, values, draw, shape_name):
+    params, shape = [p.astype(np.float32) for p in _params(values, shape_name)], SHAPES[shape_name]
+    weights = np.arange(1.0, np.prod(shape) + 1.0).reshape(shape)
+    tf.random.set_seed(3)
+    variables = [tf.Variable(p) for p in params]
+    sample, *gradients = _step(draw, shape, weights, tf.float32)(*variables)
+    assert {t.dtype for t in (sample, *gradients)} == {tf.float32}
+    wide = [p.astype(np.float64) for p in params]
+    for found, right in zip(gradients, _expected(distribution, wide, sample.numpy().astype(np.float64), weights), strict=True):
+        np.testing.assert_allclose(found.numpy(), right, rtol=5e-3, atol=5e-3)
+
+
+@every_draw
+def test_forward_mode_agrees(distribution, values, draw, shape_name):
+    params, shape = [tf.constant(p) for p in _params(values, shape_name)], SHAPES[shape_name]
+    tangents = [tf.constant(np.random.default_rng(i).normal(size=p.shape)) for i, p in enumerate(params)]
+    tf.random.set_seed(3)
+    with tf.autodiff.ForwardAccumulator(params, tangents) as accumulator, tf.GradientTape() as tape:
+        tape.watch(params)
+        total = tf.reduce_sum(draw(shape, *params, tf.float64))
+    gradients = tape.gradient(total, params)
+    along = sum(float(tf.reduce_sum(g * t)) for g, t in zip(gradients, tangents, strict=True))
+    np.testing.assert_allclose(float(accumulator.jvp(total)), along, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda p: tf.random.poisson([4], p, seed=1),
+        lambda p: tf.random.stateless_poisson([4], SEED, p, tf.float64),
+        lambda p: tf.random.stateless_binomial([4], SEED, 10.0, p / 10.0, tf.float64),
+        lambda p: tf.cast(tf.random.stateless_categorical([[p, 1.0]], 4, SEED), tf.float64),
+    ],
+)
+def test_counts_and_choices_have_no_gradient(draw):
+    p = tf.constant(2.5, tf.float64)
+    for function in (draw, tf.function(draw, autograph=False)):
+        with tf.GradientTape() as tape:
+            tape.watch(p)
+            y = function(p)
+        assert tape.gradient(y, p) is None
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_a_new_sample_in_every_call_has_its_own_gradient(persistent):
+    """A function that draws, called again and again under one tape: each gradient belongs to its own numbers."""
+    scale = tf.Variable(2.0, dtype=tf.float64)
+
+    @tf.function
+    def sample():
+        return tf.random.normal([3], dtype=tf.float64) * scale
+
+    with tf.GradientTape(persistent=persistent) as tape:
+        samples = [sample() for _ in range(3)]
+    assert len({tuple(s.numpy()) for s in samples}) == 3
+    if persistent:
+        for s in samples:
+            np.testing.assert_allclose(tape.gradient(s, scale).numpy(), s.numpy().sum() / 2.0, rtol=1e-12)
+    else:
+        np.testing.assert_allclose(tape.gradient(samples, scale).numpy(), sum(s.numpy().sum() for s in samples) / 2.0, rtol=1e-12)

@@ -69,6 +69,71 @@ def with_seed(tf):
     return [bool(tf.reduce_all(a == b)) for a in first for b in second]
 
 
+def reparameterised(draw, *values):
+    """Whether the gradients by the parameters are those of a function of them and of numbers that stay what they are.
+
+    `draw` gives samples, and how each moves with each parameter.
+    """
+
+    def call(tf):
+        params = [tf.constant(value) for value in values]
+        tf.random.set_seed(7)
+        with tf.GradientTape() as tape:
+            tape.watch(params)
+            sample, slopes = draw(tf, *params)
+            total = tf.reduce_sum(sample * tf.range(1.0, 6.0))
+        found = tape.gradient(total, params)
+        right = [tf.reduce_sum(slope * tf.range(1.0, 6.0)) for slope in slopes]
+        return [tf.shape(sample), *[bool(tf.abs(a - b) < 1e-3) for a, b in zip(found, right, strict=True)]]
+
+    return call
+
+
+def located(name, *seed, **options):
+    """A sample that is moved and scaled."""
+
+    def draw(tf, mean, deviation):
+        sample = getattr(tf.random, name)([5], *seed, mean, deviation, **options)
+        return sample, [tf.ones([5]), tf.stop_gradient((sample - mean) / deviation)]
+
+    return reparameterised(draw, 1.0, 2.0)
+
+
+def between(name, *seed, **options):
+    def draw(tf, low, high):
+        sample = getattr(tf.random, name)([5], *seed, low, high, **options)
+        share = tf.stop_gradient((sample - low) / (high - low))
+        return sample, [1.0 - share, share]
+
+    return reparameterised(draw, -1.0, 2.0)
+
+
+def of_rate(name, *seed, **options):
+    """Scaled by the rate; by alpha, as the quantile moves."""
+
+    def draw(tf, alpha, beta):
+        sample = getattr(tf.random, name)([5], *seed, alpha, beta, **options)
+        at, step = tf.stop_gradient(sample * beta), 1e-2
+        density = tf.exp((alpha - 1.0) * tf.math.log(at) - at - tf.math.lgamma(alpha))
+        by_alpha = (tf.math.igamma(alpha + step, at) - tf.math.igamma(alpha - step, at)) / (2.0 * step)
+        return sample, [tf.stop_gradient(-by_alpha / density / beta), tf.stop_gradient(-sample / beta)]
+
+    return reparameterised(draw, 1.7, 2.5)
+
+
+def not_differentiable(draw):
+    """Counts: the gradient is None."""
+
+    def call(tf):
+        rate = tf.constant(2.5)
+        with tf.GradientTape() as tape:
+            tape.watch(rate)
+            sample = draw(tf, rate)
+        return [tf.shape(sample), tape.gradient(sample, rate)]
+
+    return call
+
+
 LOGITS = [[0.0, math.log(3.0)]]
 TRUNCATED = 0.8796  # the deviation of a normal variable that is cut off at two deviations
 
@@ -85,6 +150,17 @@ ROWS = [
     row("tf.random.stateless_truncated_normal", call=stateless(0.0, TRUNCATED, lambda tf: tf.random.stateless_truncated_normal([COUNT], [1, 2])), dtypes=DOUBLE),
     row("tf.random.stateless_gamma", call=stateless(1.5, 0.8660, lambda tf: tf.random.stateless_gamma([COUNT], [1, 2], 3.0, 2.0)), dtypes=DOUBLE),
     row("tf.random.stateless_categorical", call=stateless(0.75, 0.4330, lambda tf: tf.random.stateless_categorical(LOGITS, COUNT, [1, 2])), dtypes=DOUBLE),
+    row("tf.random.normal", call=located("normal", seed=1), note="gradient", dtypes=DOUBLE),
+    row("tf.random.stateless_normal", call=located("stateless_normal", [1, 2]), note="gradient", dtypes=DOUBLE),
+    row("tf.random.truncated_normal", call=located("truncated_normal", seed=1), note="gradient", dtypes=DOUBLE),
+    row("tf.random.stateless_truncated_normal", call=located("stateless_truncated_normal", [1, 2]), note="gradient", dtypes=DOUBLE),
+    row("tf.random.uniform", call=between("uniform", seed=1), note="gradient", dtypes=DOUBLE),
+    row("tf.random.stateless_uniform", call=between("stateless_uniform", [1, 2]), note="gradient", dtypes=DOUBLE),
+    row("tf.random.gamma", call=of_rate("gamma", seed=1), note="gradient", dtypes=DOUBLE),
+    row("tf.random.stateless_gamma", call=of_rate("stateless_gamma", [1, 2]), note="gradient", dtypes=DOUBLE),
+    row("tf.random.stateless_poisson", call=not_differentiable(lambda tf, rate: tf.random.stateless_poisson([5], [1, 2], rate, "float32")), note="gradient", dtypes=DOUBLE),
+    row("tf.random.stateless_binomial", call=not_differentiable(lambda tf, rate: tf.random.stateless_binomial([5], [1, 2], 10.0, rate / 10.0, "float32")), note="gradient", dtypes=DOUBLE),
+    row("tf.random.stateless_categorical", call=not_differentiable(lambda tf, rate: tf.random.stateless_categorical([[rate, 1.0]], 5, [1, 2])), note="gradient", dtypes=DOUBLE),
     row("tf.random.Generator", call=generator, dtypes=DOUBLE),
     row("tf.random.get_global_generator", call=lambda tf: [tf.random.get_global_generator().normal([2]).shape], dtypes=DOUBLE),
     row("tf.random.set_seed", call=with_seed, dtypes=DOUBLE),

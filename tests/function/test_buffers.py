@@ -14,7 +14,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.core.held_variable import held
-from gradtape.engines import xla_engine
+from gradtape.engines import xla_devices, xla_engine
 from gradtape.functions.staging import Part
 
 
@@ -168,3 +168,67 @@ def test_a_program_that_reads_does_not_drop_what_another_thread_assigns():
         variable.assign(one)
         thread.join()
         assert variable.numpy()[0] == 1.0
+
+
+@pytest.fixture
+def copies(monkeypatch):
+    """The arrays that were copied for programs which write over them."""
+    seen = []
+    copied = xla_devices.copied
+    monkeypatch.setattr(xla_devices, "copied", lambda array: seen.append(array.shape) or copied(array))
+    return seen
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [3, 100_000])
+@pytest.mark.parametrize("written_before", [False, True])
+def test_what_a_tape_recorded_outlives_a_program_that_writes(copies, dtype, size, written_before):
+    v, x = tf.Variable(np.full(size, 2.0, dtype)), tf.constant(np.linspace(0.0, 1.0, size).astype(dtype))
+    read = tf.function(lambda x: tf.sin(x) * v, autograph=False)
+    write = tf.function(lambda x: v.assign_add(tf.ones_like(v)), autograph=False)
+    value = 2.0
+    if written_before:
+        write(x)
+        value = 3.0
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = read(x)
+    for _ in range(3):
+        write(x)
+    for _ in range(2):
+        np.testing.assert_allclose(tape.gradient(y, x).numpy(), np.cos(x.numpy()) * value, rtol=1e-5)
+        np.testing.assert_allclose(tape.gradient(y, v).numpy(), np.sin(x.numpy()), rtol=1e-5)
+    assert v.numpy()[0] == value + 3.0
+    assert len(copies) <= 1
+    del tape, y
+    copies.clear()
+    write(x)
+    assert copies == []
+
+
+def test_a_training_loop_copies_nothing(copies):
+    v, x = tf.Variable([1.0, 2.0, 3.0]), tf.constant([0.5, 0.6, 0.7])
+    loss = tf.function(lambda x: tf.reduce_sum(tf.sin(x * v)), autograph=False)
+    update = tf.function(lambda g: v.assign_sub(0.1 * g), autograph=False)
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            value = loss(x)
+        update(tape.gradient(value, v))
+    with tf.GradientTape(watch_accessed_variables=False):
+        for _ in range(3):
+            update(x)
+    assert copies == []
+
+
+def test_a_variable_given_as_an_argument_is_kept_too():
+    v = tf.Variable([1.0, 2.0])
+    square = tf.function(lambda w: w * w * w, autograph=False)
+    write = tf.function(lambda w: w.assign_add([1.0, 1.0]), autograph=False)
+    write(v)
+    with tf.GradientTape(persistent=True) as tape:
+        y = square(v)
+    with tf.GradientTape(watch_accessed_variables=False):
+        write(v)
+    write(v)
+    np.testing.assert_allclose(tape.gradient(y, v).numpy(), 3.0 * np.array([2.0, 3.0]) ** 2)
+    np.testing.assert_allclose(v.numpy(), [4.0, 5.0])

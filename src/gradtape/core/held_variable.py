@@ -9,6 +9,8 @@ A `PlacedVariable` was made on a device other than the host. `HiddenState` is wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -130,6 +132,44 @@ def hold(variable: Variable, value: Any) -> None:
     variable.held = value  # type: ignore[attr-defined]
     variable.__class__ = HeldVariable
     variable.__dict__.pop("array", None)
+
+
+_ALONE = 3
+"""How many references there are to an array that a Variable holds and a list of a program's inputs: both, and that which counts them."""
+
+
+def places_of(written: Sequence[Any], taken: Sequence[Any], offset: int) -> list[tuple[int, Any]]:
+    """The Variables that a program writes, each with its number among what it takes in, which begins at `offset`."""
+    identities = {id(variable) for variable in written}
+    return [(offset + i, outside) for i, outside in enumerate(taken) if id(outside) in identities]
+
+
+def lend(variable: Variable) -> Any:
+    """The Variable's value as a JAX array for something that may keep it, such as a tape that records a call."""
+    value = held(variable)
+    variable.__dict__["lent"] = True
+    return value
+
+
+def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
+    """Puts copies of arrays that are still lent in the places of a program's inputs that it writes over.
+
+    `more` is how many references there are beside those of the Variable and of the list.
+    """
+    for i, variable in places:
+        known = variable.__dict__
+        if "lent" in known:
+            del known["lent"]
+            own = _is_view(known.get("array"), arrays[i])  # which XLA itself respects
+            if getrefcount(arrays[i]) > _ALONE + more + own:
+                arrays[i] = xla_devices.copied(arrays[i])
+
+
+def _is_view(array: Any, value: Any) -> bool:
+    """Whether a NumPy array lies in the memory of a JAX array, to which it refers once."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, memoryview) and array.obj is value
 
 
 def _is_copy(value: Any, array: np.ndarray[Any, Any]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 import optree
 
 from gradtape import nest
-from gradtape.core.held_variable import HeldVariable, held, hold
+from gradtape.core.held_variable import HeldVariable, held, hold, keep_what_is_lent, lend, places_of
 from gradtape.core.messages import first_times, log_warning
 from gradtape.core.scope import here
 from gradtape.core.settings import settings
@@ -306,6 +306,7 @@ class ConcreteFunction(Described):
         self._taken = [(outside, given.get(id(outside))) for outside in taken]
         self._outside: list[Any] = list(taken)
         self._written = [(outside, given.get(id(outside))) for outside in self.program.written]
+        self._places = places_of(self.program.written, taken, 0)
         self._is_closed = all(number is None for _, number in (*self._taken, *self._written))
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
@@ -400,6 +401,7 @@ class ConcreteFunction(Described):
     ) -> Callable[[Sequence[Any]], Any]:
         pack, count = self._pack, len(self.program.outputs)
         variables = [variable for variable, _ in self._written]
+        places = places_of(variables, outside, len(self._arguments.tensors))
 
         def call(args: Sequence[Any]) -> Any:
             with writing:
@@ -407,6 +409,7 @@ class ConcreteFunction(Described):
                     arrays = [*map(_its_array, args), *map(_its_array, outside)]
                     if NoneType in map(type, arrays):
                         return _NOT_RUN
+                    keep_what_is_lent(arrays, places)
                     found = run(*arrays, *large)
                 except (AttributeError, TypeError):  # found before it ran: once it has, the Variables' memory is in its hands
                     return _NOT_RUN
@@ -450,7 +453,9 @@ class ConcreteFunction(Described):
 
     def _run(self, given: list[Any]) -> list[Any]:
         """The outputs' arrays, from those of the arguments."""
-        taken = [array if (array := getattr(outside, "held", None)) is not None else _held(outside) for outside in self._outside]
+        taken = [_held_now(outside) for outside in self._outside]
+        if self._written:
+            keep_what_is_lent(taken, self._places)
         found = self.program.compiled_plain().run(given + taken)
         if self._written:
             count = len(self.program.outputs)
@@ -533,10 +538,17 @@ def _read(variable: Variable) -> Tensor:
     """A Variable's value as an input of a program, connected as in any read."""
     if here.state.trace is not None:
         return variable.tensor()
-    value = held(variable)
-    read = variable.tensor() if here.state.recorders else HeldTensor(value)
+    if not here.state.recorders:
+        return HeldTensor(held(variable))
+    value = lend(variable)
+    read = variable.tensor()
     read.held = value
     return read
+
+
+def _held_now(value: Any) -> Any:
+    array = getattr(value, "held", None)
+    return _held(value) if array is None else array
 
 
 def _held(value: Tensor | Variable) -> Any:

@@ -20,6 +20,7 @@ from gradtape import dtypes
 from gradtape.core.backward import PerOutput
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.forward import ForwardAccumulator
+from gradtape.core.held_variable import keep_what_is_lent, places_of
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.node import Node, caller
 from gradtape.core.scope import connect, here, scope_of
@@ -126,6 +127,7 @@ class Program:
         connection = connect(nodes, state.scope)
         arrays = [(array_to_pass if state.trace is None else array_for_xla)(value) for value in inputs]
         if connection is None:
+            self._keep_what_is_lent(arrays)
             results, written = self._listed(inputs, self.compiled_plain()(arrays))
             return [result(array) for array in results], written
         parents, scope = connection
@@ -136,6 +138,7 @@ class Program:
             assert self._no_gradient is not None
             if state.trace is None and not self.must_compile:
                 raise RunEagerly(str(self._no_gradient)) from self._no_gradient
+            self._keep_what_is_lent(arrays)
             results, written = self._listed(inputs, self.compiled_plain()(arrays))
             rule, saved = WithoutGradient(self, self._no_gradient), None
         else:
@@ -165,6 +168,11 @@ class Program:
     def _call_again(self, inputs: list[Tensor]) -> list[Any]:
         outputs, written = self.call(inputs)
         return [*outputs, *written]
+
+    def _keep_what_is_lent(self, arrays: list[Any]) -> None:
+        """Before a part runs that writes over its inputs; the Tensors that `call` got refer to them once more."""
+        if self.written and here.state.trace is None:
+            keep_what_is_lent(arrays, places_of(self.written, self.taken, len(self._specs)), more=1)
 
     def inlined(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs, and then what is written, computed as part of the program around: nothing records it."""

@@ -34,16 +34,22 @@ def device(device_name: Any) -> Iterator[None]:
     '/job:localhost/replica:0/task:0/device:CPU:0'
     """
     place, state = find(device_name), here.state
-    before = state.device, state.run, state.tensor
-    if isinstance(place, XlaDevice):
-        state.device, state.run, state.tensor = place, RunOnDevice(place, plain_run()), tensor_anywhere
-    else:
-        state.device, state.run, state.tensor = place, plain_run(), Tensor
+    before = state.device
+    _enter(place)
     with xla_engine.running_on(_name_for_xla(place)):
         try:
             yield
         finally:
-            state.device, state.run, state.tensor = before
+            _enter(before)
+
+
+def _enter(place: Place | None) -> None:
+    """Makes a place that of this thread; how it runs kernels there may have changed since it was there last."""
+    state = here.state
+    if isinstance(place, XlaDevice):
+        state.device, state.run, state.tensor = place, RunOnDevice(place, plain_run()), tensor_anywhere
+    else:
+        state.device, state.run, state.tensor = place, plain_run(), Tensor
 
 
 def _name_for_xla(place: Place | None) -> Any:

@@ -106,7 +106,8 @@ class ThreadState:
     """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
 
     __slots__ = (
-        "_run_walk", "_walking", "device", "levels", "pushers", "recorders", "run", "scope", "tensor", "trace", "watch", "where",
+        "_run_walk", "_walking", "checker", "device", "levels", "pushers", "recorders", "run", "scope", "tensor", "trace", "watch",
+        "where",
     )  # fmt: skip
 
     plain_tensor: Any = None  # the class Tensor, once there is one
@@ -119,6 +120,7 @@ class ThreadState:
         self.trace: Trace | None = None  # the program that is being traced
         self.where: tuple[CodeType, int] | None = None  # the place in the user's code, if it is not where this thread is now
         self.run: Callable[..., Any] = quiet_runner()
+        self.checker: Callable[..., Any] | None = None  # sees what an op gives on XLA, and gives it back
         self.device: Any = None  # the place that is named around
         self.tensor: Callable[..., Any] = self.plain_tensor  # what makes a Tensor of an array that `run` has given
         self.watch: list[str] = []  # what a walk has to fear for its zeros: see `core.strong_zeros`

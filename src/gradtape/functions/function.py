@@ -86,6 +86,8 @@ class Function:
         self._created_variables = False
         self._first_call_done = False
         self.said_why = False  # whether the log has been told why it is not compiled
+        self._is_checked = False
+        self._checked_twin: Function | None = None
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -102,7 +104,8 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         state = here.state
-        if kwargs or state.recorders or state.levels or state.trace is not None or settings.functions_run_eagerly:
+        special = kwargs or state.recorders or state.levels or state.trace is not None or state.checker is not None
+        if special or settings.functions_run_eagerly:
             return self.python_function(*args, **kwargs) if settings.functions_run_eagerly else self._call(args, kwargs)
         if self._only is not None and _plain_kinds(map(type, args)):
             found = self._only(args)  # no key: the compiled program itself sees whether arguments are of its kind
@@ -127,6 +130,8 @@ class Function:
         trace = here.state.trace
         if trace is not None and trace.on_op is not None:
             return self._as_python(self.converted(), args, kwargs)
+        if here.state.checker is not None and not self._is_checked:
+            return self.for_this_thread()._call(args, kwargs)
         arguments = self._arguments(args, kwargs)
         concrete = self._concrete.get(arguments.key)
         self._recent.append(concrete is None)
@@ -143,6 +148,16 @@ class Function:
             concrete.check_parity(arguments)
             self._checked.add(arguments.key)
         return concrete.call(arguments)
+
+    def for_this_thread(self) -> Function:
+        """This function, or the same with programs of its own while the results of ops are checked on this thread."""
+        if here.state.checker is None or self._is_checked:
+            return self
+        with self._lock:
+            if self._checked_twin is None:
+                twin = self._checked_twin = Function(self.python_function, **self._options)
+                twin._is_checked, twin._kinds = True, self._kinds
+            return self._checked_twin
 
     def _as_python(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call as plain Python: for Variables whose first values are computed from arguments, and where every op is to be seen."""
@@ -467,7 +482,7 @@ class ConcreteFunction(Described):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._function._parameters.in_order(args, kwargs)
         arguments = cast_to_kind(args, kwargs, self.structured_input_signature, self.name)
-        return self._function._traced_for(arguments).call(arguments)
+        return self._function.for_this_thread()._traced_for(arguments).call(arguments)
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -32,7 +32,7 @@ class OpenFunction(Described):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._function._parameters.in_order(args, kwargs)
         arguments = cast_to_kind(args, kwargs, self.structured_input_signature, self.name)
-        program = self._function._traced_for(arguments)
+        program = self._function.for_this_thread()._traced_for(arguments)
         self._programs[id(program)] = program
         return program.call(arguments)
 

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla_host import on_host
+from gradtape.engines.xla_host import call_host
 from gradtape.errors import invalid_argument
 from gradtape.ops.batching import as_it_is
 from gradtape.ops.declare import op
+
+FOUND = "<found>"
+"""In a message, the place for what is wrong; otherwise it comes after the message."""
 
 
 def _check_numerics(xp: Any, x: Any, *, message: str) -> Any:
@@ -19,16 +22,21 @@ def _check_numerics(xp: Any, x: Any, *, message: str) -> Any:
 
 
 def _check_numerics_on_xla(xp: Any, x: Any, *, message: str) -> Any:
-    """The two answers go to the host, which can refuse; the values wait for it."""
-    passed = on_host(_refuse)(~xp.isinf(x).any(), ~xp.isnan(x).any(), message=message)
-    return xp.where(passed, x, xp.zeros((), x.dtype))
+    """The values, which wait for the host to refuse them if some are not finite."""
+
+    def refused(x: Any) -> Any:
+        answers = [~xp.isinf(x).any(), ~xp.isnan(x).any()]
+        passed = call_host(lambda *given: [_refuse(*given, message=message)], [((), np.dtype(np.bool_))], answers)[0]
+        return xp.where(passed, x, xp.zeros((), x.dtype))
+
+    return xp.lax.cond(xp.isfinite(x).all(), lambda x: x, refused, x)
 
 
 def _refuse(no_infinities: Any, no_nans: Any, *, message: str) -> Any:
-    found = [name for name, absent in (("Inf", no_infinities), ("NaN", no_nans)) if not absent]
-    if found:
-        raise invalid_argument(f"{message} : the tensor has {' and '.join(found)} values.")
-    return np.True_
+    found = [name for name, absent in (("NaN", no_nans), ("Inf", no_infinities)) if not absent]
+    if FOUND in message:
+        raise invalid_argument(message.replace(FOUND, " and ".join(found)))
+    raise invalid_argument(f"{message} : the tensor has {' and '.join(found)} values.")
 
 
 check_numerics = op(

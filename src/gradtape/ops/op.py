@@ -35,7 +35,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import tensor_of
 from gradtape.engines import xla_engine
 from gradtape.engines.numpy_engine import Kernel, bind
-from gradtape.engines.xla_host import on_host
+from gradtape.engines.xla_host import on_host, original
 from gradtape.errors import OpError, invalid_argument
 from gradtape.ops import batching
 from gradtape.ops.derivative import (
@@ -206,6 +206,8 @@ class Op:
             result = self._computed(state.run, arrays, params)
         except Exception as error:
             raise self.explained(error, arrays, params) from error
+        if state.checker is not None:
+            result = state.checker(self, arrays, params, result)
         if state.trace is not None:
             result = self._listed(state.trace, operands, params, result)
         out = self.finish(operands, params, result, state, state.scope)
@@ -429,7 +431,13 @@ def _float_beside(array: Any, tensor: Tensor) -> Any:
 
 
 def _run_on_xla(kernel: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
-    return xla_engine.run(kernel, arrays, params)
+    try:
+        return xla_engine.run(kernel, arrays, params)
+    except Exception as error:
+        found = original(error)
+        if found is error:
+            raise
+        raise found from found.__cause__  # without XLA's own error
 
 
 def _rounded(array: Any, *, dtype: Any) -> Any:

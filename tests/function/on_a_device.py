@@ -449,3 +449,37 @@ def test_tensors_can_be_moved():
     back = there.to_device("/CPU:0")
     assert back.device == HOST
     np.testing.assert_array_equal(back, X)
+
+
+def test_results_that_are_not_finite_are_refused():
+    """Also if the checks begin or end while the device is named."""
+    zero, message = [1.0, 0.0], r"log\(float32\[2\]\): the result has Inf values"
+    with tf.device(DEVICE):
+        x = tf.constant(zero)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"^mine : the tensor has Inf values"):
+            tf.debugging.check_numerics(tf.math.log(x), "mine")
+        tf.debugging.enable_check_numerics()
+        try:
+            for value in (x, zero):
+                with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                    tf.math.log(value)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.sqrt(x)
+            with pytest.raises(tf.errors.InvalidArgumentError, match="gradient of sqrt by its argument 0 has Inf values"):
+                tape.gradient(y, x)
+            with tf.device("/CPU:0"), pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                tf.math.log(zero)
+            with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                tf.function(tf.math.log)(x)
+        finally:
+            tf.debugging.disable_check_numerics()
+        tf.math.log(x)
+    tf.math.log(zero)
+    with tf.device(DEVICE):
+        tf.debugging.enable_check_numerics()
+    try:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            tf.math.log(zero)
+    finally:
+        tf.debugging.disable_check_numerics()

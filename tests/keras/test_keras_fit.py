@@ -1,6 +1,7 @@
 """What fit, evaluate and predict take, and what callbacks see of them."""
 
 import csv
+import inspect
 import math
 
 import numpy as np
@@ -232,6 +233,64 @@ def test_nan_ends_training(compiled):
     logs = model.fit(spoilt, Y, batch_size=4, shuffle=False, epochs=3, verbose=0, callbacks=[keras.callbacks.TerminateOnNaN()])
     (loss,) = logs.history["loss"]
     assert math.isnan(loss)
+
+
+class Logarithm(layers.Layer):
+    def call(self, x):
+        return tf.math.log(x)  # the layer's op
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_check_numerics_ends_training_before_the_step_is_made(optimizer):
+    """The third of five batches is refused: the model is as it was after the second."""
+    spoilt = np.abs(X) + 1
+    spoilt[9] = 0
+
+    def model():
+        keras.utils.set_random_seed(6)
+        made = keras.Sequential([keras.Input((3,)), Logarithm(), layers.Dense(4, "tanh"), layers.Dense(1)])
+        made.compile(optimizer, "mse")
+        return made
+
+    def state(made):
+        return [variable.numpy() for variable in (*made.variables, *made.optimizer.variables)]
+
+    expected, found = model(), model()
+    expected.fit(spoilt[:8], Y[:8], batch_size=4, shuffle=False, verbose=0)
+    tf.debugging.enable_check_numerics()
+    try:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"log\(float32\[4, 3\]\): the result has Inf values") as raised:
+            found.fit(spoilt, Y, batch_size=4, shuffle=False, verbose=0)
+    finally:
+        tf.debugging.disable_check_numerics()
+    line = inspect.getsourcelines(Logarithm.call)[1] + 1
+    assert f"{__file__}:{line}, in Logarithm.call" in str(raised.value)
+    for ours, theirs in zip(state(found), state(expected), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    found.fit(spoilt[:8], Y[:8], batch_size=4, shuffle=False, verbose=0)
+    expected.fit(spoilt[:8], Y[:8], batch_size=4, shuffle=False, verbose=0)
+    for ours, theirs in zip(state(found), state(expected), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_check_numerics_names_the_gradient_in_a_training_step():
+    class Root(layers.Layer):
+        def call(self, x):
+            return tf.sqrt(x * 0.0)
+
+    model = keras.Sequential([keras.Input((3,)), layers.Dense(2), Root(), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    before = model.get_weights()
+    tf.debugging.enable_check_numerics()
+    try:
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"The gradient of sqrt by its argument 0 has (NaN|Inf|NaN and Inf) values"
+        ):
+            model.fit(X, Y, verbose=0)
+    finally:
+        tf.debugging.disable_check_numerics()
+    for ours, theirs in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_logs_in_a_table(tmp_path):

@@ -122,7 +122,7 @@ SHORT = {
 LONG = {
     "an op with a rule of its own": lambda x: tf.nn.softmax(x) * x,
     "broadcast by what is not saved": lambda x: x[0] + COLUMN,
-    "an infinite derivative": lambda x: tf.linalg.matvec(tf.eye(4, dtype=tf.float64), tf.sqrt(x - x)),
+    "an infinite derivative": lambda x: tf.sqrt(x - tf.stop_gradient(x)) * 2.0,
     "a batch of matrices": lambda x: tf.reshape(x, [2, 1, 2]) @ tf.ones([2, 2, 3], tf.float64),
 }
 

@@ -37,7 +37,7 @@ ROWS = [
         specials=[at(np.nan, 0.0, gives=0.0, gradient=(0.0, np.nan)), at(np.inf, 0.0, gives=0.0)],
     ),
     binary(
-        a.times, zero_where(lambda g, d: g == 0), dtypes=FLOATS + COMPLEX,
+        a.times, zero_where(lambda x, y: x == 0), dtypes=FLOATS + COMPLEX,
         specials=[at(0.0, np.inf, gradient=(np.inf, 0.0)), at(np.nan, 0.0, gives=np.nan)],
     ),
     binary(

@@ -131,6 +131,22 @@ def test_other_dtypes(case, one, dtype):
             zeros.check_nothing(case.function(one), danger, one.wanted, way)
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if case.op.op.plain is True], ids=lambda case: case.name)
+def test_plain_ops_show_nan(case):
+    """A NaN anywhere in an argument that has a derivative shows in the output, which walks rely on."""
+    for one in case.samples:
+        if "float64" not in case.dtypes_of(one):
+            continue
+        args = case.make(one, "float64")
+        for i in one.wanted:
+            for place in np.ndindex(args[i].shape):
+                changed = [np.array(arg) if k == i else arg for k, arg in enumerate(args)]
+                changed[i][place] = np.nan
+                found = checks.values(case.function(one), changed)
+                nothing = not any(value.size for value in found)
+                assert nothing or any(np.isnan(value).any() for value in found), f"{one.label}: argument {i} at {place}"
+
+
 # Rows of Jacobians are cotangents with one element that is not zero
 
 

@@ -74,13 +74,13 @@ def _square_pull(g: Any, x: Any) -> Any:
 add = binary("add", operator.add, lambda g: g, lambda g: g, kinds="iufcVO")
 subtract = binary("subtract", operator.sub, lambda g: g, lambda g: -g, kinds="iufcV")
 multiply = binary("multiply", operator.mul, lambda g, y: g * y, lambda g, x: g * x, kinds="iufcV")
-# The products that strong zeros are made of. `times` is 0 where g is, whatever d is. As a function of d it is 0 there too, so that its
-# derivative is 0 where either factor is zero: `both`, whose derivatives are of its own kind.
-times = op(
+# The products that strong zeros are made of. `times` is 0 where x, which is a cotangent, is 0, whatever y is. For such an x it is the
+# function 0 of y, so that its derivative by y is 0 where either factor is: `both`, whose derivatives are of its own kind.
+times = binary(
     "times",
-    lambda xp, g, d: _product(xp, g, d, lambda: xp.equal(g, 0)),
-    [lambda g, d: times(g, d), lambda cotangent, g: both(cotangent, g)],
-    elementwise=True,
+    lambda xp, x, y: _product(xp, x, y, lambda: xp.equal(x, 0)),
+    lambda g, y: times(g, y),
+    lambda g, x: both(g, x),
     selects=True,
 )
 both = binary(

@@ -173,7 +173,7 @@ def _complex(step: Step) -> Partials:
 _rules |= {"concat": _of_many(_concat), "stack": _of_many(_stack), "add_n": _of_many(_add_n)}
 
 
-@_rule("multiply", "matmul", "conv", "conv_by_input", "conv_by_filter", "sparse_matmul", "dots_at", "convolve")
+@_rule("multiply", "times", "both", "matmul", "conv", "conv_by_input", "conv_by_filter", "sparse_matmul", "dots_at", "convolve")
 def _bilinear(step: Step) -> Partials:
     """Products of two arguments; further ones are indices."""
     op = step.op

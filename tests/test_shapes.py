@@ -1,6 +1,7 @@
 """`TensorShape` and `TensorSpec`: what is known of a shape, and how it meets another."""
 
 import copy
+import operator
 import pickle
 
 import numpy as np
@@ -139,6 +140,17 @@ def test_shapes_that_fit_can_be_merged(one, two, merged):
         assert shape.is_compatible_with(two)
         shape.assert_is_compatible_with(two)
         assert shape.merge_with(two).as_list() == merged
+
+
+def test_beside_a_tuple_that_asks_for_the_rest_a_shape_is_a_tuple_as_numpys_are():
+    x = tf.zeros([2, 3, 4])
+    target = operator.add((-1,), np.tanh(x).shape[2:])
+    assert type(target) is tuple
+    assert target == (-1, 4)
+    assert operator.add(x.shape[:2], [-1]) == (2, 3, -1)
+    assert np.reshape(np.tanh(x), target).shape == tf.reshape(x, target).shape == (6, 4)
+    with pytest.raises(ValueError, match="at least 0, got -2"):
+        operator.add((-2,), x.shape)
 
 
 def test_concatenation():

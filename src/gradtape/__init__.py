@@ -105,6 +105,7 @@ from gradtape.api.indexing import (
 from gradtape.api.linalg.decompositions import eig, eigvals
 from gradtape.api.linalg.products import einsum, matmul, norm, tensordot
 from gradtape.api.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, not_equal
+from gradtape.api.numpy import choice as _numpy_choice
 from gradtape.api.numpy import methods as _methods
 from gradtape.api.numpy import protocol as _protocol
 from gradtape.api.ordering import argsort, sort
@@ -266,6 +267,7 @@ _LOADED_WHEN_USED = frozenset((
     "testing", "train", "types",
 ))  # fmt: skip
 _keras_imports.serve_keras()
+_numpy_choice.serve_choice()
 
 
 def __getattr__(name: str) -> object:

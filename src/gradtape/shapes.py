@@ -204,11 +204,11 @@ class TensorShape:
         """How often a size is there."""
         return self._known_rank("count()").count(value)
 
-    def __add__(self, other: Any) -> TensorShape:
-        return self.concatenate(other)
+    def __add__(self, other: Any) -> Any:
+        return (*self, *other) if _asks_for_the_rest(other) else self.concatenate(other)
 
-    def __radd__(self, other: Any) -> TensorShape:
-        return TensorShape(other).concatenate(self)
+    def __radd__(self, other: Any) -> Any:
+        return (*other, *self) if _asks_for_the_rest(other) else TensorShape(other).concatenate(self)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (tuple, list)):
@@ -235,6 +235,11 @@ class TensorShape:
 
 
 Sequence.register(TensorShape)  # other libraries ask whether a shape is a sequence of integers
+
+
+def _asks_for_the_rest(sizes: Any) -> bool:
+    """Whether these are an argument of `reshape` rather than a shape, such as the `(-1,)` of `(-1,) + x.shape[2:]`: NumPy's are tuples."""
+    return type(sizes) in (tuple, list) and -1 in sizes
 
 
 def _size(value: Any) -> int | None:

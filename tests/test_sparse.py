@@ -1,5 +1,10 @@
 """SparseTensors: what each function gives and refuses, and that a tape follows the values through it, to the second order."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -38,6 +43,31 @@ def test_its_parts():
     assert A.shape == A.get_shape() == tf.TensorShape([2, 3])
     assert parts(A) == ([[0, 0], [1, 2]], [1, 2], [2, 3])
     assert parts(A.with_values([3, 4]))[1] == [3, 4]
+
+
+@pytest.mark.parametrize("dtype", [tf.float64, tf.float16, tf.int32, tf.complex64, tf.bool, "int64"])
+def test_a_cast_keeps_it_sparse(dtype):
+    found = tf.cast(A, dtype)
+    assert isinstance(found, SparseTensor)
+    assert found.dtype == dtype
+    assert parts(found) == (A.indices.numpy().tolist(), tf.cast(A.values, dtype).numpy().tolist(), [2, 3])
+
+
+def test_a_tape_follows_a_cast():
+    values = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(values)
+        total = S.reduce_sum(tf.cast(A.with_values(values * values), tf.float64))
+    gradient = tape.gradient(total, values)
+    assert gradient.dtype == tf.float32
+    assert gradient.numpy().tolist() == [2.0, 4.0]
+
+
+def test_operators_need_no_other_import():
+    code = "import gradtape as tf; s = tf.SparseTensor([[0, 1]], [3.0], [2, 2]); print(float((s * 2.0 / 3.0).values[0]))"
+    environment = os.environ | {"PYTHONPATH": str(Path(tf.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "2.0", done.stderr
     assert A.with_values([3, 4]).dtype == tf.int32
     assert parts(SparseTensor.from_value(A)) == parts(A)
     assert repr(A).startswith("SparseTensor(indices=tf.Tensor(")

@@ -31,6 +31,7 @@ ROWS = [
         call=lambda tf, v, i: [(s := tf.sparse.reorder(sparse(tf, v * v, i))).values, s.indices],
     ),
     row("tf.sparse.transpose", real(3), INDICES, call=lambda tf, v, i: dense(tf, tf.sparse.transpose(sparse(tf, v * v, i)))),
+    row("tf.cast", real(3), INDICES, note="sparse", call=lambda tf, v, i: dense(tf, tf.cast(sparse(tf, v * v, i), "float64"))),
     row("tf.sparse.softmax", real(3), INDICES, call=lambda tf, v, i: dense(tf, tf.sparse.softmax(sparse(tf, v, i)))),
     row(
         "tf.sparse.sparse_dense_matmul", real(3), INDICES, real(3, 2),

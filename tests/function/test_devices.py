@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import gradtape as tf
+from gradtape.core import device as device_module
+from gradtape.engines import xla_devices
 
 HERE = Path(__file__).parent
 
@@ -52,8 +54,47 @@ def test_names_that_are_refused():
         pass
     with pytest.raises(RuntimeError, match="a function of ops is for graphs"), tf.device(lambda op: "/CPU:0"):
         pass
-    with pytest.raises(tf.errors.InvalidArgumentError, match="there is no device '/TPU:3' here"), tf.device("/TPU:3"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="there is no device '/XPU:3' here"), tf.device("/XPU:3"):
         pass
+
+
+@pytest.fixture
+def hard():
+    tf.config.set_soft_device_placement(False)
+    yield
+    tf.config.set_soft_device_placement(True)
+
+
+@pytest.mark.parametrize("name", ["/TPU:3", "/GPU:77", "/device:GPU:77", "CPU:5"])
+def test_without_soft_placement_a_device_must_be_there(name, hard):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"there is no device '{name}' here"), tf.device(name):
+        pass
+
+
+@pytest.mark.parametrize("name", ["/TPU:4", "TPU:5", "/device:TPU:6", "/job:localhost/replica:0/task:0/device:TPU:7"])
+def test_a_device_that_is_not_there_is_replaced_and_the_log_says_so_once(name, caplog):
+    x = tf.Variable([1.0, 2.0])
+    for _ in range(3):
+        with tf.device(name), tf.GradientTape() as tape:
+            made = tf.Variable(3.0)
+            y = tf.reduce_sum(x * x) * made + tf.function(lambda: x[0])()
+        assert made.device.endswith("CPU:0")
+        assert y.device.endswith("CPU:0")
+        assert tape.gradient(y, x).numpy().tolist() == [7.0, 12.0]
+    (record,) = caplog.records
+    assert record.getMessage().startswith(f"device: there is no device '{name}' here; the devices are ['/CPU:0'")
+    assert record.getMessage().endswith("What was to run there runs on '/CPU:0'.")
+
+
+def test_another_of_the_same_kind_is_taken_first(monkeypatch, caplog):
+    class Placed:
+        def __init__(self, name):
+            self.name = name
+
+    monkeypatch.setattr(xla_devices, "visible", lambda: {"CPU:0": None, "TPU:0": None, "GPU:0": None, "GPU:1": None})
+    monkeypatch.setattr(device_module, "XlaDevice", Placed)
+    assert device_module.find("/GPU:9", soft=True).name == "GPU:0"
+    assert "runs on '/GPU:0'" in caplog.text
 
 
 def test_functions_that_make_tensors_on_the_host_say_so():

@@ -81,6 +81,9 @@ print("jax" in sys.modules and sys.modules["jax"] is None)
 def test_devices():
     code = """
 print(tf.config.list_physical_devices(), tf.config.list_logical_devices("GPU"))
+with tf.device("/GPU:0"):
+    print(tf.ones([2]).device)
+tf.config.set_soft_device_placement(False)
 for name in ("/GPU:0", "/CPU:1"):
     try:
         with tf.device(name):
@@ -92,7 +95,8 @@ try:
 except ImportError as error:
     print(error)
 """
-    listed, gpu, cpu, cache = run(code).splitlines()
+    listed, soft, gpu, cpu, cache = run(code).splitlines()
+    assert soft == "/job:localhost/replica:0/task:0/device:CPU:0"
     assert listed == "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')] []"
     for line, name in ((gpu, "/GPU:0"), (cpu, "/CPU:1")):
         assert line == (

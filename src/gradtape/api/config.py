@@ -87,7 +87,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 
 
 def get_soft_device_placement() -> bool:
-    """Whether ops may run on another device than the one they are placed on.
+    """Whether ops may run on another device than the one they are placed on, where that is not there.
 
     >>> import gradtape as tf
     >>> tf.config.get_soft_device_placement()
@@ -97,7 +97,7 @@ def get_soft_device_placement() -> bool:
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Sets what `get_soft_device_placement` answers; with one device it changes nothing else.
+    """Sets whether `device` takes another device for one that is not there, or refuses its name.
 
     >>> import gradtape as tf
     >>> tf.config.set_soft_device_placement(True)

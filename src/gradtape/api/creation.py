@@ -15,6 +15,7 @@ from gradtape.core.device import made
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import log_warning
 from gradtape.core.scope import here
+from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
@@ -329,7 +330,7 @@ def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
 
 
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
-    """`x` in another dtype; `x` itself if it has that dtype already.
+    """`x` in another dtype; `x` itself if it has that dtype already. What is sparse stays sparse.
 
     >>> import gradtape as tf
     >>> tf.cast([1.8, -1.8], tf.int32).numpy()
@@ -338,7 +339,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     if dtype is None:
         raise TypeError("cast: dtype must be a dtype such as gradtape.float32, got None.")
     wanted = numpy_dtype(dtype)
-    if isinstance(x, IndexedSlices):
+    if isinstance(x, (IndexedSlices, SparseTensor)):
         return x.with_values(cast(x.values, dtype))
     given = x if isinstance(x, Variable) else as_operand(x, "cast: x")
     found = given.array.dtype

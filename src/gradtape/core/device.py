@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gradtape.core.messages import log_warning
 from gradtape.core.placement import HOST, Place, RunOnDevice, XlaDevice, plain_run, tensor_anywhere
 from gradtape.core.scope import here
+from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import tensor_of
 from gradtape.engines import xla_devices, xla_engine
@@ -19,13 +21,17 @@ from gradtape.errors import invalid_argument
 
 _SPEC = r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?"
 
+_REPLACED = frozenset(("CPU", "GPU", "TPU"))
+_said: set[str] = set()
+
 
 @contextmanager
 def device(device_name: Any) -> Iterator[None]:
     """Runs the ops of a block on a device, named as in TensorFlow; what they take is moved there.
 
     Tensors and Variables that are made in the block are on the device, and stay there. Inside a `function` that is being traced it
-    changes nothing: the program runs on one device.
+    changes nothing: the program runs on one device. A GPU or TPU that is not there is replaced by one that is, else by the CPU, and the
+    log says so once; after `config.set_soft_device_placement(False)` it is an error.
 
     >>> import gradtape as tf
     >>> with tf.device("/CPU:0"):
@@ -33,7 +39,7 @@ def device(device_name: Any) -> Iterator[None]:
     >>> x.device
     '/job:localhost/replica:0/task:0/device:CPU:0'
     """
-    place, state = find(device_name), here.state
+    place, state = find(device_name, soft=settings.soft_device_placement), here.state
     before = state.device
     _enter(place)
     with xla_engine.running_on(_name_for_xla(place)):
@@ -57,8 +63,11 @@ def _name_for_xla(place: Place | None) -> Any:
     return None if place is None else lambda: xla_devices.devices()[place.name]
 
 
-def find(device_name: Any) -> Place | None:
-    """The place of a name; None if any will do. A name that is no device's, or of one that is not there, is refused."""
+def find(device_name: Any, *, soft: bool = False) -> Place | None:
+    """The place of a name; None if any will do.
+
+    A name that is no device's is refused, and so is that of a device that is not there, unless others may be taken for it.
+    """
     if device_name is None or device_name == "":
         return None
     if callable(device_name):
@@ -71,11 +80,16 @@ def find(device_name: Any) -> Place | None:
         return HOST
     known = xla_devices.visible()
     if name not in known:
+        kind = match["kind"].upper()
         hint = "" if xla_engine.is_installed() else " Others need JAX, which is not installed: pip install 'gradtape[xla]'."
-        raise invalid_argument(
-            f"device: there is no device {device_name!r} here; the devices are {[f'/{found}' for found in known]}.{hint}"
-        )
-    return XlaDevice(name)
+        reason = f"device: there is no device {device_name!r} here; the devices are {[f'/{found}' for found in known]}.{hint}"
+        if not soft or kind not in _REPLACED:
+            raise invalid_argument(reason)
+        name = next((found for found in known if found.startswith(f"{kind}:")), HOST.name)
+        if reason not in _said:
+            _said.add(reason)
+            log_warning("%s What was to run there runs on '/%s'.", reason, name)
+    return HOST if name == HOST.name else XlaDevice(name)
 
 
 def check_device(device_name: Any) -> None:

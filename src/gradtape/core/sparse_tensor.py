@@ -1,11 +1,12 @@
 """`SparseTensor`: the elements of a tensor that are not zero, and where they stand.
 
-Its functions are in `gradtape.api.sparse.tensors`; `*` and `/` are put on the class there. A tape follows its `values`.
+Its functions are in `gradtape.api.sparse`, which few programs use: `*` and `/` import it. A tape follows its `values`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -71,10 +72,11 @@ class SparseTensor:
         """The same places with other values."""
         return SparseTensor(self.indices, new_values, self.dense_shape)
 
-    if TYPE_CHECKING:
+    def __mul__(self, other: Any) -> SparseTensor:
+        return import_module("gradtape.api.sparse.mathematics").times(self, other)
 
-        def __mul__(self, other: Any) -> SparseTensor: ...
-        def __truediv__(self, other: Any) -> SparseTensor: ...
+    def __truediv__(self, other: Any) -> SparseTensor:
+        return import_module("gradtape.api.sparse.mathematics").divided(self, other)
 
     def __gradtape_tensor__(self) -> Tensor:
         """What an op makes of it: an error, since a tensor that is sparse for good reason may not fit into memory."""

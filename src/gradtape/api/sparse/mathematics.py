@@ -384,11 +384,13 @@ def _segments(ids: Tensor, wanted: int | None, function: str) -> int:
 # Operators
 
 
-def _times(sp: SparseTensor, other: Any) -> SparseTensor:
+def times(sp: SparseTensor, other: Any) -> SparseTensor:
+    """`sp * other`."""
     return _with_dense(sp, other, arithmetic.multiply, "*")
 
 
-def _divided(sp: SparseTensor, other: Any) -> SparseTensor:
+def divided(sp: SparseTensor, other: Any) -> SparseTensor:
+    """`sp / other`."""
     return _with_dense(sp, other, arithmetic.divide, "/")
 
 
@@ -409,7 +411,3 @@ def _with_dense(sp: SparseTensor, other: Any, op: Callable[..., Any], sign: str)
     at = indices_of(sp) * (np.array(padded) != 1).astype(np.int64)
     flat = flat_places(at, padded, range(len(padded)))
     return sp.with_values(op(values, picked(reshape(dense, shape=(dense.array.size,)), flat)))
-
-
-SparseTensor.__mul__ = _times  # type: ignore[method-assign]
-SparseTensor.__truediv__ = _divided  # type: ignore[method-assign]

@@ -67,4 +67,4 @@ def serve_choice() -> None:
     if loaded is not None:
         _serve(loaded)
     elif not any(getattr(finder, "serves", None) == _MODULE for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Finder())

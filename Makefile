@@ -37,7 +37,7 @@ test: lint
 
 test-all: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS) --all
-	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) --all $(COMPILED)
+	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) $(COMPILED)
 
 test-tf: .venv-tf/.installed
 	@.venv-tf/bin/python -m pytest -q tests_tf

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
-from gradtape.functions import function, open_function
+from gradtape.functions import concrete_function, function, open_function
 
 TensorLike = Tensor | Variable | int | float | bool | str | bytes | complex | tuple | list | np.ndarray | np.generic  # type: ignore[type-arg]
 """What can be made a tensor: tensors, Variables, numbers, strings, arrays, and sequences of them."""
@@ -48,5 +48,5 @@ class ConcreteFunction(Callable):
 
 
 GenericFunction.register(function.Function)
-ConcreteFunction.register(function.ConcreteFunction)
+ConcreteFunction.register(concrete_function.ConcreteFunction)
 ConcreteFunction.register(open_function.OpenFunction)

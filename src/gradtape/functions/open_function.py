@@ -16,7 +16,8 @@ from gradtape.shapes import TensorSpec
 
 if TYPE_CHECKING:
     from gradtape.core.variable import Variable
-    from gradtape.functions.function import ConcreteFunction, Function
+    from gradtape.functions.concrete_function import ConcreteFunction
+    from gradtape.functions.function import Function
 
 
 class OpenFunction(Described):

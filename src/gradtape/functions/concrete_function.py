@@ -1,0 +1,388 @@
+"""`ConcreteFunction`: a function traced for arguments of one kind, and how its results get their structure."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import optree
+
+from gradtape import nest
+from gradtape.core.held_variable import HeldVariable, held, hold, keep_what_is_lent, lend, places_of
+from gradtape.core.scope import here
+from gradtape.core.tape import source_object
+from gradtape.core.tensor import Tensor
+from gradtape.core.values import to_array
+from gradtape.core.variable import Variable
+from gradtape.core.writing import writing
+from gradtape.core.xla_tensor import HeldTensor, XlaTensor, held_tensors
+from gradtape.engines import xla_devices, xla_engine
+from gradtape.functions.autograph.rows import Progression
+from gradtape.functions.composites import Opened, flatten, opened
+from gradtape.functions.described import Described, spec_or_itself
+from gradtape.functions.eager import run_eagerly
+from gradtape.functions.program import Program, RunEagerly, array_for_xla, array_to_pass
+from gradtape.functions.signature import Arguments, Parameters, cast_to_kind
+from gradtape.ops.broadcasting import identity
+from gradtape.ops.convert import as_tensor
+
+if TYPE_CHECKING:
+    from gradtape.functions.function import Function
+
+_its_array = attrgetter("held")
+
+NOT_RUN = object()
+"""What a shortcut gives that has done nothing."""
+
+
+class ConcreteFunction(Described):
+    """A function traced for arguments of one kind."""
+
+    def __init__(self, function: Function, arguments: Arguments) -> None:
+        self.name = function._name
+        self._function = function
+        self._arguments = arguments.without_values()
+        self._structure: Any = None
+        self._pack: Callable[[list[Any]], Any] = lambda found: found
+        self.made: set[int] = set()
+        specs = [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)]
+        self.program = Program(self.name, self._body, specs)
+        self.program.outside = _tensors_around(function.python_function)
+        self.program.must_compile = function.must_compile
+        self.program.trace(gradient=_followed(arguments))
+        given = {id(variable): i for i, variable in enumerate(arguments.variables)}
+        taken = self.program.taken or []
+        self._taken = [(outside, given.get(id(outside))) for outside in taken]
+        self._outside: list[Any] = list(taken)
+        self._written = [(outside, given.get(id(outside))) for outside in self.program.written]
+        self._places = places_of(self.program.written, taken, 0)
+        self._is_closed = all(number is None for _, number in (*self._taken, *self._written))
+
+    def _body(self, tensors: list[Tensor]) -> list[Tensor]:
+        """The Python function on flat arguments, with a flat result."""
+        result = self._result(self._arguments, tensors)
+        trace = here.state.trace
+        if trace is not None:
+            self.made = set(trace.made)
+        leaves = nest.flatten(result)
+        outputs: list[Tensor] = []
+        plan = [_planned(leaf, outputs, self.name) for leaf in leaves]
+        self._pack = _packer(result, plan, len(outputs))
+        return outputs
+
+    def _result(self, arguments: Arguments, tensors: Sequence[Tensor]) -> Any:
+        args, kwargs = arguments.rebuilt(tensors)
+        return self._function.converted()(*args, **kwargs)
+
+    def check_parity(self, arguments: Arguments) -> None:
+        """Raises an error if the program does not compute what the Python function does."""
+        from gradtape.functions.parity import check  # noqa: PLC0415 - for those who ask
+
+        def body(tensors: list[Tensor]) -> list[Tensor]:
+            outputs: list[Tensor] = []
+            for leaf in nest.flatten(self._result(arguments, tensors)):
+                _planned(leaf, outputs, self.name)
+            return outputs
+
+        def eager() -> list[Tensor]:
+            args, kwargs = arguments.rebuilt(arguments.tensors)
+            outputs: list[Tensor] = []
+            for leaf in nest.flatten(self._function.python_function(*args, **kwargs)):
+                _planned(leaf, outputs, self.name)
+            return outputs
+
+        check(
+            self.name, body, [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)], arguments.tensors, eager
+        )
+
+    def call(self, arguments: Arguments) -> Any:
+        """Runs the program for a call's arguments, and writes the Variables it assigns."""
+        state = here.state
+        if self._is_closed and not (state.recorders or state.levels or state.trace is not None):
+            return self.quick(arguments.tensors)
+        try:
+            return self._pack(self._in_turn(self._recorded, arguments))
+        except RunEagerly as why:
+            return run_eagerly(self._function, arguments, why)
+
+    def quick(self, args: Sequence[Tensor]) -> Any:
+        """The same when no argument is a Variable that it uses, and nothing records."""
+        if self.shortcut is not None:
+            result = self.shortcut(args)
+            if result is not NOT_RUN:
+                return result
+        found = self._in_turn(self._run, [array_to_pass(arg) for arg in args])
+        if not found or xla_devices.on_host(found[0]):  # all its results are on one device
+            return self._pack(held_tensors(found))
+        return self._pack([XlaTensor(array) for array in found])
+
+    @functools.cached_property
+    def shortcut(self) -> Callable[[Sequence[Any]], Any] | None:
+        """The shortest way to the compiled program and back, which shows in small programs; None if there is more than one device.
+
+        It gives `NOT_RUN`, and has done nothing, if a value is not there as a JAX array or the arguments are of another kind: the
+        long way knows what to do.
+        """
+        part, given = self.program.compiled_plain(), len(self._arguments.tensors)
+        if len(xla_devices.devices()) > 1 or part.used[:given] != list(range(given)):
+            return None
+        run = part.executable()
+        if run is None:
+            return None
+        outside, large, pack = [self._outside[i - given] for i in part.used[given:]], part.large, self._pack
+        if self._written:
+            return self._writing_shortcut(run, outside, large)
+
+        def call(args: Sequence[Any]) -> Any:
+            try:
+                arrays = [*map(_its_array, args), *map(_its_array, outside)]
+                if NoneType in map(type, arrays):  # one is to be converted now
+                    return NOT_RUN
+                found = run(*arrays, *large)
+            except Exception:  # noqa: BLE001 - the long way raises it again, if it is not about the arguments
+                return NOT_RUN
+            return pack(held_tensors(found))
+
+        return call
+
+    def _writing_shortcut(
+        self, run: Callable[..., list[Any]], outside: list[Any], large: list[Any]
+    ) -> Callable[[Sequence[Any]], Any]:
+        pack, count = self._pack, len(self.program.outputs)
+        variables = [variable for variable, _ in self._written]
+        places = places_of(variables, outside, len(self._arguments.tensors))
+
+        def call(args: Sequence[Any]) -> Any:
+            with writing:
+                try:
+                    arrays = [*map(_its_array, args), *map(_its_array, outside)]
+                    if NoneType in map(type, arrays):
+                        return NOT_RUN
+                    keep_what_is_lent(arrays, places)
+                    found = run(*arrays, *large)
+                except (AttributeError, TypeError):  # found before it ran: once it has, the Variables' memory is in its hands
+                    return NOT_RUN
+                for variable, array in zip(variables, found[count:], strict=True):
+                    if type(variable) is HeldVariable:
+                        variable.held = array
+                    else:
+                        hold(variable, array)
+            return pack(held_tensors(found[:count]))
+
+        return call
+
+    def _in_turn(self, run: Callable[[Any], list[Any]], given: Any) -> list[Any]:
+        """Runs the program while no other one writes, if it writes itself, or finds a Variable's memory in another one's hands."""
+        if not self._written:
+            try:
+                return run(given)
+            except Exception as error:
+                if not xla_engine.is_gone(error):
+                    raise
+        with writing:
+            return run(given)
+
+    def _recorded(self, arguments: Arguments) -> list[Tensor]:
+        """The outputs, recorded by whatever records."""
+        variables = arguments.variables
+        inputs: list[Tensor] = list(arguments.tensors)
+        for outside, number in self._taken:
+            found = outside if number is None else variables[number]
+            inputs.append(_read(found) if isinstance(found, Variable) else found)
+        outputs, written = self.program.call(inputs)
+        trace = here.state.trace
+        for (outside, number), array in zip(self._written, written, strict=True):
+            variable = outside if number is None else variables[number]
+            variable._before_write()
+            if trace is not None:
+                trace.write(variable, array)
+            else:
+                hold(variable, array)
+        return outputs
+
+    def _run(self, given: list[Any]) -> list[Any]:
+        """The outputs' arrays, from those of the arguments."""
+        taken = [_held_now(outside) for outside in self._outside]
+        if self._written:
+            keep_what_is_lent(taken, self._places)
+        found = self.program.compiled_plain().run(given + taken)
+        if self._written:
+            count = len(self.program.outputs)
+            for (variable, _), array in zip(self._written, found[count:], strict=True):
+                hold(variable, array)
+            del found[count:]
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self._function._parameters.in_order(args, kwargs)
+        arguments = cast_to_kind(args, kwargs, self.structured_input_signature, self.name)
+        return self._function.for_this_thread()._traced_for(arguments).call(arguments)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The Variables that the program reads or writes."""
+        return tuple(outside for outside in self.captured_inputs if isinstance(outside, Variable))
+
+    @property
+    def trainable_variables(self) -> tuple[Variable, ...]:
+        return tuple(variable for variable in self.variables if variable.trainable)
+
+    @property
+    def captured_inputs(self) -> list[Any]:
+        """What the program takes in besides its arguments."""
+        return [outside for outside, _ in self._taken if not getattr(outside, "hidden", False)]
+
+    @property
+    def structured_input_signature(self) -> Any:
+        """The arguments that it was traced for, with TensorSpecs in the places of tensors: a tuple, and a dict by names."""
+        return nest.map_structure(spec_or_itself, self._arguments.rebuilt(self._arguments.tensors))
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The result's structure, with a TensorSpec for each tensor.
+
+        >>> import gradtape as tf
+        >>> tf.function(lambda x: [x, None]).get_concrete_function(tf.TensorSpec([2])).structured_outputs
+        [TensorSpec(shape=(2,), dtype=tf.float32, name=None), None]
+        """
+        hollow = [Tensor(np.broadcast_to(np.zeros((), dtype), shape)) for shape, dtype in self.program.outputs]
+        return nest.map_structure(spec_or_itself, self._pack(hollow))
+
+    def _inputs(self) -> tuple[Parameters, Sequence[Any], dict[str, Any]]:
+        return self._function._parameters, *self._arguments.rebuilt(self._arguments.tensors)
+
+    def __repr__(self) -> str:
+        return f"<ConcreteFunction {self.name}>"
+
+
+class EagerFunction(ConcreteFunction):
+    """A function that XLA cannot hold for arguments of one kind: it runs as Python, on gradtape's own ops, as one call."""
+
+    def __init__(self, function: Function, arguments: Arguments, why: Exception) -> None:
+        self.name = function._name
+        self._function = function
+        self._arguments = arguments.without_values()
+        self._why = why
+        self._taken, self._written = [], []
+        self._specs: Any = None
+        self.made = set()
+
+    def call(self, arguments: Arguments) -> Any:
+        if here.state.trace is not None:  # the program around is run this way then, as a whole
+            raise self._why
+        result = run_eagerly(self._function, arguments, self._why)
+        self._specs = nest.map_structure(spec_or_itself, result)
+        return result
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The structure and specs of the last result, which may differ from call to call; None before the first."""
+        return self._specs
+
+    def check_parity(self, arguments: Arguments) -> None:
+        """There is nothing to compare."""
+
+
+def _read(variable: Variable) -> Tensor:
+    """A Variable's value as an input of a program, connected as in any read."""
+    if here.state.trace is not None:
+        return variable.tensor()
+    if not here.state.recorders:
+        return HeldTensor(held(variable))
+    value = lend(variable)
+    read = variable.tensor()
+    read.held = value
+    return read
+
+
+def _held_now(value: Any) -> Any:
+    array = getattr(value, "held", None)
+    return _held(value) if array is None else array
+
+
+def _held(value: Tensor | Variable) -> Any:
+    """The value of a Tensor or Variable as a JAX array."""
+    return held(value) if isinstance(value, Variable) else array_for_xla(value)
+
+
+def _spec(tensor: Tensor) -> Any:
+    return tensor.held if type(tensor) is HeldTensor else tensor.array
+
+
+def _followed(arguments: Arguments) -> bool:
+    """Whether a tape outside will want the gradient of the first call at once."""
+    return here.state.scope is not None and not here.state.levels
+
+
+def output_of(leaf: Any, name: str) -> Any:
+    """One leaf of a result as a Tensor; None and what is made of tensors stay what they are."""
+    leaf = source_object(leaf)
+    if leaf is None or type(opened(leaf)) is Opened:
+        return leaf
+    if isinstance(leaf, Variable):
+        return leaf.read_value()
+    if isinstance(leaf, Tensor):
+        return identity(leaf) if isinstance(leaf, XlaTensor) else leaf
+    if isinstance(leaf, Progression):
+        return as_tensor(leaf)
+    if isinstance(leaf, (bool, int, float, complex, str, bytes, np.ndarray, np.generic)):
+        return Tensor(to_array(leaf, argument=f"{name}: a result"))
+    raise TypeError(
+        f"{name}: a function must return tensors, numbers, None, or structures of them, got {leaf!r} of type {type(leaf).__name__}."
+    )
+
+
+def _planned(leaf: Any, outputs: list[Tensor], name: str) -> Callable[[list[Any]], Any]:
+    """Puts a leaf's Tensors among the outputs; gives the function that makes the leaf again from the outputs of a call."""
+    found = output_of(leaf, name)
+    if found is None:
+        return _always(None)
+    if type(opened(found)) is Opened:
+        parts, spec = flatten(found)
+        plan = [_planned(part, outputs, name) if _is_array(part) else _always(part) for part in parts]
+        return lambda results: optree.tree_unflatten(spec, [make(results) for make in plan])
+    if found.array.dtype == object:
+        return _always(found)
+    start = len(outputs)
+    outputs.append(found)
+    return lambda results: results[start]
+
+
+def _is_array(part: Any) -> bool:
+    return isinstance(source_object(part), (Tensor, Variable, np.ndarray))
+
+
+def _always(value: Any) -> Callable[[list[Any]], Any]:
+    return lambda results: value
+
+
+def _packer(result: Any, plan: Sequence[Callable[[list[Any]], Any]], count: int) -> Callable[[list[Any]], Any]:
+    """The function that gives a call's outputs the structure of the result."""
+    if not nest.is_nested(result):
+        return plan[0]
+    flat = type(result) in (list, tuple) and count == len(result)
+    if flat and all(isinstance(source_object(entry), (Tensor, Variable)) for entry in result):
+        return (lambda results: results) if type(result) is list else tuple
+    structure = nest.map_structure(lambda leaf: None, result)
+    return lambda results: nest.pack_sequence_as(structure, [make(results) for make in plan])
+
+
+def _tensors_around(python_function: Any) -> frozenset[int]:
+    """The identities of the Tensors that a function can see: in its closure, among its globals, and on its object."""
+    inner = getattr(python_function, "__func__", python_function)
+    code = getattr(inner, "__code__", None)
+    seen: list[Any] = []
+    if code is not None:
+        for cell in inner.__closure__ or ():
+            try:
+                seen.append(cell.cell_contents)
+            except ValueError:  # a name that is not bound yet
+                continue
+        seen += [inner.__globals__[name] for name in code.co_names if name in inner.__globals__]
+    owner = getattr(python_function, "__self__", None)
+    seen += list(getattr(owner, "__dict__", {}).values())
+    return frozenset(id(value) for value in seen if type(value) is Tensor and value.array.dtype != object)

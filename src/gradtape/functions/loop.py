@@ -91,7 +91,9 @@ class Loop(Structured):
             holds = self._condition(tensors)[0]
             return Switch([lambda ts: list(ts[: self._variables]), self._body]).call([_as_index(holds), *tensors])
 
-        return Scan(step, self._variables, 0, limit).call(inputs)
+        scan = Scan(step, self._variables, 0, limit)
+        scan.paths = self.paths
+        return scan.call(inputs)
 
     def _length(self, inputs: Sequence[Tensor]) -> int | None:
         """The number of steps, if it can be told now: if what the condition depends on is known, as a counter is."""

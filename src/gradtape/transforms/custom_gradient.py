@@ -187,8 +187,11 @@ class TracedPull:
         return [t for p in pulled if p is not None for t in ([p.values, p.indices] if type(p) is RawSlices else [p])]
 
     def captured(self) -> list[Tensor]:
-        """The values, now, of what the pull uses besides cotangents."""
-        return [] if self._error is not None else self._trace.values_of(self._program.taken)
+        """The values, now, of what the pull uses besides cotangents; a function around it does not read them."""
+        if self._error is not None:
+            return []
+        with here.state.only([r for r in here.state.recorders if r.scope is not None]):
+            return self._trace.values_of(self._program.taken)
 
     def now(self, cotangents: list[Tensor]) -> list[Any]:
         """The pull where the program stands: it sees Variables as they are now."""

@@ -39,6 +39,20 @@ def has_nan(array: Any) -> bool:
 def repaired(pulled: Any, g: Any, watch: list[str]) -> Any:
     """What an elementwise rule has pulled from `g`, with zeros where g is zero, if it holds a NaN at all."""
     watch[:] = [HIDDEN] if HIDDEN in watch else []
-    if pulled is None or not has_nan(pulled):
+    if not has_nan(pulled) or not has_zero(g):
         return pulled
     return np.where(np.equal(g, 0), pulled.dtype.type(0), pulled)[()]
+
+
+def shows_nan(x: Any, out: Any) -> bool:
+    """Whether no NaN of `x` is missing in `out`, which is a good part of it: where there is none."""
+    return type(x) is np.ndarray and x.size <= 4 * out.size and not has_nan(x)
+
+
+def has_zero(array: Any) -> bool:
+    """Whether an array holds a zero; one number that is spread out, as large sums hand it back, is looked at once."""
+    if not array.size:
+        return False
+    if not any(array.strides):
+        return bool(array[(0,) * array.ndim] == 0)
+    return bool(np.equal(array, 0).any())

@@ -15,7 +15,7 @@ from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
 from gradtape.core.placement import place_of
 from gradtape.core.scope import ThreadState, here
-from gradtape.core.strong_zeros import HIDDEN, has_nan
+from gradtape.core.strong_zeros import HIDDEN, has_nan, has_zero
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import tensor_of
@@ -31,11 +31,11 @@ class Derivative:
     """The rule of an op, as declared: pulls that are transposes of its Jacobian."""
 
     takes_slices = False
+    shows_nan = True  # where an op does not, its pulls on arrays say so themselves
 
     def __init__(self, op: Op) -> None:
         self.op = op
         self.name = op.name
-        self.shows_nan = op.plain is True
         self.pull_arrays: Callable[[Node, Any, Wanted], Sequence[Any]] = self._first_pull
         self.step: Callable[[Node, Any, Any, Any, Any], None] | None = self._first_step if op.pull_all is None else None
 
@@ -44,8 +44,13 @@ class Derivative:
         if self.op.pull_all is None:
             self.pull_arrays = write_pulls(self.op)
         else:
-            self.pull_arrays = lambda node, g, wanted: self._pull(node, g, wanted, tensors=False)
+            self.pull_arrays = self._pull_all_arrays
         return self.pull_arrays(node, g, wanted)
+
+    def _pull_all_arrays(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
+        if not self.op.plain:
+            here.state.watch.append(HIDDEN)
+        return self._pull(node, g, wanted, tensors=False)
 
     def _first_step(self, node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]) -> None:
         self.step = write_step(self.op)
@@ -145,12 +150,12 @@ class OnTensors:
     """A rule whose pulls always run on Tensors, for half precision: ops round where NumPy's own arithmetic would widen."""
 
     takes_slices = False
+    shows_nan = False
     step = None
 
     def __init__(self, rule: Any) -> None:
         self._rule = rule
         self.name = rule.name
-        self.shows_nan = rule.shows_nan
         self.pull_tensors = rule.pull_tensors
         self.push = rule.push
 
@@ -164,9 +169,8 @@ def guarded_pull(pull: Callable[..., Any], g: Any, saved: Sequence[Any]) -> Any:
     If something records it, it is a product with the partial derivative, which knows of those zeros in all its own derivatives too.
     """
     array = _values(g)
-    here_now = isinstance(array, (np.ndarray, np.generic))
     if here.state.scope is not None:
-        if here_now and bool(np.all(array)):
+        if isinstance(array, (np.ndarray, np.generic)) and not has_zero(array):
             return pull(g, *saved)
         return needed.times(g, pull(Tensor(array.dtype.type(1)), *saved))
     pulled = pull(g, *saved)

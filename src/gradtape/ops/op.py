@@ -5,7 +5,7 @@ cotangent; the names of the others say what it needs, and exactly that is saved 
 
 - the name of an array argument: that argument;
 - `out`: the output;
-- `x_shape`, `x_dtype` for an argument `x`: its shape (a tuple) and NumPy dtype; `args`, `shapes`:
+- `x_shape`, `x_dtype` for an argument `x`: its shape (a tuple) and NumPy dtype; `x_shows`: see `written`; `args`, `shapes`:
   all arguments and their shapes;
 - any other name: the parameter of that name.
 

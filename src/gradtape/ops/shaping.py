@@ -124,10 +124,11 @@ matrix_transpose = op(
 getitem = op(
     "getitem",
     lambda xp, x, *, key: x[key],
-    [lambda g, x_shape, key: place(g, key=key, shape=x_shape)],
+    [lambda g, x_shape, key, x_shows: place(g, key=key, shape=x_shape)],
     linear=True,
     moves=True,
     batch=with_params(lambda size, _, key: {"key": (slice(None), *key)}),
+    plain=lambda saved: saved[0][2],
 )
 place = op(
     "place",
@@ -137,6 +138,7 @@ place = op(
     moves=True,
     xla=_place_on_xla,
     batch=with_params(lambda size, _, key, shape: {"key": (slice(None), *key), "shape": (size, *shape)}),
+    plain=True,
 )
 concat = op(
     "concat",

@@ -21,7 +21,7 @@ import numpy as np
 from gradtape.core.backward import summed
 from gradtape.core.node import Node, numbers, outside, own_files, users_files
 from gradtape.core.scope import here
-from gradtape.core.strong_zeros import HIDDEN, repaired
+from gradtape.core.strong_zeros import HIDDEN, repaired, shows_nan
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.engines.arrays import sum_array_to
@@ -38,7 +38,7 @@ _NAMESPACE = {
     "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node, "Tensor": Tensor, "Variable": Variable,
     "LARGE": LARGE, "VERY_LARGE": VERY_LARGE, "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray,
     "new": object.__new__, "numbers": numbers, "outside": outside,
-    "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared, "HIDDEN": HIDDEN, "repaired": repaired,
+    "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared, "HIDDEN": HIDDEN, "repaired": repaired, "shows_nan": shows_nan,
 }  # fmt: skip
 
 
@@ -48,8 +48,11 @@ def positional_names(function: Any) -> Names:
     return () if code is None else code.co_varnames[: code.co_argcount]
 
 
-def saved_value(name: str, op: Op) -> str:
-    """The expression for what a pull calls `name`, in terms of the arguments, `out` and `params`."""
+def saved_value(name: str, op: Op, *, looks: bool = False) -> str:
+    """The expression for what a pull calls `name`, in terms of the arguments, `out` and `params`.
+
+    `x_shows` says that `x` is known to hold no NaN that the output does not show; only where the call `looks`, at some cost.
+    """
     arguments = op.arguments
     if name in arguments or name == "out":
         return name
@@ -61,6 +64,8 @@ def saved_value(name: str, op: Op) -> str:
     if argument in arguments:
         if what in ("shape", "dtype"):
             return f"{argument}.array.{what}"
+        if what == "shows":
+            return f"shows_nan({argument}.array, out)" if looks else "False"
         if what == "broadcast":
             return f"(None if {argument}.array.shape == out.shape else {argument}.array.shape)"
     return f"params.get({name!r}, defaults[{name!r}])" if name in op.defaults else f"params[{name!r}]"
@@ -68,7 +73,7 @@ def saved_value(name: str, op: Op) -> str:
 
 def write_save(op: Op, names: Names) -> Callable[..., tuple[Any, ...]]:
     """`save(args, out, params)`: what one pull names."""
-    values = "".join(f"{saved_value(name, op)}, " for name in names)
+    values = "".join(f"{saved_value(name, op, looks=True)}, " for name in names)
     lines = ["def save(args, out, params):"]
     if op.arguments:
         lines.append(f"    {''.join(f'{argument}, ' for argument in op.arguments)} = args")
@@ -249,9 +254,8 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
 def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
     """`pull_arrays(node, g, wanted)` on plain arrays: the cotangents of all arguments of an op."""
     lines = ["def pull_arrays(node, g, wanted):", "    saved = node.saved"]
-    if any(op.guarded):
-        lines.append("    watch = here.state.watch")
-        lines += _note_hiding(op)
+    if any(op.guarded) or op.plain is not True:
+        lines += ["    watch = here.state.watch", *_note_hiding(op)]
     for i, pull in enumerate(op.pulls):
         lines.append(f"    pulled_{i} = None")
         if pull is not None:

@@ -32,7 +32,7 @@ def summed(rows: Any, shape: Shape) -> Any:
     return sum_array_to(rows, (count, *(1,) * (rows.ndim - 1 - len(shape)), *shape)).reshape(count, *shape)
 
 
-def placed(rows: Any, shape: Shape, key: Any) -> Any:
+def placed(rows: Any, shape: Shape, key: Any, shows: bool = False) -> Any:
     """Zeros with the rows at a key of each."""
     out = np.zeros((len(rows), *shape), rows.dtype)
     out[(slice(None), *key)] = rows

@@ -106,7 +106,7 @@ class ThreadState:
     """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
 
     __slots__ = (
-        "_run_walk", "_walking", "checker", "device", "levels", "pushers", "recorders", "run", "scope", "tensor", "trace", "watch",
+        "_run_walk", "checker", "device", "levels", "pushers", "recorders", "run", "scope", "tensor", "trace", "walking", "watch",
         "where",
     )  # fmt: skip
 
@@ -125,7 +125,7 @@ class ThreadState:
         self.tensor: Callable[..., Any] = self.plain_tensor  # what makes a Tensor of an array that `run` has given
         self.watch: list[str] = []  # what a walk has to fear for its zeros: see `core.strong_zeros`
         self._run_walk = quiet_runner(self._on_invalid)
-        self._walking = False
+        self.walking = False
 
     def run_on_host(self, function: Callable[..., Any], *args: Any, **params: Any) -> Any:
         """`run` with NumPy arrays, whatever device is named around."""
@@ -159,14 +159,14 @@ class ThreadState:
         """
         before, self.watch = self.watch, []
         try:
-            if recording.foreign or self._walking:
+            if recording.foreign or self.walking:
                 with np.errstate(all="ignore", invalid="call", call=self._on_invalid):
                     return walk(*args)
-            self._walking = True
+            self.walking = True
             try:
                 return self._run_walk(walk, *args)
             finally:
-                self._walking = False
+                self.walking = False
         finally:
             self.watch = before
 

@@ -39,6 +39,8 @@ def has_nan(array: Any) -> bool:
 def repaired(pulled: Any, g: Any, watch: list[str]) -> Any:
     """What an elementwise rule has pulled from `g`, with zeros where g is zero, if it holds a NaN at all."""
     watch[:] = [HIDDEN] if HIDDEN in watch else []
+    if _is_one_number(g) and not has_zero(g):  # the answer that costs least
+        return pulled
     if not has_nan(pulled) or not has_zero(g):
         return pulled
     return np.where(np.equal(g, 0), pulled.dtype.type(0), pulled)[()]
@@ -51,8 +53,10 @@ def shows_nan(x: Any, out: Any) -> bool:
 
 def has_zero(array: Any) -> bool:
     """Whether an array holds a zero; one number that is spread out, as large sums hand it back, is looked at once."""
-    if not array.size:
-        return False
-    if not any(array.strides):
+    if _is_one_number(array):
         return bool(array[(0,) * array.ndim] == 0)
     return bool(np.equal(array, 0).any())
+
+
+def _is_one_number(array: Any) -> bool:
+    return not any(array.strides) and bool(array.size)

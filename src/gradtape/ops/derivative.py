@@ -65,18 +65,20 @@ class Derivative:
             g = _every_output(g, node.saved[-1], tensors)
         if op.pull_all is not None:
             return op.pull_all(g, wanted, *self.saved(node, 0, tensors))
+        as_written = not any(op.guarded) or holds_no_zero(g)
         return [
-            None if parent is None or pull is None else self._pull_one(node, i, g, tensors)
+            None if parent is None or pull is None else self._pull_one(node, i, g, tensors, as_written)
             for i, (pull, parent) in enumerate(zip(op.pulls, wanted, strict=True))
         ]
 
-    def _pull_one(self, node: Node, index: int, g: Any, tensors: bool) -> Any:
+    def _pull_one(self, node: Node, index: int, g: Any, tensors: bool, as_written: bool) -> Any:
         saved = self.saved(node, index, tensors)
+        as_written = as_written or not self.op.guarded[index]
         pull, names = self.op.pulls[index], self.op.saves[index]
         assert pull is not None
         if not names or not names[0].endswith("_broadcast"):
-            return guarded_pull(pull, g, saved) if self.op.guarded[index] else pull(g, *saved)
-        pulled = guarded_pull(pull, g, saved[1:]) if self.op.guarded[index] else pull(g, *saved[1:])
+            return pull(g, *saved) if as_written else guarded_pull(pull, g, saved)
+        pulled = pull(g, *saved[1:]) if as_written else guarded_pull(pull, g, saved[1:])
         return pulled if saved[0] is None else needed.sum_to_shape(pulled, shape=saved[0])
 
     def saved(self, node: Node, index: int, tensors: bool) -> list[Any]:
@@ -117,7 +119,8 @@ class ElementwiseDerivative(Derivative):
             pull = self.op.pulls[i]
             if tangent is not None and pull is not None:
                 saved = self.saved(node, i, tensors=True)[skip:]
-                term = guarded_pull(pull, tangent, saved) if self.op.guarded[i] else pull(tangent, *saved)
+                as_written = not self.op.guarded[i] or holds_no_zero(tangent)
+                term = pull(tangent, *saved) if as_written else guarded_pull(pull, tangent, saved)
                 total = term if total is None else total + term
         shape = outputs.array.shape
         return total if total is None or total.array.shape == shape else needed.broadcast_to(total, shape=shape)
@@ -168,13 +171,18 @@ def guarded_pull(pull: Callable[..., Any], g: Any, saved: Sequence[Any]) -> Any:
 
     If something records it, it is a product with the partial derivative, which knows of those zeros in all its own derivatives too.
     """
-    array = _values(g)
     if here.state.scope is not None:
-        if isinstance(array, (np.ndarray, np.generic)) and not has_zero(array):
-            return pull(g, *saved)
-        return needed.times(g, pull(Tensor(array.dtype.type(1)), *saved))
+        return needed.times(g, pull(Tensor(g.array.dtype.type(1)), *saved))
     pulled = pull(g, *saved)
     return needed.drop(pulled, needed.equal(g, 0)) if may_hold_nan(pulled) else pulled
+
+
+def holds_no_zero(g: Any) -> bool:
+    """Whether a cotangent is known to hold no zero, if that is worth to know: what nothing records is repaired afterwards."""
+    if here.state.scope is None:
+        return False
+    array = _values(g)
+    return isinstance(array, (np.ndarray, np.generic)) and not has_zero(array)
 
 
 def may_hold_nan(x: Any) -> bool:

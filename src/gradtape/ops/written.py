@@ -48,10 +48,11 @@ def positional_names(function: Any) -> Names:
     return () if code is None else code.co_varnames[: code.co_argcount]
 
 
-def saved_value(name: str, op: Op, *, looks: bool = False) -> str:
+def saved_value(name: str, op: Op) -> str:
     """The expression for what a pull calls `name`, in terms of the arguments, `out` and `params`.
 
-    `x_shows` says that `x` is known to hold no NaN that the output does not show; only where the call `looks`, at some cost.
+    `x_shows` says that `x` is known to hold no NaN that the output does not show. To find out takes time, so it is done only for
+    ops that a rule calls in a walk, which are few and have all of the recording behind them.
     """
     arguments = op.arguments
     if name in arguments or name == "out":
@@ -65,7 +66,7 @@ def saved_value(name: str, op: Op, *, looks: bool = False) -> str:
         if what in ("shape", "dtype"):
             return f"{argument}.array.{what}"
         if what == "shows":
-            return f"shows_nan({argument}.array, out)" if looks else "False"
+            return f"(here.state.walking and shows_nan({argument}.array, out))"
         if what == "broadcast":
             return f"(None if {argument}.array.shape == out.shape else {argument}.array.shape)"
     return f"params.get({name!r}, defaults[{name!r}])" if name in op.defaults else f"params[{name!r}]"
@@ -73,7 +74,7 @@ def saved_value(name: str, op: Op, *, looks: bool = False) -> str:
 
 def write_save(op: Op, names: Names) -> Callable[..., tuple[Any, ...]]:
     """`save(args, out, params)`: what one pull names."""
-    values = "".join(f"{saved_value(name, op, looks=True)}, " for name in names)
+    values = "".join(f"{saved_value(name, op)}, " for name in names)
     lines = ["def save(args, out, params):"]
     if op.arguments:
         lines.append(f"    {''.join(f'{argument}, ' for argument in op.arguments)} = args")

@@ -36,9 +36,8 @@ _CHOOSING = frozenset((
     "keras.src.optimizers.optimizer",
     "keras.src.export.saved_model",
     "keras.src.utils.backend_utils",
-    "keras.src.trainers.trainer_test",
 ))  # fmt: skip
-"""The modules with a chain. The last is Keras's test of its trainers, which has one of its own."""
+"""The modules with a chain."""
 
 _CLASSES = {
     "JAXTrainer": "Trainer",

@@ -1,7 +1,8 @@
-"""Gives Keras's tests a branch for this backend where they have one for TensorFlow and one for JAX, such as to make sparse tensors.
+"""Compiles Keras's tests from a source that this backend, and an environment without PyTorch, can run; nothing is written to Keras's folder.
 
-gradtape's names are TensorFlow's: the branch is the one for TensorFlow, and imports gradtape in its place. A module is compiled
-from such a source when the tests import it; nothing is written to Keras's folder.
+Where tests have a branch for TensorFlow and one for JAX, such as to make sparse tensors, they get one for gradtape. gradtape's names are
+TensorFlow's: the branch is the one for TensorFlow, and imports gradtape in its place. Where they import PyTorch at the top, and it is not
+installed, only the tests that use it are skipped.
 """
 
 import ast
@@ -13,26 +14,59 @@ from importlib.machinery import PathFinder, SourceFileLoader
 BACKEND = "gradtape"
 
 
-def install():
+def install(backend):
     """Must come after pytest's own hook, to be asked before it."""
-    sys.meta_path.insert(0, _Finder())
+    sys.meta_path.insert(0, _Finder(backend))
 
 
 class _Finder(MetaPathFinder):
+    def __init__(self, backend):
+        self._backend = backend
+
     def find_spec(self, name, path=None, target=None):
         if not name.startswith("keras.src.") or not (name.endswith("_test") or name == "keras.src.testing.test_case"):
             return None
         spec = PathFinder.find_spec(name, path, target)
-        if spec is None or b"import tensorflow" not in spec.loader.get_data(spec.origin) or name.endswith("trainer_test"):
-            return None  # the backend's own hook compiles the test of trainers
-        spec.loader = _WithBranches(name, spec.origin)
+        if spec is None or not isinstance(spec.loader, SourceFileLoader):
+            return None
+        source = spec.loader.get_data(spec.origin)
+        ours = self._backend == BACKEND and (b"import tensorflow" in source or name.endswith("trainer_test"))
+        without_torch = b"\nimport torch\n" in source and PathFinder.find_spec("torch") is None
+        if not ours and not without_torch:
+            return None
+        spec.loader = _Loader(name, spec.origin, ours=ours, without_torch=without_torch)
         return spec
 
 
-class _WithBranches(SourceFileLoader):
+class _Loader(SourceFileLoader):
+    def __init__(self, name, path, *, ours, without_torch):
+        super().__init__(name, path)
+        self._ours, self._without_torch = ours, without_torch
+
     def get_code(self, fullname):
         path = self.get_filename(fullname)
-        return compile(with_branches(self.get_data(path)), path, "exec", dont_inherit=True)
+        source = self.get_data(path)
+        tree = ast.parse(source)
+        if self._ours and fullname.endswith("trainer_test"):
+            from keras_gradtape.hook import with_branch  # it chooses the base of its classes as Keras's own modules do
+
+            tree = with_branch(source, fullname)
+        elif self._ours:
+            tree = with_branches(source)
+        if self._without_torch:
+            tree = with_torch_missing(tree)
+        return compile(tree, path, "exec", dont_inherit=True)
+
+
+def with_torch_missing(tree):
+    """A module's syntax tree in which imports of PyTorch at the top import what skips the tests that use it."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Import) and statement.names[0].name == "torch":
+            statement.names = [ast.alias("needs_torch", "torch")]
+        elif isinstance(statement, ast.ImportFrom) and (statement.module or "").partition(".")[0] == "torch":
+            statement.module = "needs_torch"
+            statement.names = [ast.alias("Unavailable", name.asname or name.name) for name in statement.names]
+    return ast.fix_missing_locations(tree)
 
 
 def with_branches(source):

@@ -2,7 +2,8 @@
 
 It installs the backend before Keras is imported, and leaves out the tests that excluded_tests.txt names, each for the reason given there.
 Where tests have code for TensorFlow and for JAX by name, they get a branch for gradtape (named_branches.py).
-With KERAS_BACKEND=jax it does none of this, and the same tests run on Keras's own backend, to compare with.
+With KERAS_BACKEND=jax it does none of this, and the same tests run on Keras's own backend, to compare with; only a PyTorch that is not
+installed is made up for there too.
 """
 
 import os
@@ -31,8 +32,7 @@ _EXCLUDED = Path(__file__).with_name("excluded_tests.txt")
 
 
 def pytest_configure(config):
-    if BACKEND == "gradtape":
-        named_branches.install()
+    named_branches.install(BACKEND)
 
 
 def pytest_ignore_collect(collection_path):
@@ -58,8 +58,7 @@ def _is_ours_too(mark):
 @cache
 def _excluded():
     """The reasons by part of a test's name. A line is `part of the name: reason`, or `end of the name$: reason`; a line that begins with # is a remark."""
-    if BACKEND != "gradtape":
-        return {}
     lines = [line.strip() for line in _EXCLUDED.read_text(encoding="utf-8").splitlines()]
     pairs = [line.split(": ", 1) for line in lines if line and not line.startswith("#")]
-    return {name.strip(): reason.strip() for name, reason in pairs}
+    found = {name.strip(): reason.strip() for name, reason in pairs}
+    return found if BACKEND == "gradtape" else {name: reason for name, reason in found.items() if name.endswith(".py")}

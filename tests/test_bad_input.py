@@ -42,7 +42,6 @@ ROWS = [
     ("conv2d", lambda: tf.nn.conv2d(M, tf.ones([3, 3, 2, 1]), 1, "SAME"), REFUSALS, "conv2d"),
     ("conv2d", lambda: tf.nn.conv2d(X, tf.ones([3, 3, 2, 1]), 1, "WIDE"), REFUSALS, "padding"),
     ("max_pool2d", lambda: tf.nn.max_pool2d(M, 2, 2, "SAME"), REFUSALS, "max_pool2d"),
-    ("avg_pool2d", lambda: tf.nn.avg_pool2d(X, 9, 1, "VALID"), REFUSALS, "avg_pool2d"),
     ("softmax", lambda: tf.nn.softmax(M, axis=4), Invalid, "axis"),
     ("sort", lambda: tf.sort(M, axis=3), Invalid, "axis=3"),
     ("sort", lambda: tf.sort(M, direction="UP"), ValueError, "direction"),

@@ -109,7 +109,7 @@ def test_compiled_is_eager(row):
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.label) for row in ROWS if row.label in SHAPE_DEPENDS_ON_VALUES])
 def test_a_shape_that_depends_on_values_is_refused(row):
-    with pytest.raises(NotTraceableError, match="function|compiled program"):
+    with pytest.raises(NotTraceableError, match=r"function|compiled program"):
         compiled(row, row.arrays(widest(row)))
 
 

@@ -22,7 +22,7 @@ def test_a_variable_has_no_value_while_it_is_traced():
     v = tf.Variable(3)
     with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match=r"int\(\)"):
         tf.function(lambda: tf.zeros([int(v)]), autograph=False)()
-    with pytest.raises(AttributeError, match=r"numpy\(\) is not to be had"):
+    with pytest.raises(AttributeError, match=r"numpy\(\) is not available"):
         tf.function(lambda: v.numpy())()
 
 

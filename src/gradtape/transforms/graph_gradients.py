@@ -138,8 +138,12 @@ def _trace_of(function: str) -> Trace:
     trace = here.state.trace
     if trace is None or trace.calls is None:
         raise RuntimeError(
-            f"{function}() of tensors needs a gradtape.function around it, which knows how they were computed: in eager code record with "
-            "GradientTape and call tape.gradient()."
+            f"{function}() of tensors needs a gradtape.function around it, which knows how they were computed: in eager code "
+            + (
+                "give a function of xs for ys."
+                if function == "hessians"
+                else "record with GradientTape and call tape.gradient()."
+            )
         )
     return trace
 

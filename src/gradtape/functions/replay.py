@@ -106,7 +106,7 @@ class Replay:
     def _value(self, place: Slot | Tensor, known: dict[int, Tensor]) -> Tensor:
         """The tensor at a place; what was computed on bare arrays is computed now, if it is not known yet."""
         if not isinstance(place, int):
-            return place
+            return tensor_of(place.array)  # another one each time: a tape may watch it
         variable = self._variables[place]
         if id(variable) not in known:
             if is_literal(variable):

@@ -27,7 +27,7 @@ from gradtape.core.trace import Trace, key_of, one_for_all, through
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_engine
-from gradtape.functions.program import Program
+from gradtape.functions.program import Program, RunEagerly
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import push_forward, several_outputs, with_node
 from gradtape.transforms.vectorize import vmap
@@ -117,7 +117,8 @@ class Structured(ABC):
         """The outputs, recorded as one op by whatever records."""
         state = here.state
         trace = state.trace
-        assert trace is not None
+        if trace is None:  # a tape inside a vmap follows each op of a program: those of a branch or a loop are XLA's
+            raise RunEagerly(f"{self.name}: a tape inside vmap follows what is called there op by op.")
         inputs = trace.taken_in(inputs)
         recording = state.scope
         levels = [t.level for t in inputs if isinstance(t, BatchedTensor)]
@@ -131,7 +132,7 @@ class Structured(ABC):
             with state.only(outside), level.left():
                 results = [BatchedTensor(result, level) for result in self.call_on_batch(level.size, mapped, inner)]
         else:
-            again = self.afresh().call
+            again = lambda tensors: self.afresh().call(tensors)
             with trace.unlisted():
                 results = self.compute(inputs)
             results = trace.listed(again, inputs, results, self.paths)

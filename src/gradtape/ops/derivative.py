@@ -169,17 +169,23 @@ class OnTensors:
 def guarded_pull(pull: Callable[..., Any], g: Any, saved: Sequence[Any]) -> Any:
     """An elementwise op's pull on Tensors, with zeros where `g` is zero: of a cotangent, or of a tangent.
 
-    If something records it, it is a product with the partial derivative, which knows of those zeros in all its own derivatives too.
+    If it may be differentiated, it is a product with the partial derivative, which knows of those zeros in all its own derivatives too.
     """
-    if here.state.scope is not None:
+    if _may_be_differentiated():
         return needed.times(g, pull(Tensor(g.array.dtype.type(1)), *saved))
     pulled = pull(g, *saved)
     return needed.drop(pulled, needed.equal(g, 0)) if may_hold_nan(pulled) else pulled
 
 
+def _may_be_differentiated() -> bool:
+    """Whether something records what runs now, or a program keeps it to run it again under whatever records then."""
+    state = here.state
+    return state.scope is not None or (state.trace is not None and state.trace.calls is not None)
+
+
 def holds_no_zero(g: Any) -> bool:
     """Whether a cotangent is known to hold no zero, if that is worth to know: what nothing records is repaired afterwards."""
-    if here.state.scope is None:
+    if not _may_be_differentiated():
         return False
     array = _values(g)
     return isinstance(array, (np.ndarray, np.generic)) and not has_zero(array)

@@ -115,6 +115,8 @@ def call_as_one(
     """
     state = here.state
     read = [operand(value) for value in inputs]
+    if state.trace is not None:
+        read, outputs = state.trace.taken_in(read), state.trace.taken_in(outputs)
     levels = [value.level for value in (*read, *outputs) if isinstance(value, BatchedTensor)]
     if levels:
         level = max(levels, key=lambda found: found.depth)
@@ -123,7 +125,6 @@ def call_as_one(
     trace = state.trace
     if trace is None or trace.calls is None:
         return _connected(name, read, outputs, pull, state.scope)
-    read, outputs = trace.taken_in(read), trace.taken_in(outputs)
     if not any(map(trace.has_path_to, read)):  # no derivative of the program will ask for the pull
         arrays = trace.listed(_constants, outputs, [out.array for out in outputs], [0] * len(outputs))
         return _connected(name, read, [tensor_of(array) for array in arrays], pull, state.scope)
@@ -172,13 +173,13 @@ class TracedPull:
     def __init__(self, trace: Trace, name: str, specs: Sequence[Any], pull: Pull) -> None:
         self._trace = trace
         self._pull = pull
-        self._forms: list[Any] = []  # for each input None, the shape of a sparse gradient, or the number of tensors it is
+        self._forms: list[Any] = []  # for each input the shape of a sparse gradient, or whether there is a gradient
         self._program = trace.program(name, self._run, specs)
         self._error: Exception | None = None
         try:
             self._program.trace()
         except Exception as error:  # noqa: BLE001 - it is for whoever asks for the gradient
-            self._error = error
+            self._error = error.with_traceback(None)
         self._pull = None  # type: ignore[assignment]  # it is not run again
 
     def _run(self, cotangents: list[Tensor]) -> list[Tensor]:
@@ -205,7 +206,7 @@ class TracedPull:
         if self._error is not None:
             raise self._error
         outputs, written = self._program.call([*cotangents, *captured])
-        if here.state.trace is self._trace:
+        if here.state.trace is self._trace and self._trace.calls is not None:  # or else the program's effects are settled
             for variable, array in zip(self._program.written, written, strict=True):
                 self._trace.write(variable, array)
         found = iter(outputs)

@@ -71,6 +71,7 @@ class Row:
     dtype: str | None = None
     differentiable: bool = True
     second: bool = True
+    finite: bool = True  # whether quotients of differences tell its derivatives
     label: str = ""
     result: str | None = None
     wanted: Sequence[int] | None = None

@@ -317,7 +317,7 @@ class Tracing:
                 sources = [*tensors, *(XlaTensor(entry.placeholder, entry.tensor.node) for entry in self.taken)]
                 try:
                     found += self._gradients(trace, tape, outputs, sources, len(found))
-                except (NoGradientError, xla_engine.NotTraceableError) as error:
+                except (NoGradientError, xla_engine.NotTraceableError, LookupError) as error:
                     self.no_gradient = error
         with xla_engine.wide():
             return [xla_engine.to_xla(array) for array in (*found, *(self._called.arrays if self._called is not None else ()))]

@@ -110,10 +110,10 @@ def with_uncollected(found, sources):
         return found
     paths = [str(sources / (name.removeprefix(NOT_COLLECTED).replace(".", "/") + ".py")) for name in files]
     listed = pytest("jax", "--collect-only", "--continue-on-collection-errors", *paths).stdout
-    return found | dict.fromkeys(test_names(listed), "failed")
+    return found | dict.fromkeys(names_of(listed), "failed")
 
 
-def test_names(listed):
+def names_of(listed):
     """The names, as in reports, of the tests that `pytest --collect-only -q` has listed."""
     found = []
     for line in listed.splitlines():

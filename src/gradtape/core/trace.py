@@ -115,7 +115,7 @@ class Trace:
         return bool(self._begins(tensor))
 
     def _begins(self, tensor: Any) -> int:
-        """The same as bits, of which the first is for what was computed on bare arrays."""
+        """The same with one bit more, the lowest: it is set for what was computed on bare arrays, which is no input."""
         if not isinstance(tensor, Tensor) or not xla_engine.is_traced(tensor.array):
             return 0
         return self._paths.get(id(tensor.array), int(tensor.array.dtype in dtypes.TRAINABLE))

@@ -1,7 +1,7 @@
 """Calls of functions that XLA cannot hold: their Python runs on gradtape's own ops, as one call.
 
-XLA wants shapes that are known, and, for a gradient, loops of known length. A function that has others runs as eager code does, with
-the functions that it calls compiled as before. If it fails, the Variables have the values from before the call.
+XLA wants shapes that are known. A function that has others runs as eager code does, with the functions that it calls compiled as
+before. If it fails, the Variables have the values from before the call.
 """
 
 from __future__ import annotations

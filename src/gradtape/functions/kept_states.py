@@ -3,7 +3,8 @@
 A program of XLA's has room for a fixed number of states. The forward loop keeps every state until there is no room; then it drops every
 second one, and keeps every second state from there on, and so forth. The backward loop goes from the last step to the first: it takes
 the nearest state that was kept, runs the loop from there to the step again, with room for as many states in between, and pulls the
-cotangents through each. With room for K states, a loop of up to K * K steps computes each of them once more, a longer one some twice.
+cotangents through each. With room for K states, a loop of up to K * K steps runs each of them twice more: to come to its state, and for
+what its backward part needs. A longer loop runs some of them more often.
 """
 
 from __future__ import annotations

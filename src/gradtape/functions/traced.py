@@ -1,4 +1,4 @@
-"""Control flow in a program that is being traced: TensorFlow's functions made of `Switch`, `Scan` and `While`."""
+"""Control flow in a program that is being traced: TensorFlow's functions made of `Switch`, `Scan` and `Loop`."""
 
 from __future__ import annotations
 

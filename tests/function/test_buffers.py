@@ -147,7 +147,7 @@ def test_a_large_variable_that_programs_read_has_one_copy_and_no_write_is_lost()
         variable = tf.Variable(np.arange(size, dtype=np.float32))
         first = tf.function(lambda v=variable: v[:3])
         assert first().numpy().tolist() == [0.0, 1.0, 2.0]
-        if "array" in vars(variable):
+        if "array" in vars(variable) and variable.held.device.platform == "cpu":
             assert np.shares_memory(vars(variable)["array"], np.asarray(variable.held))
         variable.assign_add(tf.ones(size))
         assert variable.numpy()[:3].tolist() == [1.0, 2.0, 3.0]

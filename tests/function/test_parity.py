@@ -302,8 +302,8 @@ def test_a_tape_outside_and_a_vmap(wrong):
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = f(x)
-    np.testing.assert_allclose(tape.gradient(y, x), np.cos([1.0, 2.0]) * [1.0, 2.0] + np.sin([1.0, 2.0]), rtol=1e-6)
-    np.testing.assert_allclose(tf.vectorized_map(f, x), np.sin([1.0, 2.0]) * [1.0, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(tape.gradient(y, x), np.cos([1.0, 2.0]) * [1.0, 2.0] + np.sin([1.0, 2.0]), rtol=3e-6)
+    np.testing.assert_allclose(tf.vectorized_map(f, x), np.sin([1.0, 2.0]) * [1.0, 2.0], rtol=3e-6)
     wrong("sin", jnp.cos)
     with tf.GradientTape() as tape, pytest.raises(ParityError, match="sin, called at"):
         tape.watch(x)

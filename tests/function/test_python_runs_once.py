@@ -418,3 +418,35 @@ def test_python_runs_once_whatever_is_asked_for():
     assert float(gradient(f, x)) == pytest.approx(12.0 * 1.5**3)
     assert sorted(runs) == ["function", "loop", "other", "taken"]
     assert f.experimental_get_tracing_count() == 1
+
+
+def products(a, b):
+    return (a[0] * b[0], a[1] + b[1] * a[0])
+
+
+FOLDS = {
+    "scan": lambda fn, x: tf.scan(fn, (x, x * 2.0)),
+    "scan reversed": lambda fn, x: tf.scan(fn, (x, x * 2.0), reverse=True),
+    "foldl": lambda fn, x: tf.foldl(fn, (x, x * 2.0)),
+    "foldr": lambda fn, x: tf.foldr(fn, (x, x * 2.0)),
+}
+
+
+@pytest.mark.parametrize("length", [1, 2, 6])
+@pytest.mark.parametrize("how", FOLDS)
+def test_folds_that_begin_with_the_first_entry(how, length):
+    runs = []
+
+    def fn(a, b):
+        runs.append(1)
+        return products(a, b)
+
+    x = tf.range(1.0, length + 1.0) / 3.0
+    total = lambda f: tf.add_n([tf.reduce_sum(part) for part in FOLDS[how](f, x)])
+    compiled = tf.function(lambda x: tf.add_n([tf.reduce_sum(part) for part in FOLDS[how](fn, x)]))
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        eager, found = total(products), compiled(x)
+    np.testing.assert_allclose(found, eager, rtol=1e-5)
+    np.testing.assert_allclose(tape.gradient(found, x), tape.gradient(eager, x), rtol=1e-5)
+    assert len(runs) == (length > 1)

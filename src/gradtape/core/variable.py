@@ -324,6 +324,11 @@ class Variable(SparseWrites, TensorOperators):
         for recorder in here.state.recorders:
             recorder.before_write(self)
 
+    def replace(self, array: Any) -> None:
+        """Makes an array the value for a while, of which nothing that records hears."""
+        self.__dict__.pop("held", None)
+        self.array = array
+
     def _alone(self) -> bool:
         """Whether this variable alone holds its buffer, so that it may be written in place.
 

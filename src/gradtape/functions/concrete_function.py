@@ -26,6 +26,7 @@ from gradtape.functions.composites import Opened, flatten, opened
 from gradtape.functions.described import Described, spec_or_itself
 from gradtape.functions.eager import run_eagerly
 from gradtape.functions.program import Program, RunEagerly, array_for_xla, array_to_pass
+from gradtape.functions.reach import visible
 from gradtape.functions.signature import Arguments, Parameters, cast_to_kind
 from gradtape.ops.broadcasting import identity
 from gradtape.ops.convert import as_tensor
@@ -53,14 +54,40 @@ class ConcreteFunction(Described):
         self.program = Program(self.name, self._body, specs)
         self.program.outside = _tensors_around(function.python_function)
         self.program.must_compile = function.must_compile
+        variables = arguments.variables
+        seen = visible(function.python_function, variables) if variables else set()  # before it has seen its arguments
         self.program.trace(gradient=_followed(arguments))
-        given = {id(variable): i for i, variable in enumerate(arguments.variables)}
+        given = {id(variable): i for i, variable in enumerate(variables)}
         taken = self.program.taken or []
         self._taken = [(outside, given.get(id(outside))) for outside in taken]
         self._outside: list[Any] = list(taken)
         self._written = [(outside, given.get(id(outside))) for outside in self.program.written]
         self._places = places_of(self.program.written, taken, 0)
-        self._is_closed = all(number is None for _, number in (*self._taken, *self._written))
+        used = {number: outside for outside, number in (*self._taken, *self._written) if number is not None}
+        self._is_closed = not used
+        self._captured = frozenset(id(outside) for outside in (*taken, *self.program.written)) - given.keys()
+        self._used = used
+        self._same = {number: outside for number, outside in used.items() if id(outside) in seen}
+        self.otherwise: ConcreteFunction | None = None
+
+    def found_for(self, arguments: Arguments) -> ConcreteFunction | None:
+        """This program, or one that was made earlier for arguments of the same kind, if it has their Variables in the same places.
+
+        A Variable that is an argument and that the function has from elsewhere too is one input of the program, and can not stand for two.
+        """
+        variables = arguments.variables
+        new = not any(id(variable) in self._captured for variable in variables)
+        if new and all(variables[number] is variable for number, variable in self._same.items()):
+            return self
+        return None if self.otherwise is None else self.otherwise.found_for(arguments)
+
+    def put_before(self, earlier: ConcreteFunction | None) -> ConcreteFunction:
+        """Lets an earlier program for the same kind of arguments be found where this one does not fit."""
+        self.otherwise = earlier
+        while earlier is not None:
+            self._same.update({number: outside for number, outside in self._used.items() if id(outside) in earlier._captured})
+            earlier = earlier.otherwise
+        return self
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
         """The Python function on flat arguments, with a flat result."""
@@ -268,6 +295,7 @@ class EagerFunction(ConcreteFunction):
         self._arguments = arguments.without_values()
         self._why = why
         self._taken, self._written = [], []
+        self._used, self._same, self._captured, self.otherwise = {}, {}, frozenset(), None
         self._specs: Any = None
         self.made = set()
 

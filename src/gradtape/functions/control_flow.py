@@ -23,7 +23,7 @@ from gradtape.errors import invalid_argument
 from gradtape.ops.arithmetic import equal, logical_and
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import where
-from gradtape.ops.shaping import stack, unstack
+from gradtape.ops.shaping import concat, stack, unstack
 
 
 def cond(
@@ -240,8 +240,13 @@ def scan(
     >>> tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
     array([1, 3, 6], dtype=int32)
     """
-    if inside_a_program() and initializer is not None and _elements(elems, "scan")[1]:
+    length = _elements(elems, "scan")[1]
+    if inside_a_program() and initializer is not None and length:
         return _scanned(fn, elems, initializer, "scan", reverse=reverse, collect=lambda _, result: result)[1]
+    if inside_a_program() and length > 1:
+        first, rest = _parted(elems, "scan", reverse)
+        results = _scanned(fn, rest, first, "scan", reverse=reverse, collect=lambda _, result: result)[1]
+        return nest.map_structure(functools.partial(_with_first, at_end=reverse), first, results)
     states = _states(fn, elems, initializer, "scan", reverse=reverse)
     if initializer is not None:
         first, *states = states
@@ -251,7 +256,10 @@ def scan(
 
 
 def _fold(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool) -> Any:
-    if inside_a_program() and initializer is not None and _elements(elems, function)[1]:
+    length = _elements(elems, function)[1]
+    if inside_a_program() and initializer is None and length > 1:
+        initializer, elems = _parted(elems, function, reverse)
+    if inside_a_program() and initializer is not None and length:
         return _scanned(fn, elems, initializer, function, reverse=reverse, collect=lambda *_: ())[0]
     return _states(fn, elems, initializer, function, reverse=reverse)[-1]
 
@@ -270,6 +278,18 @@ def _scanned(
     tensors, length = _elements(elems, function)
     state = nest.map_structure(lambda leaf: _loop_variable(leaf, f"{function}: initializer"), initializer)
     return _traced().scan(function, fn, state, _structure(elems), tensors, length, reverse=reverse, collect=collect)
+
+
+def _parted(elems: Any, function: str, reverse: bool) -> tuple[Any, Any]:
+    """The entry with which a fold begins that has no initializer, and the others."""
+    tensors, _ = _elements(elems, function)
+    first, rest = [t[-1 if reverse else 0] for t in tensors], [t[:-1] if reverse else t[1:] for t in tensors]
+    return (nest.pack_sequence_as(elems, first), nest.pack_sequence_as(elems, rest)) if _opened(elems) else (first[0], rest[0])
+
+
+def _with_first(first: Tensor, results: Tensor, at_end: bool) -> Tensor:
+    parts = [stack(first, axis=0), results]
+    return concat(*(reversed(parts) if at_end else parts), axis=0)
 
 
 def _structure(elems: Any) -> Any:

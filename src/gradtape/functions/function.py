@@ -117,7 +117,7 @@ class Function:
         if here.state.checker is not None and not self._is_checked:
             return self.for_this_thread()._call(args, kwargs)
         arguments = self._arguments(args, kwargs)
-        concrete = self._concrete.get(arguments.key)
+        concrete = self._found_for(arguments)
         self._recent.append(concrete is None)
         if concrete is None:
             try:
@@ -160,13 +160,17 @@ class Function:
         values = (*cast_to_signature(values[:count], self.input_signature, self._name), *values[count:])
         return Arguments(values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True)))
 
+    def _found_for(self, arguments: Arguments) -> ConcreteFunction | None:
+        found = self._concrete.get(arguments.key)
+        return None if found is None else found.found_for(arguments)
+
     def _traced_for(self, arguments: Arguments) -> ConcreteFunction:
         with self._lock:
-            concrete = self._concrete.get(arguments.key)  # another thread may have been faster
+            concrete = self._found_for(arguments)  # another thread may have been faster
             if concrete is not None:
                 return concrete
             self._note_retracing(arguments)
-            concrete = self._concrete_for(arguments)
+            concrete = self._concrete_for(arguments).put_before(self._concrete.get(arguments.key))
             self._concrete[arguments.key] = concrete
             self._kinds.add(arguments.key)
             return concrete

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines.xla_engine import is_traced
 from gradtape.engines.xla_host import call_host
 from gradtape.errors import invalid_argument
 from gradtape.ops.batching import as_it_is
@@ -22,7 +23,9 @@ def _check_numerics(xp: Any, x: Any, *, message: str) -> Any:
 
 
 def _check_numerics_on_xla(xp: Any, x: Any, *, message: str) -> Any:
-    """The values, which wait for the host to refuse them if some are not finite."""
+    """The values; in a program, they wait for the host to refuse them if some are not finite."""
+    if not is_traced(x):
+        return _check_numerics(xp, x, message=message)
 
     def refused(x: Any) -> Any:
         answers = [~xp.isinf(x).any(), ~xp.isnan(x).any()]

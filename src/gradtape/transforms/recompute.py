@@ -22,7 +22,7 @@ from gradtape.transforms.custom_gradient import VariableReads, call_as_one
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function like `f` that keeps only its arguments for the backward step and runs again then.
 
-    The second run sees the Variables as they were in the first. Every order of derivative is right.
+    The second run sees the Variables as they were in the first, and draws the same random numbers. Every order of derivative is right.
 
     >>> import gradtape as tf
     >>> x = tf.constant(2.0)
@@ -41,8 +41,8 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         if trace is not None and trace.calls is not None:
             return _in_a_program(trace, f, args, kwargs)
         inputs = nest.flatten(args)
-        reads = VariableReads()
-        with here.state.only([reads]):
+        reads, draws = VariableReads(), Draws()
+        with here.state.only([reads]), draws:
             result = f(*args, **kwargs)
         variables = [v for v in reads.variables.values() if v.has_gradient]
         outputs = [as_tensor(leaf, argument="recompute_grad: an output") for leaf in nest.flatten(result)]
@@ -50,7 +50,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         kept = [value if isinstance(value, Variable) else operand(value) for value in inputs]
 
         def pull(cotangents: list[Tensor]) -> list[Any]:
-            with _as_they_were(before):
+            with _as_they_were(before), draws:
                 return _run_again(f, args, kept, kwargs, variables, cotangents)
 
         made = call_as_one(getattr(f, "__qualname__", "function"), [*inputs, *variables], outputs, pull)
@@ -98,14 +98,37 @@ def _in_a_program(trace: Trace, f: Callable[..., Any], args: Any, kwargs: Any) -
     return nest.pack_sequence_as(results[0], outputs) if nest.is_nested(results[0]) else outputs[0]
 
 
+class Draws:
+    """The random numbers that a block draws in eager code: the first run draws them, and those that follow draw the same ones."""
+
+    def __init__(self) -> None:
+        self._drawn: list[Any] = []
+        self._next = 0
+        self._around: Draws | None = None
+
+    def next(self, draw: Callable[[], Any]) -> Any:
+        """What the block's next call drew in the first run. What that draws, is drawn from the block around, if there is one."""
+        if self._next == len(self._drawn):
+            self._drawn.append(draw() if self._around is None else self._around.next(draw))
+        self._next += 1
+        return self._drawn[self._next - 1]
+
+    def __enter__(self) -> None:
+        self._around, here.state.draws = here.state.draws, self
+        self._next = 0
+
+    def __exit__(self, *exception: object) -> None:
+        here.state.draws = self._around
+
+
 @contextmanager
 def _as_they_were(before: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
     """Variables with the values they had when the first run came to them; what they hold now comes back afterwards."""
     now = [variable.array for variable, _ in before]
     for variable, array in before:
-        variable.array = array
+        variable.replace(array)
     try:
         yield
     finally:
         for (variable, _), array in zip(before, now, strict=True):
-            variable.array = array
+            variable.replace(array)

@@ -20,6 +20,7 @@ from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_
 from gradtape.api.operands import as_operand
 from gradtape.api.random import draws
 from gradtape.core.held_variable import HiddenState
+from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.trace import inside_a_program
 from gradtape.core.xla_tensor import tensor_of
@@ -93,12 +94,19 @@ def source(function: str, seed: Any) -> draws.Source:
     kind = None if own is None else (function, own)
     if inside_a_program():
         return _seeds_of_programs.source(kind)
+    kept = here.state.draws
+    key, counter = _drawn(kind) if kept is None else kept.next(lambda: _drawn(kind))
+    return draws.source(key, counter)
+
+
+def _drawn(kind: _Kind) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The key and the counter of one call in eager code, which no other call has."""
     with _seeds.lock:
         known = _seeds.seed
         number = _seeds.calls[kind] = _seeds.calls.get(kind, -1) + 1
-    if own is None:
-        return draws.source(_entropy() if known is None else (known, 0), (number, 0))
-    return draws.source((known or 0, own), (number, 1))
+    if kind is None:
+        return _entropy() if known is None else (known, 0), (number, 0)
+    return (known or 0, kind[1]), (number, 1)
 
 
 def _entropy() -> tuple[int, int]:

@@ -546,3 +546,32 @@ def test_the_first_arguments_are_not_kept():
     del x
     gc.collect()
     assert reference() is None
+
+
+class _Held:
+    pass
+
+
+def test_what_tracing_leaves_behind_holds_nothing_of_the_users():
+    """Neither the error that says why a function runs op by op, nor a gradient function that was traced."""
+    held = []
+
+    def something():
+        held.append(weakref.ref(found := _Held()))
+        return found
+
+    @tf.function
+    def beyond_xla(x):
+        kept = something()
+        return tf.boolean_mask(x, x > 0.0), kept and None
+
+    @tf.custom_gradient
+    def custom(x):
+        kept = something()
+        return x * 1.0, lambda g: (kept, g)[1]
+
+    compiled = tf.function(lambda x: custom(x))
+    beyond_xla(tf.ones(3)), compiled(tf.ones(3))
+    gc.collect()
+    assert len(held) >= 2
+    assert [reference() for reference in held] == [None] * len(held)

@@ -18,6 +18,19 @@ def log_warning(message: str, *values: Any) -> None:
     logging.getLogger("gradtape").warning(message, *values)
 
 
+def to_keep(error: Exception) -> Exception:
+    """An error whose traceback knows lines, but holds nothing of what their frames held, so that it can be kept."""
+    from traceback import clear_frames  # noqa: PLC0415 - as above
+
+    caught = error.__traceback__
+    error.__traceback__ = None if caught is None else caught.tb_next  # whoever has caught it still runs
+    found: BaseException | None = error
+    while found is not None:
+        clear_frames(found.__traceback__)
+        found = found.__cause__ or found.__context__
+    return error
+
+
 def advice_about(value: Any, otherwise: str) -> str:
     """What to do about a value that no tape can follow: Keras's own variables come from a Keras on another backend."""
     if not type(value).__module__.startswith("keras."):

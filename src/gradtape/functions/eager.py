@@ -69,5 +69,11 @@ class Unwritten:
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         here.state.remove(self)
         if kind is not None:
-            for variable, array in self._before.values():
-                variable.assign(array, read_value=False)
+            self.undo()
+
+    def written(self) -> list[Variable]:
+        return [variable for variable, _ in self._before.values()]
+
+    def undo(self) -> None:
+        for variable, array in self._before.values():
+            variable.assign(array, read_value=False)

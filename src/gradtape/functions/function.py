@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import nest
-from gradtape.core.messages import first_times, log_warning
+from gradtape.core.messages import first_times, log_warning, to_keep
 from gradtape.core.scope import here
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
@@ -190,7 +190,7 @@ class Function:
         except Exception as error:
             if self.must_compile or here.state.trace is not None or not is_beyond_xla(error):
                 raise
-            return EagerFunction(self, arguments, error)
+            return EagerFunction(self, arguments, to_keep(error))
 
     def _note_retracing(self, arguments: Arguments) -> None:
         if self._concrete:

@@ -22,6 +22,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import XlaTensor
 from gradtape.engines import xla_engine
+from gradtape.functions.eager import Unwritten
 from gradtape.functions.program import Program
 from gradtape.functions.staging import Spec
 
@@ -250,45 +251,21 @@ def _distance(a: Any, b: Any) -> float:
     return 0.0 if worst is None or not math.isfinite(worst.difference) else worst.difference
 
 
-class Undo:
-    """A recorder that hears of every Variable that is written, and gives them their values back."""
-
-    pushes = False
-    recording = True
-    scope = None
-
-    def __init__(self) -> None:
-        self._before: dict[int, tuple[Variable, Any]] = {}
-
-    def before_write(self, variable: Variable) -> None:
-        self._before.setdefault(id(variable), (variable, np.array(variable.array)))
-
-    def variable_node(self, variable: Variable) -> None:
-        return None
-
-    def written(self) -> list[Variable]:
-        return [variable for variable, _ in self._before.values()]
-
-    def all(self) -> None:
-        for variable, value in self._before.values():
-            variable.assign(value)
-
-
 def _check_results(watched: Watched, inputs: Sequence[Any], run: Run, eager: Callable[[], list[Tensor]]) -> None:
     """Compares results and written Variables with those of an eager run, and undoes what that has written."""
     name = watched.name
     shown = [i for i, variable in enumerate(watched.written) if not getattr(variable, "hidden", False)]
     variables = [watched.written[i] for i in shown]
-    undo = Undo()
+    writes = Unwritten()
     try:
-        with here.state.only([undo]):
+        with here.state.only([writes]):
             found = [np.asarray(tensor.array) for tensor in eager()]
         found += [np.array(variable.array) for variable in variables]
     except Exception as error:
         raise ParityError(f"{name} runs compiled, but raises {type(error).__name__} in eager code: {error}") from error
     finally:
-        undo.all()
-    if unexpected := [v.name for v in undo.written() if all(v is not w for w in variables)]:
+        writes.undo()
+    if unexpected := [v.name for v in writes.written() if all(v is not w for w in variables)]:
         raise ParityError(f"{name} writes the Variable '{unexpected[0]}' in eager code, but not compiled.")
     compiled = [*run.outputs, *(run.written[i] for i in shown)]
     if len(found) != len(compiled):

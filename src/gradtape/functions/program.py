@@ -22,6 +22,7 @@ from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.held_variable import keep_what_is_lent, places_of
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
+from gradtape.core.messages import to_keep
 from gradtape.core.node import Node, caller
 from gradtape.core.scope import connect, here, scope_of
 from gradtape.core.tape import GradientTape
@@ -318,7 +319,7 @@ class Tracing:
                 try:
                     found += self._gradients(trace, tape, outputs, sources, len(found))
                 except (NoGradientError, xla_engine.NotTraceableError, LookupError) as error:
-                    self.no_gradient = error
+                    self.no_gradient = to_keep(error)
         with xla_engine.wide():
             return [xla_engine.to_xla(array) for array in (*found, *(self._called.arrays if self._called is not None else ()))]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -171,7 +172,7 @@ class TracedPull:
     """A pull in a program that is being traced, as a program of its own: its Python runs once, and whatever it uses is an input."""
 
     def __init__(self, trace: Trace, name: str, specs: Sequence[Any], pull: Pull) -> None:
-        self._trace = trace
+        self._trace = ref(trace)  # which ends sooner than the program that keeps this pull
         self._pull = pull
         self._forms: list[Any] = []  # for each input the shape of a sparse gradient, or whether there is a gradient
         self._program = trace.program(name, self._run, specs)
@@ -192,7 +193,9 @@ class TracedPull:
         if self._error is not None:
             return []
         with here.state.only([r for r in here.state.recorders if r.scope is not None]):
-            return self._trace.values_of(self._program.taken)
+            trace = self._trace()
+            assert trace is not None
+            return trace.values_of(self._program.taken)
 
     def now(self, cotangents: list[Tensor]) -> list[Any]:
         """The pull where the program stands: it sees Variables as they are now."""
@@ -206,9 +209,10 @@ class TracedPull:
         if self._error is not None:
             raise self._error
         outputs, written = self._program.call([*cotangents, *captured])
-        if here.state.trace is self._trace and self._trace.calls is not None:  # or else the program's effects are settled
+        trace = here.state.trace
+        if trace is not None and trace is self._trace() and trace.calls is not None:  # or else the program's effects are settled
             for variable, array in zip(self._program.written, written, strict=True):
-                self._trace.write(variable, array)
+                trace.write(variable, array)
         found = iter(outputs)
         return [
             RawSlices(next(found), next(found), form) if isinstance(form, tuple) else next(found) if form else None

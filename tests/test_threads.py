@@ -277,3 +277,107 @@ threads = [threading.Thread(target=work) for _ in range(8)]
 assert len(found) == 8 and all(f == found[0] for f in found), found
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# Writing from several threads
+
+
+def _rows(shape, value):
+    return tf.IndexedSlices(tf.fill([3, *shape[1:]], value), tf.constant([0, 1, 1]))
+
+
+WRITES = {
+    "assign_add": (lambda v: v.assign_add(tf.ones(v.shape)), [1.0, 1.0]),
+    "assign_sub": (lambda v: v.assign_sub(tf.ones(v.shape)), [-1.0, -1.0]),
+    "scatter_add": (lambda v: v.scatter_add(_rows(v.shape, 1.0)), [1.0, 2.0]),
+    "scatter_sub": (lambda v: v.scatter_sub(_rows(v.shape, 1.0)), [-1.0, -2.0]),
+    "scatter_nd_add": (lambda v: v.scatter_nd_add([[0], [1], [1]], tf.ones([3, *v.shape[1:]])), [1.0, 2.0]),
+}
+KINDS_OF_CODE = {
+    "eager": (lambda write: write, lambda write: write),
+    "compiled": (tf.function, tf.function),
+    "both": (lambda write: write, tf.function),
+}
+
+
+@pytest.mark.parametrize("kinds", KINDS_OF_CODE)
+@pytest.mark.parametrize("shape", [(4,), (100, 1000)], ids=str)
+@pytest.mark.parametrize("method", WRITES)
+def test_no_update_is_lost(method, shape, kinds, eager_switching):
+    write, change = WRITES[method]
+    v = tf.Variable(np.zeros(shape, np.float32))
+    ways = [make(lambda: write(v) is None) for make in KINDS_OF_CODE[kinds]]
+    for way in ways:
+        way()
+    in_step(lambda i: [ways[i % 2]() for _ in range(20)], 4)
+    found = v.numpy().reshape(shape[0], -1)
+    np.testing.assert_array_equal(found[0], 82 * change[0])
+    np.testing.assert_array_equal(found[1], 82 * change[1])
+
+
+@pytest.mark.parametrize("make", [lambda step: step, tf.function], ids=["eager", "compiled"])
+def test_an_assignment_is_seen_before_or_after_a_step(make, eager_switching):
+    """One thread adds 1 over and over, another assigns 1000 once: the end is at least 1000 and what came after it."""
+    v = tf.Variable(np.zeros(50_000, np.float32))
+    add = make(lambda: v.assign_add(tf.ones(v.shape)) is None)
+    add()
+    big = np.full(50_000, 1000.0, np.float32)
+    for _ in range(10):
+        v.assign(np.zeros(50_000, np.float32))
+        in_step(lambda i: v.assign(big) if i else [add() for _ in range(10)], 2)
+        assert np.unique(v.numpy()).size == 1
+        assert 1000.0 <= v.numpy()[0] <= 1010.0
+
+
+FORKED = """
+import os, sys, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+import gradtape as tf
+
+v = tf.Variable(np.ones(70_000, np.float32))
+add, double = tf.function(lambda x: v.assign_add(x)), tf.function(lambda x: 2.0 * x)
+x = tf.constant(np.ones(70_000, np.float32))
+for _ in range(4):
+    add(x), double(x)
+large = tf.ones([1500, 1500])
+tf.tanh(large)
+child = os.fork()
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+for call in (lambda: add(x), lambda: double(x), lambda: tf.function(lambda x: x)(x), lambda: double.get_concrete_function(x)(x)):
+    try:
+        call()
+    except RuntimeError as error:
+        assert "spawn" in str(error), error
+    else:
+        os._exit(3)
+with tf.GradientTape() as tape:
+    y = tf.reduce_sum(v * v) + tf.reduce_sum(tf.tanh(large)) * 0.0
+assert float(tape.gradient(y, v)[0]) == 10.0
+v.assign_add(x)
+assert float(v[0]) == 6.0
+os._exit(0)
+"""
+
+
+def test_a_forked_process_refuses_functions_at_once_and_goes_on_in_eager_code():
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_process_that_was_forked_before_the_first_function_may_use_them():
+    code = """
+import os, sys, warnings
+warnings.simplefilter("ignore")
+import gradtape as tf
+
+double = tf.function(lambda x: 2.0 * x)
+child = os.fork()
+found = float(double(tf.constant(2.0)))
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+os._exit(0 if found == 4.0 else 1)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr

@@ -45,7 +45,8 @@ def test_a_training_step_writes_where_its_variables_are():
         return loss
 
     x = tf.constant(np.ones((5, 300), np.float32))
-    step(x)  # takes over what NumPy has made
+    for _ in range(3):  # the first ones take over what NumPy has made, and are given copies
+        step(x)
     places = [held(v).unsafe_buffer_pointer() for v in (w, m)]
     for _ in range(3):
         step(x)
@@ -172,7 +173,7 @@ def test_a_program_that_reads_does_not_drop_what_another_thread_assigns():
 
 @pytest.fixture
 def copies(monkeypatch):
-    """The arrays that were copied for programs which write over them."""
+    """The arrays that were copied for programs which write over them, because somebody else has them."""
     seen = []
     copied = xla_devices.copied
     monkeypatch.setattr(xla_devices, "copied", lambda array: seen.append(array.shape) or copied(array))

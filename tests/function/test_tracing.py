@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.core.held_variable import HeldVariable
 
 
 class Count:
@@ -198,9 +197,9 @@ def test_sparse_writes():
 def test_a_written_variable_is_handed_over_without_a_copy():
     v = tf.Variable(np.zeros((64, 64), np.float32))
     f = tf.function(lambda: v.assign_add(tf.ones([64, 64])) is None)
-    f()
-    f()
-    assert type(v) is HeldVariable
+    for _ in range(3):  # the first ones are given copies
+        f()
+    assert "array" not in vars(v)
     before = v.held
     address = before.unsafe_buffer_pointer()
     f()
@@ -208,8 +207,8 @@ def test_a_written_variable_is_handed_over_without_a_copy():
     assert v.held.unsafe_buffer_pointer() == address
     looked_at = v.numpy()
     f()
-    assert looked_at[0, 0] == 3.0
-    assert v.numpy()[0, 0] == 4.0
+    assert looked_at[0, 0] == 4.0
+    assert v.numpy()[0, 0] == 5.0
 
 
 def test_variables_as_arguments_share_a_trace():

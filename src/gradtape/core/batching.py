@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from gradtape.blocks import Block, block
 from gradtape.core.node import Node
 from gradtape.core.scope import Recorder, here
 from gradtape.core.tensor import Tensor
 
 
-class Level:
+class Level(Block):
     """One `vmap` that is running: how many examples it has, and what records outside it."""
 
     __slots__ = ("depth", "outside", "size")
@@ -32,14 +32,13 @@ class Level:
         before = [r for r in now if any(r is other for other in self.outside)]
         return before, [r for r in now if not any(r is other for other in self.outside)]
 
-    def __enter__(self) -> Level:
+    def enter(self) -> None:
         here.state.levels = (*here.state.levels, self)
-        return self
 
-    def __exit__(self, *exception: object) -> None:
+    def leave(self) -> None:
         here.state.levels = here.state.levels[: self.depth]
 
-    @contextmanager
+    @block
     def left(self) -> Iterator[None]:
         """Runs a block on the whole batch, as if this `vmap` were not running."""
         state, before = here.state, here.state.levels
@@ -49,7 +48,7 @@ class Level:
         finally:
             state.levels = before
 
-    @contextmanager
+    @block
     def again(self) -> Iterator[None]:
         """Runs a block on this level's batch after the `vmap` has ended, inside what records now."""
         state, before = here.state, (self.outside, here.state.levels)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from gradtape.blocks import block
 from gradtape.core.messages import log_warning
 from gradtape.core.placement import HOST, Place, RunOnDevice, XlaDevice, plain_run, tensor_anywhere
 from gradtape.core.scope import here
@@ -25,7 +25,7 @@ _REPLACED = frozenset(("CPU", "GPU", "TPU"))
 _said: set[str] = set()
 
 
-@contextmanager
+@block
 def device(device_name: Any) -> Iterator[None]:
     """Runs the ops of a block on a device, named as in TensorFlow; what they take is moved there.
 

@@ -7,16 +7,17 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from gradtape import dtypes, nest
+from gradtape.blocks import Block
 from gradtape.core.messages import warn_not_trainable
 from gradtape.core.node import Node, source_node, watch_tensor
-from gradtape.core.scope import Scope, here
+from gradtape.core.scope import Scope, here, leave_thread
 from gradtape.core.tape import UnconnectedGradients, as_unconnected, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 
 
-class ForwardAccumulator:
+class ForwardAccumulator(Block):
     """Carries `tangents` of `primals` through the ops of a `with` block: `jvp(y)` is the derivative of y along them.
 
     >>> import gradtape as tf
@@ -51,17 +52,17 @@ class ForwardAccumulator:
             return node
         return watch_tensor(primal, self.scope)
 
-    def __enter__(self) -> ForwardAccumulator:
+    def enter(self) -> None:
         if self._active:
             raise ValueError("This ForwardAccumulator is active already: it cannot be entered twice at once.")
+        self._thread = here.state
         self._active = True
         here.state.add(self)
-        return self
 
-    def __exit__(self, *exception: object) -> None:
+    def leave(self) -> None:
         if self._active:
+            leave_thread(self, self._thread)
             self._active = False
-            here.state.remove(self)
 
     @property
     def recording(self) -> bool:

@@ -1,15 +1,18 @@
 """A Variable's value as a JAX array: what compiled functions read and write, without a copy to NumPy in between.
 
 `variable.held` is the value as a JAX array, beside `variable.array` or instead of it. A write by eager code drops it. A Variable
-that a compiled function wrote, or a large one that it read, has only `held`, and is a `HeldVariable` until eager code asks for its
-array: so a buffer that nobody looked at can be handed to the next call for good, and is written over there.
+that a compiled function wrote, or a large one that it read, has only `held` until eager code asks for its array: so a buffer that
+nobody looked at can be handed to the next call for good, and is written over there.
 
-A `PlacedVariable` was made on a device other than the host. `HiddenState` is what programs keep for themselves from one call to the next, such as how many random numbers they have drawn.
+A `PlacedVariable` was made on a device other than the host. `HiddenState` is what programs keep for themselves from one call to the
+next, such as how many random numbers they have drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice, repeat, starmap
 from sys import getrefcount
 from typing import Any
 
@@ -27,21 +30,6 @@ from gradtape.engines.threads import other_threads
 _LARGE = 2**16  # bytes of which a second copy is worth the trouble
 
 
-class HeldVariable(Variable):
-    """A Variable whose value only compiled functions have asked for since one of them had it."""
-
-    held: Any
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "array":
-            raise AttributeError(f"'Variable' object has no attribute {name!r}")
-        with writing:
-            if "array" not in self.__dict__:  # no other thread was faster
-                self.array = xla_engine.to_numpy(self.held)[()]
-                self.__class__ = Variable  # type: ignore[assignment]
-            return self.array
-
-
 class HiddenState(Variable):
     """A whole number, or some, that programs read and write as they do Variables, without being asked to.
 
@@ -49,18 +37,10 @@ class HiddenState(Variable):
     """
 
     hidden = True
-    held: Any
 
     def __init__(self, value: Any, name: str) -> None:
         with outside_programs():
             super().__init__(value, trainable=False, name=name)
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "array":
-            raise AttributeError(f"'HiddenState' object has no attribute {name!r}")
-        with writing:
-            array = self.array = xla_engine.to_numpy(self.held)[()]
-            return array
 
 
 class PlacedVariable(Variable):
@@ -112,30 +92,68 @@ class PlacedVariable(Variable):
         if here.state.trace is not None:
             super().write_at(key, values, ufunc)
             return
-        self._before_write()
-        self.array = xla_engine.written_at(self.array, key, values, ufunc)
+        self.tell_recorders()
+        with writing.lock:
+            self.array = xla_engine.written_at(self.array, key, values, ufunc)
 
 
 def hold(variable: Variable, value: Any) -> None:
     """Makes a JAX array the Variable's value."""
-    if type(variable) is PlacedVariable:
-        variable.take_over(value)
-        return
-    if type(variable) is HiddenState:
-        variable.__dict__.pop("array", None)
-        variable.held = value
-        return
-    if type(variable) not in (Variable, HeldVariable):  # a class of the user's keeps its own way of reading
-        variable.__dict__.pop("held", None)
-        variable.array = xla_engine.to_numpy(value)[()]
-        return
-    variable.held = value  # type: ignore[attr-defined]
-    variable.__class__ = HeldVariable
-    variable.__dict__.pop("array", None)
+    Writes([variable]).store([value])
+
+
+class Writes:
+    """The Variables that a program writes. Their new values arrive together, at whatever moment a signal does.
+
+    Python runs signal handlers between two instructions of its own, and an exception of theirs there would leave Variables whose memory
+    the program has been handed, and whose new values nobody has. So what follows on the program's call, up to the last Variable's
+    attribute, is done by iterators of Python's own, without an instruction in between.
+    """
+
+    def __init__(self, variables: Sequence[Variable], outputs: int = 0) -> None:
+        self.variables = list(variables)
+        self.outputs = outputs  # how many results the program has before the new values
+        self._attributes = ["_buffer" if type(v) is PlacedVariable else "held" for v in variables]
+        self._known = [v.__dict__ for v in variables]
+        self._apart = [v for v in variables if hasattr(type(v), "array")]  # that do not know of `held`
+
+    def run(self, program: Callable[..., Iterable[Any]], given: Iterable[Any]) -> list[Any]:
+        """The outputs of a program, which must be a compiled function itself, with arrays `given`."""
+        outputs: list[Any] = []
+        results = chain.from_iterable(starmap(program, (given,)))
+        deque(
+            chain(
+                map(outputs.append, islice(results, self.outputs)),
+                map(setattr, self.variables, self._attributes, results),
+                map(dict.pop, self._known, _ARRAY, _NOTHING),
+            ),
+            0,
+        )
+        if self._apart:
+            self._bring_home()
+        return outputs
+
+    def store(self, values: Iterable[Any]) -> None:
+        """Gives each Variable its value, a JAX array that nobody else has."""
+        stored = map(setattr, self.variables, self._attributes, values)
+        deque(chain(stored, map(dict.pop, self._known, _ARRAY, _NOTHING)), 0)
+        if self._apart:
+            self._bring_home()
+
+    def _bring_home(self) -> None:
+        """Variables on a device that the program may not have run on, and those whose class has its own way of reading."""
+        for variable in self._apart:
+            if isinstance(variable, PlacedVariable):
+                variable.take_over(variable._buffer)
+            else:
+                variable.array = xla_engine.to_numpy(variable.__dict__.pop("held"))[()]
+
+
+_ARRAY, _NOTHING = repeat("array"), repeat(None)
 
 
 _ALONE = 3
-"""How many references there are to an array that a Variable holds and a list of a program's inputs: both, and that which counts them."""
+"""How many references there are to an array that a Variable holds and one other place knows: both, and that which counts them."""
 
 
 def places_of(written: Sequence[Any], taken: Sequence[Any], offset: int) -> list[tuple[int, Any]]:
@@ -144,10 +162,20 @@ def places_of(written: Sequence[Any], taken: Sequence[Any], offset: int) -> list
     return [(offset + i, outside) for i, outside in enumerate(taken) if id(outside) in identities]
 
 
+class _Loans:
+    """How often a Variable's value was lent: where that has not changed, nobody needs to look for what is lent."""
+
+    count = 0
+
+
+loans = _Loans()
+
+
 def lend(variable: Variable) -> Any:
     """The Variable's value as a JAX array for something that may keep it, such as a tape that records a call."""
     value = held(variable)
     variable.__dict__["lent"] = True
+    loans.count += 1
     return value
 
 
@@ -163,6 +191,18 @@ def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more
             own = _is_view(known.get("array"), arrays[i])  # which XLA itself respects
             if getrefcount(arrays[i]) > _ALONE + more + own:
                 arrays[i] = xla_devices.copied(arrays[i])
+
+
+def keep_lent(variables: Sequence[Variable]) -> None:
+    """Gives Variables that a program is about to write over copies of arrays that are still lent."""
+    for variable in variables:
+        known = variable.__dict__
+        if "lent" in known:
+            del known["lent"]
+            value = known.get("held")
+            own = _is_view(known.get("array"), value)  # which XLA itself respects
+            if value is not None and getrefcount(value) > _ALONE + own:
+                known["held"] = xla_devices.copied(value)
 
 
 def _is_view(array: Any, value: Any) -> bool:
@@ -183,13 +223,13 @@ def held(variable: Variable) -> Any:
         return variable.for_a_program()
     value = variable.__dict__.get("held")
     if value is None:
-        with writing:
+        with writing.lock:
             array = variable.array
             value = xla_engine.device_put(array)
             unchanged = variable.__dict__.get("array") is array  # no other thread has assigned meanwhile
             if not unchanged:
                 return value
-            variable.held = value  # type: ignore[attr-defined]
-            if type(variable) is Variable and array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array):
-                hold(variable, value)  # one is enough
+            variable.held = value
+            if array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array):
+                variable.__dict__.pop("array", None)  # one is enough
     return value

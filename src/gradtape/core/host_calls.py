@@ -7,11 +7,11 @@ keeps them in the program even if nobody needs their results, and out of its der
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from gradtape.blocks import block
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.held_variable import HiddenState
 from gradtape.core.scope import here
@@ -86,7 +86,7 @@ def _by_itself(function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence
     return call
 
 
-@contextmanager
+@block
 def _alone() -> Iterator[None]:
     """A block that neither tapes nor batches nor programs see, although it may run on the thread that is waiting for it."""
     state = here.state

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from gradtape.engines.numpy_engine import quiet_runner
+from gradtape.blocks import Block, block
+from gradtape.engines import xla_engine
+from gradtape.engines.numpy_engine import is_reentry, quiet_runner, run_apart
 
 if TYPE_CHECKING:
     from gradtape.core.batching import Level
@@ -131,12 +132,17 @@ class ThreadState:
     def run_on_host(self, function: Callable[..., Any], *args: Any, **params: Any) -> Any:
         """`run` with NumPy arrays, whatever device is named around."""
         run = self.run if self.device is None else getattr(self.run, "plain", self.run)
-        return run(function, *args, **params)
+        try:
+            return run(function, *args, **params)
+        except RuntimeError as error:
+            if not is_reentry(error):
+                raise
+            return run_apart(function, *args, **params)
 
     def set_recorders(self, recorders: Sequence[Recorder]) -> None:
-        self.recorders = tuple(recorders)
-        self.scope = scope_of([r.scope for r in recorders if r.scope is not None])
-        self.pushers = tuple([r for r in recorders if r.pushes])  # type: ignore[misc]
+        scope = scope_of([r.scope for r in recorders if r.scope is not None])
+        pushers: Any = tuple([r for r in recorders if r.pushes])
+        self.recorders, self.scope, self.pushers = tuple(recorders), scope, pushers
 
     def add(self, recorder: Recorder, position: int | None = None) -> None:
         """Lets `recorder` record too: as the innermost, or in its old place in the order."""
@@ -163,8 +169,8 @@ class ThreadState:
             if recording.foreign or self.walking:
                 with np.errstate(all="ignore", invalid="call", call=self._on_invalid):
                     return walk(*args)
-            self.walking = True
             try:
+                self.walking = True
                 return self._run_walk(walk, *args)
             finally:
                 self.walking = False
@@ -175,20 +181,34 @@ class ThreadState:
         """NumPy says that an operation had no value."""
         self.watch.append("invalid")
 
-    @contextmanager
-    def only(self, recorders: Sequence[Recorder]) -> Iterator[None]:
+    def only(self, recorders: Sequence[Recorder]) -> Only:
         """Records on `recorders` alone for the length of a block."""
-        before = self.recorders
-        self.set_recorders(recorders)
-        try:
-            yield
-        finally:
-            self.set_recorders([r for r in before if r.recording])  # one may have ended in the block
+        return Only(self, recorders)
 
 
-@contextmanager
+class Only(Block):
+    """A block in which certain recorders record, and no others."""
+
+    def __init__(self, state: ThreadState, recorders: Sequence[Recorder]) -> None:
+        self._state = state
+        self._recorders = recorders
+        self._before: tuple[Recorder, ...] | None = None
+
+    def enter(self) -> None:
+        self._before = self._state.recorders
+        self._state.set_recorders(self._recorders)
+
+    def leave(self) -> None:
+        if self._before is not None:
+            self._state.set_recorders([r for r in self._before if r.recording])  # one may have ended in the block
+
+
+@block
 def init_scope() -> Iterator[None]:
-    """Runs a block that nothing records, whatever tapes are open.
+    """Runs a block that nothing records, whatever tapes are open, at once: also while a function is being traced.
+
+    There it is no part of the function's program. It sees Variables as they are, and runs once for each trace. A signal handler that may
+    arrive while a function is being traced does its work in such a block.
 
     >>> import gradtape as tf
     >>> x = tf.Variable(2.0)
@@ -198,9 +218,14 @@ def init_scope() -> Iterator[None]:
     >>> print(tape.gradient(y, x))
     None
     """
-    trace = here.state.trace
-    with here.state.only([]), nullcontext() if trace is None else trace.unlisted():
-        yield
+    state = here.state
+    trace = state.trace
+    with state.only([]), xla_engine.evaluating():
+        state.trace = None
+        try:
+            yield
+        finally:
+            state.trace = trace
 
 
 class _Here(threading.local):
@@ -210,6 +235,16 @@ class _Here(threading.local):
 
 here = _Here()
 """`here.state` is the calling thread's state."""
+
+
+def leave_thread(recorder: Recorder, state: ThreadState) -> None:
+    """Ends what was entered on the thread of `state`, which must be this one."""
+    if here.state is not state:
+        raise RuntimeError(
+            f"This {type(recorder).__name__} was entered in another thread, where it goes on recording: a `with` block must end in the "
+            "thread it began in. Open one in each thread."
+        )
+    state.remove(recorder)
 
 
 def connect(nodes: Sequence[Node | None], scope: Scope | None) -> tuple[tuple[Node | None, ...], Scope] | None:

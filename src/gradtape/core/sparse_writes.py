@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtape.core.scope import here
 from gradtape.core.values import array_of, to_array
+from gradtape.core.writing import writing
 from gradtape.engines import xla_engine
 from gradtape.engines.scatter import all_within, combine_rows
 from gradtape.errors import invalid_argument
@@ -23,26 +24,27 @@ class SparseWrites:
     if TYPE_CHECKING:
         array: Any
 
-        def _alone(self) -> bool: ...
-        def _before_write(self) -> None: ...
+        def own_buffer(self) -> Any: ...
+        def tell_recorders(self) -> None: ...
+        def replace(self, array: Any) -> None: ...
         def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any: ...
         def _updated(self, read_value: bool) -> Any: ...
 
     def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
         """Sets `array[key]`, or combines it with `values` by `ufunc`, repeated indices counting every time."""
-        self._before_write()
+        self.tell_recorders()
         trace = here.state.trace
         if trace is not None:
             trace.write(self, xla_engine.written_at(trace.value(self).array, key, values, ufunc))  # type: ignore[arg-type]
             return
-        if not self._alone():
-            self.array = np.array(self.array)
-        if ufunc is None:
-            self.array[key] = values
-        elif type(key) is np.ndarray and values.shape[:1] == key.shape:
-            here.state.run_on_host(combine_rows, ufunc, self.array, key, values)
-        else:
-            here.state.run_on_host(ufunc.at, self.array, key, values)
+        buffer = self.own_buffer()
+        if buffer is not None:
+            _write(buffer, key, values, ufunc)
+            return
+        with writing.lock:
+            array = np.array(self.array)
+            _write(array, key, values, ufunc)
+            self.replace(array)
 
     def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """Sets the rows that `sparse_delta` names."""
@@ -132,6 +134,15 @@ class SparseWrites:
         if array.shape not in ((), shape):
             raise invalid_argument(f"{method}: values have shape {array.shape}, but the indices select shape {shape}.")
         return array
+
+
+def _write(array: Any, key: Any, values: Any, ufunc: np.ufunc | None) -> None:
+    if ufunc is None:
+        array[key] = values
+    elif type(key) is np.ndarray and values.shape[:1] == key.shape:
+        here.state.run_on_host(combine_rows, ufunc, array, key, values)
+    else:
+        here.state.run_on_host(ufunc.at, array, key, values)
 
 
 def _positions(indices: Any) -> Any:

@@ -6,7 +6,6 @@ Jacobians and higher derivatives are put on the class by `gradtape.transforms`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
@@ -14,13 +13,14 @@ import numpy as np
 from numpy import ndarray
 
 from gradtape import dtypes, nest
+from gradtape.blocks import Block, block
 from gradtape.core.backward import finished, pull_back
 from gradtape.core.departures import Departure, Departures, NoDepartures
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, VariableNode, watch_tensor
-from gradtape.core.scope import Scope, ThreadState, here
+from gradtape.core.scope import Scope, ThreadState, here, leave_thread
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.strong_zeros import Ones, has_nan
 from gradtape.core.tape_methods import TapeMethods
@@ -38,7 +38,7 @@ class UnconnectedGradients(Enum):
     ZERO = "zero"
 
 
-class GradientTape(TapeMethods):
+class GradientTape(TapeMethods, Block):
     """Records the ops of a `with` block on this thread and computes gradients of what they computed.
 
     Trainable Variables are watched when they are read, other Tensors with `watch`. A tape gives one `gradient()`, unless
@@ -68,11 +68,10 @@ class GradientTape(TapeMethods):
 
     # Recording
 
-    def __enter__(self) -> GradientTape:
+    def enter(self) -> None:
         if self._recording:
             raise ValueError("This tape is recording already: a GradientTape cannot be entered twice at once.")
         self._start(here.state)
-        return self
 
     def _start(self, state: ThreadState, position: int | None = None) -> None:
         if self.scope is None:
@@ -80,16 +79,17 @@ class GradientTape(TapeMethods):
             self.scope = Scope(frozenset(), self._departures, state.trace)
             self._variables = {}
             self._ended_by = None
+        self._thread = state
         self._recording = True
         state.add(self, position)
 
-    def __exit__(self, *exception: object) -> None:
+    def leave(self) -> None:
         if self._recording:
             self._stop()
 
     def _stop(self) -> None:
+        leave_thread(self, self._thread)
         self._recording = False
-        here.state.remove(self)
 
     @property
     def recording(self) -> bool:
@@ -142,7 +142,7 @@ class GradientTape(TapeMethods):
         node = self._nodes[id(variable)] = VariableNode(self.scope)  # type: ignore[arg-type]
         return node
 
-    @contextmanager
+    @block
     def stop_recording(self) -> Iterator[None]:
         """Leaves this tape out for the length of a block.
 
@@ -165,7 +165,7 @@ class GradientTape(TapeMethods):
         finally:
             if self.scope is not None:
                 self._recording = True
-                here.state.add(self, position)
+                self._thread.add(self, position)
 
     def _position(self) -> int | None:
         """Where this tape stands among what records on this thread."""

@@ -17,13 +17,13 @@ tensors, under whatever records then: every derivative of a program, and its for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.blocks import block
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.node import caller
 from gradtape.core.scope import here
@@ -245,7 +245,7 @@ class Trace:
         assert self._program is not None
         return self._program(name, body, [(tuple(shape), dtype) for shape, dtype in specs], **options)
 
-    @contextmanager
+    @block
     def unlisted(self) -> Iterator[None]:
         """Lists nothing for the length of a block, whose results are then constants to every derivative."""
         calls, self.calls = self.calls, None
@@ -254,7 +254,7 @@ class Trace:
         finally:
             self.calls = calls
 
-    @contextmanager
+    @block
     def running(self) -> Iterator[None]:
         """Traces a block."""
         state = here.state
@@ -303,7 +303,7 @@ def one_for_all(tensor: Tensor) -> Tensor:
         return XlaTensor(largest)
 
 
-@contextmanager
+@block
 def outside_programs() -> Iterator[None]:
     """Runs a block that is no part of the program that is being traced, if one is."""
     state = here.state

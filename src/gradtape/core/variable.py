@@ -22,6 +22,7 @@ from gradtape.core.sparse_writes import SparseWrites
 from gradtape.core.tensor import Reference, Tensor, TensorOperators, values_text
 from gradtape.core.trace import NeedsValues
 from gradtape.core.values import array_of, on_host, to_array
+from gradtape.core.writing import writing
 from gradtape.dtypes import DType
 from gradtape.engines import xla_engine
 from gradtape.engines.threads import other_threads
@@ -137,6 +138,19 @@ class Variable(SparseWrites, TensorOperators):
             here.state.trace.made.add(id(self))
         elif here.state.device is not None:
             here.state.device.adopt(self)
+
+    held: Any
+    """The value as a JAX array, where a compiled function has had it: beside `array`, or instead of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        """The array of a Variable that only compiled functions have asked for since one of them had it."""
+        if name != "array" or "held" not in self.__dict__:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
+        with writing.lock:
+            known = self.__dict__
+            if "array" not in known:  # no other thread was faster
+                known["array"] = xla_engine.to_numpy(known["held"])[()]
+            return known["array"]
 
     # What it is
 
@@ -260,13 +274,14 @@ class Variable(SparseWrites, TensorOperators):
             raise ValueError(
                 f"assign: value has shape {TensorShape(new.shape)}, but the variable '{self._name}' has shape {self._shape}."
             )
-        self._before_write()
+        self.tell_recorders()
         if here.state.trace is not None:
             here.state.trace.write(self, new)
-        elif self._alone() and self.array.shape == new.shape:
-            np.copyto(self.array, new)
+        elif self.array.shape == new.shape and (buffer := self.own_buffer()) is not None:
+            np.copyto(buffer, new)
         else:
-            self.array = _own(new)
+            with writing.lock:
+                self.replace(_own(new))
         return self._updated(read_value)
 
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
@@ -294,14 +309,15 @@ class Variable(SparseWrites, TensorOperators):
                 f"{method}: delta has shape {TensorShape(change.shape)}, but the variable '{self._name}' has shape "
                 f"{TensorShape(self.array.shape)}."
             )
-        self._before_write()
+        self.tell_recorders()
         trace = here.state.trace
         if trace is not None:
             trace.write(self, xla_engine.run(xla_engine.bind(ufunc.__name__), [trace.value(self).array, change], {}))
-        elif self._alone():
-            here.state.run_on_host(ufunc, self.array, change, self.array)
+        elif (buffer := self.own_buffer()) is not None:
+            here.state.run_on_host(ufunc, buffer, change, buffer)
         else:
-            self.array = self._combined(ufunc, change)
+            with writing.lock:
+                self.replace(self._combined(ufunc, change))
         return self._updated(read_value)
 
     def _combined(self, ufunc: np.ufunc, change: Any) -> Any:
@@ -319,28 +335,31 @@ class Variable(SparseWrites, TensorOperators):
             )
         return array if here.state.trace is not None else on_host(array)
 
-    def _before_write(self) -> None:
-        self.__dict__.pop("held", None)
+    def tell_recorders(self) -> None:
+        """Before a write."""
         for recorder in here.state.recorders:
             recorder.before_write(self)
 
     def replace(self, array: Any) -> None:
-        """Makes an array the value for a while, of which nothing that records hears."""
-        self.__dict__.pop("held", None)
+        """Makes an array the value, of which nothing that records hears."""
         self.array = array
+        self.__dict__.pop("held", None)
 
-    def _alone(self) -> bool:
-        """Whether this variable alone holds its buffer, so that it may be written in place.
+    def own_buffer(self) -> Any:
+        """The array, to be written in place, if this variable alone holds it; else None.
 
         With other threads about, one of them could read the buffer between this answer and the writing.
         """
         array = self.array
-        return (
+        if (
             type(array) is np.ndarray
             and sys.getrefcount(array) <= _REFERENCES_WHEN_ALONE
             and array.flags.owndata
             and not other_threads()
-        )
+        ):
+            self.__dict__.pop("held", None)
+            return array
+        return None
 
     def _updated(self, read_value: bool) -> Variable | None:
         """The result of a write; handing out the variable counts as an access."""
@@ -436,7 +455,7 @@ def _own(array: Any) -> Any:
 
 
 def _references_when_alone() -> int:
-    """What `Variable._alone` counts for a buffer that only its variable holds; it depends on the Python version."""
+    """What `Variable.own_buffer` counts for a buffer that only its variable holds; it depends on the Python version."""
 
     class Holder:
         def __init__(self) -> None:

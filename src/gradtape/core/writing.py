@@ -1,51 +1,50 @@
-"""`writing`: the lock of programs that write Variables, so that every thread sees a Variable before or after a write.
+"""`writing.lock`: the lock of programs that write Variables, so that every thread sees a Variable before or after a write.
 
 Such a program is handed the Variable's memory for good, and writes over it. Whoever reads a Variable meanwhile finds that memory gone,
-and waits here for the new value.
+and waits here for the new value. Eager code takes the lock too where it changes a Variable while there are other threads.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+
+from gradtape.blocks import block
 
 
-class _OnHost(threading.local):
-    calls = 0
+class _Writing(threading.local):
+    """A lock that a thread may take twice, Python's own, so that no signal comes between taking it and knowing so.
+
+    What a program calls on the host may call functions too, on any thread, while the program's own thread has the lock and waits. There
+    it is another lock, which nobody else knows.
+    """
+
+    lock = threading.RLock()
 
 
-_on_host = _OnHost()
+writing = _Writing()
 
 
 def called_back() -> bool:
     """Whether this thread is running something that a program has called, which waits for it."""
-    return _on_host.calls > 0
+    return writing.lock is not _Writing.lock
 
 
-@contextmanager
+@block
 def being_called_back() -> Iterator[None]:
     """A block that a program has called."""
-    _on_host.calls += 1
+    before, writing.lock = writing.lock, threading.RLock()
     try:
         yield
     finally:
-        _on_host.calls -= 1
+        writing.lock = before
 
 
-class _Writing:
-    """A lock that a thread may take twice. What a program calls on the host may call functions too, on any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-
-    def __enter__(self) -> None:
-        if not called_back():
-            self._lock.acquire()
-
-    def __exit__(self, *exception: object) -> None:
-        if not called_back():
-            self._lock.release()
+def _after_fork() -> None:
+    _Writing.lock = threading.RLock()  # a thread that is no more may have had the old one
+    vars(writing).pop("lock", None)
 
 
-writing = _Writing()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

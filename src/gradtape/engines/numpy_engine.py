@@ -44,4 +44,15 @@ def quiet_runner(on_invalid: Callable[[str, int], Any] | None = None) -> Callabl
     return context.run
 
 
+def is_reentry(error: Exception) -> bool:
+    """Whether an error says that a context is in use: a signal handler has called an op in the midst of another one."""
+    return type(error) is RuntimeError and "cannot enter context" in str(error)
+
+
+def run_apart(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
+    """What `quiet_runner` gives, for such a call."""
+    with np.errstate(all="ignore"):
+        return function(*args, **params)
+
+
 keep_freed_memory()

@@ -25,36 +25,52 @@ def all_within(indices: Any, size: int) -> bool:
 
 
 def combine_rows(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None:
-    """`array[i] = ufunc(array[i], value)` for each index and row of values, in their order; no index is negative."""
+    """`array[i] = ufunc(array[i], value)` for each index and row of values, in their order; no index is negative.
+
+    If a signal's exception arrives between two writes, the first one is undone.
+    """
     if array.ndim > 1 and array.size and array.flags.c_contiguous and not array.dtype.hasobject:
-        indices, values = _in_rounds(ufunc, array, indices.astype(np.intp, copy=False), values)
-    if len(indices):
+        _in_rounds(ufunc, array, indices.astype(np.intp, copy=False), values)
+    elif len(indices):
         _one_by_one(ufunc, array, indices, values)
 
 
-def _in_rounds(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> tuple[Any, Any]:
+def _in_rounds(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None:
     """Combines the first occurrence of every index, and again, as long as it pays; what is left comes after them all."""
     wholes = array.reshape(len(array), -1).view(f"V{array.nbytes // len(array)}")[:, 0]  # a row as one element: half the time
     place = np.empty(len(array), np.intp)
-    for _ in range(_ROUNDS):
-        if len(indices) <= _FEW:
-            break
-        numbers = np.arange(len(indices))
-        place[indices[::-1]] = numbers[::-1]  # of what is written to one place the last stays
-        repeated = place.take(indices) != numbers
-        count = np.count_nonzero(repeated)
-        if 4 * count > 3 * len(indices):  # each index repeats so often that few are done in a round
-            break
-        rows = array.take(indices, 0)
-        ufunc(rows, values, out=rows)
-        rows = rows.reshape(len(rows), -1).view(wholes.dtype)[:, 0]
-        if not count:
-            wholes[indices] = rows
-            return indices[:0], values[:0]
-        wholes[indices[::-1]] = rows[::-1]
-        later = np.flatnonzero(repeated)
-        indices, values = indices.take(later), values.take(later, 0)
-    return indices, values
+    written, before = None, None
+    try:
+        for _ in range(_ROUNDS):
+            if len(indices) <= _FEW:
+                break
+            numbers = np.arange(len(indices))
+            place[indices[::-1]] = numbers[::-1]  # of what is written to one place the last stays
+            repeated = place.take(indices) != numbers
+            count = np.count_nonzero(repeated)
+            if 4 * count > 3 * len(indices):  # each index repeats so often that few are done in a round
+                break
+            old = array.take(indices, 0)
+            if not count:
+                wholes[indices] = _as_wholes(ufunc(old, values, out=old), wholes.dtype)
+                return
+            rows, last = _as_wholes(ufunc(old, values), wholes.dtype)[::-1], indices[::-1]
+            first = indices, _as_wholes(old, wholes.dtype)
+            later = np.flatnonzero(repeated)
+            indices, values = indices.take(later), values.take(later, 0)
+            if written is None:
+                written, before = first
+            wholes[last] = rows
+        if len(indices):
+            _one_by_one(ufunc, array, indices, values)
+    except BaseException:
+        if written is not None:
+            wholes[written] = before
+        raise
+
+
+def _as_wholes(rows: Any, dtype: Any) -> Any:
+    return rows.reshape(len(rows), -1).view(dtype)[:, 0]
 
 
 def _one_by_one(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None:

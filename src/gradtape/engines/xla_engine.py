@@ -7,10 +7,11 @@ around every use here, for this thread alone, so that the process's own JAX code
 from __future__ import annotations
 
 import math
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from importlib import import_module
 from types import ModuleType
@@ -19,6 +20,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from gradtape.blocks import block
 from gradtape.engines.numpy_engine import Kernel
 
 
@@ -32,6 +34,34 @@ def load() -> ModuleType:
             "gradtape.function and accelerators need JAX, which is not installed: pip install 'gradtape[xla]'."
         ) from error
     return jax
+
+
+def _backends() -> Any:
+    """The backends that JAX has started, in this process or in the one it was forked from."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    return None if bridge is None else getattr(bridge, "_backends", None)
+
+
+_lost = False  # whether the process was forked from one in which XLA had threads
+
+
+def _after_fork() -> None:
+    global _lost
+    _lost = bool(_backends())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def check_process() -> None:
+    """Refuses to use XLA in a child of a process that has used it: the child would wait for threads that only its parent has."""
+    if _lost:
+        raise RuntimeError(
+            "gradtape.function and accelerators cannot be used in this process: it was forked from one that had used them, and XLA's "
+            "threads were not copied. Start processes with `multiprocessing.get_context('spawn')`, or fork before the first function "
+            "is called. Eager code goes on working."
+        )
 
 
 class NotTraceableError(TypeError):
@@ -77,7 +107,7 @@ def preferred() -> Any:
     return None if device is None else device()
 
 
-@contextmanager
+@block
 def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
     """Lets the programs of this thread run on a device in a block."""
     own = vars(_preferred)
@@ -97,11 +127,17 @@ def wide() -> AbstractContextManager[Any]:
     return load().enable_x64(True) if device is None else _wide_on(device())
 
 
-@contextmanager
+@block
 def _wide_on(device: Any) -> Iterator[None]:
     jax = load()
     with jax.enable_x64(True), jax.default_device(device):
         yield
+
+
+def evaluating() -> AbstractContextManager[Any]:
+    """A block in which JAX, if it is there, computes at once, also where it is tracing or compiling a program."""
+    jax = sys.modules.get("jax")
+    return nullcontext() if jax is None else jax.core.eval_context()
 
 
 class Namespace:
@@ -147,6 +183,7 @@ def bind(kernel: Kernel) -> Callable[..., Any]:
 
 def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any]) -> Any:
     """A bound kernel's result, from arrays of either engine."""
+    check_process()
     errors = load().errors
     try:
         with wide():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from itertools import chain
 from operator import attrgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 import optree
 
 from gradtape import nest
-from gradtape.core.held_variable import HeldVariable, held, hold, keep_what_is_lent, lend, places_of
+from gradtape.core.held_variable import Writes, held, keep_lent, lend, loans
 from gradtape.core.scope import here
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
@@ -28,6 +29,7 @@ from gradtape.functions.eager import run_eagerly
 from gradtape.functions.program import Program, RunEagerly, array_for_xla, array_to_pass
 from gradtape.functions.reach import visible
 from gradtape.functions.signature import Arguments, Parameters, cast_to_kind
+from gradtape.functions.staging import Spared
 from gradtape.ops.broadcasting import identity
 from gradtape.ops.convert import as_tensor
 
@@ -62,7 +64,7 @@ class ConcreteFunction(Described):
         self._taken = [(outside, given.get(id(outside))) for outside in taken]
         self._outside: list[Any] = list(taken)
         self._written = [(outside, given.get(id(outside))) for outside in self.program.written]
-        self._places = places_of(self.program.written, taken, 0)
+        self._writes = Writes(self.program.written, len(self.program.outputs))
         used = {number: outside for outside, number in (*self._taken, *self._written) if number is not None}
         self._is_closed = not used
         self._captured = frozenset(id(outside) for outside in (*taken, *self.program.written)) - given.keys()
@@ -128,6 +130,7 @@ class ConcreteFunction(Described):
 
     def call(self, arguments: Arguments) -> Any:
         """Runs the program for a call's arguments, and writes the Variables it assigns."""
+        xla_engine.check_process()
         state = here.state
         if self._is_closed and not (state.recorders or state.levels or state.trace is not None):
             return self.quick(arguments.tensors)
@@ -163,42 +166,44 @@ class ConcreteFunction(Described):
         outside, large, pack = [self._outside[i - given] for i in part.used[given:]], part.large, self._pack
         if self._written:
             return self._writing_shortcut(run, outside, large)
+        compiled = run.call
 
         def call(args: Sequence[Any]) -> Any:
             try:
                 arrays = [*map(_its_array, args), *map(_its_array, outside)]
                 if NoneType in map(type, arrays):  # one is to be converted now
                     return NOT_RUN
-                found = run(*arrays, *large)
+                found = compiled(*arrays, *large)
             except Exception:  # noqa: BLE001 - the long way raises it again, if it is not about the arguments
                 return NOT_RUN
             return pack(held_tensors(found))
 
         return call
 
-    def _writing_shortcut(
-        self, run: Callable[..., list[Any]], outside: list[Any], large: list[Any]
-    ) -> Callable[[Sequence[Any]], Any]:
-        pack, count = self._pack, len(self.program.outputs)
-        variables = [variable for variable, _ in self._written]
-        places = places_of(variables, outside, len(self._arguments.tensors))
+    def _writing_shortcut(self, run: Spared, outside: list[Any], large: list[Any]) -> Callable[[Sequence[Any]], Any]:
+        pack, writes, seen = self._pack, self._writes, -1
+        tensors = [value for value in outside if not isinstance(value, Variable)]
 
         def call(args: Sequence[Any]) -> Any:
-            with writing:
+            nonlocal seen
+            with writing.lock:
                 try:
-                    arrays = [*map(_its_array, args), *map(_its_array, outside)]
-                    if NoneType in map(type, arrays):
+                    for arg in args:
+                        if arg.held is None:  # it is to be converted now
+                            return NOT_RUN
+                    if seen != loans.count:
+                        seen = loans.count
+                        keep_lent(writes.variables)
+                    program = run.prepared
+                    if program is not None:
+                        found = writes.run(program, chain(map(_its_array, args), map(_its_array, outside), large))
+                    elif NoneType in map(type, map(_its_array, tensors)):
                         return NOT_RUN
-                    keep_what_is_lent(arrays, places)
-                    found = run(*arrays, *large)
+                    else:
+                        found = run([*map(_its_array, args), *map(_its_array, outside), *large], writes)
                 except (AttributeError, TypeError):  # found before it ran: once it has, the Variables' memory is in its hands
                     return NOT_RUN
-                for variable, array in zip(variables, found[count:], strict=True):
-                    if type(variable) is HeldVariable:
-                        variable.held = array
-                    else:
-                        hold(variable, array)
-            return pack(held_tensors(found[:count]))
+            return pack(held_tensors(found))
 
         return call
 
@@ -210,7 +215,7 @@ class ConcreteFunction(Described):
             except Exception as error:
                 if not xla_engine.is_gone(error):
                     raise
-        with writing:
+        with writing.lock:
             return run(given)
 
     def _recorded(self, arguments: Arguments) -> list[Tensor]:
@@ -220,29 +225,24 @@ class ConcreteFunction(Described):
         for outside, number in self._taken:
             found = outside if number is None else variables[number]
             inputs.append(_read(found) if isinstance(found, Variable) else found)
-        outputs, written = self.program.call(inputs)
-        trace = here.state.trace
-        for (outside, number), array in zip(self._written, written, strict=True):
-            variable = outside if number is None else variables[number]
-            variable._before_write()
-            if trace is not None:
+        trace, changed = here.state.trace, [v if number is None else variables[number] for v, number in self._written]
+        for variable in changed:
+            variable.tell_recorders()
+        writes = Writes(changed, len(self.program.outputs)) if trace is None and changed else None
+        outputs, written = self.program.call(inputs, writes)
+        if trace is not None:
+            for variable, array in zip(changed, written, strict=True):
                 trace.write(variable, array)
-            else:
-                hold(variable, array)
+        elif written and writes is not None:
+            writes.store(written)
         return outputs
 
     def _run(self, given: list[Any]) -> list[Any]:
         """The outputs' arrays, from those of the arguments."""
+        if self._written:
+            keep_lent(self._writes.variables)
         taken = [_held_now(outside) for outside in self._outside]
-        if self._written:
-            keep_what_is_lent(taken, self._places)
-        found = self.program.compiled_plain().run(given + taken)
-        if self._written:
-            count = len(self.program.outputs)
-            for (variable, _), array in zip(self._written, found[count:], strict=True):
-                hold(variable, array)
-            del found[count:]
-        return found
+        return self.program.compiled_plain().run(given + taken, self._writes if self._written else None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._function._parameters.in_order(args, kwargs)

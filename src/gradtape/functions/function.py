@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import weakref
 from collections import deque
@@ -18,6 +19,7 @@ from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.trace import NeedsValues
 from gradtape.core.xla_tensor import HeldTensor, XlaTensor
+from gradtape.engines import xla_engine
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import NOT_RUN, ConcreteFunction, EagerFunction, output_of
 from gradtape.functions.eager import is_beyond_xla
@@ -25,6 +27,18 @@ from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.signature import Arguments, Parameters, cast_to_signature, differences, is_spec
 from gradtape.shapes import TensorSpec
+
+_functions: weakref.WeakSet[Function] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """Lets every call in a forked process take the long way, where XLA is refused."""
+    for function in list(_functions):
+        function._only, function._quick, function._lock = None, {}, threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 _plain_kinds = frozenset((Tensor, HeldTensor)).issuperset
 _WINDOW, _MANY = 10, 5  # a warning is due when so many of the last calls were traced
@@ -72,6 +86,7 @@ class Function:
         self.said_why = False  # whether the log has been told why it is not compiled
         self._is_checked = False
         self._checked_twin: Function | None = None
+        _functions.add(self)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -111,6 +126,7 @@ class Function:
         return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        xla_engine.check_process()
         trace = here.state.trace
         if trace is not None and trace.on_op is not None:
             return self._as_python(self.converted(), args, kwargs)

@@ -20,7 +20,7 @@ from gradtape import dtypes
 from gradtape.core.backward import PerOutput
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.forward import ForwardAccumulator
-from gradtape.core.held_variable import keep_what_is_lent, places_of
+from gradtape.core.held_variable import Writes, keep_what_is_lent, places_of
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.messages import to_keep
 from gradtape.core.node import Node, caller
@@ -116,8 +116,8 @@ class Program:
 
     # Calling
 
-    def call(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Any]]:
-        """The outputs, recorded by whatever records, and the arrays to write into `written`."""
+    def call(self, inputs: Sequence[Tensor], writes: Writes | None = None) -> tuple[list[Tensor], list[Any]]:
+        """The outputs, recorded by whatever records, and the arrays to write into `written`, unless they are in `writes` by then."""
         state = here.state
         if state.trace is not None:
             inputs = state.trace.taken_in(inputs)
@@ -129,7 +129,7 @@ class Program:
         arrays = [(array_to_pass if state.trace is None else array_for_xla)(value) for value in inputs]
         if connection is None:
             self._keep_what_is_lent(arrays)
-            results, written = self._listed(inputs, self.compiled_plain()(arrays))
+            results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
             return [result(array) for array in results], written
         parents, scope = connection
         if self._with_gradient is None and self._no_gradient is None:
@@ -140,7 +140,7 @@ class Program:
             if state.trace is None and not self.must_compile:
                 raise RunEagerly(str(self._no_gradient)) from self._no_gradient
             self._keep_what_is_lent(arrays)
-            results, written = self._listed(inputs, self.compiled_plain()(arrays))
+            results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
             rule, saved = WithoutGradient(self, self._no_gradient), None
         else:
             variant = self._with_gradient.variant(tuple(parent is not None for parent in parents))

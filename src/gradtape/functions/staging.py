@@ -7,18 +7,62 @@ what it took in from outside. A part that computes some of its variables from ot
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradtape.engines import xla_devices, xla_engine, xla_host, xla_programs
+from gradtape.engines.xla_devices import copied
+
+if TYPE_CHECKING:
+    from gradtape.core.held_variable import Writes
 
 Spec = tuple[tuple[int, ...], Any]
 """A shape and a NumPy dtype."""
 
 _LITTLE = 256  # constants of more elements are handed to a program when it runs, and not built into it
+
+
+class Spared:
+    """A compiled function that writes over some of its inputs, called so that no signal makes it lose what it has computed.
+
+    The first call with inputs of some kind runs Python code of JAX's after XLA has been handed the inputs for good, so that it is given
+    copies of those it writes over. When a call has found everything prepared, those that follow run as `Writes.run` has it.
+    """
+
+    def __init__(self, call: Any, donated: Sequence[int]) -> None:
+        self.call = call
+        self._donated = donated
+        self.prepared: Any = None  # the function of JAX's that is called, without Python code
+
+    def __call__(self, given: Iterable[Any], writes: Writes) -> list[Any]:
+        """The results, less those that go into the Variables."""
+        if self.prepared is not None:
+            return writes.run(self.prepared, given)
+        given = list(given)
+        for i in self._donated:
+            given[i] = copied(given[i])
+        before = self._programs()
+        found = self.call(*given)
+        if before is not None and before == self._programs():
+            self.prepared = self._inner()
+        return _kept(found, writes)
+
+    def _inner(self) -> Any:
+        return getattr(self.call, "_call", self.call)
+
+    def _programs(self) -> int | None:
+        """For how many kinds of inputs JAX is prepared; None if it does not say so."""
+        size = getattr(self._inner(), "_cache_size", None)
+        return None if size is None else size()
+
+
+def _kept(found: list[Any], writes: Writes) -> list[Any]:
+    """The results of a call that has left its inputs alone, less those that go into the Variables."""
+    writes.store(found[writes.outputs :])
+    return found[: writes.outputs]
 
 
 class Staged:
@@ -130,13 +174,14 @@ class Part:
         if self._calls_host:  # what loops carry along for nobody would call the host too
             self._jaxpr = _without_the_needless(self._jaxpr)
         # A call that ends in an exception of the host leaves everything as it was.
-        places = [] if self._calls_host else [place for place, i in enumerate(self.used) if i in set(donated)]
+        self._donated = [] if self._calls_host else [place for place, i in enumerate(self.used) if i in set(donated)]
         self.compiled: Any = jax.jit(
-            self._traced, donate_argnums=places, compiler_options=xla_programs.compiler_options(self._jaxpr)
+            self._traced, donate_argnums=self._donated, compiler_options=xla_programs.compiler_options(self._jaxpr)
         )
+        self._spared: dict[Any, Spared] = {}  # by the device that programs are to run on
         self._is_narrow = not self._calls_host and not _has_wide_numbers(self._jaxpr)
 
-    def executable(self) -> Callable[..., list[Any]] | None:
+    def executable(self) -> Spared | None:
         """What XLA compiled, a function of the `used` inputs and of the arrays `large`; None if more has to be done around a call.
 
         It raises a TypeError for arguments of other shapes and dtypes, and needs no switch for 64-bit numbers.
@@ -144,11 +189,14 @@ class Part:
         if self._calls_host:
             return None
         if self._is_narrow:
-            return self.compiled
+            return self._spared_on(None)
         jax = xla_engine.load()
         specs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in self._specs]
         with xla_engine.wide():  # as `compiled` is called, so that nothing is compiled again
-            return self.compiled.lower(*specs).compile()
+            return Spared(self.compiled.lower(*specs).compile(), self._donated)
+
+    def _spared_on(self, device: Any) -> Spared:
+        return self._spared.get(device) or self._spared.setdefault(device, Spared(self.compiled, self._donated))
 
     def draws_random_numbers(self) -> bool:
         return xla_programs.uses(self._jaxpr, "random_wrap")
@@ -165,18 +213,18 @@ class Part:
         # JAX gives a constant result as an array of a class of its own, which knows no device.
         return [np.asarray(array) if isinstance(array, np.ndarray) else array for array in found]
 
-    def run(self, arrays: Sequence[Any]) -> list[Any]:
-        """Runs it compiled."""
-        return self._run(arrays if self._takes_all else [arrays[i] for i in self.used])
+    def run(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:
+        """Runs it compiled. The last of its results go into Variables, if there are `writes`, and the others are given back."""
+        return self._run(arrays if self._takes_all else [arrays[i] for i in self.used], writes)
 
-    def _run(self, arrays: Sequence[Any]) -> list[Any]:
+    def _run(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:
         given = [*arrays, *self.large] if self.large else arrays
         try:
             if self._is_narrow and xla_engine.preferred() is None:  # throwing the switch takes as long as half a call
-                return self.compiled(*given)
+                return self._called(given, writes)
             given = xla_devices.where_wanted(given)
             with xla_engine.wide():
-                found = self.compiled(*given)
+                found = self._called(given, writes)
                 # What it does on the host is done, or has failed, when this returns.
                 return xla_engine.load().block_until_ready(found) if self._calls_host else found
         except Exception as error:
@@ -184,16 +232,23 @@ class Part:
                 with xla_engine.wide():
                     return self._evaluated(*given)
             if xla_engine.are_apart(error):
-                return self._run(xla_devices.together(given)[: len(arrays)])
+                return self._run(xla_devices.together(given)[: len(arrays)], writes)
             original = xla_host.original(error)
             if original is error:
                 raise
             raise original from original.__cause__  # without XLA's own error
 
-    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+    def _called(self, given: Sequence[Any], writes: Writes | None) -> list[Any]:
+        if writes is None:
+            return self.compiled(*given)
+        if self._calls_host:
+            return _kept(xla_engine.load().block_until_ready(self.compiled(*given)), writes)
+        return self._spared_on(xla_engine.preferred())(given, writes)
+
+    def __call__(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:
         """Runs it compiled; inside another program, its equations become part of that one."""
         given = [arrays[i] for i in self.used]
-        return self.inlined(arrays) if any(map(xla_engine.is_traced, given)) else self._run(given)
+        return self.inlined(arrays) if any(map(xla_engine.is_traced, given)) else self._run(given, writes)
 
     def inlined(self, arrays: Sequence[Any]) -> list[Any]:
         """Its equations as part of the program that is being traced."""

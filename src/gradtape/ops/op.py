@@ -34,7 +34,7 @@ from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import tensor_of
 from gradtape.engines import xla_engine
-from gradtape.engines.numpy_engine import Kernel, bind
+from gradtape.engines.numpy_engine import Kernel, bind, is_reentry, run_apart
 from gradtape.engines.xla_host import on_host, original
 from gradtape.errors import OpError, invalid_argument
 from gradtape.ops import batching
@@ -62,6 +62,10 @@ registry: dict[str, Op] = {}
 """Every op by name."""
 
 _by_kernel: dict[Any, Op] = {}
+
+
+_OF_KERNELS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RuntimeError)
+"""What kernels raise. Other errors are a signal handler's, or the machine's, and stay what they are."""
 
 
 class MadeBy(NamedTuple):
@@ -204,8 +208,8 @@ class Op:
         arrays = [arg.array for arg in operands]
         try:
             result = self._computed(state.run, arrays, params)
-        except Exception as error:
-            raise self.explained(error, arrays, params) from error
+        except Exception as error:  # noqa: BLE001 - it is raised again, but for one
+            result = self.again(error, arrays, params)
         if state.checker is not None:
             result = state.checker(self, arrays, params, result)
         if state.trace is not None:
@@ -236,8 +240,8 @@ class Op:
             return self.call_any(x, **params)
         try:
             results = state.run(self.kernel, x.array, **params)
-        except Exception as error:
-            raise self.explained(error, [x.array], params) from error
+        except Exception as error:  # noqa: BLE001 - it is raised again, but for one
+            results = self.again(error, [x.array], params)
         parent, scope = x.node, state.scope
         if parent is None or scope is None:
             return [Tensor(result) for result in results]
@@ -331,9 +335,19 @@ class Op:
     def _argument(self, index: int) -> str:
         return f"{self.name}: {self.arguments[index] if index < len(self.arguments) else f'argument {index}'}"
 
+    def again(self, error: Exception, arrays: list[Any], params: dict[str, Any] | None) -> Any:
+        """After an error: the result, if it was only that a signal handler calls an op while this thread is in the midst of one."""
+        if is_reentry(error):
+            weak = any(not hasattr(array, "dtype") for array in arrays)  # plain numbers, from the written call
+            return run_apart(self.kernel, *arrays) if weak else self._computed(run_apart, arrays, params or {})
+        found = self.explained(error, arrays, params)
+        if found is error:
+            raise error
+        raise found from error
+
     def explained(self, error: Exception, arrays: Sequence[Any], params: dict[str, Any] | None) -> Exception:
         """A kernel's error with the op, the shapes and the dtypes that it was given."""
-        if isinstance(error, (OpError, MemoryError, xla_engine.EndedError)):
+        if isinstance(error, (OpError, xla_engine.EndedError)) or not isinstance(error, _OF_KERNELS):
             return error
         if isinstance(error, xla_engine.NotTraceableError):
             return xla_engine.NotTraceableError(f"{self.name} at {locate(*caller())}: {error}")

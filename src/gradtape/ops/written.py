@@ -99,7 +99,7 @@ def function_written_later(op: Op, depth: int = 2) -> Callable[..., Any]:
     `depth` is how far above it the user's own line stands, most of the time: 2, since a public function stands between, and 1
     for an operator of Tensor. It saves looking at frames in between, which costs more than anything else in recording.
     """
-    namespace = {**_NAMESPACE, "kernel": op.kernel, "slow": op.call_any, "explained": op.explained, "finish": op.finish,
+    namespace = {**_NAMESPACE, "kernel": op.kernel, "slow": op.call_any, "again": op.again, "finish": op.finish,
                  "rule": op.rule, "defaults": op.defaults}  # fmt: skip
 
     def write(args: Any, params: Any) -> Any:
@@ -138,7 +138,7 @@ def _call_lines(op: Op, depth: int) -> list[str]:
         "    try:",
         *_run(op, f"{arrays}{keywords}"),
         "    except Exception as error:",
-        f"        raise explained(error, [{arrays}], {params}) from error",
+        f"        out = again(error, [{arrays}], {params})",
         *_record(op, params, depth),
     ]
 

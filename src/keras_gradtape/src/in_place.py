@@ -7,13 +7,17 @@ dtypes other than float32 and float64.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
+from itertools import starmap
+from operator import call, setitem
 from typing import Any
 
 import numpy as np
 
 import gradtape as tf
+from gradtape.core.writing import writing
 from gradtape.engines.scatter import combine_rows
 
 Array = np.ndarray[Any, Any]
@@ -32,40 +36,82 @@ def nothing(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) ->
     return False
 
 
+class Update:
+    """The arithmetic of one update, which is done as a whole: all of a Variable and its state, or nothing, if a signal arrives.
+
+    `steps` are calls of NumPy's, each a function and its arguments. They run one after the other without an instruction of Python's
+    in between, which is where Python runs signal handlers.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[Any, ...]] = []
+        self._last: list[tuple[Any, ...]] = []
+
+    def buffer(self, variable: Any) -> Array:
+        """A Variable's memory, to be written to: a new piece of it if somebody holds the old one, which becomes its own at the end."""
+        variable.tell_recorders()
+        own = variable.own_buffer()
+        if own is not None and own.flags.c_contiguous:
+            return own
+        array = np.array(variable.array, order="C")
+        self._last += [(setattr, variable, "array", array), (dict.pop, variable.__dict__, "held", None)]
+        return array
+
+    def run(self) -> bool:
+        with np.errstate(all="ignore"):
+            deque(starmap(call, (*self.steps, *self._last)), 0)
+        return True
+
+
+def _in_turn(rule: Callable[..., bool]) -> Callable[..., bool]:
+    """An update while no other thread updates."""
+
+    @wraps(rule)
+    def update(*args: Any) -> bool:
+        with writing.lock:
+            return rule(*args)
+
+    return update
+
+
+@_in_turn
 def decay(optimizer: Any, variable: Any) -> bool:
     """Weight decay: `w -= w * weight_decay * learning_rate`."""
     if not _writable(variable):
         return False
-    inner = _inner(variable)
+    inner, update = _inner(variable), Update()
     kind = inner.array.dtype.type
     factor = kind(optimizer.weight_decay) * kind(float(optimizer.learning_rate))
-    with np.errstate(all="ignore"):
-        for (block,) in _blocks(_buffer(inner)):
-            np.subtract(block, block * factor, out=block)
-    return True
+    for w, change in _blocks(update.buffer(inner)):
+        update.steps += [(np.multiply, w, factor, change), (np.subtract, w, change, w)]
+    return update.run()
 
 
+@_in_turn
 def _descend(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> bool:
     """SGD, with or without momentum."""
     state = [optimizer.momentums[optimizer._get_variable_index(variable)]] if optimizer.momentum else []
     if not _writable(variable, *state) or not _fits(gradient, variable):
         return False
     inner, *momentum = map(_inner, (variable, *state))
-    kind = inner.array.dtype.type
+    kind, update = inner.array.dtype.type, Update()
     rate, friction = kind(float(learning_rate)), kind(optimizer.momentum)
-    step = _values(gradient, inner)
-    with np.errstate(all="ignore"):
-        for w, g, *m in _blocks(_buffer(inner), step, *map(_buffer, momentum)):
-            pull = g * rate
-            if not m:
-                np.subtract(w, pull, out=w)
-                continue
-            np.multiply(m[0], friction, out=m[0])
-            np.subtract(m[0], pull, out=m[0])
-            np.add(w, m[0] * friction - pull if optimizer.nesterov else m[0], out=w)
-    return True
+    given = _values(gradient, inner)
+    for w, g, *m, change in _blocks(update.buffer(inner), given, *map(update.buffer, momentum)):
+        update.steps.append((np.multiply, g, rate, change))
+        if not m:
+            update.steps.append((np.subtract, w, change, w))
+            continue
+        update.steps += [(np.multiply, m[0], friction, m[0]), (np.subtract, m[0], change, m[0])]
+        if optimizer.nesterov:
+            ahead = np.empty_like(change)
+            update.steps += [(np.multiply, m[0], friction, ahead), (np.subtract, ahead, change, ahead), (np.add, w, ahead, w)]
+        else:
+            update.steps.append((np.add, w, m[0], w))
+    return update.run()
 
 
+@_in_turn
 def _adapt(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> bool:
     """Adam and AdamW."""
     place = optimizer._get_variable_index(variable)
@@ -74,37 +120,33 @@ def _adapt(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> 
     if optimizer.amsgrad or not _writable(variable, *state) or not (rows or _fits(gradient, variable)):
         return False
     inner, momentum, velocity = map(_inner, (variable, *state))
-    kind = inner.array.dtype.type
+    kind, update = inner.array.dtype.type, Update()
     steps = kind(int(optimizer.iterations) + 1)
     keep_1, keep_2 = kind(float(optimizer.beta_1)), kind(float(optimizer.beta_2))
     new_1, new_2 = kind(1 - float(optimizer.beta_1)), kind(1 - float(optimizer.beta_2))
     epsilon = kind(float(optimizer.epsilon))
-    rate = kind(float(learning_rate)) * np.sqrt(1 - keep_2**steps) / (1 - keep_1**steps)
     with np.errstate(all="ignore"):
-        w_all, m_all, v_all = map(_buffer, (inner, momentum, velocity))
-        if rows:
-            where, sums = _summed_rows(gradient)
-            m_all -= m_all * new_1
-            v_all -= v_all * new_2
-            m_all[where] += sums * new_1
-            v_all[where] += np.square(sums) * new_2
-        dense = [] if rows else [_values(gradient, inner)]
-        for w, m, v, *g in _blocks(w_all, m_all, v_all, *dense):
-            change = np.empty_like(w)
-            if g:
-                np.subtract(g[0], m, out=change)
-                change *= new_1
-                np.add(m, change, out=m)
-                np.multiply(g[0], g[0], out=change)
-                change -= v
-                change *= new_2
-                np.add(v, change, out=v)
-            np.sqrt(v, out=change)
-            change += epsilon
-            np.divide(m, change, out=change)
-            change *= rate
-            np.subtract(w, change, out=w)
-    return True
+        rate = kind(float(learning_rate)) * np.sqrt(1 - keep_2**steps) / (1 - keep_1**steps)
+    w_all, m_all, v_all = map(update.buffer, (inner, momentum, velocity))
+    if rows:
+        where, sums = _summed_rows(gradient)
+        for array, new, values in ((m_all, new_1, sums), (v_all, new_2, np.square(sums))):
+            some = array[where]
+            some = some - some * new + values * new
+            update.steps += [(np.subtract, array, array * new, array), (setitem, array, where, some)]
+    dense = [] if rows else [_values(gradient, inner)]
+    for w, m, v, *g, change in _blocks(w_all, m_all, v_all, *dense):
+        if g:
+            update.steps += [
+                (np.subtract, g[0], m, change), (np.multiply, change, new_1, change), (np.add, m, change, m),
+                (np.multiply, g[0], g[0], change), (np.subtract, change, v, change), (np.multiply, change, new_2, change),
+                (np.add, v, change, v),
+            ]  # fmt: skip
+        update.steps += [
+            (np.sqrt, v, change), (np.add, change, epsilon, change), (np.divide, m, change, change),
+            (np.multiply, change, rate, change), (np.subtract, w, change, w),
+        ]  # fmt: skip
+    return update.run()
 
 
 def _inner(variable: Any) -> Any:
@@ -122,26 +164,21 @@ def _fits(gradient: Any, variable: Any) -> bool:
     return isinstance(gradient, tf.Tensor) and gradient.shape == variable.shape
 
 
-def _buffer(variable: Any) -> Array:
-    """A Variable's memory, to be written to: a new piece of it if somebody holds the old one."""
-    variable._before_write()
-    if not variable._alone() or not variable.array.flags.c_contiguous:
-        variable.array = np.array(variable.array, order="C")
-    return variable.array
-
-
 def _values(gradient: Any, variable: Any) -> Array:
     return np.asarray(gradient.array, dtype=variable.array.dtype)
 
 
 def _blocks(*arrays: Array) -> Iterator[tuple[Array, ...]]:
-    """Arrays of one shape in blocks, as views of the same elements of each."""
+    """Arrays of one shape in blocks, as views of the same elements of each, and with each block memory for as many numbers."""
     flat = [array.reshape(-1) for array in arrays]
-    if flat[0].size <= _BLOCK:
-        yield tuple(flat)
+    size = flat[0].size
+    spare = np.empty(min(size, _BLOCK), arrays[0].dtype)
+    if size <= _BLOCK:
+        yield *flat, spare
         return
-    for start in range(0, flat[0].size, _BLOCK):
-        yield tuple(array[start : start + _BLOCK] for array in flat)
+    for start in range(0, size, _BLOCK):
+        block = [array[start : start + _BLOCK] for array in flat]
+        yield *block, spare[: block[0].size]
 
 
 def _summed_rows(gradient: tf.IndexedSlices) -> tuple[Array, Array]:

@@ -111,7 +111,7 @@ class Checkpoint:
         if not Path(path).name:
             raise ValueError(f"Checkpoint: a path ends with a name for the file, got {path!r}.")
         nodes, leaves = graph_of(self)
-        with writing:  # a compiled function in another thread is seen as a whole, before or after
+        with writing.lock:  # a compiled function in another thread is seen as a whole, before or after
             arrays = {key: on_host(_value(leaf)) for key, leaf in leaves.items()}
         write_tensors(path, nodes, arrays, int(self._counter.array))
         return path

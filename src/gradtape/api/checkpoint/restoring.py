@@ -38,7 +38,7 @@ class Restoration:
         places, holders = self._follow(thing, number)
         for leaf, key in places:
             self._check(leaf, key)
-        with outside_programs(), writing:  # a compiled function in another thread sees all old values or all new ones
+        with outside_programs(), writing.lock:  # a compiled function in another thread sees all old values or all new ones
             for leaf, key in places:
                 _assign(leaf, self._arrays[key])
                 self._restored[identity(leaf)] = leaf

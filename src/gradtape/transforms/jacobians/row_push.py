@@ -70,12 +70,12 @@ def _pushed(node: Node, tangents: Sequence[Any]) -> Any:
         return _through_elements(rule, node, tangents)
     if rule.op is _MATMUL:
         return _through_product(node, *tangents)
-    return here.state.run(PUSHES[rule.op], tangents[0], **(node.params or {}))
+    return here.state.run_on_host(PUSHES[rule.op], tangents[0], **(node.params or {}))
 
 
 def _through_elements(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any]) -> Any:
     """An elementwise op: the sum of its arguments' tangents times the partial derivatives."""
-    op, run = rule.op, here.state.run
+    op, run = rule.op, here.state.run_on_host
     two = len(op.arguments) > 1
     shape = _broadcast(rule, node, tangents) if two else None
     total: Any = None
@@ -126,7 +126,7 @@ def _broadcast(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any])
 
 
 def _through_product(node: Node, left: Any, right: Any) -> Any:
-    run = here.state.run
+    run = here.state.run_on_host
     total: Any = None
     if left is not None:
         matrix = _matrix(node.saved[0][0])

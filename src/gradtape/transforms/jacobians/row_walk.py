@@ -94,7 +94,7 @@ def _quickly(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -
     if rule.op is _MATMUL:
         return [None if p is None else (_by_left, _by_right)[i](node, g, level) for i, p in enumerate(parents)]
     move = PULLS.get(rule.op)
-    return None if move is None else [Rows(here.state.run(move, g.array, *node.saved[0]), own=False)]
+    return None if move is None else [Rows(here.state.run_on_host(move, g.array, *node.saved[0]), own=False)]
 
 
 def _through_elements(rule: ElementwiseDerivative, node: Node, g: Rows, parents: Sequence[Node | None]) -> Sequence[Any] | None:
@@ -134,14 +134,14 @@ def _times(g: Rows, partial: Any, *, own: bool, shared: bool) -> Rows:
             g.own = False
         return Rows(array, own=own)
     if own:
-        here.state.run(np.multiply, array, partial, out=array)
+        here.state.run_on_host(np.multiply, array, partial, out=array)
         return Rows(array, own=True)
-    return Rows(here.state.run(np.multiply, array, partial), own=True)
+    return Rows(here.state.run_on_host(np.multiply, array, partial), own=True)
 
 
 def _summed(rows: Rows, shape: Shape) -> Rows:
     """Rows summed back to the shape from which they had been broadcast."""
-    total = here.state.run(summed, rows.array, shape)
+    total = here.state.run_on_host(summed, rows.array, shape)
     return Rows(total, own=rows.own or total.size != rows.array.size)
 
 
@@ -152,7 +152,7 @@ def _by_left(node: Node, g: Rows, level: Level) -> Any:
         return _through_rule(node, g, (node.parents[0], None), level)[0]
     rows = g.array
     flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
-    return Rows(here.state.run(np.matmul, flat, matrix.T).reshape(len(rows), *shape), own=True)
+    return Rows(here.state.run_on_host(np.matmul, flat, matrix.T).reshape(len(rows), *shape), own=True)
 
 
 def _by_right(node: Node, g: Rows, level: Level) -> Any:
@@ -163,8 +163,8 @@ def _by_right(node: Node, g: Rows, level: Level) -> Any:
     rows = g.array
     if rows.shape[-1] == 1:  # a matrix times a vector: all vectors side by side
         flat = rows.reshape(math.prod(rows.shape[:-2]), len(matrix))
-        return Rows(here.state.run(np.matmul, flat, matrix).reshape(len(rows), *shape), own=True)
-    return Rows(here.state.run(np.matmul, matrix.T, rows), own=True)
+        return Rows(here.state.run_on_host(np.matmul, flat, matrix).reshape(len(rows), *shape), own=True)
+    return Rows(here.state.run_on_host(np.matmul, matrix.T, rows), own=True)
 
 
 def _through_rule(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -> Sequence[Any]:
@@ -195,6 +195,6 @@ def _sum(earlier: Any, cotangent: Any) -> Any:
         return earlier
     into, other = (earlier, cotangent) if earlier.own else (cotangent, earlier)
     if into.own:
-        here.state.run(np.add, into.array, other.array, out=into.array)
+        here.state.run_on_host(np.add, into.array, other.array, out=into.array)
         return into
-    return Rows(here.state.run(operator.add, earlier.array, cotangent.array), own=True)
+    return Rows(here.state.run_on_host(operator.add, earlier.array, cotangent.array), own=True)

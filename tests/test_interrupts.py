@@ -1,0 +1,169 @@
+"""Signals at random moments: nothing is lost, nothing stays stuck, and a handler may use gradtape (see `interrupted.py`)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from tests.interrupted import SCENARIOS, stuck
+
+import gradtape as tf
+from gradtape.blocks import Block, block
+from gradtape.core.scope import here
+
+ROOT = Path(__file__).parent.parent
+KINDS = ["raise", "handle"]
+SAMPLE = [
+    ("eager", "raise"),
+    ("eager", "handle"),
+    ("compiled", "raise"),
+    ("compiled", "handle"),
+    ("nested", "raise"),
+    ("fit", "raise"),
+]
+
+
+def interrupt(scenario, kind, count, seed):
+    command = [sys.executable, "-m", "tests.interrupted", scenario, kind, str(count), str(seed)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["failures"] == []
+    assert found["handled"] >= count
+
+
+@pytest.mark.parametrize(("scenario", "kind"), SAMPLE)
+def test_some_moments(scenario, kind):
+    interrupt(scenario, kind, 25, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_five_hundred_moments(scenario, kind):
+    interrupt(scenario, kind, 500, 1)
+
+
+class Stopped(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("moment", ["enter", "leave"])
+@pytest.mark.parametrize("make", [
+    tf.GradientTape,
+    lambda: tf.autodiff.ForwardAccumulator(tf.constant(1.0), tf.constant(1.0)),
+    lambda: here.state.only([tf.GradientTape()]),
+], ids=["tape", "accumulator", "only"])  # fmt: skip
+def test_a_block_ends_if_an_exception_comes_between(make, moment, monkeypatch):
+    """As Python has it when a signal's exception arrives where a block begins or ends: nobody calls what would end it."""
+    thing = make()
+    kind = type(thing)
+    begin, end = kind.enter, kind.leave
+
+    def enter(self):
+        begin(self)
+        if moment == "enter":
+            raise Stopped
+
+    def leave(self):
+        if moment == "leave" and not stopped:
+            stopped.append(True)
+            raise Stopped
+        end(self)
+
+    stopped = []
+    monkeypatch.setattr(kind, "enter", enter)
+    monkeypatch.setattr(kind, "leave", leave)
+    with pytest.raises(Stopped), thing:
+        pass
+    assert stuck() == []
+    monkeypatch.undo()
+    with tf.GradientTape() as tape:
+        x = tf.Variable(2.0)
+        y = x * x
+    assert float(tape.gradient(y, x)) == 4.0
+
+
+def test_a_block_that_somebody_looks_at_goes_on():
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        assert hasattr(tape, "__exit__")
+        y = x * x
+    assert float(tape.gradient(y, x)) == 4.0
+
+
+def test_blocks_in_an_exit_stack_and_by_hand():
+    x = tf.Variable(2.0)
+    with contextlib.ExitStack() as stack:
+        tape = stack.enter_context(tf.GradientTape())
+        y = x * x
+    assert float(tape.gradient(y, x)) == 4.0
+    by_hand = tf.GradientTape()
+    assert by_hand.__enter__() is by_hand
+    y = x**3
+    by_hand.__exit__(None, None, None)
+    assert stuck() == []
+    assert float(by_hand.gradient(y, x)) == 12.0
+
+
+def test_a_generator_block():
+    seen = []
+
+    @block
+    def outer(name):
+        seen.append(f"begin {name}")
+        try:
+            yield
+        finally:
+            seen.append(f"end {name}")
+
+    with outer("a"), pytest.raises(KeyError), outer("b"):
+        raise KeyError
+
+    @outer("c")
+    def decorated():
+        seen.append("inside")
+
+    decorated()
+    decorated()
+    assert seen == ["begin a", "begin b", "end b", "end a", *["begin c", "inside", "end c"] * 2]
+    assert isinstance(outer("d"), Block)
+
+
+@pytest.mark.parametrize("make", [tf.GradientTape, lambda: tf.autodiff.ForwardAccumulator(tf.constant(1.0), tf.constant(1.0))])
+def test_what_was_entered_in_another_thread_is_refused_here(make):
+    thing, errors, go_on = make(), [], threading.Event()
+
+    def leave():
+        try:
+            thing.__exit__(None, None, None)
+        except RuntimeError as error:
+            errors.append(str(error))
+
+    with thing:
+        thread = threading.Thread(target=leave)
+        thread.start()
+        thread.join()
+        assert thing.recording
+    assert not thing.recording
+    assert len(errors) == 1
+    assert "was entered in another thread" in errors[0]
+    go_on.set()
+
+
+def test_an_error_of_a_handler_stays_what_it_is(monkeypatch):
+    """A kernel may be interrupted by a handler that raises an error of its own."""
+    x = tf.constant([1.0, 2.0])
+
+    def interrupted(*args, **params):
+        raise TimeoutError("after 3 s")
+
+    monkeypatch.setattr(here.state, "run", interrupted)
+    for call in (lambda: tf.tanh(x), lambda: tf.cumsum(x), lambda: tf.split(x, 2)):
+        with pytest.raises(TimeoutError, match="after 3 s"):
+            call()

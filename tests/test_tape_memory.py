@@ -129,14 +129,36 @@ def test_nothing_is_saved_outside_a_tape(memory):
     assert memory.now <= 1
 
 
-def test_a_branch_that_leads_nowhere_is_freed_while_recording_goes_on():
+def test_large_branches_that_lead_nowhere_are_freed_while_recording_goes_on(memory):
+    x = large()
+    with without_collector(), tf.GradientTape() as tape:
+        y = tf.tanh(x)
+        for _ in range(100):
+            tf.tanh(tf.tanh(y))
+        assert memory.peak <= 2 + 2 + 2**25 // ARRAY + 2
+        z = y * y
+    assert tape.gradient(z, x) is not None
+
+
+def test_branches_that_lead_nowhere_are_freed_beside_large_ones_that_do_not(memory):
+    x = large()
+    with without_collector(), tf.GradientTape() as tape:
+        y = x
+        for _ in range(20):
+            y = tf.tanh(y)
+        for _ in range(100):
+            tf.tanh(tf.tanh(y))
+        assert memory.peak <= 1 + 20 + 2 + 2 * (20 + 2**25 // ARRAY)
+    del tape, y
+    assert memory.now <= 1
+
+
+def test_many_small_branches_that_lead_nowhere_are_freed_while_recording_goes_on():
     x = tf.Variable([0.5])
     with without_collector(), tf.GradientTape() as tape:
         y = tf.tanh(x)
-        dead = tf.tanh(tf.tanh(y))
-        references = [weakref.ref(dead.node), weakref.ref(dead.array)]
-        del dead
-        assert alive(references) == 0
+        references = [weakref.ref(tf.exp(y * y).node) for _ in range(5_000)]
+        assert alive(references) < 1_000
         z = y * y
     assert tape.gradient(z, x) is not None
 
@@ -212,22 +234,42 @@ def test_a_persistent_tape_keeps_what_led_to_a_result_while_that_is_kept():
         assert alive(nodes) == 0
 
 
+@pytest.mark.parametrize("persistent", [False, True], ids=["once", "persistent"])
 @pytest.mark.parametrize("differentiate", [True, False], ids=["differentiated", "never differentiated"])
-def test_a_result_that_gradient_did_not_pass_keeps_its_own_branch_and_no_more(differentiate):
+def test_a_result_that_is_kept_keeps_nothing_of_a_recording_that_is_over(differentiate, persistent):
     x = tf.Variable([0.5, 0.25])
     with without_collector():
-        with tf.GradientTape() as tape:
+        with tf.GradientTape(persistent=persistent) as tape:
             hidden = tf.tanh(x)
             loss = tf.reduce_sum(tf.exp(hidden * hidden))
             metric = tf.reduce_max(tf.tanh(hidden))  # not on the way to the loss
-        behind_loss, behind_metric = nodes_behind(loss), nodes_behind(metric)
+        behind = [*nodes_behind(loss), *nodes_behind(metric)][1:]
+        arrays = [weakref.ref(hidden.array)]
+        own = weakref.ref(metric.node)
         if differentiate:
             tape.gradient(loss, x)
         del hidden, tape, loss
-        assert alive(behind_metric[:2]) == 2
-        assert alive(behind_loss) <= 3  # what the two have in common
-        del metric
-        assert alive(behind_metric) == 0
+        assert alive(arrays) == 0
+        assert [reference for reference in behind if reference() is not None and reference() is not own()] == []
+        assert own().parents == ()
+        assert own().saved is None
+        assert float(metric) > 0
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["alone", "inside another"])
+@pytest.mark.parametrize("differentiate", [True, False], ids=["differentiated", "never differentiated"])
+def test_steps_that_keep_a_metric_take_no_more_memory(memory, differentiate, nested):
+    x, kept = large(), []
+    for _ in range(6):
+        with tf.GradientTape() as outer, tf.GradientTape() if nested else contextlib.nullcontext(outer) as tape:
+            hidden = tf.tanh(x)
+            loss = tf.reduce_sum(tf.exp(hidden * hidden))
+            kept.append(tf.reduce_mean(tf.tanh(hidden) * hidden))
+            kept.append(loss)
+        if differentiate:
+            tape.gradient(loss, x)
+        del tape, outer, hidden
+    assert memory.now <= 1
 
 
 def test_the_inner_gradient_does_not_release_what_the_outer_tape_needs():
@@ -339,14 +381,14 @@ def test_a_watched_tensor_that_lives_long_does_not_collect_old_recordings(beside
     with without_collector(), contextlib.ExitStack() as stack:
         if beside:
             stack.enter_context(tf.GradientTape()).watch(x)
-        for _ in range(10):
+        for _ in range(500 if beside else 10):
             with tf.GradientTape() as tape:
                 tape.watch(x)
                 y = x * x
             recordings.append(weakref.ref(tape.scope))
             tape.gradient(y, x)
         del tape, y
-        assert alive(recordings) <= 1
+        assert alive(recordings) <= (250 if beside else 1)
 
 
 def long_chain(length, **options):
@@ -586,3 +628,80 @@ def test_variables_made_of_one_another_are_written_apart(written, write):
     write(variables[written])
     for i, variable in enumerate(variables):
         assert np.array_equal(variable.numpy(), np.arange(8)) == (i != written)
+
+
+# Long recordings and Python's collector
+
+
+@pytest.fixture
+def threshold():
+    before = gc.get_threshold()
+    yield before
+    gc.set_threshold(*before)
+
+
+def record(length, then=lambda: None):
+    x = tf.Variable([0.5])
+    with tf.GradientTape() as tape:
+        y = x * 1.0
+        for _ in range(length):
+            y = y + 1.0
+    then()
+    return tape, y, x
+
+
+def test_a_long_recording_leaves_the_collector_as_it_was(threshold):
+    seen = []
+    tape, y, x = record(9_000, lambda: seen.append(gc.get_threshold()))
+    assert seen[0][:2] == threshold[:2]
+    assert seen[0][2] > threshold[2]
+    assert gc.isenabled()
+    assert float(tape.gradient(y, x)[0]) == 1.0
+    assert gc.get_threshold() == threshold
+    tape, y, x = record(9_000)
+    second, *_ = record(9_000)
+    del tape
+    assert gc.get_threshold() != threshold
+    del second
+    assert gc.get_threshold() == threshold
+
+
+def test_a_short_recording_does_not_touch_the_collector(threshold):
+    seen = []
+    record(400, lambda: seen.append(gc.get_threshold()))
+    assert seen == [threshold]
+
+
+def test_what_the_program_sets_meanwhile_stays(threshold):
+    tape, *_ = record(9_000)
+    gc.set_threshold(123, 4, 5)
+    del tape
+    assert gc.get_threshold() == (123, 4, 5)
+
+
+def test_a_collector_that_is_off_stays_off(threshold):
+    with without_collector():
+        tape, *_ = record(9_000)
+        assert gc.get_threshold() == threshold
+        assert not gc.isenabled()
+        del tape
+
+
+def test_garbage_beside_a_long_recording_is_collected(threshold):
+    class Ring:
+        def __init__(self):
+            self.ring = self
+
+    references = []
+    x = tf.Variable([0.5])
+    with tf.GradientTape() as tape:
+        y = x * 1.0
+        for i in range(40_000):
+            y = y + 1.0
+            if i == 9_000:
+                old = Ring()
+                references.append(weakref.ref(old))
+            if i == 15_000:
+                del old
+    assert references[0]() is None
+    assert tape.gradient(y, x) is not None

@@ -74,6 +74,11 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
     if type(seeds) is not Ones:
         watch.append(HIDDEN)
     wanted = {node for node in sources if node is not None}
+    if not tensors and recording.sources == len(wanted) and recording.is_apart():  # all that it holds may be on the way
+        everything = _pull_everything(recording.nodes, dict(seeds), wanted, release, watch)
+        if release:
+            recording.nodes.clear()
+        return everything
     order, other_sources, alone = _reachable(seeds, wanted, recording)
     order.sort(key=_number)
     if alone and not other_sources and not tensors:

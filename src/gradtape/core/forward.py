@@ -112,7 +112,7 @@ class ForwardAccumulator(Block):
 
     def __del__(self) -> None:
         if hasattr(self, "scope"):
-            self.scope.open = False
+            self.scope.close()
 
 
 def _tangent(primal: Any, tangent: Any, index: int) -> Tensor:

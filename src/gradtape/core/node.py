@@ -1,7 +1,6 @@
 """`Node`: one recorded op.
 
-Nodes point to Nodes, never to the Tensors that carry them, so a recording keeps an array alive only if a rule saved it, and a
-branch that leads nowhere is freed by reference counting while recording goes on.
+Nodes point to Nodes, never to the Tensors that carry them, so a recording keeps an array alive only if a rule saved it.
 """
 
 from __future__ import annotations
@@ -9,18 +8,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from itertools import count
 from threading import Lock
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from gradtape.core.scope import Scope, here, scope_of
+from gradtape.core.scope import Scope, here, numbers, scope_of
 
 if TYPE_CHECKING:
     from gradtape.core.tensor import Tensor
-
-numbers = count()
-"""Numbers every Node in the order of recording: a Node's parents always have smaller ones."""
 
 
 class Rule(Protocol):
@@ -70,6 +65,10 @@ class Node:
         self.scope = scope
         self.number = next(numbers)
         self.where = where
+        if parents:
+            scope.nodes.append(self)
+            if self.number > scope.due:
+                scope.sweep()
 
     def release(self) -> None:
         """Lets go of everything this Node keeps alive."""
@@ -96,6 +95,7 @@ class VariableNode(Node):
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.number = next(numbers)
+        scope.sources += 1
 
     def release(self) -> None:
         """Keeps nothing."""
@@ -103,6 +103,7 @@ class VariableNode(Node):
 
 def source_node(scope: Scope, where: tuple[CodeType, int] | None = None) -> Node:
     """A Node for something that a tape watches."""
+    scope.sources += 1
     return Node(None, None, None, (), scope, where)
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
+from sys import getrefcount
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
 from gradtape.blocks import Block, block
+from gradtape.core import collector
 from gradtape.engines import xla_engine
 from gradtape.engines.numpy_engine import is_reentry, quiet_runner, run_apart
 
@@ -33,9 +36,15 @@ class Scope:
     A recording stays `open` from a tape's first entering until it is consumed, reset or deleted. It is `foreign` if some of
     its rules run functions of the user's, and `moved` if values in it went from one device to another. A tape's has `departures`,
     where it notes which values left it.
+
+    `nodes` are the Nodes that were recorded in just this scope, so that nothing of a recording stays alive when it is over, whatever
+    Tensors somebody has kept. Those that lead nowhere any more are dropped now and then while recording goes on: when their number
+    has passed `due`, and when large arrays (of more bytes than LARGE) have taken as much memory as there is `room`.
     """
 
-    __slots__ = ("__weakref__", "departures", "foreign", "moved", "open", "parts", "stage")
+    __slots__ = (
+        "__weakref__", "_is_long", "_joint", "_taken", "departures", "due", "foreign", "moved", "nodes", "open", "parts", "room", "sources", "stage",
+    )  # fmt: skip
 
     def __init__(
         self, parts: frozenset[Scope] = frozenset(), departures: Departures | None = None, trace: Trace | None = None
@@ -46,6 +55,17 @@ class Scope:
         self.moved = False
         self.departures = departures
         self.stage = None if trace is None else trace.stage  # the program that it is a recording of
+        self.nodes: list[Node] = []
+        self.due = next(numbers) + _MANY
+        self.room = _ROOM
+        self.sources = 0  # how many Nodes without rules there are
+        self._is_long = False
+        self._taken = 0
+        self._joint: list[ref[Scope]] = []
+        for part in parts:
+            if self.due - _MANY > part.due:
+                part.sweep()
+            part._joint.append(ref(self))
 
     @property
     def recordings(self) -> frozenset[Scope]:
@@ -59,6 +79,64 @@ class Scope:
         """Whether any recording in this scope may still be continued or differentiated."""
         return any(part.open for part in self.parts) if self.parts else self.open
 
+    def close(self) -> None:
+        """Ends a recording, and lets its Nodes go of what they keep."""
+        self.open = False
+        for node in self.nodes:
+            node.release()
+        self.nodes.clear()
+        if self._is_long:
+            self._is_long = False
+            collector.end()
+        for joint in self._joint_scopes():
+            if not joint.any_open():
+                joint.close()
+
+    def _joint_scopes(self) -> list[Scope]:
+        """The scopes that this recording is a part of, as far as somebody still has them."""
+        found = [joint for reference in self._joint if (joint := reference()) is not None]
+        self._joint = [ref(joint) for joint in found]
+        return found
+
+    def is_apart(self) -> bool:
+        """Whether all of its Nodes are in this recording alone."""
+        return not self._joint
+
+    def has_taken(self, size: int) -> None:
+        """Hears of a Node whose output has so many bytes."""
+        self._taken += size
+        if self._taken > self.room:
+            before = len(self.nodes)
+            self.sweep()
+            self.room = max(_ROOM, self.room * 2 if 2 * len(self.nodes) > before else self.room // 2)
+
+    def sweep(self) -> None:
+        """Drops the Nodes that nobody else holds, the newest first: then their parents may be such too."""
+        for joint in self._joint_scopes():
+            joint.sweep()
+        nodes, kept = self.nodes, []
+        while nodes:
+            node = nodes.pop()
+            if getrefcount(node) > _ALONE:
+                kept.append(node)
+            del node
+        kept.reverse()
+        nodes.extend(kept)
+        self.due = next(numbers) + max(_MANY, 3 * len(nodes))
+        self._taken = 0
+        if self._is_long:
+            collector.grown()
+        elif len(nodes) > collector.LONG:
+            self._is_long = collector.begin()
+
+
+numbers = count()
+"""Numbers every Node in the order of recording: a Node's parents always have smaller ones."""
+
+LARGE = 2**16
+_MANY = 500
+_ROOM = 2**25
+_ALONE = 2  # references to a Node that only `sweep` has, and the function that counts them
 
 _joint_scopes: WeakValueDictionary[frozenset[Scope], Scope] = WeakValueDictionary()
 

@@ -341,13 +341,13 @@ class GradientTape(TapeMethods, Block):
     def _close(self) -> None:
         """Ends the recording: nothing can look connected to it any more. Which Variables it watched is still known."""
         if self.scope is not None:
-            self.scope.open = False
+            self.scope.close()
             self.scope = None
             self._nodes = {}
 
     def __del__(self) -> None:
         if self.scope is not None:
-            self.scope.open = False
+            self.scope.close()
 
 
 def as_unconnected(value: Any) -> UnconnectedGradients:

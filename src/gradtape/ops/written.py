@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape.core.backward import summed
-from gradtape.core.node import Node, numbers, outside, own_files, users_files
-from gradtape.core.scope import here
+from gradtape.core.node import Node, outside, own_files, users_files
+from gradtape.core.scope import LARGE as LARGE_OUTPUT
+from gradtape.core.scope import here, numbers
 from gradtape.core.strong_zeros import HIDDEN, repaired, shows_nan
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -38,7 +39,7 @@ _NAMESPACE = {
     "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node, "Tensor": Tensor, "Variable": Variable,
     "LARGE": LARGE, "VERY_LARGE": VERY_LARGE, "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray,
     "new": object.__new__, "numbers": numbers, "outside": outside,
-    "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared, "HIDDEN": HIDDEN, "repaired": repaired, "shows_nan": shows_nan,
+    "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared, "HIDDEN": HIDDEN, "LARGE_OUTPUT": LARGE_OUTPUT, "repaired": repaired, "shows_nan": shows_nan,
 }  # fmt: skip
 
 
@@ -243,8 +244,13 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
         f"    node.params = {params}",
         f"    node.parents = ({parents})",
         "    node.scope = scope",
-        "    node.number = next(numbers)",
+        "    number = node.number = next(numbers)",
         "    node.where = (code, frame.f_lasti)",
+        "    scope.nodes.append(node)",
+        "    if number > scope.due:",
+        "        scope.sweep()",
+        "    if out.nbytes > LARGE_OUTPUT:",
+        "        scope.has_taken(out.nbytes)",
         "    tensor = new(Tensor)",
         "    tensor.array = out",
         "    tensor.node = node",

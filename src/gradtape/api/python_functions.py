@@ -135,6 +135,8 @@ def _specs(function: str, run: Callable[..., Sequence[Any]], wanted: Sequence[An
     try:
         with outside_programs(), here.state.only([]):
             return [(tuple(result.array.shape), result.array.dtype) for result in run(*ones)]
+    except (MemoryError, RecursionError):
+        raise
     except Exception as error:
         raise ValueError(
             f"{function}: in a gradtape.function the shapes of its results must be known. They are not in Tout, and a run on ones, "

@@ -333,7 +333,7 @@ class Op:
 
     def explained(self, error: Exception, arrays: Sequence[Any], params: dict[str, Any] | None) -> Exception:
         """A kernel's error with the op, the shapes and the dtypes that it was given."""
-        if isinstance(error, (OpError, MemoryError, xla_engine.EndedError)):
+        if isinstance(error, (OpError, MemoryError, RecursionError, xla_engine.EndedError)):
             return error
         if isinstance(error, xla_engine.NotTraceableError):
             return xla_engine.NotTraceableError(f"{self.name} at {locate(*caller())}: {error}")

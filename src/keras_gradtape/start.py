@@ -34,5 +34,5 @@ class _Last:
             explain_missing(name)
 
 
-sys.meta_path.insert(0, _First())  # type: ignore[arg-type]
-sys.meta_path.append(_Last())  # type: ignore[arg-type]
+sys.meta_path.insert(0, _First())
+sys.meta_path.append(_Last())

@@ -173,6 +173,16 @@ def test_all_of_it_on_request(monkeypatch):
     assert len(frames_of(error_of(lambda: tf.function(in_an_if)(X)))) < 6
 
 
+def test_all_of_it_by_tensorflows_switch():
+    tf.debugging.disable_traceback_filtering()
+    try:
+        error = error_of(lambda: tf.function(in_an_if)(X))
+    finally:
+        tf.debugging.enable_traceback_filtering()
+    assert len(frames_of(error)) > 20
+    assert all(map(is_users, frames_of(error_of(lambda: tf.function(in_an_if)(X)))))
+
+
 def test_a_trimmed_error_keeps_nothing_of_the_libraries_alive():
     error = error_of(lambda: tf.function(product)(X))
     assert [found.__traceback__ is not None for found in chain_of(error)] == [True]

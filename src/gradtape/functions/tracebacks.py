@@ -12,6 +12,7 @@ from types import TracebackType
 
 from gradtape.core.messages import chain_of
 from gradtape.core.scope import here
+from gradtape.core.settings import settings
 
 _FULL = "GRADTAPE_FULL_TRACEBACK"
 _LIBRARIES = ("gradtape", "keras_gradtape", "jax", "jaxlib", "malt", "optree", "keras")
@@ -45,11 +46,11 @@ def _folders() -> list[str]:
 def keep_users_frames(error: Exception) -> None:
     """Takes the frames of libraries out of an error's traceback, and out of those of the errors that led to it.
 
-    A bare `raise` afterwards adds none of the function that it stands in. An error that led to it and has no frame of the user's is left out: the message says what it said. Nothing is done if the
-    environment variable GRADTAPE_FULL_TRACEBACK is set to something else than 0, nor while another function is being traced, which
-    the error has still to leave.
+    An error that led to it and has no frame of the user's is left out: the message says what it said. Nothing is done if the
+    environment variable GRADTAPE_FULL_TRACEBACK is set to something else than 0, after `disable_traceback_filtering`, or while
+    another function is being traced, which the error has still to leave. A bare `raise` afterwards adds no frame of its own.
     """
-    if here.state.trace is not None or os.environ.get(_FULL, "0") not in {"", "0"}:
+    if here.state.trace is not None or not settings.short_tracebacks or os.environ.get(_FULL, "0") not in {"", "0"}:
         return
     for found in list(chain_of(error)):
         found.__traceback__ = _trimmed(found.__traceback__)

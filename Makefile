@@ -6,6 +6,7 @@
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
 #   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
 #   make test-array-api ARRAY_API_TESTS=path   the official suite of the Array API standard, checked out there with its submodule
+#   make test-versions  the lowest and the newest allowed versions of what gradtape needs, on each Python found (PYTHONS="3.12": on some)
 #   make bench      measure against NumPy and other libraries (QUICK=1: in about two minutes)
 #   make lint       lint and types only
 #   make clean      remove everything that these commands made
@@ -19,14 +20,14 @@ SOURCES := src tests tests_tf examples benchmarks
 TWO_DEVICES = JAX_PLATFORMS=cpu XLA_FLAGS="$$XLA_FLAGS --xla_force_host_platform_device_count=2"
 COMPILED := tests/function tests/keras/test_keras_core.py tests/keras/test_keras_compiled.py tests/keras/test_keras_mixed_precision.py tests/keras/test_keras_training.py
 
-.PHONY: help demo test test-all test-tf test-keras test-array-api bench lint clean
+.PHONY: help demo test test-all test-tf test-keras test-array-api test-versions bench lint clean
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 # Small matrices gain nothing from BLAS threads, and lose much when other processes want the cores.
-demo test test-all test-tf test-keras test-array-api: export OPENBLAS_NUM_THREADS = 1
+demo test test-all test-tf test-keras test-array-api test-versions: export OPENBLAS_NUM_THREADS = 1
 
 demo: .venv/.installed
 	@.venv/bin/python examples/digits.py
@@ -49,6 +50,9 @@ test-array-api: .venv-array-api/.installed
 	@test -f '$(ARRAY_API_TESTS)/array_api_tests/__init__.py' || { echo 'Check out github.com/data-apis/array-api-tests with its submodule, and give its folder: make test-array-api ARRAY_API_TESTS=path'; exit 2; }
 	@cd '$(ARRAY_API_TESTS)' && ARRAY_API_TESTS_MODULE=gradtape.array_api $(CURDIR)/.venv-array-api/bin/python -m pytest -q array_api_tests \
 		--max-examples 20 --disable-deadline --xfails-file $(CURDIR)/tests/array_api/official_failures.txt
+
+test-versions: .venv-versions/.installed
+	@WORKERS=$(WORKERS) .venv-versions/bin/python tests/versions.py $(PYTHONS)
 
 bench: .venv-bench/.installed
 	@.venv-bench/bin/python -m benchmarks
@@ -74,6 +78,12 @@ lint: .venv/.installed
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]' $(MORE)
 	@touch $@
 
+# It holds uv, which makes an environment for each Python and each end of the bounds.
+.venv-versions/.installed:
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-bench .venv-tf .venv-keras .venv-array-api out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results.json
+	rm -rf .venv .venv-bench .venv-tf .venv-keras .venv-array-api .venv-versions out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results.json
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -273,7 +273,12 @@ _numpy_choice.serve_choice()
 def __getattr__(name: str) -> object:
     """Namespaces that few programs use are imported at their first use, which keeps `import gradtape` short."""
     if name in _LOADED_WHEN_USED:
-        return _import_module(f"gradtape.{name}")
+        try:
+            return _import_module(f"gradtape.{name}")
+        except ImportError as error:
+            if error.name != "keras":
+                raise
+            raise AttributeError(str(error), name=name, obj=None) from None  # so that `hasattr` can ask for it
     raise AttributeError(f"module 'gradtape' has no attribute '{name}'")
 
 

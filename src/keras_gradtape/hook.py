@@ -8,6 +8,7 @@ Nothing is written to Keras's folder. `keras.src.backend.gradtape.<module>` are 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import sys
@@ -87,26 +88,71 @@ def explain_missing(name: str) -> None:
         raise ModuleNotFoundError(f"Keras wants its backend '{name}', which is not installed: {_why(name)}", name=name)
 
 
-def offer() -> None:
-    """Makes the next `import keras` use this backend, and looks at Keras's version then: a program may only ask whether Keras is there."""
-    if not any(getattr(finder, "backend", None) == BACKEND for finder in sys.meta_path):
-        sys.meta_path.insert(0, BackendFinder())
+def offer() -> BackendFinder:
+    """Makes the next `import keras` use this backend, and looks at Keras's version then: a program may only ask whether Keras is there.
+
+    Gives the finder that does it, for one that was asked for Keras just now.
+    """
+    found = next((finder for finder in sys.meta_path if getattr(finder, "backend", None) == BACKEND), None)
+    if not isinstance(found, BackendFinder):
+        found = BackendFinder()
+        sys.meta_path.insert(0, found)
+    return found
+
+
+def offer_if_told() -> BackendFinder | None:
+    """Offers the backend if the environment variable KERAS_BACKEND names it, or, where it names none, Keras's settings do."""
+    return offer() if (os.environ.get("KERAS_BACKEND") or _in_settings()) == BACKEND else None
+
+
+def _in_settings() -> str | None:
+    """The backend that `keras.json` names, in the folder where Keras looks for it."""
+    home = os.environ.get("KERAS_HOME")
+    if home is None:
+        base = Path.home()
+        home = str((base if os.access(base, os.W_OK) else Path("/tmp")) / ".keras")  # noqa: S108 - as Keras does
+    try:
+        settings = json.loads(Path(home).expanduser().joinpath("keras.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return settings.get("backend") if isinstance(settings, dict) else None
+
+
+def keras_version() -> str:
+    """The version of the Keras that an `import keras` finds; an ImportError if there is none."""
+    spec = PathFinder.find_spec("keras")
+    if spec is None or spec.origin is None:
+        raise ImportError("gradtape.keras is Keras 3, which is not installed: pip install 'gradtape[keras]'.", name="keras")
+    try:
+        text = Path(spec.origin).with_name("src").joinpath("version.py").read_text(encoding="utf-8")
+    except FileNotFoundError:  # Keras 2
+        text = Path(spec.origin).read_text(encoding="utf-8")
+    found = re.search(r"__version__\s*=\s*[\"']([^\"']+)", text)
+    return found[1] if found else "of unknown version"
 
 
 def check_version() -> None:
-    """Refuses a Keras that this package has not been written for."""
-    spec = PathFinder.find_spec("keras")
-    if spec is None or spec.origin is None:
-        raise ImportError("gradtape.keras is Keras 3, which is not installed: pip install 'gradtape[keras]'.")
-    text = Path(spec.origin).with_name("src").joinpath("version.py").read_text(encoding="utf-8")
-    found = re.search(r"__version__\s*=\s*[\"']([^\"']+)", text)
-    version = found[1] if found else "of unknown version"
-    if not version.startswith(tuple(f"{known}." for known in KNOWN_VERSIONS)):
-        known = " or ".join(KNOWN_VERSIONS)
-        raise ImportError(
-            f"gradtape is written for Keras {known}, and Keras {version} is installed: pip install 'gradtape[keras]' gets the right "
-            "one. To use Keras without gradtape, set the environment variable KERAS_BACKEND to another backend."
-        )
+    """Refuses a Keras that is older than those this package has been written for, or not Keras 3. A newer one is tried."""
+    version = keras_version()
+    if not _is_known(version) and not _is_newer(version):
+        raise ImportError(f"gradtape is written for Keras {_KNOWN}, and Keras {version} is installed: {_ADVICE}")
+
+
+_KNOWN = " or ".join(KNOWN_VERSIONS)
+_ADVICE = (
+    f"pip install 'keras=={KNOWN_VERSIONS[-1]}.*' gets one that it knows. To use Keras without gradtape, set the environment variable "
+    "KERAS_BACKEND to another backend."
+)
+
+
+def _is_known(version: str) -> bool:
+    return version.startswith(tuple(f"{known}." for known in KNOWN_VERSIONS))
+
+
+def _is_newer(version: str) -> bool:
+    """Whether a version is of Keras 3, and later than those that are known."""
+    found = re.match(r"3\.(\d+)\.", version)
+    return found is not None and int(found[1]) > max(int(known.partition(".")[2]) for known in KNOWN_VERSIONS)
 
 
 class BackendFinder(MetaPathFinder):
@@ -115,6 +161,11 @@ class BackendFinder(MetaPathFinder):
     backend = BACKEND
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name == "keras" and os.environ.get("KERAS_BACKEND", BACKEND) in {"", BACKEND}:
+            spec = PathFinder.find_spec(name, path, target)
+            if spec is not None and type(spec.loader) is SourceFileLoader:
+                spec.loader = _Tried(spec.loader.name, spec.loader.path)
+            return spec
         if not name.startswith("keras.src."):
             return None
         if name == _ALIAS or name.startswith(_ALIAS + "."):
@@ -149,6 +200,50 @@ class _Alias(Loader):
         sys.modules[module.__name__] = import_module(self._target)
 
 
+class _Tried(SourceFileLoader):
+    """Loads Keras. If it is newer than what this package was written for, whatever goes wrong is said to be about that."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        version = keras_version()
+        if not _is_newer(version):
+            super().exec_module(module)
+            return
+        try:
+            super().exec_module(module)
+            check_bases()
+        except Exception as error:
+            raise ImportError(
+                f"gradtape is written for Keras {_KNOWN}. It tried Keras {version}, which failed: {type(error).__name__}: {error} {_ADVICE}"
+            ) from error
+
+
+def check_bases() -> None:
+    """Checks that Keras runs on this backend and that its classes are built on those of this package."""
+    chosen = sys.modules["keras.src.backend.config"].backend()
+    if chosen != BACKEND:
+        raise ImportError(f"Keras has chosen the backend '{chosen}'.")
+    for module, name in _ON_THE_BACKEND:
+        bases = getattr(import_module(module), name).__mro__
+        if not any(base.__module__.startswith("keras_gradtape.") for base in bases):
+            raise ImportError(f"{module}.{name} is not built on a class of the backend's.")
+
+
+_ON_THE_BACKEND = (
+    ("keras.src.layers.layer", "Layer"),
+    ("keras.src.models.model", "Model"),
+    ("keras.src.optimizers.optimizer", "Optimizer"),
+    ("keras.src.backend", "Variable"),
+)
+"""Modules and classes of Keras that choose a base by the backend."""
+
+
+def _needed(module: ModuleType, name: str) -> Any:
+    """A name that this package changes in a module of Keras's."""
+    if not hasattr(module, name):
+        raise ImportError(f"gradtape cannot find {name} in {module.__name__}: this version of Keras is not known to it.")
+    return getattr(module, name)
+
+
 class _Chosen(SourceFileLoader):
     """Loads Keras's settings with the backend chosen, unless the environment has chosen one."""
 
@@ -170,7 +265,7 @@ class _Seeding(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        set_others = module.set_random_seed
+        set_others = _needed(module, "set_random_seed")
 
         @wraps(set_others)
         def set_random_seed(seed: int) -> None:
@@ -186,7 +281,7 @@ class _Wide(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
         if module.config.backend() == BACKEND:
-            module.BIT64_TO_BIT32_DTYPE["float64"] = "float64"
+            _needed(module, "BIT64_TO_BIT32_DTYPE")["float64"] = "float64"
 
 
 _LOADERS: dict[str, type[SourceFileLoader]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -56,6 +56,28 @@ def as_int(value: Any, argument: str) -> int:
         return int(value.__index__())
     except TypeError as error:
         raise TypeError(f"{argument} must be an integer, got {value!r}.") from error
+
+
+def as_float(value: Any, argument: str) -> float:
+    """A Python float from a real number or a scalar tensor."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{argument} must be a number, got {value!r}.")
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{argument} must be a number, got {value!r}.") from error
+
+
+def as_list(values: Any, argument: str) -> list[Any]:
+    """The entries of a list, a tuple, or a tensor with an axis."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        raise TypeError(f"{argument} must be a list or a tuple, got {values!r} of type {type(values).__name__}.")
+    return list(values)
+
+
+def has_axes(value: Any) -> bool:
+    """Whether a value is a list or an array, rather than one number; of lists of different lengths, too."""
+    return isinstance(value, (list, tuple)) or np.ndim(getattr(value, "array", value)) > 0
 
 
 def one_axis(axis: Any, rank: int, argument: str = "axis") -> int:

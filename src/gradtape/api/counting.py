@@ -284,6 +284,8 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = dt
         limit = tensor(maxlen, "sequence_mask: maxlen")
         if limit.array.ndim:
             raise ValueError(f"sequence_mask: maxlen must be a scalar, got shape {limit.shape}.")
+        if limit.array.dtype.kind not in "iuf" or not np.isfinite(limit.array):
+            raise invalid_argument(f"sequence_mask: maxlen must be a number, got {maxlen!r}.")
         size = math.ceil(float(limit))
         if size < 0:
             raise invalid_argument(f"sequence_mask: maxlen={size} is negative.")

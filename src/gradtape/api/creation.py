@@ -126,7 +126,8 @@ def ones_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = Non
 
 
 def _full(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
-    return np.full(shape, value, dtype)[()]
+    found = np.full(shape, value, dtype)
+    return found if found.dtype.kind == "O" else found[()]  # a bare string has no dtype
 
 
 def _zero(dtype: Any) -> Any:
@@ -297,7 +298,7 @@ def _hot_values(on: Any, off: Any, dtype: DTypeLike) -> Any:
         raise TypeError(f"one_hot: on_value, off_value and dtype must agree, got {' and '.join(names)}.")
     (kind,) = kinds
     return [
-        found["on_value"] if on is not None else Tensor(_full((), 1, kind)),
+        found["on_value"] if on is not None else Tensor(_full((), 1, _with_a_one(kind, "one_hot: on_value", TypeError))),
         found["off_value"] if off is not None else Tensor(_full((), _zero(kind), kind)),
     ]
 

@@ -62,7 +62,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
         )
     try:
         array = np.from_dlpack(x, copy=copy)
-    except RuntimeError as error:
+    except (BufferError, RuntimeError) as error:  # NumPy before 2.5 raises a RuntimeError
         raise BufferError(
             f"from_dlpack: NumPy cannot take this {type(x).__name__}: {error} Cast it to a dtype of NumPy's, on the CPU, first."
         ) from error

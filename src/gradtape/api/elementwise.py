@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, INEXACT, NUMERIC, REAL, SIGNED, SUMMABLE, of_kind, pair_of_kind, tensors_of_kind
-from gradtape.api.arguments import TensorLike, tensor
+from gradtape.api.arguments import TensorLike, as_list, tensor
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
@@ -51,7 +51,7 @@ def add_n(inputs: Iterable[TensorLike], name: str | None = None) -> Tensor:
     >>> tf.add_n([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]]).numpy()
     array([111., 222.], dtype=float32)
     """
-    terms = [operand(value) for value in inputs]
+    terms = [operand(value) for value in as_list(inputs, "add_n: inputs")]
     if not terms or any(term is None for term in terms):
         raise ValueError("add_n: inputs must be a list of at least one tensor, without None in it.")
     if not any(isinstance(term, Tensor) for term in terms):

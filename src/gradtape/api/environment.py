@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_shape, numpy_dtype
+from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_list, as_shape, numpy_dtype
 from gradtape.api.operands import as_operand
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
@@ -76,7 +76,7 @@ def tuple(tensors: Sequence[Any], control_inputs: Any = None, name: str | None =
     >>> [x.numpy() for x in tf.tuple([tf.constant(1), tf.constant(2)])]
     [np.int32(1), np.int32(2)]
     """
-    return list(tensors)
+    return as_list(tensors, "tuple: tensors")
 
 
 def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Tensor]:
@@ -86,7 +86,8 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Ten
     >>> [x.numpy() for x in tf.identity_n([tf.constant(1), tf.constant(2.0)])]
     [np.int32(1), np.float32(2.0)]
     """
-    if not len(input):
+    input = as_list(input, "identity_n: input")
+    if not input:
         raise invalid_argument("identity_n: input must have at least one tensor.")
     return [identity(as_operand(x, f"identity_n: input[{i}]")) for i, x in enumerate(input)]
 
@@ -98,7 +99,8 @@ def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, nam
     >>> [shape.numpy() for shape in tf.shape_n([tf.ones([2, 3]), tf.ones([1])])]
     [array([2, 3], dtype=int32), array([1], dtype=int32)]
     """
-    if not len(input):
+    input = as_list(input, "shape_n: input")
+    if not input:
         raise invalid_argument("shape_n: input must have at least one tensor.")
     wanted = numpy_dtype(out_type)
     return [Tensor(np.array(as_operand(x, f"shape_n: input[{i}]").array.shape, wanted)) for i, x in enumerate(input)]

@@ -25,7 +25,7 @@ class KerasFinder:
         if name == _NAMESPACE:
             return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
         if name == "keras" and os.environ.get("KERAS_BACKEND", "") in {"", "gradtape"}:
-            import_module("keras_gradtape.hook").offer()
+            return import_module("keras_gradtape.hook").offer().find_spec(name, path, target)
         return None
 
     def create_module(self, spec: ModuleSpec) -> None:

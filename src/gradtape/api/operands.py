@@ -56,8 +56,13 @@ def known(x: Tensor, argument: str, instead: str) -> Any:
     return np.asarray(x.array)
 
 
+def _is_empty(value: Any) -> bool:
+    """Whether a nested list has no element; its rows may have different lengths."""
+    return all(map(_is_empty, value)) if isinstance(value, (list, tuple)) else getattr(value, "size", 1) == 0
+
+
 def _plain(value: Any, strong: Any, argument: str) -> Any:
     """A plain value as an array; an empty list has no dtype of its own."""
-    if strong is not None and isinstance(value, (list, tuple)) and not np.size(value):
+    if strong is not None and isinstance(value, (list, tuple)) and _is_empty(value):
         return to_array(value, strong, argument=argument)
     return beside(value, strong, argument)

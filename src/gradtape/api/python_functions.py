@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, errors, nest
+from gradtape.api.arguments import as_list
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.host_calls import Spec, call_for_results, call_in_order
 from gradtape.core.scope import here
@@ -49,7 +50,8 @@ def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: A
     _require_dtypes(Tout, "py_function")
     if func is None:
         return _decorator(py_function, Tout, name)
-    tensors = [as_tensor(value, argument=f"py_function: inp[{i}]") for i, value in enumerate(inp)]
+    _require_function(func, "py_function")
+    tensors = [as_tensor(value, argument=f"py_function: inp[{i}]") for i, value in enumerate(as_list(inp, "py_function: inp"))]
     wanted = [dtypes.as_dtype(getattr(out, "dtype", out)) for out in nest.flatten(Tout)]
 
     def run(*given: Tensor) -> list[Tensor]:
@@ -83,6 +85,7 @@ def numpy_function(
     _require_dtypes(Tout, "numpy_function")
     if func is None:
         return _decorator(numpy_function, Tout, name)
+    _require_function(func, "numpy_function")
 
     def run(*given: Any) -> list[Any]:
         result = func(*[_for_numpy(np.array(value)) for value in given])
@@ -135,6 +138,8 @@ def _specs(function: str, run: Callable[..., Sequence[Any]], wanted: Sequence[An
     try:
         with outside_programs(), here.state.only([]):
             return [(tuple(result.array.shape), result.array.dtype) for result in run(*ones)]
+    except (MemoryError, RecursionError):
+        raise
     except Exception as error:
         raise ValueError(
             f"{function}: in a gradtape.function the shapes of its results must be known. They are not in Tout, and a run on ones, "
@@ -185,6 +190,11 @@ def _arrays(tensors: Sequence[Tensor]) -> list[Any]:
 def _require_dtypes(wanted: Any, function: str) -> None:
     if wanted is None:
         raise TypeError(f"{function}: Tout is missing: give the dtype of the result, or a list of dtypes.")
+
+
+def _require_function(func: Any, function: str) -> None:
+    if not callable(func):
+        raise TypeError(f"{function}: func must be a function, got {func!r}.")
 
 
 def _decorator(of: Callable[..., Any], wanted: Any, name: str | None) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.accepted import REAL, of_kind, tensors_of_kind
-from gradtape.api.arguments import TensorLike, as_int, integers
+from gradtape.api.arguments import TensorLike, as_int, as_list, has_axes, integers
 from gradtape.api.indexing import gather
 from gradtape.api.operands import as_indices, as_operand, as_operands, known
 from gradtape.core.tensor import Tensor
@@ -45,7 +45,7 @@ def space_to_batch_nd(input: TensorLike, block_shape: Any, paddings: TensorLike,
 
 def _space_to_batch(value: Any, block_shape: Any, paddings: Any, function: str) -> Tensor:
     x = as_operand(value, f"{function}: input")
-    if np.ndim(block_shape) != 1:
+    if not has_axes(block_shape) or any(map(has_axes, block_shape)):
         raise invalid_argument(f"{function}: block_shape must be a vector, got {block_shape!r}.")
     block, around = _blocks(x, block_shape, paddings, "paddings", function)
     rank, depth = x.array.ndim, len(block)
@@ -70,7 +70,7 @@ def batch_to_space(input: TensorLike, block_shape: Any, crops: TensorLike, name:
     array([[1, 2, 3]], dtype=int32)
     """
     x = as_operand(input, "batch_to_space: input")
-    given = [block_shape] * len(np.asarray(crops)) if np.ndim(block_shape) == 0 else block_shape
+    given = block_shape if has_axes(block_shape) else [block_shape] * len(as_list(crops, "batch_to_space: crops"))
     block, edges = _blocks(x, given, crops, "crops", "batch_to_space")
     depth, count = len(block), math.prod(block)
     batch, *sizes = x.array.shape
@@ -165,6 +165,7 @@ def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], na
     >>> tf.dynamic_stitch([[0, 2], [1]], [[10, 30], [20]]).numpy()
     array([10, 20, 30], dtype=int32)
     """
+    indices, data = as_list(indices, "dynamic_stitch: indices"), as_list(data, "dynamic_stitch: data")
     if len(indices) != len(data):
         raise ValueError(f"dynamic_stitch: there are {len(indices)} indices, but {len(data)} data.")
     if not indices:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import AxisLike, ShapeLike, TensorLike, as_int, as_shape, axes, integers, one_axis
+from gradtape.api.arguments import AxisLike, ShapeLike, TensorLike, as_int, as_shape, axes, has_axes, integers, one_axis
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -183,7 +183,7 @@ def split(
     x = as_operand(value, "split: value")
     place = one_axis(_single(axis, "split: axis"), x.array.ndim, "split: axis")
     total = x.array.shape[place]
-    several = type(num_or_size_splits) is not int and np.ndim(getattr(num_or_size_splits, "array", num_or_size_splits)) > 0
+    several = type(num_or_size_splits) is not int and has_axes(num_or_size_splits)
     if several:
         sizes = _split_sizes(integers(num_or_size_splits, "split: num_or_size_splits"), total, num)
     else:
@@ -231,10 +231,10 @@ def pad(
     """
     x = as_operand(tensor, "pad: tensor")
     widths = _paddings(paddings, x.array.shape)
-    kind = mode.upper()
-    if kind == "CONSTANT":
+    kind = mode.upper() if isinstance(mode, str) else mode
+    if isinstance(kind, str) and kind == "CONSTANT":
         return _padded(x, widths, constant_values)
-    if kind not in ("REFLECT", "SYMMETRIC"):
+    if not isinstance(kind, str) or kind not in ("REFLECT", "SYMMETRIC"):
         raise ValueError(f"pad: mode must be CONSTANT, REFLECT or SYMMETRIC, got {mode!r}.")
     for axis, (size, pair) in enumerate(zip(x.array.shape, widths, strict=True)):
         if max(pair):
@@ -392,6 +392,13 @@ def strided_slice(
             f"strided_slice: begin={list(starts)}, end={list(ends)} and strides={list(steps)} must be as long as each other, "
             "and no stride may be 0."
         )
+    begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask = (
+        as_int(mask, f"strided_slice: {name}")
+        for mask, name in (
+            (begin_mask, "begin_mask"), (end_mask, "end_mask"), (ellipsis_mask, "ellipsis_mask"), (new_axis_mask, "new_axis_mask"),
+            (shrink_axis_mask, "shrink_axis_mask"),
+        )
+    )  # fmt: skip
     key: list[Any] = []
     for i, (start, stop, step) in enumerate(zip(starts, ends, steps, strict=True)):
         bit = 1 << i
@@ -405,6 +412,8 @@ def strided_slice(
             key.append(start)
         else:
             key.append(builtins.slice(None if begin_mask & bit else start, None if end_mask & bit else stop, step))
+    if var is not None and not isinstance(var, Variable):
+        raise TypeError(f"strided_slice: var must be a Variable, got {var!r}.")
     return var[tuple(key)] if var is not None else index(as_operand(input_, "strided_slice: input_"), tuple(key))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from gradtape.core.node import caller, locate
@@ -24,11 +25,21 @@ def to_keep(error: Exception) -> Exception:
 
     caught = error.__traceback__
     error.__traceback__ = None if caught is None else caught.tb_next  # whoever has caught it still runs
-    found: BaseException | None = error
-    while found is not None:
+    for found in chain_of(error):
         clear_frames(found.__traceback__)
-        found = found.__cause__ or found.__context__
     return error
+
+
+def chain_of(error: BaseException) -> Iterator[BaseException]:
+    """An error and all that led to it, each once."""
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        found = pending.pop()
+        if found is not None and id(found) not in seen:
+            seen.add(id(found))
+            yield found
+            pending += (found.__context__, found.__cause__)
 
 
 def advice_about(value: Any, otherwise: str) -> str:

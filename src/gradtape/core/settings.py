@@ -10,6 +10,7 @@ class Settings:
     soft_device_placement: bool = True
     tensor_float_32: bool = True
     inter_op_threads: int = 0
+    short_tracebacks: bool = True
 
 
 settings = Settings()

@@ -167,11 +167,16 @@ class Tensor(TensorOperators):
         if self.node is not None:
             leaving(self, "__dlpack__")
         array = _exportable(self.array)
-        if max_version is not None and max_version >= (1, 0):
+        if copy or (copy is None and (max_version is None or max_version < (1, 0))):
+            array, copy = array.copy(), None
+        elif max_version is not None and max_version >= (1, 0):
             array.flags.writeable = False  # a tensor does not change
-        elif copy is None:
-            copy = True
-        return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        try:
+            return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        except ValueError as error:  # of NumPy before 2.3
+            raise BufferError(
+                f"__dlpack__: {error}: dl_device={dl_device}; a tensor on the CPU is exported to the CPU."
+            ) from error
 
     def __dlpack_device__(self) -> tuple[Any, int]:
         return np.asarray(self.array).__dlpack_device__()

@@ -82,6 +82,8 @@ def _from_numpy(value: Any, dtype: np.dtype[Any] | None, argument: str) -> Any:
 
 def _from_objects(value: Any, array: Any, dtype: np.dtype[Any] | None, argument: str) -> Any:
     """Strings, which are held as bytes; anything else that NumPy only takes as an object is refused."""
+    if array.dtype.kind != "O" and not isinstance(value, (np.ndarray, np.generic)):
+        array = np.array(value, object)  # without it NumPy makes text of the numbers that stand beside text
     leaves = array.reshape(-1).tolist()
     if all(isinstance(leaf, (str, bytes)) for leaf in leaves) and dtype in (None, dtypes.string.numpy):
         texts = np.empty(array.size, dtype=object)

@@ -7,7 +7,7 @@ depends on its values is left to XLA: `gradtape.functions.traced` makes the same
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ def case(
     >>> tf.case([(x > 0, lambda: "positive"), (x < 0, lambda: "negative")], default=lambda: "zero")
     'zero'
     """
-    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
+    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else _entries(pred_fn_pairs, "case: pred_fn_pairs")
     for i, pair in enumerate(pairs):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not callable(pair[1]):
             raise TypeError(f"case: pred_fn_pairs[{i}] must be a pair of a predicate and a function, got {pair!r}.")
@@ -89,8 +89,9 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] |
     if isinstance(branch_fns, dict):
         branches = dict(branch_fns)
     else:
-        entries = list(branch_fns)
-        branches = dict(entries) if entries and isinstance(entries[0], (tuple, list)) else dict(enumerate(entries))
+        entries = _entries(branch_fns, "switch_case: branch_fns")
+        are_pairs = all(isinstance(entry, (tuple, list)) and len(entry) == 2 for entry in entries)
+        branches = dict(entries) if are_pairs else dict(enumerate(entries))
     if not branches:
         raise ValueError("switch_case: branch_fns must hold at least one function.")
     for key, function in branches.items():
@@ -104,7 +105,24 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] |
     if isinstance(branch_index, BatchedTensor):
         index = _scalar(branch_index, "switch_case: branch_index")
         return _by_example("switch_case", [equal(index, key) for key in branches], [*branches.values(), fallback])
-    return branches.get(int(as_tensor(branch_index)), fallback)()
+    return branches.get(_whole(branch_index, "switch_case: branch_index"), fallback)()
+
+
+def _entries(values: Any, argument: str) -> list[Any]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"{argument} must be a list or a dict, got {values!r}.")
+    return list(values)
+
+
+def _whole(value: Any, argument: str) -> int:
+    """A Python integer from a scalar tensor, or what makes one."""
+    found = as_tensor(value, argument=argument)
+    if found.array.dtype.kind == "O" or found.array.ndim:
+        raise TypeError(f"{argument} must be one integer, got {value!r}.")
+    try:
+        return int(found)
+    except (ValueError, OverflowError) as error:
+        raise TypeError(f"{argument} must be one integer, got {value!r}.") from error
 
 
 def while_loop(
@@ -129,7 +147,7 @@ def while_loop(
     if not isinstance(loop_vars, (list, tuple)) or not loop_vars:
         raise ValueError(f"while_loop: loop_vars must be a list or tuple with at least one entry, got {loop_vars!r}.")
     values = nest.map_structure(lambda v: _loop_variable(v, "while_loop: loop_vars"), loop_vars)
-    limit = None if maximum_iterations is None else int(as_tensor(maximum_iterations))
+    limit = None if maximum_iterations is None else _whole(maximum_iterations, "while_loop: maximum_iterations")
     if inside_a_program():
         return _traced().while_loop(cond, body, values, limit)
     steps, running, kind = 0, None, type(loop_vars)

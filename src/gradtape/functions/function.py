@@ -26,6 +26,7 @@ from gradtape.functions.eager import is_beyond_xla
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.signature import Arguments, Parameters, cast_to_signature, differences, is_spec
+from gradtape.functions.tracebacks import keep_users_frames
 from gradtape.shapes import TensorSpec
 
 _functions: weakref.WeakSet[Function] = weakref.WeakSet()
@@ -102,28 +103,32 @@ class Function:
         return bound
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        state = here.state
-        special = kwargs or state.recorders or state.levels or state.trace is not None or state.checker is not None
-        if special or settings.functions_run_eagerly:
-            return self.python_function(*args, **kwargs) if settings.functions_run_eagerly else self._call(args, kwargs)
-        if self._only is not None and _plain_kinds(map(type, args)):
-            found = self._only(args)  # no key: the compiled program itself sees whether arguments are of its kind
-            if found is not NOT_RUN:
-                return found
-        key = _quick_key(args)
-        quick = self._quick.get(key)
-        if quick is not None:
-            self._recent.append(False)
-            return quick(args)
-        result = self._call(args, kwargs)
-        arguments = None if key is None else self._arguments(args, kwargs)
-        concrete = None if arguments is None else self._concrete.get(arguments.key)
-        if concrete is None or arguments is None or isinstance(concrete, EagerFunction):
+        try:
+            state = here.state
+            special = kwargs or state.recorders or state.levels or state.trace is not None or state.checker is not None
+            if special or settings.functions_run_eagerly:
+                return self.python_function(*args, **kwargs) if settings.functions_run_eagerly else self._call(args, kwargs)
+            if self._only is not None and _plain_kinds(map(type, args)):
+                found = self._only(args)  # no key: the compiled program itself sees whether arguments are of its kind
+                if found is not NOT_RUN:
+                    return found
+            key = _quick_key(args)
+            quick = self._quick.get(key)
+            if quick is not None:
+                self._recent.append(False)
+                return quick(args)
+            result = self._call(args, kwargs)
+            arguments = None if key is None else self._arguments(args, kwargs)
+            concrete = None if arguments is None else self._concrete.get(arguments.key)
+            if concrete is None or arguments is None or isinstance(concrete, EagerFunction):
+                return result
+            if len(arguments.tensors) == len(args):  # and no tensors of strings
+                self._quick[key] = concrete.quick
+                self._only = concrete.shortcut if len(self._concrete) == 1 else None
             return result
-        if len(arguments.tensors) == len(args):  # and no tensors of strings
-            self._quick[key] = concrete.quick
-            self._only = concrete.shortcut if len(self._concrete) == 1 else None
-        return result
+        except Exception as error:
+            keep_users_frames(error)
+            raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         xla_engine.check_process()
@@ -264,7 +269,11 @@ class Function:
         if any(is_spec(leaf) and _example(leaf) is leaf for leaf in nest.flatten((args, kwargs))):
             return OpenFunction(self, *self._parameters.in_order(args, kwargs))
         args, kwargs = nest.map_structure(_example, (args, kwargs))
-        return self._traced_for(self._arguments(args, kwargs))
+        try:
+            return self._traced_for(self._arguments(args, kwargs))
+        except Exception as error:
+            keep_users_frames(error)
+            raise
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """What each of its programs takes and gives, one after the other.

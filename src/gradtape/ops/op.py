@@ -266,9 +266,7 @@ class Op:
                 return run(kernel, *arrays, **params)
         if any(a.dtype.kind == "O" for a in arrays):  # NumPy gives the bare element for a 0-d array of objects
             result = run(kernel, *arrays, **params)
-            if self.several or hasattr(result, "dtype"):
-                return result
-            return np.array(result, object if isinstance(result, bytes) else None)
+            return [_as_array(r) for r in result] if self.several else _as_array(result)
         half = None if self.moves else next((a.dtype for a in arrays if a.dtype in HALF), None)
         if half is None:
             return run(kernel, *arrays, **params)
@@ -347,7 +345,7 @@ class Op:
 
     def explained(self, error: Exception, arrays: Sequence[Any], params: dict[str, Any] | None) -> Exception:
         """A kernel's error with the op, the shapes and the dtypes that it was given."""
-        if isinstance(error, (OpError, xla_engine.EndedError)) or not isinstance(error, _OF_KERNELS):
+        if isinstance(error, (OpError, RecursionError, xla_engine.EndedError)) or not isinstance(error, _OF_KERNELS):
             return error
         if isinstance(error, xla_engine.NotTraceableError):
             return xla_engine.NotTraceableError(f"{self.name} at {locate(*caller())}: {error}")
@@ -452,6 +450,10 @@ def _run_on_xla(kernel: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
         if found is error:
             raise
         raise found from found.__cause__  # without XLA's own error
+
+
+def _as_array(result: Any) -> Any:
+    return result if hasattr(result, "dtype") else np.array(result, object if isinstance(result, bytes) else None)
 
 
 def _rounded(array: Any, *, dtype: Any) -> Any:

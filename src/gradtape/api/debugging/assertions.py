@@ -11,6 +11,7 @@ from gradtape import dtypes
 from gradtape.api.arguments import DTypeLike, TensorLike, as_int
 from gradtape.api.operands import as_operand
 from gradtape.core.indexed_slices import IndexedSlices
+from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.dtypes import DType
@@ -174,23 +175,21 @@ def is_numeric_tensor(tensor: Any) -> bool:
     return isinstance(tensor, Tensor) and (tensor.dtype.is_integer or tensor.dtype.is_floating or tensor.dtype.is_complex)
 
 
-class _TracebackFiltering:
-    enabled = True
-
-
 def enable_traceback_filtering() -> None:
-    """Notes the wish for short tracebacks; gradtape's are short already, so that nothing else changes.
+    """Has errors that leave a function show the lines of the user's code alone, as they do at the start.
+
+    The environment variable GRADTAPE_FULL_TRACEBACK=1 shows all frames in any case.
 
     >>> import gradtape as tf
     >>> tf.debugging.enable_traceback_filtering()
     >>> tf.debugging.is_traceback_filtering_enabled()
     True
     """
-    _TracebackFiltering.enabled = True
+    settings.short_tracebacks = True
 
 
 def disable_traceback_filtering() -> None:
-    """Takes back `enable_traceback_filtering`.
+    """Has errors that leave a function show all frames, also those of gradtape and JAX.
 
     >>> import gradtape as tf
     >>> tf.debugging.disable_traceback_filtering()
@@ -198,17 +197,17 @@ def disable_traceback_filtering() -> None:
     False
     >>> tf.debugging.enable_traceback_filtering()
     """
-    _TracebackFiltering.enabled = False
+    settings.short_tracebacks = False
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """Whether `enable_traceback_filtering` was the last wish; it is so at the start.
+    """Whether errors that leave a function show the lines of the user's code alone; they do at the start.
 
     >>> import gradtape as tf
     >>> tf.debugging.is_traceback_filtering_enabled()
     True
     """
-    return _TracebackFiltering.enabled
+    return settings.short_tracebacks
 
 
 def _said(message: str | None) -> str:

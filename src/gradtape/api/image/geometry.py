@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gradtape.api.accepted import NUMERIC, of_kind
-from gradtape.api.arguments import TensorLike, as_int, integers
+from gradtape.api.arguments import TensorLike, as_float, as_int, integers
 from gradtape.api.nn.convolution import Layout
 from gradtape.api.operands import as_operand
 from gradtape.core.tensor import Tensor
@@ -137,7 +137,7 @@ def central_crop(image: TensorLike, central_fraction: Any) -> Tensor:
     array([[ 5.,  6.],
            [ 9., 10.]], dtype=float32)
     """
-    fraction = float(central_fraction)
+    fraction = as_float(central_fraction, "central_crop: central_fraction")
     if not 0 < fraction <= 1:
         raise ValueError(f"central_crop: central_fraction must be in (0, 1], got {fraction}.")
     batch = _image(at_least_3d(as_operand(image, "central_crop: image"), "central_crop"), "central_crop")

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, REAL, SIGNED, of_kind
-from gradtape.api.arguments import TensorLike, as_int
+from gradtape.api.arguments import TensorLike, as_float, as_int, as_list
 from gradtape.api.image.color import convert_image_dtype
 from gradtape.api.operands import as_operand
 from gradtape.core.tensor import Tensor
@@ -150,7 +150,7 @@ def ssim(
     """
     x, y, limit = _compared(img1, img2, max_val, "ssim")
     size = _filter_size(filter_size, x, "ssim")
-    similar, _ = _similarity(x, y, limit, size, filter_sigma, k1, k2)
+    similar, _ = _similarity(x, y, limit, size, as_float(filter_sigma, "ssim: filter_sigma"), k1, k2)
     rank = similar.ndim
     axes = (rank - 1,) if return_index_map else (rank - 3, rank - 2, rank - 1)
     return reductions.reduce_mean(similar, axis=axes)
@@ -158,6 +158,8 @@ def ssim(
 
 def _filter_size(filter_size: Any, x: Tensor, function: str) -> int:
     size = as_int(filter_size, f"{function}: filter_size")
+    if size < 1:
+        raise invalid_argument(f"{function}: filter_size must be positive, got {size}.")
     if min(x.array.shape[-3:-1]) < size:
         raise invalid_argument(f"{function}: images of shape {x.shape} are smaller than the filter, {size} by {size}.")
     return size
@@ -205,14 +207,18 @@ def ssim_multiscale(
     """
     function = "ssim_multiscale"
     x, y, limit = _compared(img1, img2, max_val, function)
-    factors = np.asarray(power_factors, x.array.dtype)
+    factors = np.asarray(
+        [as_float(factor, f"{function}: power_factors") for factor in as_list(power_factors, f"{function}: power_factors")],
+        x.array.dtype,
+    )
+    sigma = as_float(filter_sigma, f"{function}: filter_sigma")
     scales: list[Tensor] = []
     similar = None
     for k in range(len(factors)):
         if k:
             x, y = _halved(x), _halved(y)
         size = _filter_size(filter_size, x, function)
-        similar, structure = [_mean_of_windows(s) for s in _similarity(x, y, limit, size, filter_sigma, k1, k2)]
+        similar, structure = [_mean_of_windows(s) for s in _similarity(x, y, limit, size, sigma, k1, k2)]
         scales.append(structure)
     if similar is None:
         raise ValueError(f"{function}: power_factors must have at least one entry.")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.accepted import FLOATING, REAL, of_kind
-from gradtape.api.arguments import TensorLike, as_int, integers
+from gradtape.api.arguments import TensorLike, as_float, as_int, integers
 from gradtape.api.image.geometry import as_batch, pad_to_bounding_box
 from gradtape.api.operands import as_indices
 from gradtape.core.tensor import Tensor
@@ -138,7 +138,7 @@ def resize(
     >>> tf.image.resize(tf.reshape([1.0, 3.0], [1, 2, 1]), [1, 4])[0, :, 0].numpy()
     array([1. , 1.5, 2.5, 3. ], dtype=float32)
     """
-    if method not in _METHODS:
+    if not isinstance(method, str) or method not in _METHODS:
         raise ValueError(f"resize: method must be one of {sorted(_METHODS)}, got {method!r}.")
     batch = as_batch(of_kind(images, REAL, "resize", "images"), "resize: images")
     try:
@@ -249,7 +249,7 @@ def crop_and_resize(
         getitem(inside_rows, key=(slice(None), slice(None), None, None)),
         getitem(inside_columns, key=(slice(None), None, slice(None), None)),
     )
-    return where(inside, found, float(extrapolation_value))
+    return where(inside, found, as_float(extrapolation_value, "crop_and_resize: extrapolation_value"))
 
 
 def _check_owners(owners: Tensor, count: int) -> None:

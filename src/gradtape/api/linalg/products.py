@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from numbers import Real
 from string import ascii_letters
 from typing import Any
 
@@ -213,9 +214,9 @@ def _spectral_norm(x: Tensor, places: Sequence[int]) -> Tensor:
 
 def _check_order(ord: Any, is_matrix: bool) -> None:
     if is_matrix:
-        if ord not in ("euclidean", "fro", 1, 2, math.inf):
+        if not isinstance(ord, (str, Real)) or ord not in ("euclidean", "fro", 1, 2, math.inf):
             raise ValueError(f"norm: ord for a matrix must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}.")
-    elif ord != "euclidean" and not (not isinstance(ord, str) and ord > 0):
+    elif not (isinstance(ord, str) and ord == "euclidean") and not (isinstance(ord, Real) and float(ord) > 0):
         raise ValueError(f"norm: ord for a vector must be 'euclidean' or a positive number, got {ord!r}.")
 
 
@@ -267,6 +268,8 @@ def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
     unexpected = set(kwargs) - {"name", "optimize", "greedy"}
     if unexpected:
         raise TypeError(f"einsum: unexpected keyword arguments {sorted(unexpected)}; it takes optimize, greedy and name.")
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum: equation must be a string such as 'ij,jk->ik', got {equation!r}.")
     tensors = as_operands(inputs, "einsum: inputs")
     terms, output, sizes = _plan(equation, tuple([x.array.shape for x in tensors]))
     pairs = [_distinct(*_without_stretched(x, term, sizes)) for x, term in zip(tensors, terms, strict=True)]

@@ -12,6 +12,7 @@ from gradtape.api.linalg.diagonals import matrix_from_bands
 from gradtape.api.linalg.matrices import checked_matrices, checked_square, in_dtype, square
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.tensor import Tensor
+from gradtape.core.values import to_array
 from gradtape.errors import invalid_argument
 from gradtape.functions.control_flow import while_loop
 from gradtape.ops import arithmetic, broadcasting, determinants, elementary, matrix, reductions, shaping, solvers
@@ -181,7 +182,8 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: st
     shape = x.array.shape
     cutoff: Any = 10.0 * max(shape[-2:]) * rounding(x) if rcond is None else rcond
     real = np.finfo(np.float64 if x.array.dtype.itemsize < 4 else x.array.dtype).dtype
-    limit = as_operand(np.asarray(cutoff, real) if isinstance(cutoff, (int, float, list, tuple)) else cutoff, "pinv: rcond")
+    plain = isinstance(cutoff, (int, float, list, tuple))
+    limit = Tensor(to_array(cutoff, real, argument="pinv: rcond")) if plain else as_operand(cutoff, "pinv: rcond")
     return solvers.pseudoinverse(x, broadcasting.broadcast_to(limit, shape=shape[:-2]))
 
 

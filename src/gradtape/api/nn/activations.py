@@ -14,7 +14,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, INEXACT, NUMERIC, REAL, Kind, of_kind, tensors_of_kind
-from gradtape.api.arguments import ShapeLike, TensorLike, as_int, integers, one_axis
+from gradtape.api.arguments import ShapeLike, TensorLike, as_float, as_int, as_shape, integers, one_axis
 from gradtape.api.operands import as_indices, as_operand, as_operands
 from gradtape.api.random import draws
 from gradtape.api.random.sequence import source
@@ -66,7 +66,7 @@ def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None
         x = broadcasting.cast(x, dtype=dtypes.float32.numpy)
     if isinstance(alpha, (Tensor, Variable)):
         raise TypeError(f"leaky_relu: alpha must be a Python number, got {alpha!r}.")
-    return activations.leaky_relu(x, alpha=float(alpha))
+    return activations.leaky_relu(x, alpha=as_float(alpha, "leaky_relu: alpha"))
 
 
 def elu(features: TensorLike, name: str | None = None) -> Tensor:
@@ -243,8 +243,10 @@ def weighted_cross_entropy_with_logits(
     >>> tf.nn.weighted_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, 0.0], pos_weight=2.0).numpy().round(4)
     array([1.3863, 0.6931], dtype=float32)
     """
-    p, y = _labels_and_logits(labels, logits, "weighted_cross_entropy_with_logits")
-    return (1.0 - p) * y + (p * (pos_weight - 1.0) + 1.0) * activations.softplus(-y)  # type: ignore[operator]
+    function = "weighted_cross_entropy_with_logits"
+    p, y = _labels_and_logits(labels, logits, function)
+    weight = pos_weight if isinstance(pos_weight, (int, float)) else of_kind(pos_weight, FLOATING, function, "pos_weight")
+    return (1.0 - p) * y + (p * (weight - 1.0) + 1.0) * activations.softplus(-y)
 
 
 def _labels_and_logits(labels: Any, logits: Any, function: str) -> tuple[Tensor, Tensor]:
@@ -362,7 +364,9 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
     array([[11., 22.],
            [13., 24.]], dtype=float32)
     """
-    if data_format is not None and not (data_format.startswith("N") and "C" in (data_format[1:2], data_format[-1:])):
+    if data_format is not None and not (
+        isinstance(data_format, str) and data_format.startswith("N") and "C" in (data_format[1:2], data_format[-1:])
+    ):
         raise ValueError(f"bias_add: data_format must be of the form 'N...C' or 'NC...', got {data_format!r}.")
     x, b = tensors_of_kind(value, bias, NUMERIC, "bias_add", ("value", "bias"))
     if x.ndim < 2 or b.ndim != 1:
@@ -453,7 +457,7 @@ def _dropped(x: Any, rate: Any, noise_shape: Any, sampler: Callable[[tuple[int, 
         given = list(noise_shape) if isinstance(noise_shape, (list, tuple)) else integers(noise_shape, f"{function}: noise_shape")
         if len(given) == len(shape):
             given = [size if entry is None else entry for entry, size in zip(given, shape, strict=True)]
-        shape = integers(given, f"{function}: noise_shape")
+        shape = as_shape(given, f"{function}: noise_shape")
     return keep(values * scale, arithmetic.greater_equal(sampler(shape), rate))
 
 
@@ -495,6 +499,6 @@ def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None
         return rows
     width = tuple(range(rows.ndim - table.ndim + 1, rows.ndim))
     squares = reductions.reduce_sum(arithmetic.square(rows), axis=width, keepdims=True)
-    too_long = arithmetic.greater(squares, float(max_norm) ** 2)
+    too_long = arithmetic.greater(squares, as_float(max_norm, "embedding_lookup: max_norm") ** 2)
     length = elementary.sqrt(where(too_long, squares, 1.0))
     return rows * where(too_long, max_norm / length, 1.0)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape.api.arguments import TensorLike, as_int
+from gradtape.api.arguments import TensorLike, as_int, as_list
 from gradtape.api.nn.activations import embedding_lookup
 from gradtape.api.operands import as_indices, as_operand
 from gradtape.api.random.sequence import source
@@ -228,7 +228,9 @@ def _sampled_logits(
     batch, wide = true.array.shape
     if sampled_values is None:
         sampled_values = log_uniform_candidate_sampler(true, wide, num_sampled, True, num_classes, seed)
-    others, expected_true, expected_others = [as_operand(v, f"{function}: sampled_values") for v in sampled_values]
+    others, expected_true, expected_others = [
+        as_operand(v, f"{function}: sampled_values") for v in _three(sampled_values, f"{function}: sampled_values")
+    ]
     others = _int64(others)
     ids = concat(reshape(true, shape=(batch * wide,)), others, axis=0)
     rows, offsets = embedding_lookup(weights, ids), embedding_lookup(biases, ids)
@@ -250,3 +252,12 @@ def _sampled_logits(
 
 def _int64(x: Tensor) -> Tensor:
     return broadcasting.cast(x, dtype=_INT64)
+
+
+def _three(values: Any, argument: str) -> list[Any]:
+    found = as_list(values, argument)
+    if len(found) != 3:
+        raise ValueError(
+            f"{argument} must be the candidates, and how often they and the true classes are expected, got {values!r}."
+        )
+    return found

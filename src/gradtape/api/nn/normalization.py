@@ -12,7 +12,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.accepted import FLOATING, INEXACT, NUMERIC, of_kind
-from gradtape.api.arguments import AxisLike, TensorLike, as_int
+from gradtape.api.arguments import AxisLike, TensorLike, as_float, as_int
 from gradtape.api.arguments import axes as canonical_axes
 from gradtape.api.operands import as_operands
 from gradtape.core.tensor import Tensor
@@ -184,7 +184,11 @@ def local_response_normalization(
     channels = np.arange(x.array.shape[-1])
     near = (np.abs(channels[:, None] - channels) <= radius).astype(x.array.dtype)
     squares = matrix.matmul(arithmetic.square(x), Tensor(near))
-    return x * elementary.power(squares * float(alpha) + float(bias), -float(beta))
+    scale, offset, power = (
+        as_float(value, f"local_response_normalization: {name}")
+        for value, name in ((alpha, "alpha"), (bias, "bias"), (beta, "beta"))
+    )
+    return x * elementary.power(squares * scale + offset, -power)
 
 
 lrn = local_response_normalization

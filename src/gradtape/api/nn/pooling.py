@@ -210,7 +210,7 @@ def pool(
     [[[2.0], [3.0]]]
     """
     ops = {"MAX": pooling.max_pool, "AVG": pooling.avg_pool}
-    if pooling_type not in ops:
+    if not isinstance(pooling_type, str) or pooling_type not in ops:
         raise ValueError(f"pool: pooling_type must be 'MAX' or 'AVG', got {pooling_type!r}.")
     return _pool("pool", ops[pooling_type], input, window_shape, strides, padding, data_format, None, dilations)
 

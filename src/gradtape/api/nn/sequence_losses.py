@@ -68,6 +68,10 @@ def ctc_loss(
     counts, frames = as_indices(label_length, "ctc_loss: label_length"), as_indices(logit_length, "ctc_loss: logit_length")
     if given.ndim != 3 or targets.ndim != 2:
         raise ValueError(f"ctc_loss: logits must have 3 dimensions and labels 2, got shapes {given.shape} and {targets.shape}.")
+    if counts.ndim != 1 or frames.ndim != 1:
+        raise ValueError(
+            f"ctc_loss: label_length and logit_length must be vectors, got shapes {counts.shape} and {frames.shape}."
+        )
     x = broadcasting.cast(given, dtype=_FLOAT32) if given.array.dtype in HALF else given
     if not logits_time_major:
         x = transpose(x, perm=(1, 0, 2))

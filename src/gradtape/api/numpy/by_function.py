@@ -99,6 +99,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     >>> tf.numpy.apply_along_axis(lambda row: row[0] * row[1], 1, [[1.0, 2.0], [3.0, 4.0]]).numpy()
     array([ 2., 12.], dtype=float32)
     """
+    if not callable(func1d):
+        raise TypeError(f"apply_along_axis: func1d must be a function, got {func1d!r}.")
     x = tensor_of(arr, "apply_along_axis", "arr")
     along = axis_of(axis, x.array.ndim, "apply_along_axis")
     others = [i for i in range(x.array.ndim) if i != along]
@@ -119,6 +121,8 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Tenso
     >>> tf.numpy.apply_over_axes(tf.reduce_sum, [[1.0, 2.0], [3.0, 4.0]], [0, 1]).numpy()
     array([[10.]], dtype=float32)
     """
+    if not callable(func):
+        raise TypeError(f"apply_over_axes: func must be a function, got {func!r}.")
     x = tensor_of(a, "apply_over_axes", "a")
     rank = x.array.ndim
     for axis in axes if isinstance(axes, (list, tuple, np.ndarray)) else [axes]:

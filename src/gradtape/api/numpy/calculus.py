@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import AxisLike, TensorLike
+from gradtape.api.arguments import AxisLike, TensorLike, has_axes
 from gradtape.api.numpy.operands import (
     axes_of,
     axis_of,
@@ -109,7 +109,7 @@ def gradient(f: TensorLike, *varargs: Any, axis: AxisLike = None, edge_order: in
     if edge_order not in (1, 2):
         raise ValueError(f"gradient: edge_order must be 1 or 2, got {edge_order!r}.")
     spacings = list(varargs) or [1.0]
-    if len(spacings) == 1 and not np.ndim(getattr(spacings[0], "array", spacings[0])):
+    if len(spacings) == 1 and not has_axes(spacings[0]):
         spacings *= len(places)
     if len(spacings) != len(places):
         raise TypeError(f"gradient: give one spacing for all axes, or one for each of {len(places)}, got {len(spacings)}.")

@@ -14,6 +14,7 @@ from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, int
 from gradtape.api.numpy.indexing import indices
 from gradtape.api.numpy.operands import (
     FLOAT32,
+    array_of,
     converted,
     dtype_of,
     tensor_of,
@@ -109,7 +110,7 @@ def _converted(value: Any, dtype: DTypeLike, function: str, argument: str) -> Te
         x = tensor_of(value, function, argument)
         return converted(x, dtype_of(dtype, x.array.dtype))
     wanted = dtype_of(dtype, getattr(value, "dtype", None))
-    checked = np.asarray(value)
+    checked = array_of(value, function, argument)
     if checked.dtype.kind not in "biufcV":
         checked = np.asarray(tensor_of(value, function, argument).array)
     return Tensor(checked.astype(wanted)[()])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.api.arguments import as_list
 from gradtape.api.numpy.operands import BOOL, axis_of, converted, dtype_of, into, promoted, tensor_of, tensors_of, values_of
 from gradtape.api.numpy.ufunc import by_value, floating
 from gradtape.core.tensor import Tensor
@@ -40,6 +41,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     >>> tf.numpy.select([x < 0, x < 1], [-x, x], 1.0).numpy()
     array([1. , 0.5, 1. ], dtype=float32)
     """
+    condlist, choicelist = as_list(condlist, "select: condlist"), as_list(choicelist, "select: choicelist")
     if len(condlist) != len(choicelist) or not len(condlist):
         raise ValueError(f"select: {len(condlist)} conditions and {len(choicelist)} choices; give as many choices, at least one.")
     *choices, result = tensors_of([*choicelist, default], "select", [*_listed("choicelist", choicelist), "default"])
@@ -67,7 +69,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """
     given = tensor_of(x, "piecewise")
     flat = shaping.reshape(given, shape=(given.array.size,))
-    masks = _masks(condlist, given.array.shape)
+    masks, funclist = _masks(condlist, given.array.shape), as_list(funclist, "piecewise: funclist")
     if len(funclist) == len(masks) + 1:
         masks.append(~np.any(masks, axis=0))
     elif len(funclist) != len(masks):
@@ -89,7 +91,13 @@ def _masks(condlist: Any, shape: tuple[int, ...]) -> list[Any]:
     single = isinstance(condlist, (Tensor, np.ndarray)) and condlist.ndim == len(shape)
     if single or (isinstance(condlist, (list, tuple)) and condlist and isinstance(condlist[0], bool) and shape):
         condlist = [condlist]
-    conditions = [values_of(tensor_of(c, "piecewise", "condlist"), "piecewise", "condlist") for c in condlist]
+    conditions = [
+        values_of(tensor_of(c, "piecewise", "condlist"), "piecewise", "condlist")
+        for c in as_list(condlist, "piecewise: condlist")
+    ]
+    for i, condition in enumerate(conditions):
+        if condition.ndim > len(shape) or any(n not in (1, m) for n, m in zip(condition.shape[::-1], shape[::-1], strict=False)):
+            raise ValueError(f"piecewise: condlist[{i}] of shape {condition.shape} does not fit x of shape {shape}.")
     return [np.broadcast_to(condition.astype(bool), shape) for condition in conditions]
 
 

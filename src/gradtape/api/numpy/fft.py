@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import AxisLike, TensorLike
+from gradtape.api.arguments import AxisLike, TensorLike, as_list
 from gradtape.api.numpy.operands import (
     COMPLEX64,
     COMPLEX128,
@@ -306,7 +306,7 @@ def _places(x: Tensor, s: Any, axes: Any, function: str, *, back: bool = False) 
     shape = x.array.shape
     if axes is None:
         axes = range(len(shape)) if s is None else range(-len(s), 0)
-    places = tuple(axis_of(axis, len(shape), function, "axes") for axis in axes)
+    places = tuple(axis_of(axis, len(shape), function, "axes") for axis in as_list(axes, f"{function}: axes"))
     if not places:
         raise ValueError(f"{function}: a must have an axis to transform, got shape {x.shape} and axes {tuple(axes)}.")
     if s is None:
@@ -323,7 +323,7 @@ def _places(x: Tensor, s: Any, axes: Any, function: str, *, back: bool = False) 
 
 
 def _norm(norm: Any, function: str) -> str:
-    if norm is not None and norm not in fourier.ADJOINT:
+    if norm is not None and (not isinstance(norm, str) or norm not in fourier.ADJOINT):
         raise ValueError(f"{function}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}.")
     return norm or "backward"
 

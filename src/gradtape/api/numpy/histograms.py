@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import TensorLike, as_int
+from gradtape.api.arguments import TensorLike, as_int, as_list, has_axes
 from gradtape.api.numpy.operands import (
     converted,
     float_dtype,
@@ -114,8 +114,10 @@ def _on_grid(
 ) -> tuple[Tensor, list[Tensor]]:
     """A histogram over the grid of the bins of each axis: its cells are numbered row by row."""
     rank = len(points)
-    per_axis = [bins] * rank if _is_number(bins) else list(bins)
-    ranges = [None] * rank if range is None else list(range)
+    if not rank:
+        raise ValueError(f"{function}: sample must have at least one axis.")
+    per_axis = [bins] * rank if _is_number(bins) else as_list(bins, f"{function}: bins")
+    ranges = [None] * rank if range is None else as_list(range, f"{function}: range")
     if len(per_axis) != rank or len(ranges) != rank:
         raise ValueError(f"{function}: bins and range must have an entry for each of {rank} axes.")
     points = [inexact(x) for x in promoted(points)]
@@ -167,7 +169,7 @@ def _edges(x: Tensor, bins: Any, range: Any, weights: Any, function: str) -> Ten
         return linspace(low, high, count + 1)
     whole = x.array.dtype.kind in "biu"  # edges beside whole numbers keep their own dtype
     edges = tensor_of(bins, function, "bins") if whole else tensors_of([x, bins], function, ["a", "bins"])[1]
-    if edges.array.ndim != 1 or (np.diff(values_of(edges, function, "bins")) < 0).any():
+    if edges.array.ndim != 1 or edges.array.dtype.kind == "O" or (np.diff(values_of(edges, function, "bins")) < 0).any():
         raise ValueError(f"{function}: bins must be a number, a name or a vector of edges that rise, got shape {edges.shape}.")
     return edges
 
@@ -180,7 +182,12 @@ def _ends(x: Tensor, range: Any, function: str) -> tuple[Tensor, Tensor]:
     if range is None:
         low, high = reductions.reduce_min(x), reductions.reduce_max(x)
     else:
-        _, low, high = tensors_of([inexact(x), *range], function, ["a", "range[0]", "range[1]"])
+        ends = as_list(range, f"{function}: range")
+        if len(ends) != 2 or any(map(has_axes, ends)):
+            raise ValueError(f"{function}: range must be two numbers, got {range!r}.")
+        _, low, high = tensors_of([inexact(x), *ends], function, ["a", "range[0]", "range[1]"])
+    if "O" in (low.array.dtype.kind, high.array.dtype.kind):
+        raise TypeError(f"{function}: numbers are counted and bound the range, got text.")
     low, high = inexact(low), inexact(high)
     first, last = known_values(low), known_values(high)
     if first is not None and last is not None and not -np.inf < first <= last < np.inf:

@@ -218,7 +218,10 @@ def unravel_index(indices: TensorLike, shape: ShapeLike, order: str = "C") -> tu
     """
     sizes = integers(shape, "unravel_index: shape")
     places = values_of(_integers(indices, "unravel_index", "indices"), "unravel_index", "indices")
-    return wrapped(np.unravel_index(places, sizes, order))  # type: ignore[call-overload]
+    try:
+        return wrapped(np.unravel_index(places, sizes, order))  # type: ignore[call-overload]
+    except ValueError as error:
+        raise ValueError(f"unravel_index: {error}.") from error
 
 
 def ravel_multi_index(multi_index: Any, dims: ShapeLike, mode: Any = "raise", order: str = "C") -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import DTypeLike, TensorLike, as_int, integers
+from gradtape.api.arguments import DTypeLike, TensorLike, as_int, has_axes, integers
 from gradtape.api.numpy.operands import axis_of, common_dtype, converted, dtype_of, into, tensor_of, tensors_of
 from gradtape.api.numpy.shaping import flat, with_one_axis, with_three_axes, with_two_axes
 from gradtape.core.tensor import Tensor
@@ -292,4 +292,4 @@ def _pieces(x: Tensor, places: Any, axis: int, function: str) -> list[Tensor]:
 
 
 def _is_number(places: Any) -> bool:
-    return not np.ndim(getattr(places, "array", places))
+    return not has_axes(places)

@@ -12,10 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from gradtape.api.arguments import DTypeLike, TensorLike
+from gradtape.api.arguments import DTypeLike, TensorLike, as_float, as_int, as_list
 from gradtape.api.numpy import products
 from gradtape.api.numpy.checks import certainly, known
-from gradtape.api.numpy.operands import converted, inexact, into, promoted, real_dtype, tensor_of, tensors_of
+from gradtape.api.numpy.operands import (
+    axis_of,
+    converted,
+    inexact,
+    into,
+    plain_array,
+    promoted,
+    real_dtype,
+    tensor_of,
+    tensors_of,
+)
 from gradtape.core.tensor import Tensor
 from gradtape.errors import InvalidArgumentError
 from gradtape.ops import (
@@ -85,7 +95,7 @@ def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1) -> Tensor:
     array([0., 0., 1.], dtype=float32)
     """
     x, y = tensors_of([x1, x2], "cross", ["x1", "x2"])
-    if any(v.array.ndim and v.array.shape[axis] != 3 for v in (x, y)):
+    if any(v.array.ndim and v.array.shape[axis_of(axis, v.array.ndim, "cross")] != 3 for v in (x, y)):
         raise ValueError(f"cross: the vectors must have three elements along axis {axis}, got shapes {x.shape} and {y.shape}.")
     return products.cross(x, y, axis=axis)
 
@@ -97,7 +107,7 @@ def multi_dot(arrays: Sequence[TensorLike], *, out: Any = None) -> Tensor:
     >>> tf.numpy.linalg.multi_dot([[1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 4.0]]).numpy()
     np.float32(11.0)
     """
-    factors = tensors_of(list(arrays), "multi_dot", "arrays")
+    factors = tensors_of(as_list(arrays, "multi_dot: arrays"), "multi_dot", "arrays")
     if len(factors) < 2:
         raise ValueError(f"multi_dot: arrays must be two or more, got {len(factors)}.")
     row, column = factors[0].array.ndim == 1, factors[-1].array.ndim == 1
@@ -184,7 +194,9 @@ def diagonal(x: TensorLike, /, *, offset: int = 0) -> Tensor:
     >>> tf.numpy.linalg.diagonal([[1.0, 2.0], [3.0, 4.0]]).numpy()
     array([1., 4.], dtype=float32)
     """
-    return matrix.diagonal(_at_least_two_axes(tensor_of(x, "diagonal"), "diagonal", "x"), offset=int(offset))
+    return matrix.diagonal(
+        _at_least_two_axes(tensor_of(x, "diagonal"), "diagonal", "x"), offset=as_int(offset, "diagonal: offset")
+    )
 
 
 def trace(x: TensorLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Tensor:
@@ -255,7 +267,9 @@ def pinv(a: TensorLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any
 
 def limit_of(given: Any, dtype: np.dtype[Any], function: str, argument: str) -> Tensor:
     """A limit for singular values, rounded no more than once."""
-    exact = given if is_tensor_like(given) else np.asarray(given, np.float64)
+    exact = (
+        given if is_tensor_like(given) else np.asarray(plain_array(given, function, argument, np.dtype(np.float64)), np.float64)
+    )
     return converted(tensor_of(exact, function, argument), dtype)
 
 
@@ -279,12 +293,14 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: Any = None) -> tuple[Tensor, Tens
         raise LinAlgError(f"lstsq: a must be a matrix with as many rows as b, got shapes {x.shape} and {y.shape}.")
     rows, columns = x.array.shape
     columns_of_b = y if y.array.ndim == 2 else shaping.reshape(y, shape=(rows, 1))
-    limit = np.finfo(np.float64).eps * (max(rows, columns) if rcond is None else 1) if rcond in (None, -1) else rcond
+    limit = -1.0 if rcond is None else as_float(rcond, "lstsq: rcond")
+    if limit == -1:
+        limit = float(np.finfo(np.float64).eps) * (max(rows, columns) if rcond is None else 1)
     values = decompositions.singular_values(x)
     top = reductions.reduce_max(values, keepdims=True) if values.array.size else values
-    counted = broadcasting.cast(arithmetic.greater(values, top * float(limit)), dtype=np.dtype(np.int32))
+    counted = broadcasting.cast(arithmetic.greater(values, top * limit), dtype=np.dtype(np.int32))
     rank = reductions.reduce_sum(counted)
-    cutoff = limit_of(float(limit), _precise(x), "lstsq", "rcond")
+    cutoff = limit_of(limit, _precise(x), "lstsq", "rcond")
     found = or_linalg_error(solvers.pseudoinverse, x, cutoff, function="lstsq") @ columns_of_b
     left = Tensor(np.zeros(0, values.array.dtype))
     if rows > columns and (not known(rank) or int(rank) == columns):
@@ -305,7 +321,7 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Tensor:
     array([[0.5 , 0.  ],
            [0.  , 0.25]], dtype=float32)
     """
-    if ind <= 0:
+    if as_int(ind, "tensorinv: ind") <= 0:
         raise ValueError(f"tensorinv: ind must be positive, got {ind}.")
     x = inexact(tensor_of(a, "tensorinv", "a"))
     first, last = x.array.shape[:ind], x.array.shape[ind:]
@@ -325,7 +341,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None) -> Tensor:
     x, y = tensors_of([a, b], "tensorsolve", ["a", "b"])
     rank = x.array.ndim
     if axes is not None:
-        moved = [axis % rank for axis in axes]
+        moved = [axis_of(axis, rank, "tensorsolve", "axes") for axis in as_list(axes, "tensorsolve: axes")]
         x = shaping.transpose(x, perm=(*(i for i in range(rank) if i not in moved), *moved))
     shape = x.array.shape[y.array.ndim :]
     count = math.prod(shape)

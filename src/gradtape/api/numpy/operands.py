@@ -72,7 +72,7 @@ def tensors_of(values: Sequence[Any], function: str, arguments: str | Sequence[s
 
 def plain_array(value: Any, function: str, argument: str, strong: np.dtype[Any] | None = None) -> Any:
     """A plain value as a new array, beside a Tensor of dtype `strong` if there is one."""
-    array = value if isinstance(value, (np.ndarray, np.generic)) else _as_array(value, function, argument)
+    array = value if isinstance(value, (np.ndarray, np.generic)) else array_of(value, function, argument)
     _check_known(array, value, function, argument)
     wanted = dtypes.promote_weak(strong, array.dtype) if strong is not None and (array.size or array.dtype == strong) else strong
     if wanted is None:
@@ -81,7 +81,8 @@ def plain_array(value: Any, function: str, argument: str, strong: np.dtype[Any] 
     return to_array(value, wanted, argument=f"{function}: {argument}")
 
 
-def _as_array(value: Any, function: str, argument: str) -> Any:
+def array_of(value: Any, function: str, argument: str) -> Any:
+    """A plain value as NumPy has it."""
     try:
         return np.asarray(value)
     except ValueError as error:
@@ -124,7 +125,11 @@ def promoted(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 def converted(x: Tensor, dtype: Any) -> Tensor:
     """`x` in `dtype`, which is a NumPy dtype; None leaves it as it is."""
-    return x if dtype is None or x.array.dtype == dtype else cast(x, dtype=dtype)
+    if dtype is None or x.array.dtype == dtype:
+        return x
+    if "O" in (x.array.dtype.kind, dtype.kind):
+        raise TypeError(f"numbers and text cannot be converted to each other: {x.dtype.name} to {dtypes.from_numpy(dtype).name}.")
+    return cast(x, dtype=dtype)
 
 
 def inexact(x: Tensor) -> Tensor:
@@ -265,6 +270,8 @@ def into(out: Any, result: Tensor, function: str) -> Any:
         raise refusal(function, "out", f"Tensors do not change: write x = {function}(...)")
     if is_recorded(result):
         raise refusal(function, "out", f"what is written into an array, by += too, leaves the tape: write x = {function}(...)")
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"{function}: out must be an array, got {out!r}.")
     np.copyto(out, result.array, casting="same_kind")
     return out
 

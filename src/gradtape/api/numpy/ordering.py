@@ -122,7 +122,7 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     """
     given = tensors_of(keys, "lexsort", "keys") if isinstance(keys, (list, tuple)) else [tensor_of(keys, "lexsort", "keys")]
     values = [values_of(key, "lexsort", "keys") for key in given]
-    return wrapped(np.lexsort(values if isinstance(keys, (list, tuple)) else values[0], axis=axis))
+    return wrapped(np.lexsort(values if isinstance(keys, (list, tuple)) else values[0], axis=as_int(axis, "lexsort: axis")))
 
 
 def sort_complex(a: TensorLike) -> Tensor:
@@ -170,8 +170,9 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Tensor:
     array([1, 4, 3])
     """
     values, edges = promoted(tensors_of([x, bins], "digitize", ["x", "bins"]))
-    steps = np.diff(values_of(edges, "digitize", "bins"))
-    if edges.array.ndim != 1 or not ((steps >= 0).all() or (steps <= 0).all()):
+    known_edges = values_of(edges, "digitize", "bins")
+    steps = np.diff(known_edges) if edges.array.ndim == 1 and edges.array.dtype.kind != "O" else None
+    if steps is None or not ((steps >= 0).all() or (steps <= 0).all()):
         raise ValueError(f"digitize: bins must be a vector whose numbers rise or fall, got {edges.array}.")
     side = "left" if right else "right"
     if (steps >= 0).all():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.arguments import TensorLike
-from gradtape.api.numpy.operands import FLOAT64, INT32, converted, plain, tensor_of
+from gradtape.api.numpy.operands import FLOAT64, INT32, array_of, axis_of, converted, plain, tensor_of
 from gradtape.api.numpy.shaping import stretched
 from gradtape.core.tensor import Tensor
 from gradtape.ops import reductions, shaping
@@ -64,9 +64,9 @@ def _widths(pad_width: Any, rank: int) -> tuple[Widths, ...]:
     if isinstance(pad_width, dict):
         table = np.zeros((rank, 2), int)
         for axis, width in pad_width.items():
-            table[axis] = width
+            table[axis_of(axis, rank, "pad", "pad_width")] = width
     else:
-        table = np.asarray(plain(pad_width))
+        table = array_of(plain(pad_width), "pad", "pad_width")
     if table.dtype.kind not in "iu":
         raise TypeError(f"pad: pad_width must be integers, got {pad_width!r}.")
     try:
@@ -85,7 +85,7 @@ def _option(mode: Any, keywords: dict[str, Any]) -> Any:
             "pad: a function as mode writes into arrays, which Tensors do not allow: pad with a named mode, or join what the "
             "function gives with concatenate."
         )
-    if mode not in _KEYWORDS:
+    if not isinstance(mode, str) or mode not in _KEYWORDS:
         raise ValueError(f"pad: mode must be one of {', '.join(_KEYWORDS)}, got {mode!r}.")
     allowed = _KEYWORDS[mode]
     for keyword in keywords:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import RankWarning
 
-from gradtape.api.arguments import TensorLike
+from gradtape.api.arguments import TensorLike, as_int
 from gradtape.api.numpy import linalg
 from gradtape.api.numpy.checks import known
 from gradtape.api.numpy.linalg_decompositions import eigvals
@@ -89,6 +89,8 @@ def polydiv(u: TensorLike, v: TensorLike) -> tuple[Tensor, Tensor]:
     """
     rest, divisor = (inexact(_vector(x, "polydiv")) for x in promoted(tensors_of([u, v], "polydiv", ["u", "v"])))
     width = divisor.array.size
+    if not width:
+        raise ValueError("polydiv: v must have at least one coefficient.")
     quotient = []
     while rest.array.size >= width:
         factor = rest[:1] / divisor[:1]
@@ -110,7 +112,7 @@ def polyder(p: TensorLike, m: int = 1) -> Tensor:
     >>> tf.numpy.polyder([1.0, 2.0, 3.0]).numpy()
     array([2., 2.], dtype=float32)
     """
-    if m < 0:
+    if as_int(m, "polyder: m") < 0:
         raise ValueError(f"polyder: m must not be negative, got {m}.")
     found = _vector(tensor_of(p, "polyder", "p"), "polyder", "p")
     for _ in range(m):
@@ -126,7 +128,7 @@ def polyint(p: TensorLike, m: int = 1, k: Any = None) -> Tensor:
     >>> tf.numpy.polyint([2.0, 2.0], k=5.0).numpy()
     array([1., 2., 5.], dtype=float32)
     """
-    if m < 0:
+    if as_int(m, "polyint: m") < 0:
         raise ValueError(f"polyint: m must not be negative, got {m}.")
     given, constants = tensors_of([p, 0.0 if k is None else k], "polyint", ["p", "k"])
     found = inexact(_vector(given, "polyint", "p"))
@@ -153,7 +155,7 @@ def polyfit(
     array([2., 1.], dtype=float32)
     """
     at, values, weights = _points(x, y, w)
-    count = int(deg) + 1
+    count = as_int(deg, "polyfit: deg") + 1
     if deg < 0:
         raise ValueError(f"polyfit: deg must not be negative, got {deg}.")
     table, right = _powers(at, count), values

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import DTypeLike, TensorLike
+from gradtape.api.arguments import DTypeLike, TensorLike, as_int, as_list
 from gradtape.api.linalg import products
 from gradtape.api.numpy.operands import (
     BOOL,
@@ -149,7 +149,7 @@ def _over_core_axes(product: Callable[[Tensor, Tensor], Any], x1: Any, x2: Any, 
         x, y = [converted(factor, dtype_of(dtype, common_dtype([x.array.dtype, y.array.dtype]))) for factor in (x, y)]
     if axes is None:
         return _with_truth_values(product, x, y)
-    places = [tuple(entry) if isinstance(entry, (tuple, list)) else (entry,) for entry in axes]
+    places = [tuple(entry) if isinstance(entry, (tuple, list)) else (entry,) for entry in as_list(axes, f"{function}: axes")]
     if len(places) not in (2, 3):
         raise ValueError(f"{function}: axes must name the axes of both factors and of the result, got {axes!r}.")
     found = _with_truth_values(product, _axes_last(x, places[0], function), _axes_last(y, places[1], function))
@@ -371,7 +371,7 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype:
     x = tensor_of(a, "trace", "a")
     if x.array.ndim < 2:
         raise ValueError(f"trace: a must have at least two axes, got shape {x.shape}.")
-    found = matrix.diagonal(_axes_last(x, (axis1, axis2), "trace"), offset=int(offset))
+    found = matrix.diagonal(_axes_last(x, (axis1, axis2), "trace"), offset=as_int(offset, "trace: offset"))
     found = converted(found, dtype_of(dtype, sum_dtype(x.array.dtype)))
     return into(out, reductions.reduce_sum(found, axis=(found.array.ndim - 1,)), "trace")
 
@@ -417,7 +417,12 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = Fal
     equation, arrays = _equation(operands, "einsum_path")
     shapes = [operand(x).array.shape if is_tensor_like(x) else np.shape(x) for x in arrays]
     stand_ins = [np.broadcast_to(np.float64(0), shape) for shape in shapes]
-    return np.einsum_path(equation, *stand_ins, optimize=optimize, einsum_call=einsum_call)
+    try:
+        return np.einsum_path(equation, *stand_ins, optimize=optimize, einsum_call=einsum_call)
+    except (KeyError, TypeError) as error:
+        raise TypeError(
+            f"einsum_path: optimize must be a truth value, 'greedy', 'optimal' or a path, got {optimize!r}."
+        ) from error
 
 
 def _equation(operands: Sequence[Any], function: str) -> tuple[str, Sequence[Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.arguments import AxisLike, ShapeLike, TensorLike, as_int, integers
-from gradtape.api.numpy.operands import axes_of, axis_of, converted, plain, tensor_of, values_of
+from gradtape.api.numpy.operands import array_of, axes_of, axis_of, converted, plain, tensor_of, values_of
 from gradtape.api.numpy.shaping import flat, moveaxis, stretched
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, shaping
@@ -169,7 +169,7 @@ def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = Non
     """
     x, place = _along(tensor_of(arr, "insert", "arr"), axis, "insert")
     new = converted(tensor_of(values, "insert", "values"), x.array.dtype)
-    sizes, where = x.array.shape, plain(obj)
+    sizes, where = x.array.shape, _places(obj, "insert")
     if new.array.ndim > len(sizes):
         raise ValueError(f"insert: values of shape {new.shape} have more axes than arr of shape {x.shape}.")
     single = not isinstance(where, slice) and np.size(where) == 1 and np.asarray(where).dtype.kind != "b"
@@ -198,10 +198,20 @@ def delete(arr: TensorLike, obj: Any, axis: int | None = None) -> Tensor:
     x, place = _along(tensor_of(arr, "delete", "arr"), axis, "delete")
     size = x.array.shape[place]
     try:
-        kept = np.delete(np.arange(size), plain(obj))
+        kept = np.delete(np.arange(size), _places(obj, "delete"))
     except IndexError as error:
         raise IndexError(f"delete: obj={obj} is not inside an axis of size {size}.") from error
     return take(x, Tensor(kept), axis=place, sparse=False)
+
+
+def _places(obj: Any, function: str) -> Any:
+    """A slice, or numbers or truth values as an array."""
+    if isinstance(obj, slice):
+        return obj
+    found = array_of(plain(obj), function, "obj")
+    if found.size and found.dtype.kind not in "biu":
+        raise TypeError(f"{function}: obj must be a slice, integers or truth values, got {obj!r}.")
+    return found.astype(int) if not found.size else found
 
 
 def trim_zeros(filt: TensorLike, trim: str = "fb", axis: AxisLike = None) -> Tensor:
@@ -211,7 +221,7 @@ def trim_zeros(filt: TensorLike, trim: str = "fb", axis: AxisLike = None) -> Ten
     >>> tf.numpy.trim_zeros([0, 0, 1, 0, 2, 0]).numpy()
     array([1, 0, 2], dtype=int32)
     """
-    x, ends = tensor_of(filt, "trim_zeros", "filt"), trim.lower()
+    x, ends = tensor_of(filt, "trim_zeros", "filt"), trim.lower() if isinstance(trim, str) else None
     if ends not in ("fb", "bf", "f", "b"):
         raise ValueError(f"trim_zeros: trim must be 'f', 'b' or 'fb', got {trim!r}.")
     sizes = x.array.shape

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.arguments import AxisLike, DTypeLike, ShapeLike, TensorLike, integers
+from gradtape.api.arguments import AxisLike, DTypeLike, ShapeLike, TensorLike, as_int, integers
 from gradtape.api.numpy.operands import INT64, axes_of, axis_of, common_dtype, converted, dtype_of, plain, tensor_of, values_of
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, conversion, shaping
@@ -140,7 +140,11 @@ def rollaxis(a: TensorLike, axis: int, start: int = 0) -> Tensor:
     x = tensor_of(a, "rollaxis", "a")
     rank = x.array.ndim
     origin = axis_of(axis, rank, "rollaxis")
-    place = axis_of(start, rank + 1, "rollaxis", "start") if start >= 0 else axis_of(start, rank, "rollaxis", "start")
+    place = (
+        axis_of(start, rank + 1, "rollaxis", "start")
+        if as_int(start, "rollaxis: start") >= 0
+        else axis_of(start, rank, "rollaxis", "start")
+    )
     return moveaxis(x, origin, place - 1 if origin < place else place)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike
+from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike, as_float
 from gradtape.api.numpy.checks import certainly
 from gradtape.api.numpy.masks import chosen, count, mask_of
 from gradtape.api.numpy.operands import (
@@ -178,7 +178,7 @@ def cov(
     array([[ 1., -2.],
            [-2.,  4.]], dtype=float32)
     """
-    if ddof is not None and ddof != int(ddof):
+    if ddof is not None and not as_float(ddof, "cov: ddof").is_integer():
         raise ValueError(f"cov: ddof must be an integer, got {ddof!r}.")
     x = _variables(m, y, rowvar, dtype, "cov")
     less = ddof if ddof is not None else 0 if bias else 1

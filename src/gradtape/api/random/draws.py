@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.accepted import FLOATING, of_kind
+from gradtape.api.accepted import FLOATING, REAL, of_kind
 from gradtape.api.arguments import as_int, as_shape
 from gradtape.api.operands import as_operand, as_operands
 from gradtape.core.batching import BatchedTensor
@@ -333,13 +333,15 @@ def poisson(numbers: Source, shape: Shape, rates: Any, dtype: Any, function: str
     wanted = dtypes.as_dtype(dtype)
     if not (wanted.is_floating or wanted.is_integer):
         raise invalid_argument(f"{function}: dtype must be a float or an integer, got {wanted.name}.")
+    if rates.dtype not in REAL.dtypes:
+        raise invalid_argument(f"{function}: lam must be real numbers, got dtype {dtypes.from_numpy(rates.dtype).name}.")
     if not xla_engine.is_traced(rates) and not (rates >= 0).all():
         raise invalid_argument(f"{function}: lam must not be negative, got {rates}.")
     return numbers.tensor(lambda rng, sizes: rng.poisson(rates, sizes).astype(wanted.numpy), shape)
 
 
 def binomial(numbers: Source, shape: Any, counts: Any, probs: Any, dtype: Any, function: str) -> Tensor:
-    given = as_operand(counts, f"{function}: counts"), as_operand(probs, f"{function}: probs")
+    given = of_kind(counts, REAL, function, "counts"), of_kind(probs, REAL, function, "probs")
     if not holds(lambda n: n >= 0, given[0]) or not holds(lambda p: (p >= 0) & (p <= 1), given[1]):
         raise invalid_argument(f"{function}: counts must not be negative and probs must be in [0, 1].")
     sizes = ending_in(shape, broadcast_shape(*[x.array.shape for x in given], function=function), function)

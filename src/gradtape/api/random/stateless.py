@@ -10,7 +10,7 @@ from typing import Any
 
 from gradtape import dtypes
 from gradtape.api.accepted import Kind, of_kind
-from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int
+from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape
 from gradtape.api.operands import as_indices, as_operand
 from gradtape.api.random import draws
 from gradtape.core.batching import BatchedTensor
@@ -238,7 +238,7 @@ def split(seed: TensorLike, num: int = 2, alg: Any = "auto_select") -> Tensor:
     TensorShape([3, 2])
     """
     dtype = _seed(seed, "split").array.dtype
-    return stateless_source(seed, "split", alg).tensor(draws.full_integers, (as_int(num, "split: num"), 2), dtype)
+    return stateless_source(seed, "split", alg).tensor(draws.full_integers, (*as_shape([num], "split: num"), 2), dtype)
 
 
 def fold_in(seed: TensorLike, data: TensorLike, alg: Any = "auto_select") -> Tensor:

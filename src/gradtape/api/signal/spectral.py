@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.accepted import Refusal
-from gradtape.api.arguments import DTypeLike, TensorLike, as_int, one_axis, tensor
+from gradtape.api.arguments import DTypeLike, TensorLike, as_int, has_axes, one_axis, tensor
 from gradtape.api.shaping import pad
 from gradtape.api.signal.fourier import REAL_SIGNAL, irfft, resized, rfft
 from gradtape.api.signal.windows import hann_window, vorbis_window
@@ -47,7 +47,7 @@ def frame(
     """
     x = _of_rank(signal, 1, "frame: signal")
     length, step = _size(frame_length, "frame: frame_length", 0), _size(frame_step, "frame: frame_step", 1)
-    if np.ndim(getattr(pad_value, "array", pad_value)):
+    if has_axes(pad_value):
         raise ValueError(f"frame: pad_value must be one number, got {pad_value!r}.")
     rank = x.array.ndim
     place = one_axis(axis, rank, "frame: axis")
@@ -369,7 +369,11 @@ def _check_edges(rate: Any, lower: Any, upper: Any, function: str) -> None:
 
 
 def _windowed(framed: Any, window_fn: Window | None, length: int) -> Any:
-    return framed if window_fn is None else framed * window_fn(length, dtype=framed.dtype)
+    if window_fn is None:
+        return framed
+    if not callable(window_fn):
+        raise TypeError(f"window_fn must be a function of a length and a dtype, or None, got {window_fn!r}.")
+    return framed * window_fn(length, dtype=framed.dtype)
 
 
 def _halved_window(framed: Any, window_fn: Window | None, length: int) -> Any:
@@ -394,7 +398,7 @@ def _of_rank(value: Any, rank: int, argument: str) -> Tensor:
 
 def _size(value: Any, argument: str, least: int, refusal: Refusal = invalid_argument) -> int:
     """A length or a step: one integer of at least `least`."""
-    if np.ndim(getattr(value, "array", value)):
+    if has_axes(value):
         raise ValueError(f"{argument} must be one integer, got {value!r}.")
     try:
         size = as_int(value, argument)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.arguments import DTypeLike, TensorLike, as_int
+from gradtape.api.arguments import DTypeLike, TensorLike, as_int, has_axes
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions, shaping, special_bessel
@@ -105,7 +105,7 @@ def _kaiser(length: int, beta: Any, wanted: Any, function: str) -> Any:
 
 
 def _length(value: Any, function: str) -> int:
-    if np.ndim(getattr(value, "array", value)):
+    if has_axes(value):
         raise ValueError(f"{function}: window_length must be one integer, got {value!r}.")
     length = as_int(value, f"{function}: window_length")
     if length < 0:

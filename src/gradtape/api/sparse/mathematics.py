@@ -48,7 +48,9 @@ def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike, threshold: A
         x, y, shape = _pair(a, b, "add")
         flat, (at_x, at_y) = _united(x, y, "add")
         values = scatter_rows(concat(x.values, y.values, axis=0), np.concatenate([at_x, at_y]), shape=(len(flat),))
-        small = np.asarray(as_operand(threshold, "add: threshold").array)
+        small = np.asarray(of_kind(threshold, REAL, "add", "threshold").array)
+        if small.ndim:
+            raise invalid_argument(f"add: threshold must be a scalar, got shape {small.shape}.")
         if small != 0:
             both = np.isin(np.arange(len(flat)), at_x) & np.isin(np.arange(len(flat)), at_y)
             found = known(values, "add: threshold", "leave the threshold 0")

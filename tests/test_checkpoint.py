@@ -416,7 +416,8 @@ def test_restoring_into_a_compiled_function_does_not_trace_again(tmp_path):
 def test_it_is_not_for_the_inside_of_compiled_functions(tmp_path):
     checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
     path = checkpoint.write(tmp_path / "outside")
-    for method in (checkpoint.save, checkpoint.write, checkpoint.read, checkpoint.restore):
+    manager = tf.train.CheckpointManager(checkpoint, tmp_path, 2)
+    for method in (checkpoint.save, checkpoint.write, checkpoint.read, checkpoint.restore, lambda _path: manager.save()):
 
         @tf.function(autograph=False)
         def call(method=method):
@@ -424,6 +425,7 @@ def test_it_is_not_for_the_inside_of_compiled_functions(tmp_path):
 
         with pytest.raises(NotImplementedError, match="call it outside"):
             call()
+    assert int(checkpoint.save_counter) == 0
 
 
 def test_a_tape_does_not_notice(tmp_path):

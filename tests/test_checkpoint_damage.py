@@ -371,6 +371,7 @@ def test_a_file_that_is_something_else_is_refused(saved, raw):
     is_refused(saved, raw)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_a_folder_a_pipe_and_a_device_are_no_checkpoints(saved):
     folder = saved.parent
     (folder / "folder.safetensors").mkdir()

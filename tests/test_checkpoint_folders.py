@@ -110,6 +110,7 @@ def test_a_state_file_that_says_something_else_is_refused(folder, state):
         made(folder)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 @pytest.mark.parametrize("kind", ["folder", "pipe", "large"])
 def test_a_state_file_that_is_no_file_is_refused(folder, kind):
     state = folder / "checkpoint"

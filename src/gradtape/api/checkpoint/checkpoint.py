@@ -102,8 +102,7 @@ class Checkpoint:
         >>> [os.path.basename(checkpoint.save(tempfile.mkdtemp() + "/model")) for _ in range(2)]
         ['model-1', 'model-2']
         """
-        _refuse_in_a_program("save")
-        taken = self._snapshot(counts=True)
+        taken = self._snapshot("save", counts=True)
         try:
             path = _named(f"{os.fspath(file_prefix)}-{taken.number}")
             taken.write(path)
@@ -122,11 +121,12 @@ class Checkpoint:
                 written = self._newest[folder]
                 write_state(folder, State(written[1], [written[1]]))
 
-    def _snapshot(self, *, counts: bool = False) -> Snapshot:
+    def _snapshot(self, method: str, *, counts: bool = False) -> Snapshot:
         """The values now, all of one moment. If it `counts`, the save counter is one further, in the snapshot too.
 
         It takes no lock but `writing`, which the code that a signal handler has interrupted may have already.
         """
+        _refuse_in_a_program(method)
         nodes, leaves = graph_of(self)
         with writing:  # a compiled function in another thread is seen as a whole, before or after
             while True:
@@ -160,9 +160,8 @@ class Checkpoint:
         >>> os.listdir(folder)
         ['weights.safetensors']
         """
-        _refuse_in_a_program("write")
         path = _named(os.fspath(file_prefix))
-        self._snapshot().write(path)
+        self._snapshot("write").write(path)
         return path
 
     def read(self, save_path: PathLike, options: Any = None) -> RestoreStatus:

@@ -118,7 +118,7 @@ class CheckpointManager:
 
     def _save(self, number: int | None) -> tuple[str, Sequence[str]]:
         """Writes a checkpoint; gives its path, and the names of those too many."""
-        taken = self._checkpoint._snapshot(counts=True)
+        taken = self._checkpoint._snapshot("save", counts=True)
         try:
             name = f"{self._name}-{taken.number if number is None else number}"
             path = self._path(name)

@@ -115,8 +115,9 @@ class Checkpoint:
     def _make_latest(self, folder: str, name: str, order: int) -> None:
         """Has a folder's file name this checkpoint, unless another thread or a signal handler has saved a later one meanwhile."""
         with self._lock:
-            self._newest[folder] = max(self._newest.get(folder, (order, name)), (order, name))
-            written = None
+            mine, written = (order, name), None
+            if folder not in self._newest or self._newest[folder] < mine:  # no call, so no signal, between this and
+                self._newest[folder] = mine
             while written is not self._newest[folder]:  # a signal handler may save while this writes
                 written = self._newest[folder]
                 write_state(folder, State(written[1], [written[1]]))
@@ -130,7 +131,10 @@ class Checkpoint:
         nodes, leaves = graph_of(self)
         with writing:  # a compiled function in another thread is seen as a whole, before or after
             while True:
-                order = self._latest_order = next(_order)
+                order = next(_order)
+                if self._latest_order > order:
+                    continue
+                self._latest_order = order
                 number = int(self._counter.array) + counts
                 try:
                     if counts:

@@ -164,7 +164,7 @@ class CheckpointManager:
                 before = self._state
                 state = self._with(name, order)
                 write_state(self._directory, state)
-                if self._state is before:  # else a signal handler has saved meanwhile
+                if self._state is before:  # else a signal handler has saved meanwhile; none can between this and
                     self._state = state
                     return state
 

@@ -196,7 +196,7 @@ def test_metadata_say_what_the_file_is(tmp_path):
     path = tf.train.Checkpoint(z=tf.Variable(1 + 2j)).save(tmp_path / "meta")
     header = (tmp_path / "meta-1.safetensors").read_bytes()
     metadata = json.loads(header[8 : 8 + int.from_bytes(header[:8], "little")])["__metadata__"]
-    assert (metadata["format"], metadata["version"], metadata["save_counter"]) == ("gradtape.checkpoint", "1", "1")
+    assert (metadata["format"], metadata["version"], metadata["save_counter"]) == ("gradtape.checkpoint", "2", "1")
     assert json.loads(metadata["tensors"])["z"]["dtype"] == "complex128"
     assert load_file(f"{path}.safetensors")["z"].tolist() == [1.0, 2.0]
 
@@ -416,7 +416,8 @@ def test_restoring_into_a_compiled_function_does_not_trace_again(tmp_path):
 def test_it_is_not_for_the_inside_of_compiled_functions(tmp_path):
     checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
     path = checkpoint.write(tmp_path / "outside")
-    for method in (checkpoint.save, checkpoint.write, checkpoint.read, checkpoint.restore):
+    manager = tf.train.CheckpointManager(checkpoint, tmp_path, 2)
+    for method in (checkpoint.save, checkpoint.write, checkpoint.read, checkpoint.restore, lambda _path: manager.save()):
 
         @tf.function(autograph=False)
         def call(method=method):
@@ -424,6 +425,7 @@ def test_it_is_not_for_the_inside_of_compiled_functions(tmp_path):
 
         with pytest.raises(NotImplementedError, match="call it outside"):
             call()
+    assert int(checkpoint.save_counter) == 0
 
 
 def test_a_tape_does_not_notice(tmp_path):
@@ -508,35 +510,13 @@ def test_a_missing_file_says_what_is_there(tmp_path):
             checkpoint.restore(tmp_path / path)
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "header"])
-def test_a_damaged_file_is_recognised(tmp_path, damage):
-    v = tf.Variable(np.arange(100.0))
-    checkpoint = tf.train.Checkpoint(v=v)
-    file = tmp_path / "model.safetensors"
-    checkpoint.write(tmp_path / "model")
-    raw = bytearray(file.read_bytes())
-    if damage == "cut":
-        raw = raw[:-8]
-    elif damage == "empty":
-        raw = raw[:0]
-    elif damage == "flipped":
-        raw[-400] ^= 1
-    else:
-        raw[0:8] = b"\xff" * 8
-    file.write_bytes(raw)
-    v.assign(np.zeros(100))
-    with pytest.raises(tf.errors.DataLossError, match=r"model.safetensors' is damaged .*: restore an earlier one"):
-        checkpoint.read(tmp_path / "model")
-    assert not v.numpy().any()
-
-
 def test_files_of_others_are_refused(tmp_path, monkeypatch):
     save_file({"v": np.ones(2)}, tmp_path / "other.safetensors")
     checkpoint = tf.train.Checkpoint(v=tf.Variable([1.0, 1.0]))
     with pytest.raises(ValueError, match="no Checkpoint has written"):
         checkpoint.read(tmp_path / "other")
     with monkeypatch.context() as newer:
-        newer.setattr(tensor_file, "_VERSION", 2)
+        newer.setattr(tensor_file, "VERSION", 3)
         checkpoint.write(tmp_path / "newer")
     with pytest.raises(ValueError, match="newer gradtape"):
         checkpoint.read(tmp_path / "newer")

@@ -1,8 +1,6 @@
 """`tf.train.CheckpointManager` and `tf.train.latest_checkpoint`: which checkpoints a folder keeps, and which is the latest."""
 
 import json
-import os
-import time
 from pathlib import Path
 
 import pytest
@@ -139,16 +137,6 @@ def test_a_deletion_that_was_interrupted_is_made_up_for(tmp_path, monkeypatch):
     assert names(tmp_path) == ["checkpoint", "ckpt-3"]
 
 
-def test_what_a_killed_process_left_is_removed_in_time(tmp_path):
-    for name, age in [("ckpt-1", 7200), ("ckpt-2", 60), ("other-1", 7200)]:
-        left = tmp_path / f".{name}.safetensors.0123.tmp"
-        left.mkdir()
-        (left / "half").touch()
-        os.utime(left, (time.time() - age,) * 2)
-    made(tmp_path).save()
-    assert names(tmp_path) == [".ckpt-2.safetensors.0123.tmp", ".other-1.safetensors.0123.tmp", "checkpoint", "ckpt-1"]
-
-
 def test_checkpoints_that_a_user_removed_are_passed_over(tmp_path):
     manager = made(tmp_path)
     paths = [manager.save(), manager.save()]
@@ -198,6 +186,17 @@ def test_the_state_file_is_json(tmp_path):
         ({"max_to_keep": -1}, ValueError, "got -1"),
         ({"checkpoint_interval": 3}, ValueError, "step_counter"),
         ({"checkpoint": tf.Variable(1.0)}, TypeError, "must be a tf.train.Checkpoint"),
+        (
+            {"checkpoint_name": "models/ckpt"},
+            ValueError,
+            "checkpoint_name must be the name of a file.*'models/ckpt'.*as directory",
+        ),
+        ({"checkpoint_name": "/ckpt"}, ValueError, "checkpoint_name"),
+        ({"checkpoint_name": "../ckpt"}, ValueError, "checkpoint_name"),
+        ({"checkpoint_name": ".."}, ValueError, "checkpoint_name"),
+        ({"checkpoint_name": "ck\0pt"}, ValueError, "checkpoint_name"),
+        ({"checkpoint_name": ""}, ValueError, "checkpoint_name"),
+        ({"checkpoint_name": 5}, ValueError, "checkpoint_name"),
     ],
 )
 def test_wrong_arguments(tmp_path, arguments, error, said):

@@ -39,6 +39,12 @@ class Described(ABC):
     def structured_outputs(self) -> Any:
         """The result's structure, with a TensorSpec for each tensor."""
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"{self!r} is a program of this process, which cannot be copied or pickled: copy or pickle the tf.function that it comes "
+            "from, and call get_concrete_function() of that."
+        )
+
     @property
     @abstractmethod
     def captured_inputs(self) -> list[Any]:

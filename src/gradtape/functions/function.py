@@ -22,6 +22,7 @@ from gradtape.core.xla_tensor import HeldTensor, XlaTensor
 from gradtape.engines import xla_engine
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import NOT_RUN, ConcreteFunction, EagerFunction, output_of
+from gradtape.functions.copying import deepcopied, reduced
 from gradtape.functions.eager import is_beyond_xla
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
@@ -291,6 +292,15 @@ class Function:
         """
         signatures = [program.pretty_printed_signature(verbose=verbose) for program in self._concrete.values()]
         return ("\n\n" if verbose else "\n").join(signatures)
+
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        return deepcopied(self, memo)
+
+    def __reduce__(self) -> Any:
+        return reduced(self)
 
     def __repr__(self) -> str:
         return f"<gradtape.function {self._name}>"

@@ -7,6 +7,7 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,9 @@ from pathlib import Path
 from gradtape.errors import PermissionDeniedError
 
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
-_ABANDONED_AFTER = 3600.0  # seconds since a temporary folder last got a file
+_ABANDONED_AFTER = 3600.0  # seconds since a temporary folder, or a file in it, last changed
+_PREFIX, _SUFFIX = ".gradtape-", ".tmp"  # short, whatever the file's name is: a file system allows 255 bytes
+_MARK, _MARKED = "made-by-gradtape", b"gradtape fills a file here, and removes this folder.\n"
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -22,11 +25,13 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
     The folder catches whatever else `write` makes: safetensors has temporary files of its own.
     """
-    folder = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    temporary = folder / path.name
+    folder = path.with_name(f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
+    temporary = folder / "new"
     try:
-        folder.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            folder.mkdir()
+            (folder / _MARK).write_bytes(_MARKED)
             temporary.touch()
             mode = temporary.stat().st_mode  # what a new file has here, which a writer may narrow
             write(temporary)
@@ -53,10 +58,28 @@ def _to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
-def remove_abandoned(folder: Path, prefix: str) -> None:
-    """Removes what processes that were killed while writing files of this prefix have left; one still at work is younger."""
-    for temporary in folder.glob(".*.tmp"):
-        if temporary.name.startswith(f".{prefix}"):
-            with contextlib.suppress(OSError):
-                if time.time() - temporary.stat().st_mtime > _ABANDONED_AFTER:
-                    shutil.rmtree(temporary)
+def remove_abandoned(folder: Path) -> None:
+    """Removes what processes that were killed while writing here have left; one still at work is younger.
+
+    A folder goes only if it has the mark that `write_atomically` gives its own.
+    """
+    for temporary in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
+        with contextlib.suppress(OSError):
+            if _is_ours(temporary) and time.time() - _last_change(temporary) > _ABANDONED_AFTER:
+                shutil.rmtree(temporary)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether it is a folder, and no link to one, with a mark in it, and with nothing that `write_atomically` does not make."""
+    kinds = {entry.name: entry.lstat().st_mode for entry in folder.iterdir()} if stat.S_ISDIR(folder.lstat().st_mode) else {}
+    return (
+        all(map(stat.S_ISREG, kinds.values()))
+        and _MARK in kinds
+        and (folder / _MARK).stat().st_size == len(_MARKED)
+        and (folder / _MARK).read_bytes() == _MARKED
+    )
+
+
+def _last_change(folder: Path) -> float:
+    """When something in a folder last changed: a large file takes a while, in which the folder itself stays as it is."""
+    return max(path.lstat().st_mtime for path in (folder, *folder.iterdir()))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradtape.api.checkpoint.layout import Node
 from gradtape.api.checkpoint.object_graph import children, graph_of, is_followed, variable_of
 from gradtape.api.checkpoint.restoring import Restoration, RestoreStatus, Waiting
 from gradtape.api.checkpoint.state_file import State, write_state
@@ -20,7 +22,20 @@ from gradtape.core.variable import Variable
 from gradtape.core.writing import writing
 
 PathLike = str | os.PathLike[str]
-_OWN = frozenset(("root", "_counter", "_lock", "_waiting"))
+_OWN = frozenset(("root", "_counter", "_latest_order", "_lock", "_newest", "_waiting"))
+_order = count()
+
+
+class Snapshot(NamedTuple):
+    """The objects and values of one moment. `order` is larger for those of later moments, of all Checkpoints."""
+
+    nodes: Sequence[Node]
+    arrays: Mapping[str, Any]
+    number: int
+    order: int
+
+    def write(self, path: str) -> None:
+        write_tensors(path, self.nodes, self.arrays, self.number)
 
 
 class Checkpoint:
@@ -43,6 +58,8 @@ class Checkpoint:
 
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
         self._lock = threading.RLock()
+        self._newest: dict[str, tuple[int, str]] = {}  # by folder, the order and the name of what was saved last
+        self._latest_order = -1
         with outside_programs():
             self._counter = Variable(np.int64(0), trainable=False, name="save_counter")
         self.root = root
@@ -85,16 +102,57 @@ class Checkpoint:
         >>> [os.path.basename(checkpoint.save(tempfile.mkdtemp() + "/model")) for _ in range(2)]
         ['model-1', 'model-2']
         """
-        _refuse_in_a_program("save")
-        with self.counting() as number:
-            path = self.write(f"{os.fspath(file_prefix)}-{number}")
-            folder, name = os.path.split(path)
-            write_state(folder, State(name, [name]))
+        taken = self._snapshot("save", counts=True)
+        try:
+            path = _named(f"{os.fspath(file_prefix)}-{taken.number}")
+            taken.write(path)
+            self._make_latest(*os.path.split(path), taken.order)
+        except BaseException:
+            self._uncount(taken.number)
+            raise
         return path
 
-    def counting(self) -> _Counting:
-        """A block that saves, by the number it is given; a save that fails does not count."""
-        return _Counting(self._lock, self._counter)
+    def _make_latest(self, folder: str, name: str, order: int) -> None:
+        """Has a folder's file name this checkpoint, unless another thread or a signal handler has saved a later one meanwhile."""
+        with self._lock:
+            mine, written = (order, name), None
+            if folder not in self._newest or self._newest[folder] < mine:  # no call, so no signal, between this and
+                self._newest[folder] = mine
+            while written is not self._newest[folder]:  # a signal handler may save while this writes
+                written = self._newest[folder]
+                write_state(folder, State(written[1], [written[1]]))
+
+    def _snapshot(self, method: str, *, counts: bool = False) -> Snapshot:
+        """The values now, all of one moment. If it `counts`, the save counter is one further, in the snapshot too.
+
+        It takes no lock but `writing`, which the code that a signal handler has interrupted may have already.
+        """
+        _refuse_in_a_program(method)
+        nodes, leaves = graph_of(self)
+        with writing.lock:  # a compiled function in another thread is seen as a whole, before or after
+            while True:
+                order = next(_order)
+                if self._latest_order > order:
+                    continue
+                self._latest_order = order
+                number = int(self._counter.array) + counts
+                try:
+                    if counts:
+                        self._counter.assign(number, read_value=False)
+                    arrays = {key: on_host(_value(leaf)) for key, leaf in leaves.items()}
+                    taken = Snapshot(nodes, arrays, number, order)
+                except BaseException:
+                    if counts:
+                        self._uncount(number)
+                    raise
+                if self._latest_order == order:  # else a signal handler has saved meanwhile, maybe by the same number
+                    return taken
+
+    def _uncount(self, number: int) -> None:
+        """A save that fails does not count, unless another has counted on from it."""
+        with writing.lock:
+            if int(self._counter.array) == number:
+                self._counter.assign(number - 1, read_value=False)
 
     def write(self, file_prefix: PathLike, options: Any = None) -> str:
         """Writes a checkpoint to this path, unnumbered, and without making it the latest of its folder.
@@ -106,14 +164,8 @@ class Checkpoint:
         >>> os.listdir(folder)
         ['weights.safetensors']
         """
-        _refuse_in_a_program("write")
-        path = os.fspath(file_prefix)
-        if not Path(path).name:
-            raise ValueError(f"Checkpoint: a path ends with a name for the file, got {path!r}.")
-        nodes, leaves = graph_of(self)
-        with writing.lock:  # a compiled function in another thread is seen as a whole, before or after
-            arrays = {key: on_host(_value(leaf)) for key, leaf in leaves.items()}
-        write_tensors(path, nodes, arrays, int(self._counter.array))
+        path = _named(os.fspath(file_prefix))
+        self._snapshot("write").write(path)
         return path
 
     def read(self, save_path: PathLike, options: Any = None) -> RestoreStatus:
@@ -146,23 +198,17 @@ class Checkpoint:
     def sync(self) -> None:
         """Does nothing: a checkpoint is on the disk when `save` returns."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _OWN or name in ("root", "_counter")}
 
-class _Counting:
-    """The lock of a Checkpoint's counter; inside, the counter is one further, and goes back if the block raises."""
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.RLock(), _newest={}, _latest_order=-1)
 
-    def __init__(self, lock: Any, counter: Variable) -> None:
-        self._lock = lock
-        self._counter = counter
 
-    def __enter__(self) -> int:
-        self._lock.acquire()
-        self._counter.assign_add(1, read_value=False)
-        return int(self._counter.array)
-
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        if kind is not None:
-            self._counter.assign_sub(1, read_value=False)
-        self._lock.release()
+def _named(path: str) -> str:
+    if not Path(path).name:
+        raise ValueError(f"Checkpoint: a path ends with a name for the file, got {path!r}.")
+    return path
 
 
 def _value(leaf: Any) -> Any:
@@ -174,5 +220,6 @@ def _value(leaf: Any) -> Any:
 def _refuse_in_a_program(method: str) -> None:
     if inside_a_program():
         raise NotImplementedError(
-            f"Checkpoint.{method} reads and writes files, which a compiled function cannot: call it outside, between two steps."
+            f"Checkpoint.{method} reads and writes files, which a compiled function cannot: call it outside, between two steps; "
+            "in a signal handler, inside `with gradtape.init_scope():`."
         )

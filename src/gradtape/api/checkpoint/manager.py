@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from gradtape.api.arguments import as_int
 from gradtape.api.checkpoint.atomic_file import remove_abandoned
 from gradtape.api.checkpoint.checkpoint import Checkpoint
-from gradtape.api.checkpoint.state_file import State, latest_checkpoint, read_state, write_state
-from gradtape.api.checkpoint.tensor_file import file_of
+from gradtape.api.checkpoint.state_file import State, is_bare, latest_checkpoint, read_state, write_state
+from gradtape.api.checkpoint.tensor_file import file_of, is_checkpoint
 
 
 class CheckpointManager:
@@ -46,6 +47,11 @@ class CheckpointManager:
             raise ValueError(f"CheckpointManager: max_to_keep must be a positive number, or None to keep all, got {max_to_keep}.")
         if checkpoint_interval is not None and step_counter is None:
             raise ValueError("CheckpointManager: checkpoint_interval counts steps: give the Variable that does as step_counter.")
+        if not is_bare(checkpoint_name):
+            raise ValueError(
+                f"CheckpointManager: checkpoint_name must be the name of a file, without a folder, got {checkpoint_name!r}: give the "
+                "folder as directory."
+            )
         self._checkpoint = checkpoint
         self._directory = os.fspath(directory)
         self._max_to_keep = max_to_keep
@@ -55,7 +61,7 @@ class CheckpointManager:
         self._interval = checkpoint_interval
         self._init_fn = init_fn
         self._last_step: int | None = None
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # of `_state` and its file alone: nothing that takes a lock is called while it is held
         state = read_state(self._directory) or State("", [])
         self._state = state._replace(kept=[name for name in state.kept if file_of(self._path(name)).exists()])
 
@@ -93,23 +99,34 @@ class CheckpointManager:
         >>> os.path.basename(manager.save(checkpoint_number=100))
         'ckpt-100'
         """
+        step = None if self._step_counter is None else int(self._step_counter)
         with self._lock:
-            step = None if self._step_counter is None else int(self._step_counter)
             if check_interval and not self._is_due(step):
                 return None
-            with self._checkpoint.counting() as count:
-                number = (
-                    count if checkpoint_number is None else as_int(checkpoint_number, "CheckpointManager.save: checkpoint_number")
-                )
-                name = f"{self._name}-{number}"
-                path = self._checkpoint.write(self._path(name))
-                state = self._with(name)
-                write_state(self._directory, state)
-            self._state, self._last_step = state, step
-            for leaving in state.leaving:
-                file_of(self._path(leaving)).unlink(missing_ok=True)
-            remove_abandoned(Path(self._directory), f"{self._name}-")
-            return path
+            last_step, self._last_step = self._last_step, step
+        try:
+            number = None if checkpoint_number is None else as_int(checkpoint_number, "CheckpointManager.save: checkpoint_number")
+            path, leaving = self._save(number)
+        except BaseException:
+            self._last_step = last_step
+            raise
+        for name in leaving:
+            if name not in self._state.kept:  # by which a signal handler may have saved meanwhile
+                file_of(self._path(name)).unlink(missing_ok=True)
+        remove_abandoned(Path(self._directory))
+        return path
+
+    def _save(self, number: int | None) -> tuple[str, Sequence[str]]:
+        """Writes a checkpoint; gives its path, and the names of those too many."""
+        taken = self._checkpoint._snapshot("save", counts=True)
+        try:
+            name = f"{self._name}-{taken.number if number is None else number}"
+            path = self._path(name)
+            taken.write(path)
+            return path, self._record(name, taken.order).leaving
+        except BaseException:
+            self._checkpoint._uncount(taken.number)
+            raise
 
     def restore_or_initialize(self) -> str | None:
         """Restores the latest checkpoint and gives its path; where there is none, calls `init_fn` and gives None.
@@ -140,12 +157,29 @@ class CheckpointManager:
     def _path(self, name: str) -> str:
         return os.path.join(self._directory, name)  # noqa: PTH118 - the folder as it was given
 
-    def _with(self, name: str) -> State:
-        """The state with one checkpoint more, and as many fewer as are too many."""
-        kept = [*(other for other in self._state.kept if other != name), name]
-        times = {**self._state.times, name: time.time()}
-        last_preserved = self._state.last_preserved
-        leaving = [other for other in self._state.leaving if other != name and file_of(self._path(other)).exists()]
+    def _record(self, name: str, order: int) -> State:
+        """Writes that there is one checkpoint more."""
+        with self._lock:
+            while True:
+                before = self._state
+                state = self._with(name, order)
+                write_state(self._directory, state)
+                if self._state is before:  # else a signal handler has saved meanwhile; none can between this and
+                    self._state = state
+                    return state
+
+    def _with(self, name: str, order: int) -> State:
+        """The state with one checkpoint more, and as many fewer as are too many.
+
+        What another thread or a signal handler has saved meanwhile, of a later moment, stays the latest.
+        """
+        before = self._state
+        kept = [other for other in before.kept if other != name]
+        kept.insert(len(kept) - sum(before.orders.get(other, -1) > order for other in kept), name)
+        times = {**before.times, name: time.time()}
+        orders = {**before.orders, name: order}
+        last_preserved = before.last_preserved
+        leaving = [other for other in before.leaving if other != name]
         while self._max_to_keep is not None and len(kept) > self._max_to_keep:
             oldest = kept.pop(0)
             written = times.get(oldest, 0.0)
@@ -153,4 +187,24 @@ class CheckpointManager:
                 last_preserved = written
             else:
                 leaving.append(oldest)
-        return State(name, kept, {other: times[other] for other in kept if other in times}, last_preserved, leaving)
+        return State(
+            kept[-1],
+            kept,
+            {other: times[other] for other in kept if other in times},
+            last_preserved,
+            [other for other in leaving if self._may_go(other)],
+            {other: orders[other] for other in kept if other in orders},
+        )
+
+    def _may_go(self, name: str) -> bool:
+        """Whether a name is that of a file which this manager, or another Checkpoint, has written: a state file may name anything."""
+        file = file_of(self._path(name))
+        if not file.is_symlink() and not file.is_file():
+            return False
+        return re.fullmatch(rf"{re.escape(self._name)}-[0-9]+", name) is not None or is_checkpoint(file)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            "A CheckpointManager cannot be copied or pickled, since two that delete files in one folder would disturb each other: make "
+            "another with tf.train.CheckpointManager(checkpoint, directory, max_to_keep). A Checkpoint can be copied and pickled."
+        )

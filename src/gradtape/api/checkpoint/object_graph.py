@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.checkpoint.tensor_file import Node
+from gradtape.api.checkpoint.layout import Node
 from gradtape.core.module import Module
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable

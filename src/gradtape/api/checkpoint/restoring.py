@@ -1,11 +1,12 @@
 """A checkpoint's values meet a program's objects: at once, and later for attributes that are set when the values are already there.
 
-Objects and file are followed together from their roots, by name. All shapes and dtypes are compared before the first value is given.
+Objects and file are followed together from their roots, by name. All shapes and dtypes are compared before the first value is given, and
+whatever happens while values are given, a signal among it, all Variables have their new values afterwards, or all their old ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradtape import dtypes
@@ -39,9 +40,8 @@ class Restoration:
         for leaf, key in places:
             self._check(leaf, key)
         with outside_programs(), writing.lock:  # a compiled function in another thread sees all old values or all new ones
-            for leaf, key in places:
-                _assign(leaf, self._arrays[key])
-                self._restored[identity(leaf)] = leaf
+            _assign_all([(leaf, self._arrays[key]) for leaf, key in places])
+        self._restored.update((identity(leaf), leaf) for leaf, _ in places)
         self._used.update(key for _, key in places)
         self._arrays = {key: array for key, array in self._arrays.items() if key not in self._used}
         for holder, at in holders:
@@ -193,11 +193,41 @@ class RestoreStatus:
             raise AssertionError("\n".join([f"'{self._path}' and the program differ.", *lines]))
 
 
-def _assign(leaf: Any, array: Any) -> None:
-    if isinstance(leaf, Variable):
-        leaf.assign(array, read_value=False)
-    else:
-        leaf.assign(array)  # Keras's own, which also spreads the value over devices
+def _assign_all(values: Sequence[tuple[Any, Any]]) -> None:
+    """Gives Variables their values, or raises and leaves all of them as they were."""
+    before = [_Before(variable_of(leaf)) for leaf, _ in values]
+    try:
+        for leaf, array in values:
+            if isinstance(leaf, Variable):
+                leaf.assign(array, read_value=False)
+            else:
+                leaf.assign(array)  # Keras's own, which also spreads the value over devices
+    except BaseException:
+        _put_back(before)
+        raise
+
+
+class _Before:
+    """What a Variable was. It holds the array, so that nothing is written into it."""
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+        self.array = variable.array
+        self.attributes = dict(vars(variable))
+
+    def put_back(self) -> None:
+        vars(self.variable).update(self.attributes)
+        for name in vars(self.variable).keys() - self.attributes.keys():
+            del vars(self.variable)[name]
+
+
+def _put_back(before: Sequence[_Before]) -> None:
+    try:
+        for variable in before:
+            variable.put_back()
+    except BaseException:  # a signal that came while another was being answered
+        _put_back(before)
+        raise
 
 
 def _is_counter(key: str) -> bool:

@@ -1,31 +1,48 @@
 """The file `checkpoint` of a folder, which names its latest checkpoint and those that are kept: `latest_checkpoint` reads it.
 
-It is JSON, with TensorFlow's names for the entries, and paths relative to the folder, so that a folder can be moved.
+It is JSON, with TensorFlow's names for the entries, and the bare names of files in the folder, so that a folder can be moved. Files are
+deleted by what it says, and a folder may come from anywhere: a name that leads out of the folder is never followed.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradtape.api.checkpoint.atomic_file import write_atomically
+from gradtape.api.checkpoint.strict_json import parsed
 from gradtape.api.checkpoint.tensor_file import file_of
 from gradtape.errors import DataLossError
 
 _NAME = "checkpoint"
+_LARGEST = 2**26  # bytes; a million names take half of it
+_DEPTH = 2  # lists in an object
+_ENTRIES = {
+    "model_checkpoint_path",
+    "all_model_checkpoint_paths",
+    "all_model_checkpoint_timestamps",
+    "last_preserved_timestamp",
+    "paths_being_deleted",
+}
 
 
 class State(NamedTuple):
-    """What the file says. `leaving` are checkpoints whose deletion may have been interrupted."""
+    """What the file says. `leaving` are checkpoints whose deletion may have been interrupted.
+
+    `orders`, which the file does not say, tell of what this process has saved which values are later.
+    """
 
     latest: str
     kept: Sequence[str]
     times: Mapping[str, float] = {}
     last_preserved: float | None = None
     leaving: Sequence[str] = ()
+    orders: Mapping[str, int] = {}
 
 
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
@@ -47,27 +64,57 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
     return next((path for path in candidates if file_of(path).is_file()), None)
 
 
+def is_bare(name: Any) -> bool:
+    """Whether it is the name of a file and nothing more: no folder, no drive, and not `..`."""
+    if not isinstance(name, str) or name in ("", "..") or "\0" in name or Path(name).name != name:
+        return False
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def read_state(folder: str | os.PathLike[str], name: str | None = None) -> State | None:
     """What a folder's file says, or None where there is none."""
     file = Path(folder, name or _NAME)
     try:
-        text = file.read_text(encoding="utf-8")
+        found = file.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        entries: dict[str, Any] = json.loads(text)
-        kept = entries["all_model_checkpoint_paths"]
-        written = zip(kept, entries["all_model_checkpoint_timestamps"], strict=True)
-        times = {path: moment for path, moment in written if moment is not None}
-        return State(
-            entries["model_checkpoint_path"], kept, times, entries["last_preserved_timestamp"], entries["paths_being_deleted"]
-        )
-    except (ValueError, KeyError, TypeError) as error:
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            raise ValueError("it is no file, or a very large one")
+        return _state(parsed(file.read_bytes(), _DEPTH))
+    except (ValueError, TypeError) as error:
         message = (
-            f"'{file}' is no list of checkpoints that gradtape has written, so the latest is not known: give the path of a "
+            f"'{file}' is no list of checkpoints that gradtape has written ({error}), so the latest is not known: give the path of a "
             "checkpoint to restore() yourself, or remove this file."
         )
         raise DataLossError(None, None, message) from error
+
+
+def _state(entries: Any) -> State:
+    """The state that these entries are, or ValueError or TypeError."""
+    missing = _ENTRIES - entries.keys() if isinstance(entries, dict) else _ENTRIES
+    if missing:
+        raise ValueError(f"it has no {', '.join(sorted(missing))}")
+    latest, kept, leaving = (
+        entries[name] for name in ("model_checkpoint_path", "all_model_checkpoint_paths", "paths_being_deleted")
+    )
+    for names in (kept, leaving):
+        if not isinstance(names, list):
+            raise TypeError(f"a list of names is {names!r}")
+    for name in (latest, *kept, *leaving):
+        if not is_bare(name):
+            raise ValueError(f"{name!r} does not name a checkpoint of this folder")
+    moments, last_preserved = entries["all_model_checkpoint_timestamps"], entries["last_preserved_timestamp"]
+    for moment in (*moments, last_preserved):
+        if moment is not None and (type(moment) not in (int, float) or not math.isfinite(moment)):
+            raise TypeError(f"{moment!r} is no moment")
+    times = {name: moment for name, moment in zip(kept, moments, strict=True) if moment is not None}
+    kept = list(dict.fromkeys(kept))
+    return State(latest, kept, times, last_preserved, [name for name in leaving if name not in kept and name != latest])
 
 
 def write_state(folder: str | os.PathLike[str], state: State) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+from copy import deepcopy
 from threading import Lock
 from typing import Any
 
@@ -261,6 +262,15 @@ class Generator:
         """
         keys = unstack(getitem(self.make_seeds(count), key=(0,)), axis=0)
         return [Generator(state=[0, 0, key], alg=Algorithm.PHILOX) for key in keys]
+
+    def __copy__(self) -> Generator:
+        return deepcopy(self)  # two that move one state on would need one lock
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock())
 
 
 def _state(state: Any) -> Any:

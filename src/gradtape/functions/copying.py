@@ -1,0 +1,63 @@
+"""Copies of a `Function`, and pickles. Programs belong to their process and to the Variables they were traced with: neither takes them along.
+
+As with Python's own functions, a copy of a function is the function itself, a method's copy belongs to the copy of its object, and a
+pickle knows a function by its name.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+from functools import reduce
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gradtape.functions.function import Function
+
+
+def deepcopied(function: Function, memo: dict[int, Any]) -> Function:
+    """The function, or if it is made from a method or an object, one that is made from the copy of that."""
+    source = _source(function)
+    copied = copy.deepcopy(source, memo)
+    if copied is source:
+        return function
+    if id(function) in memo:  # the object has it as an attribute
+        return memo[id(function)]
+    return type(function)(copied, **function._options)
+
+
+def reduced(function: Function) -> Any:
+    """What pickle needs: where to find the function, or what it is made from."""
+    if _is_named(function):
+        return function._name
+    source = _source(function)
+    if isinstance(source, MethodType):
+        for name in dir(type(source.__self__)):
+            if getattr(source.__self__, name, None) is function:
+                return getattr, (source.__self__, name)
+    if isinstance(source, FunctionType) and not _is_named(source):
+        raise pickle.PicklingError(
+            f"{function._name}: only a function that its module has by name can be pickled, compiled or not: define it, with its "
+            "decorator, at the top of a module, or pickle what it is made from and call tf.function again."
+        )
+    return _made, (type(function), source, function._options)
+
+
+def _source(function: Function) -> Any:
+    """What a function is made from; a method with its object, which the function itself refers to weakly."""
+    bound = getattr(function.python_function, "weakly_bound", None)
+    return function.python_function if bound is None else MethodType(bound[0], bound[1]())
+
+
+def _is_named(function: Any) -> bool:
+    """Whether a function is what its module has by its name."""
+    try:
+        return reduce(getattr, function.__qualname__.split("."), sys.modules[function.__module__]) is function
+    except (AttributeError, KeyError):
+        return False
+
+
+def _made(kind: type[Function], source: Any, options: dict[str, Any]) -> Function:
+    return kind(source, **options)

@@ -60,7 +60,7 @@ def train(network, train_set, test_set, epochs, rng):
 
 def tape_report(network, digits, labels):
     """What a tape records in one step: how often each op, and what each layer and the loss did, line by line."""
-    with tf.GradientTape():
+    with tf.GradientTape() as tape:  # noqa: F841 - as long as there is the tape, there is what it has recorded
         x, last_of = digits, {}
         for layer in network.layers:
             x = layer(x, training=True)

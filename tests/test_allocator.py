@@ -49,3 +49,54 @@ def test_freed_memory_is_used_again():
 
 def test_settings_of_the_environment_stay():
     assert outcome("keep", MALLOC_TRIM_THRESHOLD_="131072")[0] is False
+
+
+RETAINED = """
+import sys, threading
+import numpy as np
+import gradtape as tf
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+x = tf.Variable(np.ones(2**18, np.float32))
+
+def record(ops, differentiate=True):
+    with tf.GradientTape() as tape:
+        y = x * 1.0
+        for _ in range(ops):
+            y = tf.tanh(y)
+    if differentiate:
+        tape.gradient(y, x)
+
+def arrays():
+    return len([np.ones(2**18, np.float32) for _ in range(400)])
+
+def in_threads():
+    threads = [threading.Thread(target=record, args=(150,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+record(3)
+before = resident()
+{"arrays": arrays, "recording": lambda: record(1000), "no gradient": lambda: record(1000, False), "threads": in_threads}[sys.argv[1]]()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
+@pytest.mark.parametrize("what", ["arrays", "recording", "no gradient", "threads"])
+def test_what_is_retained_is_bounded(what):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES", "GRADTAPE_"))}
+    command = [sys.executable, "-c", RETAINED, what]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=clean | {"OPENBLAS_NUM_THREADS": "1"})
+    assert int(done.stdout) < 128 * 2**20
+
+
+def test_the_switch_leaves_malloc_alone():
+    kept, pages = outcome("keep", GRADTAPE_MALLOC="default")
+    assert kept is False
+    assert pages > 100 or platform.libc_ver()[0] != "glibc"

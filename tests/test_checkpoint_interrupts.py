@@ -244,7 +244,7 @@ def test_a_handler_that_saves_while_another_thread_saves_and_the_program_writes(
     manager.save()
     waiting = threading.Event()
     thread = threading.Thread(target=lambda: (waiting.set(), manager.save()))
-    with writing:  # as in a step of a compiled function
+    with writing.lock:  # as in a step of a compiled function
         thread.start()
         waiting.wait()
         thread.join(0.2)

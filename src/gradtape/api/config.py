@@ -127,6 +127,30 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
     settings.functions_run_eagerly = bool(run_eagerly)
 
 
+def get_programs_per_function() -> int:
+    """How many programs a function keeps, one for each kind of arguments.
+
+    >>> import gradtape as tf
+    >>> tf.config.get_programs_per_function()
+    128
+    """
+    return settings.programs_per_function
+
+
+def set_programs_per_function(count: int) -> None:
+    """Sets how many programs each function keeps. Of more, those that were used least recently are dropped, and traced again.
+
+    >>> import gradtape as tf
+    >>> tf.config.set_programs_per_function(16)
+    >>> tf.config.get_programs_per_function()
+    16
+    >>> tf.config.set_programs_per_function(128)
+    """
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ValueError(f"set_programs_per_function: count must be a whole number from 1 on, got {count!r}.")
+    settings.programs_per_function = count
+
+
 def enable_compile_cache(path: str | os.PathLike[str] | None = None) -> str:
     """Keeps compiled programs on disk, so that the next process need not compile them again; gives the directory.
 

@@ -20,6 +20,7 @@ import numpy as np
 from gradtape.blocks import Block, block
 from gradtape.core import collector
 from gradtape.engines import xla_engine
+from gradtape.engines.allocator import OfThread
 from gradtape.engines.numpy_engine import is_reentry, quiet_runner, run_apart
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Scope:
     """
 
     __slots__ = (
-        "__weakref__", "_is_long", "_joint", "_taken", "departures", "due", "foreign", "moved", "nodes", "open", "parts", "room", "sources", "stage",
+        "__weakref__", "_is_long", "_joint", "_taken", "_took", "departures", "due", "foreign", "moved", "nodes", "open", "parts", "room", "sources", "stage",
     )  # fmt: skip
 
     def __init__(
@@ -60,7 +61,8 @@ class Scope:
         self.room = _ROOM
         self.sources = 0  # how many Nodes without rules there are
         self._is_long = False
-        self._taken = 0
+        self._taken = 0  # bytes, since it was swept
+        self._took = 0  # in all
         self._joint: list[ref[Scope]] = []
         for part in parts:
             if self.due - _MANY > part.due:
@@ -85,6 +87,8 @@ class Scope:
         for node in self.nodes:
             node.release()
         self.nodes.clear()
+        if self._took > _ROOM:
+            here.memory.has_freed()
         if self._is_long:
             self._is_long = False
             collector.end()
@@ -104,6 +108,7 @@ class Scope:
 
     def has_taken(self, size: int) -> None:
         """Hears of a Node whose output has so many bytes."""
+        self._took += size
         self._taken += size
         if self._taken > self.room:
             before = len(self.nodes)
@@ -309,6 +314,7 @@ def init_scope() -> Iterator[None]:
 class _Here(threading.local):
     def __init__(self) -> None:
         self.state = ThreadState()
+        self.memory = OfThread()
 
 
 here = _Here()

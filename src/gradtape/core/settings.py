@@ -11,6 +11,7 @@ class Settings:
     tensor_float_32: bool = True
     inter_op_threads: int = 0
     short_tracebacks: bool = True
+    programs_per_function: int = 128
 
 
 settings = Settings()

@@ -2,27 +2,87 @@
 
 A training step frees what it has recorded and then asks for as much again. glibc gives the memory back to the system in between,
 and the system hands out pages one by one as they are touched: for arrays of a few hundred kilobytes that takes longer than
-computing them.
+computing them. So up to 64 MB of freed memory stay with the process, and come to the next arrays.
+
+Other threads have parts of memory of their own, in which glibc keeps what lies below anything that is still in use. What a thread
+has freed is given back when a large recording of its own is over, and when it ends; and as long as there are such threads, the 64 MB are
+shared among all.
+
+`GRADTAPE_MALLOC=default` in the environment, or any setting of glibc's own, leaves everything as it is.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
+from time import monotonic
+from typing import Any
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the names of glibc's malloc.h
 _LARGEST = 32 * 2**20  # arrays above this always come from the system; glibc allows no more
+_PAUSE = 1.0  # seconds between two times that memory is given back: the pages that are used again have to be fetched again
+
+_library: Any = None  # the C library, if it does as it was told
+_limit = 0  # the bytes that may be kept
+_last = 0.0
+_sharing = 0  # the threads, beside the main one, that have used much memory
 
 
-def keep_freed_memory(limit: int = 512 * 2**20) -> bool:
+def keep_freed_memory(limit: int = 64 * 2**20) -> bool:
     """Keeps up to `limit` bytes of freed memory for the arrays to come; says whether the C library can do so.
 
     Where the environment has settings for glibc's malloc, they stay as they are.
     """
+    global _library, _limit
     settings = [name for name in os.environ if name.startswith(("MALLOC_", "GLIBC_TUNABLES"))]
-    if sys.platform != "linux" or settings:
+    if sys.platform != "linux" or settings or os.environ.get("GRADTAPE_MALLOC") == "default":
         return False
     import ctypes  # noqa: PLC0415 - NumPy has loaded it already where it is there at all
 
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    return mallopt is not None and mallopt(_MMAP_THRESHOLD, _LARGEST) == 1 and mallopt(_TRIM_THRESHOLD, limit) == 1
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mallopt") or not hasattr(library, "malloc_trim"):
+        return False
+    if library.mallopt(_MMAP_THRESHOLD, _LARGEST) != 1 or library.mallopt(_TRIM_THRESHOLD, limit) != 1:
+        return False
+    _library, _limit = library, limit
+    return True
+
+
+def give_back(*, at_once: bool = False) -> None:
+    """Gives all freed memory back to the system, unless that was done just now."""
+    global _last
+    now = monotonic()
+    if _library is not None and (at_once or now - _last > _PAUSE):
+        _last = now
+        _library.malloc_trim(0)
+
+
+class OfThread:
+    """Belongs to one thread: when it is gone, so is the thread."""
+
+    def __init__(self) -> None:
+        self._shares = False
+        self._is_main = threading.current_thread() is threading.main_thread()
+
+    def has_freed(self) -> None:
+        """A large recording is over."""
+        if self._is_main or _library is None:
+            return
+        if not self._shares:
+            self._shares = True
+            _share(1)
+        give_back()
+
+    def __del__(self) -> None:
+        if self._shares:
+            bytearray(2**18)  # when that much is freed, glibc looks at what it keeps for this thread
+            give_back(at_once=True)
+            _share(-1)
+
+
+def _share(threads: int) -> None:
+    """Divides what may be kept among more threads, or fewer."""
+    global _sharing
+    _sharing += threads
+    _library.mallopt(_TRIM_THRESHOLD, _limit // (1 + _sharing))

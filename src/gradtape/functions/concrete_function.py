@@ -107,6 +107,10 @@ class ConcreteFunction(Described):
         args, kwargs = arguments.rebuilt(tensors)
         return self._function.converted()(*args, **kwargs)
 
+    def forget(self) -> None:
+        """Lets JAX drop what it has compiled; a call that is still to come compiles again."""
+        self.program.forget()
+
     def check_parity(self, arguments: Arguments) -> None:
         """Raises an error if the program does not compute what the Python function does."""
         from gradtape.functions.parity import check  # noqa: PLC0415 - for those who ask
@@ -313,6 +317,9 @@ class EagerFunction(ConcreteFunction):
 
     def check_parity(self, arguments: Arguments) -> None:
         """There is nothing to compare."""
+
+    def forget(self) -> None:
+        """There is nothing compiled."""
 
 
 def _read(variable: Variable) -> Tensor:

@@ -26,6 +26,7 @@ from gradtape.functions.copying import deepcopied, reduced
 from gradtape.functions.eager import is_beyond_xla
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
+from gradtape.functions.programs import Programs
 from gradtape.functions.signature import Arguments, Parameters, cast_to_signature, differences, is_spec
 from gradtape.functions.tracebacks import keep_users_frames
 from gradtape.shapes import TensorSpec
@@ -75,8 +76,10 @@ class Function:
         self._checked: set[Any] = set()
         self._parameters = Parameters(python_function, self._name)
         self.input_signature = None if input_signature is None else _checked_signature(input_signature, self._name)
-        self._concrete: dict[Any, ConcreteFunction] = {}
-        self._quick: dict[Any, Callable[[Sequence[Any]], Any]] = {}  # by the key of calls that are all Tensors
+        self._concrete = Programs(self._name)
+        self._quick: dict[
+            Any, tuple[Any, Any]
+        ] = {}  # by the key of calls that are all Tensors: a program's call, and its own key
         self._only: Callable[[Sequence[Any]], Any] | None = None  # the shortcut to the program, while there is but one
         self._bound: dict[int, Function] = {}  # by the identity of the object that a method belongs to
         self._lock = threading.RLock()
@@ -117,14 +120,15 @@ class Function:
             quick = self._quick.get(key)
             if quick is not None:
                 self._recent.append(False)
-                return quick(args)
+                self._concrete.use(quick[1])
+                return quick[0](args)
             result = self._call(args, kwargs)
             arguments = None if key is None else self._arguments(args, kwargs)
             concrete = None if arguments is None else self._concrete.get(arguments.key)
             if concrete is None or arguments is None or isinstance(concrete, EagerFunction):
                 return result
             if len(arguments.tensors) == len(args):  # and no tensors of strings
-                self._quick[key] = concrete.quick
+                self._quick[key] = concrete.quick, arguments.key
                 self._only = concrete.shortcut if len(self._concrete) == 1 else None
             return result
         except Exception as error:
@@ -184,7 +188,10 @@ class Function:
 
     def _found_for(self, arguments: Arguments) -> ConcreteFunction | None:
         found = self._concrete.get(arguments.key)
-        return None if found is None else found.found_for(arguments)
+        if found is None:
+            return None
+        self._concrete.use(arguments.key)
+        return found.found_for(arguments)
 
     def _traced_for(self, arguments: Arguments) -> ConcreteFunction:
         with self._lock:
@@ -193,7 +200,9 @@ class Function:
                 return concrete
             self._note_retracing(arguments)
             concrete = self._concrete_for(arguments).put_before(self._concrete.get(arguments.key))
-            self._concrete[arguments.key] = concrete
+            dropped = self._concrete.put(arguments.key, concrete, "; ".join(self._retraced) or "it was a new function")
+            if dropped:
+                self._quick = {key: quick for key, quick in self._quick.items() if quick[1] in self._concrete}
             self._kinds.add(arguments.key)
             return concrete
 

@@ -185,6 +185,14 @@ class Program:
             self._plain = Tracing(self, gradient=False).plain() if self._with_gradient is None else self._with_gradient.plain()
         return self._plain
 
+    def forget(self) -> None:
+        """Lets JAX drop what it has compiled for this program and those made from it."""
+        for part in (self._plain, *(self._with_gradient.parts() if self._with_gradient is not None else ())):
+            if part is not None:
+                part.compiled.clear_cache()
+        for derived in self._derived.values():
+            derived.forget()
+
     def _call_batched(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Any]]:
         """Under `vmap`: a program for the whole batch. All examples share hidden states, and Variables cannot be written."""
         level: Level = max((a.level for a in inputs if isinstance(a, BatchedTensor)), key=lambda found: found.depth)
@@ -375,6 +383,9 @@ class WithGradient:
 
     def plain(self) -> Part:
         return self._tracing.plain()
+
+    def parts(self) -> list[Part]:
+        return [part for variant in self._variants.values() for part in (variant._forward, variant._backward)]
 
     def variant(self, connected: tuple[bool, ...]) -> Variant:
         if connected not in self._variants:

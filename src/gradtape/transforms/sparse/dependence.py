@@ -203,8 +203,9 @@ class Joined:
 class Transposed:
     """A link that is known the other way round."""
 
-    def __init__(self, link: Any) -> None:
+    def __init__(self, link: Any, tape: GradientTape) -> None:
         self.push, self.pull = link.pull, link.push
+        self._tape = tape  # with which the recording of the link would end
 
 
 def _links(node: Node, linked: Sequence[int], specs: Specs, within: frozenset[str]) -> Separate | Joined:
@@ -285,5 +286,5 @@ def _seen_from_pull(node: Node, linked: Sequence[int], specs: Specs, within: fro
             links.append(Link(pairs([], [], spec.size, parent.size)))
         else:
             way = tape.scope, end, row.node, parent, spec.size, within | {rule.name}
-            links.append(Transposed(Dependence(*way)))  # type: ignore[arg-type]
+            links.append(Transposed(Dependence(*way), tape))  # type: ignore[arg-type]
     return Separate(links)

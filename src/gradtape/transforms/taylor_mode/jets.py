@@ -43,6 +43,7 @@ class Jets:
         shape: Shape,
         recording: Scope,
     ) -> None:
+        self.tape: Any = None  # the one whose recording it is, if nobody else has it
         self._rule_for = rule_for
         self._sources = sources
         self._target, self._shape = target, shape

@@ -426,6 +426,7 @@ def _slope(step: Step, i: int, moving: list[int]) -> Partials:
         return lambda index: None
     sources = {leaf: of[name] for name, value in fresh.items() if (leaf := tape._node_of(value)) is not None}
     jets = Jets(rule_for, sources, node, shape, recording)
+    jets.tape = tape  # with which the recording would end
     step.at_release.append(jets.release)
     return lambda index: jets.of(node, index)
 

@@ -190,7 +190,7 @@ class ThreadState:
     """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
 
     __slots__ = (
-        "_run_walk", "checker", "device", "draws", "levels", "pushers", "recorders", "run", "scope", "tensor", "trace", "walking", "watch",
+        "_run_walk", "checker", "device", "draws", "levels", "pushers", "recorders", "run", "same_draws", "scope", "tensor", "trace", "walking", "watch",
         "where",
     )  # fmt: skip
 
@@ -206,6 +206,7 @@ class ThreadState:
         self.run: Callable[..., Any] = quiet_runner()
         self.checker: Callable[..., Any] | None = None  # sees what an op gives on XLA, and gives it back
         self.draws: Any = None  # the random numbers of a block that is to run again: see `transforms.recompute`
+        self.same_draws = False  # whether all examples of a batch share what is drawn
         self.device: Any = None  # the place that is named around
         self.tensor: Callable[..., Any] = self.plain_tensor  # what makes a Tensor of an array that `run` has given
         self.watch: list[str] = []  # what a walk has to fear for its zeros: see `core.strong_zeros`

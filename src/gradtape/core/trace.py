@@ -204,12 +204,18 @@ class Trace:
         if isinstance(taken.tensor, BatchedTensor):
             raise ValueError(f"'{variable.name}' cannot be assigned inside vmap: every example would give it another value.")
         before = taken.tensor
-        with xla_engine.wide():
-            array = xla_engine.to_xla(value)
-        (after,) = self.taken_in([XlaTensor(array)])
+        (after,) = self.taken_in([XlaTensor(self.own(value))])
         (array,) = self.listed(_assigned, [before, after], [after.array], [0b01])
         taken.tensor = XlaTensor(array, before.node)
         taken.written = True
+
+    def own(self, value: Any) -> Any:
+        """A value as an array of this program, which the list of calls can tell from others also if it is a constant."""
+        with xla_engine.wide():
+            array = xla_engine.to_xla(value)
+            if self.calls is None or xla_engine.is_traced(array):
+                return array
+            return xla_engine.namespace().lax.optimization_barrier(array)
 
     # What it calls
 
@@ -282,11 +288,14 @@ def key_of(outside: Any) -> int:
 
 
 def _assigned(tensors: list[Tensor]) -> list[Tensor]:
-    """A Variable's value before and after an assignment: the second, connected as the first is."""
+    """A Variable's value before and after an assignment: the second, connected as the first is, also for a program that runs it again."""
     before, after = tensors
     if isinstance(after, BatchedTensor):
         return [after.with_node(None)]
-    return [tensor_of(after.array, before.node)]
+    array, trace = after.array, here.state.trace
+    if trace is not None:
+        (array,) = trace.listed(_assigned, [before, after], [trace.own(array)], [0b01])
+    return [tensor_of(array, before.node)]
 
 
 def one_for_all(tensor: Tensor) -> Tensor:

@@ -62,6 +62,7 @@ class Program:
         self._no_gradient: Exception | None = None
         self.must_compile = False  # whether a call without a gradient is for the caller to run in another way
         self._derived: dict[Any, Program] = {}
+        self._primals: int | None = None  # of a derivative: how many of its inputs, the first ones, are those of the call
         self.outside: frozenset[int] = frozenset()
 
     # Tracing
@@ -207,12 +208,17 @@ class Program:
             raise ValueError(f"{self.name}: a function that assigns variables cannot run inside vmap.")
         key = ("batch", mapped, tuple([(a.array.shape, a.array.dtype) for a in inner]))
         axes = tuple(0 if m else None for m in mapped)
+        of_one_call = self._primals is not None and not any(mapped[: self._primals])  # whose random numbers are drawn
 
         def whole_batch(tensors: list[Tensor]) -> list[Tensor]:
             writes: list[Tensor] = []
 
             def example(*xs: Tensor) -> list[Tensor]:
-                outputs, writes[:] = self.again(xs)
+                before, here.state.same_draws = here.state.same_draws, here.state.same_draws or of_one_call
+                try:
+                    outputs, writes[:] = self.again(xs)
+                finally:
+                    here.state.same_draws = before
                 return outputs
 
             return [*vmap(example, in_axes=axes)(*tensors), *writes]
@@ -237,7 +243,7 @@ class Program:
             return [_dense(g) for g in found]
 
         given = [*inputs, *cotangents]
-        return self._derive(("gradient", connected), given, body).call(given)[0]
+        return self._derive(("gradient", connected), given, body, primals=count).call(given)[0]
 
     def tangents_of(self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None]) -> list[Tensor]:
         """The tangents of the outputs, from those of the inputs."""
@@ -251,13 +257,16 @@ class Program:
             return accumulator.jvp(outputs, unconnected_gradients=ZERO)
 
         given = [*inputs, *(t for t in tangents if t is not None)]
-        return self._derive(("tangents", moved), given, body).call(given)[0]
+        return self._derive(("tangents", moved), given, body, primals=count).call(given)[0]
 
-    def _derive(self, key: Any, inputs: Sequence[Tensor], body: Body, *, recompute: bool = False) -> Program:
+    def _derive(
+        self, key: Any, inputs: Sequence[Tensor], body: Body, *, recompute: bool = False, primals: int | None = None
+    ) -> Program:
         """A program made from this one, traced once for each `key`."""
         if key not in self._derived:
             specs = [(tuple(a.array.shape), a.array.dtype) for a in inputs]
             program = Program(self.name, body, specs, recompute=recompute)
+            program._primals = primals
             program.trace()
             self._derived[key] = program
         return self._derived[key]

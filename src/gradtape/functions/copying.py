@@ -33,10 +33,6 @@ def reduced(function: Function) -> Any:
     if _is_named(function):
         return function._name
     source = _source(function)
-    if isinstance(source, MethodType):
-        for name in dir(type(source.__self__)):
-            if getattr(source.__self__, name, None) is function:
-                return getattr, (source.__self__, name)
     if isinstance(source, FunctionType) and not _is_named(source):
         raise pickle.PicklingError(
             f"{function._name}: only a function that its module has by name can be pickled, compiled or not: define it, with its "

@@ -33,6 +33,10 @@ def reduced(function: Function) -> Any:
     if _is_named(function):
         return function._name
     source = _source(function)
+    if isinstance(source, MethodType):
+        for name in dir(type(source.__self__)):
+            if getattr(getattr(type(source.__self__), name, None), "python_function", None) is source.__func__:
+                return _of_method, (source.__self__, name)
     if isinstance(source, FunctionType) and not _is_named(source):
         raise pickle.PicklingError(
             f"{function._name}: only a function that its module has by name can be pickled, compiled or not: define it, with its "
@@ -57,3 +61,9 @@ def _is_named(function: Any) -> bool:
 
 def _made(kind: type[Function], source: Any, options: dict[str, Any]) -> Function:
     return kind(source, **options)
+
+
+def _of_method(instance: Any, name: str) -> Function:
+    """A method's function that keeps its object, as a method does; the one that the object itself has does not."""
+    function = getattr(type(instance), name)
+    return type(function)(MethodType(function.python_function, instance), **function._options)

@@ -77,7 +77,11 @@ class Source(NamedTuple):
         def again(tensors: list[Tensor]) -> list[Tensor]:
             values = dict(zip(traced, [t.array for t in tensors[1:]], strict=True))
             rng = XlaRandom.at(tensors[0].array, draws)
-            return [Source(rng, each and not here.state.same_draws).tensor(sample, shape, *[values.get(i, value) for i, value in enumerate(params)])]
+            return [
+                Source(rng, each and not here.state.same_draws).tensor(
+                    sample, shape, *[values.get(i, value) for i, value in enumerate(params)]
+                )
+            ]
 
         given = trace.taken_in([tensor_of(pair), *(tensor_of(params[i]) for i in traced)])
         (array,) = trace.listed(again, given, [self.array(sample, shape, *params)])

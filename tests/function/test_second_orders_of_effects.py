@@ -113,7 +113,9 @@ def rows_of_gradients(f, model, x):
 
 
 @pytest.mark.parametrize("way", [reverse_over_reverse, forward_over_reverse, rows_of_gradients], ids=lambda way: way.__name__)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form", ["compiled", *[pytest.param(form, marks=pytest.mark.slow) for form in FORMS if form != "compiled"]]
+)
 @pytest.mark.parametrize("name", BODIES)
 def test_an_assigned_variable_is_a_new_beginning(name, form, way):
     x = tf.constant(1.5)

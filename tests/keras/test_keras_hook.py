@@ -46,6 +46,7 @@ def test_the_namespace_is_keras_with_the_same_classes():
     assert output_of(code) == "gradtape True mean_squared_error"
 
 
+@pytest.mark.slow
 def test_another_backend_named_in_the_environment_stays():
     assert output_of(FIRST + "import keras; print(keras.backend.backend())", KERAS_BACKEND="numpy") == "numpy"
 
@@ -70,6 +71,7 @@ def test_keras_that_was_imported_before_says_so(use):
     assert ABOVE in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["import gradtape\nimport keras\n", "import keras\nimport gradtape\n", "import gradtape\n"])
 def test_an_environment_that_names_another_backend_says_so(order):
     text = output_of(SET.format("jax") + order + "gradtape.keras.layers")
@@ -77,6 +79,7 @@ def test_an_environment_that_names_another_backend_says_so(order):
     assert REMOVE in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "advice"),
     [
@@ -100,6 +103,7 @@ def test_a_program_may_ask_whether_a_backend_is_there():
     assert output_of(code) == "None gradtape"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["tape.gradient(y, variables)", "tape.jacobian(y, variables)", "tape.watch(variables)"])
 def test_a_tape_that_is_given_variables_of_another_backend_says_whose_they_are(call):
     code = SET.format("jax") + (
@@ -149,6 +153,7 @@ def test_a_newer_minor_version_is_tried(tmp_path, first):
     assert output_of(first + SHOWN, PYTHONPATH=imitation(tmp_path, "3.99.0")) == "3.99.0 gradtape float32"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "change", "says"),
     [
@@ -169,6 +174,7 @@ def test_a_newer_version_that_does_not_fit_says_what_failed(tmp_path, module, ch
     assert "pip install 'keras==3.15.*'" in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["3.14.1", "3.0.0", "4.0.0", "2.15.0"])
 @pytest.mark.parametrize("use", ["import keras", "gradtape.keras"])
 def test_other_versions_are_refused(tmp_path, version, use):

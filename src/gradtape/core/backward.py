@@ -74,7 +74,7 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
     if type(seeds) is not Ones:
         watch.append(HIDDEN)
     wanted = {node for node in sources if node is not None}
-    if not tensors and recording.sources == len(wanted) and recording.is_apart():  # all that it holds may be on the way
+    if not tensors and recording.due and recording.sources == len(wanted) and recording.is_apart():  # all of it may be on the way
         everything = _pull_everything(recording.nodes, dict(seeds), wanted, release, watch)
         if release:
             recording.nodes.clear()

@@ -15,7 +15,7 @@ LONG = 5_000
 """From so many Nodes on a recording is long."""
 
 _NEVER = 10**9
-_lock = threading.Lock()
+_lock = threading.RLock()
 _recordings = 0
 _before: tuple[int, int, int] | None = None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from threading import Lock
+from threading import RLock
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -107,7 +107,7 @@ def source_node(scope: Scope, where: tuple[CodeType, int] | None = None) -> Node
     return Node(None, None, None, (), scope, where)
 
 
-_watching = Lock()
+_watching = RLock()
 
 
 def watch_tensor(tensor: Tensor, recording: Scope) -> Node:

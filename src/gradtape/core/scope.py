@@ -85,7 +85,8 @@ class Scope:
         """Ends a recording, and lets its Nodes go of what they keep."""
         self.open = False
         for node in self.nodes:
-            node.release()
+            if node is not None:  # a sweep was interrupted
+                node.release()
         self.nodes.clear()
         if self._took > _ROOM:
             here.memory.has_freed()
@@ -119,14 +120,12 @@ class Scope:
         """Drops the Nodes that nobody else holds, the newest first: then their parents may be such too."""
         for joint in self._joint_scopes():
             joint.sweep()
-        nodes, kept = self.nodes, []
-        while nodes:
-            node = nodes.pop()
-            if getrefcount(node) > _ALONE:
-                kept.append(node)
-            del node
-        kept.reverse()
-        nodes.extend(kept)
+        nodes = self.nodes
+        self.due = 0  # until it is done: see `pull_back`
+        for i in range(len(nodes) - 1, -1, -1):  # a Node that is dropped leaves its place: an exception on the way loses none
+            if getrefcount(nodes[i]) < _ALONE:
+                nodes[i] = None  # type: ignore[call-overload]
+        nodes[:] = [node for node in nodes if node is not None]
         self.due = next(numbers) + max(_MANY, 3 * len(nodes))
         self._taken = 0
         if self._is_long:
@@ -141,7 +140,7 @@ numbers = count()
 LARGE = 2**16
 _MANY = 500
 _ROOM = 2**25
-_ALONE = 2  # references to a Node that only `sweep` has, and the function that counts them
+_ALONE = 3  # references to a Node that somebody holds beside the list, and the function that counts them
 
 _joint_scopes: WeakValueDictionary[frozenset[Scope], Scope] = WeakValueDictionary()
 

@@ -341,9 +341,8 @@ class GradientTape(TapeMethods, Block):
     def _close(self) -> None:
         """Ends the recording: nothing can look connected to it any more. Which Variables it watched is still known."""
         if self.scope is not None:
-            self.scope.close()
-            self.scope = None
-            self._nodes = {}
+            recording, self.scope, self._nodes = self.scope, None, {}
+            recording.close()
 
     def __del__(self) -> None:
         if self.scope is not None:

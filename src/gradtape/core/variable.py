@@ -357,8 +357,11 @@ class Variable(SparseWrites, TensorOperators):
             and array.flags.owndata
             and not other_threads()
         ):
-            self.__dict__.pop("held", None)
-            return array
+            known = self.__dict__
+            if "array" in known and known["array"] is array:  # no signal is answered between here and the call that writes
+                if "held" in known:
+                    del known["held"]
+                return array
         return None
 
     def _updated(self, read_value: bool) -> Variable | None:

@@ -134,9 +134,15 @@ def _wide_on(device: Any) -> Iterator[None]:
         yield
 
 
+def _loaded() -> Any:
+    """JAX, if it is there and has not just begun to be imported, by another thread or by what a signal has interrupted."""
+    jax = sys.modules.get("jax")
+    return jax if jax is not None and hasattr(jax, "enable_x64") and hasattr(jax, "core") else None
+
+
 def evaluating() -> AbstractContextManager[Any]:
     """A block in which JAX, if it is there, computes at once, also where it is tracing or compiling a program."""
-    jax = sys.modules.get("jax")
+    jax = _loaded()
     return nullcontext() if jax is None else jax.core.eval_context()
 
 
@@ -225,7 +231,7 @@ def is_gone(error: Exception) -> bool:
 
 def is_xla(value: Any) -> bool:
     """Whether a value is a JAX array or a tracer of one."""
-    jax = sys.modules.get("jax")
+    jax = _loaded()
     return jax is not None and isinstance(value, jax.Array)
 
 
@@ -234,7 +240,7 @@ _placeholders: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 def is_traced(value: Any) -> bool:
     """Whether a value is a tracer or a placeholder: it stands for an array that a compiled program will have."""
-    jax = sys.modules.get("jax")
+    jax = _loaded()
     if jax is None or value is None:
         return False
     return isinstance(value, jax.core.Tracer) or _placeholders.get(id(value)) is value

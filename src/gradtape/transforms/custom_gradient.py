@@ -10,6 +10,7 @@ from weakref import ref
 import numpy as np
 
 from gradtape import nest
+from gradtape.blocks import Block
 from gradtape.core.backward import PerOutput, dense
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
@@ -27,7 +28,7 @@ from gradtape.ops.reductions import reduce_sum
 from gradtape.transforms.vectorize import whole
 
 
-class VariableReads:
+class VariableReads(Block):
     """A recorder that records nothing but which Variables are read, and the value each had at first: its array, or, in a program
     that is being traced, the Tensor that stands for it.
     """
@@ -56,11 +57,10 @@ class VariableReads:
         found = (v for key, v in self.variables.items() if v.trainable and key not in arguments)
         return sorted(found, key=lambda v: v.creation)
 
-    def __enter__(self) -> VariableReads:
+    def enter(self) -> None:
         here.state.add(self)
-        return self
 
-    def __exit__(self, *exception: object) -> None:
+    def leave(self) -> None:
         here.state.remove(self)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from copy import deepcopy
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ class Generator:
         if state is None or alg is None:
             raise ValueError("Generator: give state and alg, or use Generator.from_seed(seed).")
         as_algorithm(alg, "Generator")
-        self._lock = Lock()
+        self._lock = RLock()
         self._state = Variable(_state(state), trainable=False, dtype=dtypes.int64, name="StateVar")
 
     @classmethod
@@ -270,7 +270,7 @@ class Generator:
         return {name: value for name, value in vars(self).items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=Lock())
+        vars(self).update(state, _lock=RLock())
 
 
 def _state(state: Any) -> Any:
@@ -302,7 +302,7 @@ def create_rng_state(seed: Any, alg: Any) -> Tensor:
     return Tensor(_as_int64((*words, 0, 0)[:3]))
 
 
-_global_lock = Lock()
+_global_lock = RLock()
 _global: Generator | None = None
 
 

@@ -10,7 +10,7 @@ nobody else sees, so that every run gives new numbers, and the same ones again a
 from __future__ import annotations
 
 import os
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class _Seeds:
     """The global seed, and how often each kind of call has drawn since it was set."""
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self.lock = RLock()
         self.seed: int | None = None
         self.calls: dict[_Kind, int] = {}
 
@@ -47,7 +47,7 @@ class _SeedsOfPrograms:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._words: HiddenState | None = None
         self._calls: dict[_Kind, HiddenState] = {}
 

@@ -19,6 +19,8 @@ SOURCES := src tests tests_tf examples benchmarks
 # XLA can pretend that there are several CPUs, if it is told so before it starts: a second run of the tests that a second device concerns.
 TWO_DEVICES = JAX_PLATFORMS=cpu XLA_FLAGS="$$XLA_FLAGS --xla_force_host_platform_device_count=2"
 COMPILED := tests/function tests/keras/test_keras_core.py tests/keras/test_keras_compiled.py tests/keras/test_keras_mixed_precision.py tests/keras/test_keras_training.py
+# The long tables among them are run a second time by test-all only.
+LONG := --ignore=tests/function/test_second_orders_of_effects.py --ignore=tests/function/test_variables_given_twice.py --ignore=tests/function/test_bodies.py
 
 .PHONY: help demo test test-all test-tf test-keras test-array-api test-versions bench lint clean
 .DELETE_ON_ERROR:
@@ -34,7 +36,7 @@ demo: .venv/.installed
 
 test: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS)
-	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) $(COMPILED)
+	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) $(COMPILED) $(LONG)
 
 test-all: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS) --all

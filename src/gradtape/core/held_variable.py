@@ -187,10 +187,10 @@ def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more
     for i, variable in places:
         known = variable.__dict__
         if "lent" in known:
-            del known["lent"]
             own = _is_view(known.get("array"), arrays[i])  # which XLA itself respects
             if getrefcount(arrays[i]) > _ALONE + more + own:
                 arrays[i] = xla_devices.copied(arrays[i])
+            known.pop("lent", None)
 
 
 def keep_lent(variables: Sequence[Variable]) -> None:
@@ -198,11 +198,11 @@ def keep_lent(variables: Sequence[Variable]) -> None:
     for variable in variables:
         known = variable.__dict__
         if "lent" in known:
-            del known["lent"]
             value = known.get("held")
             own = _is_view(known.get("array"), value)  # which XLA itself respects
             if value is not None and getrefcount(value) > _ALONE + own:
                 known["held"] = xla_devices.copied(value)
+            known.pop("lent", None)
 
 
 def _is_view(array: Any, value: Any) -> bool:

@@ -195,9 +195,10 @@ class ConcreteFunction(Described):
                     for arg in args:
                         if arg.held is None:  # it is to be converted now
                             return NOT_RUN
-                    if seen != loans.count:
-                        seen = loans.count
+                    count = loans.count
+                    if seen != count:
                         keep_lent(writes.variables)
+                        seen = count
                     program = run.prepared
                     if program is not None:
                         found = writes.run(program, chain(map(_its_array, args), map(_its_array, outside), large))

@@ -40,22 +40,23 @@ def device(device_name: Any) -> Iterator[None]:
     '/job:localhost/replica:0/task:0/device:CPU:0'
     """
     place, state = find(device_name, soft=settings.soft_device_placement), here.state
-    before = state.device
-    _enter(place)
+    around = state.device, state.tensor, state.run
     with xla_engine.running_on(_name_for_xla(place)):
         try:
+            if isinstance(place, XlaDevice):
+                state.device, state.run, state.tensor = place, RunOnDevice(place, plain_run()), tensor_anywhere
+            else:
+                state.device, state.run, state.tensor = place, plain_run(), Tensor
             yield
-        finally:
-            _enter(before)
-
-
-def _enter(place: Place | None) -> None:
-    """Makes a place that of this thread; how it runs kernels there may have changed since it was there last."""
-    state = here.state
-    if isinstance(place, XlaDevice):
-        state.device, state.run, state.tensor = place, RunOnDevice(place, plain_run()), tensor_anywhere
-    else:
-        state.device, state.run, state.tensor = place, plain_run(), Tensor
+        finally:  # how kernels are run without a device may have changed in the block; nothing is called here that a signal could stop
+            run = state.run
+            plain = run.plain if run.__class__ is RunOnDevice else run
+            state.device, state.tensor, run = around
+            if run.__class__ is RunOnDevice:
+                run.plain = plain
+            else:
+                run = plain
+            state.run = run
 
 
 def _name_for_xla(place: Place | None) -> Any:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice, repeat, starmap
+from operator import setitem
 from sys import getrefcount
 from typing import Any
 
@@ -64,9 +65,19 @@ class PlacedVariable(Variable):
         self._seen = not isinstance(value, (np.ndarray, np.generic))
 
     def for_a_program(self) -> Any:
-        if self._seen:
-            self._buffer, self._seen = xla_devices.copied(self._buffer), False
+        while self._seen:
+            seen = self._buffer
+            copy = xla_devices.copied(seen)
+            if self._buffer is seen:  # and not what a signal handler has written
+                self._buffer, self._seen = copy, False
         return self._buffer
+
+    def swap(self, seen: Any, array: Any) -> bool:
+        value = xla_devices.put(array, self.place.device)
+        if self._buffer is not seen:
+            return False
+        self._buffer, self._seen = value, True
+        return True
 
     def take_over(self, value: Any) -> None:
         """Makes an array, which nobody else has, the value."""
@@ -85,8 +96,8 @@ class PlacedVariable(Variable):
     def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
         return xla_devices.put(super()._compatible(value, method, argument=argument), self.place.device)
 
-    def _combined(self, ufunc: np.ufunc, change: Any) -> Any:
-        return xla_engine.run(xla_engine.bind(ufunc.__name__), [self.array, change], {})
+    def _combined(self, ufunc: np.ufunc, array: Any, change: Any) -> Any:
+        return xla_engine.run(xla_engine.bind(ufunc.__name__), [array, change], {})
 
     def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
         if here.state.trace is not None:
@@ -94,7 +105,8 @@ class PlacedVariable(Variable):
             return
         self.tell_recorders()
         with writing.lock:
-            self.array = xla_engine.written_at(self.array, key, values, ufunc)
+            while not self.swap(array := self.array, xla_engine.written_at(array, key, values, ufunc)):
+                pass
 
 
 def hold(variable: Variable, value: Any) -> None:
@@ -124,7 +136,7 @@ class Writes:
         deque(
             chain(
                 map(outputs.append, islice(results, self.outputs)),
-                map(setattr, self.variables, self._attributes, results),
+                map(setitem, self._known, self._attributes, results),
                 map(dict.pop, self._known, _ARRAY, _NOTHING),
             ),
             0,
@@ -135,7 +147,7 @@ class Writes:
 
     def store(self, values: Iterable[Any]) -> None:
         """Gives each Variable its value, a JAX array that nobody else has."""
-        stored = map(setattr, self.variables, self._attributes, values)
+        stored = map(setitem, self._known, self._attributes, values)
         deque(chain(stored, map(dict.pop, self._known, _ARRAY, _NOTHING)), 0)
         if self._apart:
             self._bring_home()
@@ -173,10 +185,13 @@ loans = _Loans()
 
 def lend(variable: Variable) -> Any:
     """The Variable's value as a JAX array for something that may keep it, such as a tape that records a call."""
-    value = held(variable)
-    variable.__dict__["lent"] = True
-    loans.count += 1
-    return value
+    known = variable.__dict__
+    while True:
+        value = held(variable)
+        known["lent"] = True
+        loans.count += 1
+        if "held" not in known or known["held"] is value:  # else a signal handler has written it since, and maybe over it
+            return value
 
 
 def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
@@ -201,7 +216,9 @@ def keep_lent(variables: Sequence[Variable]) -> None:
             value = known.get("held")
             own = _is_view(known.get("array"), value)  # which XLA itself respects
             if value is not None and getrefcount(value) > _ALONE + own:
-                known["held"] = xla_devices.copied(value)
+                copy = xla_devices.copied(value)
+                if "held" in known and known["held"] is value:  # and not what a signal handler has written
+                    known["held"] = copy
             known.pop("lent", None)
 
 
@@ -221,15 +238,22 @@ def held(variable: Variable) -> Any:
     """The Variable's value as a JAX array, which is kept for the next time."""
     if type(variable) is PlacedVariable:
         return variable.for_a_program()
-    value = variable.__dict__.get("held")
-    if value is None:
-        with writing.lock:
+    known = variable.__dict__
+    value = known.get("held")
+    return _brought(variable, known) if value is None else value
+
+
+def _brought(variable: Variable, known: dict[str, Any]) -> Any:
+    with writing.lock:
+        while True:
             array = variable.array
             value = xla_engine.device_put(array)
-            unchanged = variable.__dict__.get("array") is array  # no other thread has assigned meanwhile
-            if not unchanged:
+            one_is_enough = array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array)
+            if "array" in known:
+                if known["array"] is array:  # and not what a signal handler has written
+                    known["held"] = value
+                    if one_is_enough:
+                        del known["array"]
+                    return value
+            elif "held" not in known:  # it is of a class that keeps its array elsewhere
                 return value
-            variable.held = value
-            if array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array):
-                variable.__dict__.pop("array", None)  # one is enough
-    return value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+
+from gradtape.blocks import Block
 
 
 class _Prefix(threading.local):
@@ -19,7 +20,7 @@ def scoped(name: str) -> str:
     return _prefix.now + name
 
 
-class name_scope:  # noqa: N801 - TensorFlow's name
+class name_scope(Block):  # noqa: N801 - TensorFlow's name
     """Puts a prefix before the names of the Variables that a block makes; a name that ends in "/" is the whole prefix.
 
     >>> import gradtape as tf
@@ -39,13 +40,18 @@ class name_scope:  # noqa: N801 - TensorFlow's name
     def name(self) -> str:
         return self._name
 
-    def __enter__(self) -> str:
-        self._before.append(_prefix.now)
+    def __enter__(self) -> str:  # type: ignore[override]  # as TensorFlow has it
+        self.enter()
+        return _prefix.now
+
+    def enter(self) -> None:
+        self._before = [*self._before, _prefix.now]
         if not self._name or self._name.endswith("/"):
             _prefix.now = self._name
         else:
             _prefix.now = f"{_prefix.now}{self._name}/"
-        return _prefix.now
 
-    def __exit__(self, *exception: Any) -> None:
-        _prefix.now = self._before.pop()
+    def leave(self) -> None:
+        if self._before:  # else nothing was entered, or all was left
+            _prefix.now = self._before[-1]
+            del self._before[-1]

@@ -11,7 +11,7 @@ from gradtape.core.scope import here
 from gradtape.core.values import array_of, to_array
 from gradtape.core.writing import writing
 from gradtape.engines import xla_engine
-from gradtape.engines.scatter import all_within, combine_rows
+from gradtape.engines.scatter import all_within, rows_to_combine
 from gradtape.errors import invalid_argument
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ class SparseWrites:
     if TYPE_CHECKING:
         array: Any
 
-        def own_buffer(self) -> Any: ...
+        def owns(self, array: Any, uses: int = 0) -> bool: ...
+        def swap(self, seen: Any, array: Any) -> bool: ...
         def tell_recorders(self) -> None: ...
-        def replace(self, array: Any) -> None: ...
         def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any: ...
         def _updated(self, read_value: bool) -> Any: ...
 
@@ -37,14 +37,33 @@ class SparseWrites:
         if trace is not None:
             trace.write(self, xla_engine.written_at(trace.value(self).array, key, values, ufunc))  # type: ignore[arg-type]
             return
-        buffer = self.own_buffer()
-        if buffer is not None:
-            _write(buffer, key, values, ufunc)
+        if ufunc is not None:
+            here.state.run_on_host(self._combine_at, key, values, ufunc)
+            return
+        array = self.array
+        if self.owns(array):
+            array[key] = values
             return
         with writing.lock:
-            array = np.array(self.array)
-            _write(array, key, values, ufunc)
-            self.replace(array)
+            while not self.swap(array := self.array, _written(array, key, values)):
+                pass
+
+    def _combine_at(self, key: Any, values: Any, ufunc: np.ufunc) -> None:
+        """`write_at` with a ufunc: combines what the entries hold with `values`."""
+        array = self.array
+        write, *arguments = _combination(ufunc, array, key, values)
+        if self.owns(array, uses=1):  # and nobody has written it since: who finds it in use here, takes another one
+            write(*arguments)
+            return
+        del arguments
+        with writing.lock:
+            while True:
+                array = self.array
+                copy = np.array(array)
+                write, *arguments = _combination(ufunc, copy, key, values)
+                write(*arguments)
+                if self.swap(array, copy):
+                    return
 
     def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
         """Sets the rows that `sparse_delta` names."""
@@ -136,13 +155,18 @@ class SparseWrites:
         return array
 
 
-def _write(array: Any, key: Any, values: Any, ufunc: np.ufunc | None) -> None:
-    if ufunc is None:
-        array[key] = values
-    elif type(key) is np.ndarray and values.shape[:1] == key.shape:
-        here.state.run_on_host(combine_rows, ufunc, array, key, values)
-    else:
-        here.state.run_on_host(ufunc.at, array, key, values)
+def _written(array: Any, key: Any, values: Any) -> Any:
+    """A copy with `array[key]` set."""
+    copy = np.array(array)
+    copy[key] = values
+    return copy
+
+
+def _combination(ufunc: np.ufunc, array: Any, key: Any, values: Any) -> tuple[Any, ...]:
+    """The one call that combines entries of an array with values, as `rows_to_combine` has it."""
+    if type(key) is np.ndarray and values.shape[:1] == key.shape:
+        return rows_to_combine(ufunc, array, key, values)
+    return ufunc.at, array, key, values
 
 
 def _positions(indices: Any) -> Any:

@@ -143,13 +143,29 @@ class Variable(SparseWrites, TensorOperators):
     """The value as a JAX array, where a compiled function has had it: beside `array`, or instead of it."""
 
     def __getattr__(self, name: str) -> Any:
-        """The array of a Variable that only compiled functions have asked for since one of them had it."""
-        if name != "array" or "held" not in self.__dict__:
+        """The array of a Variable that only compiled functions have asked for since one of them had it.
+
+        Or that an update has set `aside` until it writes it in place: it comes back, so that the update sees that somebody has it.
+        """
+        known = self.__dict__
+        if name != "array" or not ("held" in known or "aside" in known):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
         with writing.lock:
-            known = self.__dict__
-            if "array" not in known:  # no other thread was faster
-                known["array"] = xla_engine.to_numpy(known["held"])[()]
+            while "array" not in known:  # no other thread was faster
+                if "held" not in known:
+                    known["array"] = known["aside"]
+                    del known["aside"]
+                    break
+                held = known["held"]
+                try:
+                    array = xla_engine.to_numpy(held)[()]
+                except RuntimeError:
+                    if "held" in known and known["held"] is held:
+                        raise
+                    continue  # a signal handler has called a function that wrote over it
+                if "held" in known and known["held"] is held:
+                    known["array"] = array
+                    break
             return known["array"]
 
     # What it is
@@ -277,11 +293,13 @@ class Variable(SparseWrites, TensorOperators):
         self.tell_recorders()
         if here.state.trace is not None:
             here.state.trace.write(self, new)
-        elif self.array.shape == new.shape and (buffer := self.own_buffer()) is not None:
-            np.copyto(buffer, new)
         else:
-            with writing.lock:
-                self.replace(_own(new))
+            array = self.array
+            if array.shape == new.shape and self.owns(array):
+                array[...] = new
+            else:
+                with writing.lock:
+                    self.replace(_own(new))
         return self._updated(read_value)
 
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
@@ -313,15 +331,22 @@ class Variable(SparseWrites, TensorOperators):
         trace = here.state.trace
         if trace is not None:
             trace.write(self, xla_engine.run(xla_engine.bind(ufunc.__name__), [trace.value(self).array, change], {}))
-        elif (buffer := self.own_buffer()) is not None:
-            here.state.run_on_host(ufunc, buffer, change, buffer)
         else:
-            with writing.lock:
-                self.replace(self._combined(ufunc, change))
+            here.state.run_on_host(self._combine, ufunc, change)
         return self._updated(read_value)
 
-    def _combined(self, ufunc: np.ufunc, change: Any) -> Any:
-        return here.state.run_on_host(ufunc, self.array, change)
+    def _combine(self, ufunc: np.ufunc, change: Any) -> Any:
+        """Makes `ufunc(value, change)` the value, and gives it back."""
+        array = self.array
+        if self.owns(array):
+            return ufunc(array, change, array)
+        with writing.lock:
+            while not self.swap(array := self.array, new := self._combined(ufunc, array, change)):
+                pass
+        return new
+
+    def _combined(self, ufunc: np.ufunc, array: Any, change: Any) -> Any:
+        return ufunc(array, change)
 
     def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
         """`value` as an array of this variable's dtype: a tensor must have it, plain values are cast."""
@@ -345,24 +370,36 @@ class Variable(SparseWrites, TensorOperators):
         self.array = array
         self.__dict__.pop("held", None)
 
-    def own_buffer(self) -> Any:
-        """The array, to be written in place, if this variable alone holds it; else None.
+    def swap(self, seen: Any, array: Any) -> bool:
+        """Makes an array the value, if that is still what was `seen`: a signal handler may have written another one."""
+        known = self.__dict__
+        if "array" not in known:
+            if "held" in known:
+                return False
+            self.array = array  # of a class that keeps it elsewhere
+        elif known["array"] is not seen:
+            return False
+        else:
+            known["array"] = array
+            if "held" in known:
+                del known["held"]
+        return True
 
-        With other threads about, one of them could read the buffer between this answer and the writing.
+    def owns(self, array: Any, uses: int = 0) -> bool:
+        """Whether `array`, a name of the caller's, is the value, and nobody else holds it: so that it can be written in place, at once.
+
+        The caller may refer to it from `uses` other places, such as views.
+
+        Python runs signal handlers when a call begins or has ended, and when a loop goes on. None of that is between this answer and
+        the caller's next call or assignment to elements. With other threads about, one of them could read the array meanwhile.
         """
-        array = self.array
-        if (
-            type(array) is np.ndarray
-            and sys.getrefcount(array) <= _REFERENCES_WHEN_ALONE
-            and array.flags.owndata
-            and not other_threads()
-        ):
+        if type(array) is np.ndarray and array.flags.owndata and not other_threads():
             known = self.__dict__
-            if "array" in known and known["array"] is array:  # no signal is answered between here and the call that writes
+            if "array" in known and known["array"] is array and _references[array] <= _REFERENCES_WHEN_ALONE + uses:
                 if "held" in known:
                     del known["held"]
-                return array
-        return None
+                return True
+        return False
 
     def _updated(self, read_value: bool) -> Variable | None:
         """The result of a write; handing out the variable counts as an access."""
@@ -457,18 +494,28 @@ def _own(array: Any) -> Any:
     return np.array(array) if isinstance(array, np.ndarray) and not array.flags.owndata else array
 
 
-def _references_when_alone() -> int:
-    """What `Variable.own_buffer` counts for a buffer that only its variable holds; it depends on the Python version."""
+class _References:
+    """`_references[thing]` is how many references there are: `getrefcount`, without a call at whose end signals are answered."""
 
-    class Holder:
-        def __init__(self) -> None:
-            self.array = np.zeros(1)
-
-        def references(self) -> int:
-            array = self.array
-            return sys.getrefcount(array)
-
-    return Holder().references()
+    __getitem__: Any = sys.getrefcount
 
 
-_REFERENCES_WHEN_ALONE = _references_when_alone()
+_references = _References()
+
+
+class _Alone:
+    """Has an array that nobody else has, and asks for it as a Variable is asked."""
+
+    def __init__(self) -> None:
+        self.array = np.zeros(1)
+
+    def references(self) -> int:
+        array = self.array
+        return self._count(array)
+
+    def _count(self, array: Any) -> int:
+        return _references[array]
+
+
+_REFERENCES_WHEN_ALONE = _Alone().references()
+"""What `Variable.owns` counts for a buffer that only its variable holds; it depends on the Python version."""

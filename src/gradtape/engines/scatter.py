@@ -7,6 +7,7 @@ at once: ten times as fast. So they are taken in rounds, each of which is for th
 from __future__ import annotations
 
 import math
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -25,58 +26,47 @@ def all_within(indices: Any, size: int) -> bool:
 
 
 def combine_rows(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None:
-    """`array[i] = ufunc(array[i], value)` for each index and row of values, in their order; no index is negative.
+    """`array[i] = ufunc(array[i], value)` for each index and row of values, in their order; no index is negative."""
+    write, *arguments = rows_to_combine(ufunc, array, indices, values)
+    write(*arguments)
 
-    If a signal's exception arrives between two writes, the first one is undone.
+
+def rows_to_combine(ufunc: np.ufunc, array: Any, indices: Any, values: Any, rounds: int = _ROUNDS) -> tuple[Any, ...]:
+    """The one call that does what `combine_rows` does, which no signal can cut in two: a function and its arguments.
+
+    The first of these is the array or a view of it, and nothing else in them refers to it.
     """
-    if array.ndim > 1 and array.size and array.flags.c_contiguous and not array.dtype.hasobject:
-        _in_rounds(ufunc, array, indices.astype(np.intp, copy=False), values)
-    elif len(indices):
-        _one_by_one(ufunc, array, indices, values)
-
-
-def _in_rounds(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None:
-    """Combines the first occurrence of every index, and again, as long as it pays; what is left comes after them all."""
-    wholes = array.reshape(len(array), -1).view(f"V{array.nbytes // len(array)}")[:, 0]  # a row as one element: half the time
-    place = np.empty(len(array), np.intp)
-    written, before = None, None
-    try:
-        for _ in range(_ROUNDS):
-            if len(indices) <= _FEW:
-                break
-            numbers = np.arange(len(indices))
-            place[indices[::-1]] = numbers[::-1]  # of what is written to one place the last stays
-            repeated = place.take(indices) != numbers
-            count = np.count_nonzero(repeated)
-            if 4 * count > 3 * len(indices):  # each index repeats so often that few are done in a round
-                break
+    if not (array.ndim > 1 and array.size and array.flags.c_contiguous and not array.dtype.hasobject):
+        return ufunc.at, array, indices, values
+    if rounds and len(indices) > _FEW:
+        indices = indices.astype(np.intp, copy=False)
+        numbers = np.arange(len(indices))
+        place = np.empty(len(array), np.intp)
+        place[indices[::-1]] = numbers[::-1]  # of what is written to one place the last stays
+        repeated = place.take(indices) != numbers
+        count = np.count_nonzero(repeated)
+        if 4 * count <= 3 * len(indices):  # else each index repeats so often that few are done in a round
             old = array.take(indices, 0)
-            if not count:
-                wholes[indices] = _as_wholes(ufunc(old, values, out=old), wholes.dtype)
-                return
-            rows, last = _as_wholes(ufunc(old, values), wholes.dtype)[::-1], indices[::-1]
-            first = indices, _as_wholes(old, wholes.dtype)
-            later = np.flatnonzero(repeated)
-            indices, values = indices.take(later), values.take(later, 0)
-            if written is None:
-                written, before = first
-            wholes[last] = rows
-        if len(indices):
-            _one_by_one(ufunc, array, indices, values)
-    except BaseException:
-        if written is not None:
-            wholes[written] = before
-        raise
+            rows = ufunc(old, values, out=old)
+            if count:  # the first occurrence of an index gathers what the later ones bring
+                later = np.flatnonzero(repeated)
+                write, *arguments = rows_to_combine(
+                    ufunc, rows, place.take(indices.take(later)), values.take(later, 0), rounds - 1
+                )
+                write(*arguments)
+                indices, rows = indices[::-1], rows[::-1]
+            wholes = _as_wholes(array, f"V{array.nbytes // len(array)}")  # a row as one element: half the time
+            return setitem, wholes, indices, _as_wholes(rows, wholes.dtype)
+    return _one_by_one(ufunc, array, indices, values)
 
 
 def _as_wholes(rows: Any, dtype: Any) -> Any:
     return rows.reshape(len(rows), -1).view(dtype)[:, 0]
 
 
-def _one_by_one(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None:
-    if values.size < 512 or array.ndim == 1 or not array.flags.c_contiguous:
-        ufunc.at(array, indices, values)
-        return
+def _one_by_one(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> tuple[Any, ...]:
+    if values.size < 512:
+        return ufunc.at, array, indices, values
     width = math.prod(array.shape[1:])  # element by element is four times as fast as row by row
     places = (indices.astype(np.int64)[:, None] * width + np.arange(width)).reshape(-1)
-    ufunc.at(array.reshape(-1), places, values.reshape(-1))
+    return ufunc.at, array.reshape(-1), places, values.reshape(-1)

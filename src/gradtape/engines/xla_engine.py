@@ -116,8 +116,9 @@ def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
     try:
         yield
     finally:
-        own.pop("device")  # so that the thread follows the preference of all threads again, which may change
-        if before is not None:
+        if before is None:
+            del own["device"]  # so that the thread follows the preference of all threads again, which may change
+        else:
             own["device"] = before
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradtape import nest
+from gradtape.blocks import Block
 from gradtape.core.messages import log_warning
 from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
@@ -33,8 +34,10 @@ def run_eagerly(function: Function, arguments: Arguments, why: Exception) -> Any
         function.said_why = True
         log_warning("%s runs op by op, without XLA, because of %s", function._name, _described(why))
     args, kwargs = arguments.rebuilt(arguments.tensors)
-    with Unwritten():
-        return nest.map_structure(function.output, function.python_function(*args, **kwargs))
+    with Unwritten() as writes:
+        result = nest.map_structure(function.output, function.python_function(*args, **kwargs))
+        writes.are_final = True
+        return result
 
 
 def _described(why: Exception) -> str:
@@ -45,14 +48,15 @@ def _described(why: Exception) -> str:
     return text if place is None or f"{place.file}:" in text else f"{place}: {text}"
 
 
-class Unwritten:
-    """A recorder that hears of every Variable that is written, and gives them their values back if the block fails."""
+class Unwritten(Block):
+    """A recorder that hears of every Variable that is written, and gives them their values back if the block does not get to its end."""
 
     pushes = False
     recording = True
     scope: Scope | None = None
 
     def __init__(self) -> None:
+        self.are_final = False
         self._before: dict[int, tuple[Variable, Any]] = {}
 
     def before_write(self, variable: Variable) -> None:
@@ -62,13 +66,12 @@ class Unwritten:
     def variable_node(self, variable: Variable) -> Node | None:
         return None
 
-    def __enter__(self) -> Unwritten:
+    def enter(self) -> None:
         here.state.add(self)
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+    def leave(self) -> None:
         here.state.remove(self)
-        if kind is not None:
+        if not self.are_final:
             self.undo()
 
     def written(self) -> list[Variable]:

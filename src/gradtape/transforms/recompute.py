@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape import nest
+from gradtape.blocks import Block
 from gradtape.core.scope import here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
@@ -50,7 +50,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         kept = [value if isinstance(value, Variable) else operand(value) for value in inputs]
 
         def pull(cotangents: list[Tensor]) -> list[Any]:
-            with _as_they_were(before), draws:
+            with _AsTheyWere(before), draws:
                 return _run_again(f, args, kept, kwargs, variables, cotangents)
 
         made = call_as_one(getattr(f, "__qualname__", "function"), [*inputs, *variables], outputs, pull)
@@ -98,7 +98,7 @@ def _in_a_program(trace: Trace, f: Callable[..., Any], args: Any, kwargs: Any) -
     return nest.pack_sequence_as(results[0], outputs) if nest.is_nested(results[0]) else outputs[0]
 
 
-class Draws:
+class Draws(Block):
     """The random numbers that a block draws in eager code: the first run draws them, and those that follow draw the same ones."""
 
     def __init__(self) -> None:
@@ -113,22 +113,27 @@ class Draws:
         self._next += 1
         return self._drawn[self._next - 1]
 
-    def __enter__(self) -> None:
+    def enter(self) -> None:
         self._around, here.state.draws = here.state.draws, self
         self._next = 0
 
-    def __exit__(self, *exception: object) -> None:
+    def leave(self) -> None:
         here.state.draws = self._around
 
 
-@contextmanager
-def _as_they_were(before: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
-    """Variables with the values they had when the first run came to them; what they hold now comes back afterwards."""
-    now = [variable.array for variable, _ in before]
-    for variable, array in before:
-        variable.replace(array)
-    try:
-        yield
-    finally:
-        for (variable, _), array in zip(before, now, strict=True):
+class _AsTheyWere(Block):
+    """A block in which Variables have the values of the first run; what they held comes back afterwards."""
+
+    def __init__(self, before: Sequence[tuple[Variable, Any]]) -> None:
+        self._before = before
+        self._now: list[tuple[Variable, Any]] = []
+
+    def enter(self) -> None:
+        changed = [(variable, array) for variable, array in self._before if variable.array is not array]
+        self._now = [(variable, variable.array) for variable, _ in changed]
+        for variable, array in changed:
+            variable.replace(array)
+
+    def leave(self) -> None:
+        for variable, array in self._now:
             variable.replace(array)

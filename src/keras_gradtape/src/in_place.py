@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache, wraps
-from itertools import starmap
-from operator import call, setitem
+from itertools import chain, repeat, starmap
+from operator import call, is_, setitem
 from typing import Any
 
 import numpy as np
@@ -40,36 +41,69 @@ class Update:
     """The arithmetic of one update, which is done as a whole: all of a Variable and its state, or nothing, if a signal arrives.
 
     `steps` are calls of NumPy's, each a function and its arguments. They run one after the other without an instruction of Python's
-    in between, which is where Python runs signal handlers.
+    in between, which is where Python runs signal handlers. What a handler has done before they run is noticed.
     """
 
     def __init__(self) -> None:
         self.steps: list[tuple[Any, ...]] = []
-        self._last: list[tuple[Any, ...]] = []
+        self._known: list[dict[str, Any]] = []  # of the Variables
+        self._places: list[str] = []  # where each has its array
+        self._seen: list[Array] = []  # which that is
+        self._values: list[Array] = []  # their arrays afterwards
 
     def buffer(self, variable: Any) -> Array:
-        """A Variable's memory, to be written to: a new piece of it if somebody holds the old one, which becomes its own at the end."""
+        """Memory for a Variable's new value, which holds the old one: its own, unless somebody else has that too.
+
+        From here on nothing reads the Variable itself: that is how `run` knows that a handler did.
+        """
         variable.tell_recorders()
-        own = variable.own_buffer()
-        if own is not None and own.flags.c_contiguous:
-            return own
-        array = np.array(variable.array, order="C")
-        self._last += [(setattr, variable, "array", array), (dict.pop, variable.__dict__, "held", None)]
-        return array
+        array, known = variable.array, variable.__dict__
+        if array.flags.c_contiguous and variable.owns(array):
+            known["aside"] = value = array
+            del known["array"]
+            place = "aside"
+        else:
+            value, place = np.array(array, order="C"), "array"
+        self._known.append(known)
+        self._places.append(place)
+        self._seen.append(array)
+        self._values.append(value)
+        return value
 
     def run(self) -> bool:
-        with np.errstate(all="ignore"):
-            deque(starmap(call, (*self.steps, *self._last)), 0)
-        return True
+        """Runs the steps, unless a signal handler has read or written one of the Variables since they were written down."""
+        known, nothing = self._known, repeat(None)
+        with np.errstate(all="ignore"), suppress(KeyError):
+            deque(
+                chain(
+                    map(_UNDISTURBED.__getitem__, map(is_, map(dict.get, known, self._places), self._seen)),
+                    starmap(call, self.steps),
+                    map(setitem, known, repeat("array"), self._values),
+                    map(dict.pop, known, repeat("aside"), nothing),
+                    map(dict.pop, known, repeat("held"), nothing),
+                ),
+                0,
+            )
+            return True
+        raise _DisturbedError
+
+
+class _DisturbedError(Exception):
+    """What was prepared does not fit any more. Nothing has been done."""
+
+
+_UNDISTURBED = {True: None}  # anything else gives a KeyError
 
 
 def _in_turn(rule: Callable[..., bool]) -> Callable[..., bool]:
-    """An update while no other thread updates."""
+    """An update while no other thread updates; begun again, if a signal handler has used one of the Variables in the midst of it."""
 
     @wraps(rule)
     def update(*args: Any) -> bool:
         with writing.lock:
-            return rule(*args)
+            while True:
+                with suppress(_DisturbedError):
+                    return rule(*args)
 
     return update
 
@@ -127,6 +161,7 @@ def _adapt(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> 
     epsilon = kind(float(optimizer.epsilon))
     with np.errstate(all="ignore"):
         rate = kind(float(learning_rate)) * np.sqrt(1 - keep_2**steps) / (1 - keep_1**steps)
+    dense = [] if rows else [_values(gradient, inner)]
     w_all, m_all, v_all = map(update.buffer, (inner, momentum, velocity))
     if rows:
         where, sums = _summed_rows(gradient)
@@ -134,7 +169,6 @@ def _adapt(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> 
             some = array[where]
             some = some - some * new + values * new
             update.steps += [(np.subtract, array, array * new, array), (setitem, array, where, some)]
-    dense = [] if rows else [_values(gradient, inner)]
     for w, m, v, *g, change in _blocks(w_all, m_all, v_all, *dense):
         if g:
             update.steps += [
@@ -154,10 +188,14 @@ def _inner(variable: Any) -> Any:
 
 
 def _writable(*variables: Any) -> bool:
-    """Whether NumPy can write the variables' values: not if they are on another device, or are scalars."""
-    arrays = [_inner(v).array for v in variables if getattr(v, "_layout", None) is None]
-    kinds = (np.float32, np.float64)
-    return len(arrays) == len(variables) and all(type(a) is np.ndarray and a.dtype.type in kinds for a in arrays)
+    """Whether NumPy can write the variables' values: not if they are on another device, are scalars, or of a class with its own ways."""
+    inner = [_inner(v) for v in variables if getattr(v, "_layout", None) is None]
+    arrays, kinds = [v.array for v in inner], (np.float32, np.float64)
+    return (
+        len(arrays) == len(variables)
+        and all(type(a) is np.ndarray and a.dtype.type in kinds for a in arrays)
+        and all("array" in vars(v) for v in inner)
+    )
 
 
 def _fits(gradient: Any, variable: Any) -> bool:

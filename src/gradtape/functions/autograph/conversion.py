@@ -38,7 +38,7 @@ from gradtape.functions.autograph.source import syntax_tree
 
 _Position = tuple[int, int, int, int]  # first and last line, first and last column
 _FUTURE = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
-_lock = threading.Lock()
+_lock = threading.RLock()  # a signal handler may convert a function too
 _factories: weakref.WeakKeyDictionary[CodeType, dict[Any, Factory]] = weakref.WeakKeyDictionary()
 
 

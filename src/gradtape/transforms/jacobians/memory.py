@@ -9,6 +9,7 @@ from weakref import ref
 
 import numpy as np
 
+from gradtape.blocks import Block
 from gradtape.core.scope import here
 
 _UNASKED = 32 * 2**20  # walks that need less than this are not worth asking the machine what it has
@@ -62,7 +63,7 @@ def in_chunks(
         start = stop
 
 
-class Meter:
+class Meter(Block):
     """The most bytes that the results of a thread's ops took at one time in a `with` block: `peak`.
 
     It sees each kernel's result, and when that goes; it does not see what a kernel needs for itself.
@@ -73,12 +74,11 @@ class Meter:
         self._now = 0
         self._alive: dict[int, Any] = {}
 
-    def __enter__(self) -> Meter:
+    def enter(self) -> None:
         self._run = here.state.run
         here.state.run = self._metered
-        return self
 
-    def __exit__(self, *exception: object) -> None:
+    def leave(self) -> None:
         here.state.run = self._run
         self._alive.clear()
 

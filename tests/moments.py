@@ -1,0 +1,73 @@
+"""`at_moment`: does something at a chosen moment of a call, at any of those in which Python would run a signal's handler.
+
+Python looks for signals when a function of Python's begins, when a loop goes back, and after a call of a function of C's. Random
+signals find few of these moments; here they are counted, and a test can go through all of them.
+"""
+
+from __future__ import annotations
+
+import opcode
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gradtape
+
+_SOURCES = str(Path(gradtape.__file__).parent.parent)
+_CALLS = {opcode.opmap[name] for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX") if name in opcode.opmap}
+_RESUME = opcode.opmap["RESUME"]
+_BACK = opcode.opmap["JUMP_BACKWARD"]
+
+
+class Moments:
+    """Counts the moments of a call in gradtape's own code, and acts at one of them."""
+
+    def __init__(self, number: int, act: Callable[[], Any]) -> None:
+        self.number = number
+        self.act = act
+        self.count = 0
+        self.where = ""
+        self._last: dict[int, int] = {}  # by the identity of a frame, the last instruction
+        self._inside: set[int] = set()  # frames whose last instruction has called Python
+
+    def trace(self, frame: Any, event: str, argument: Any) -> Any:
+        if event == "call":
+            self._inside.add(id(frame.f_back))
+            self._last.pop(id(frame), None)
+            if not frame.f_code.co_filename.startswith(_SOURCES) or _is_ignored(frame):
+                return None
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        elif event == "opcode":
+            code, place = frame.f_code.co_code, frame.f_lasti
+            last, self._last[id(frame)] = self._last.get(id(frame)), code[place]
+            called_python = id(frame) in self._inside
+            self._inside.discard(id(frame))
+            begins = code[place] == _RESUME and code[place + 1] < 2
+            if begins or code[place] == _BACK or (last in _CALLS and not called_python):
+                self.count += 1
+                if self.count == self.number:
+                    self.where = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"
+                    self.act()
+        return self.trace
+
+
+def _is_ignored(frame: Any) -> bool:
+    """Whether Python itself would ignore an exception there: while it deletes something."""
+    while frame is not None:
+        if frame.f_code.co_name in ("__del__", "_is_gone"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def at_moment(number: int, act: Callable[[], Any], call: Callable[[], Any]) -> Moments:
+    """Calls `call`, and `act` at its moment of this number, if it has as many; what that raises, is raised there."""
+    moments = Moments(number, act)
+    before = sys.gettrace()
+    sys.settrace(moments.trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return moments

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.moments import RAISES_WHERE_SIGNALS_DO
 
 import gradtape as tf
 import gradtape.train
@@ -97,6 +98,7 @@ FINE = pytest.mark.parametrize(
 )
 
 
+@RAISES_WHERE_SIGNALS_DO
 @FINE
 def test_a_save_that_is_interrupted_anywhere_leaves_a_good_checkpoint(tmp_path, opcodes, stride):
     a, b, manager = program(tmp_path)
@@ -193,6 +195,7 @@ def test_a_handler_that_saves_by_the_checkpoint_itself(tmp_path, opcodes, stride
     assert number > 80
 
 
+@RAISES_WHERE_SIGNALS_DO
 def test_a_handler_whose_save_is_interrupted_too(tmp_path):
     a, b, manager = program(tmp_path)
     give(a, b, 1.0)
@@ -290,6 +293,7 @@ def values(checkpoint):
     return [v.numpy().tolist() for v in found]
 
 
+@RAISES_WHERE_SIGNALS_DO
 @FINE
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 def test_a_restore_that_is_interrupted_anywhere_gives_all_values_or_none(tmp_path, compiled, opcodes, stride):
@@ -329,6 +333,7 @@ def test_a_variable_that_refuses_its_value_leaves_all_others_as_they_were(tmp_pa
     assert values(target) == before
 
 
+@RAISES_WHERE_SIGNALS_DO
 def test_two_interrupts_one_after_the_other(tmp_path):
     path = training(5.0).write(tmp_path / "five")
     target = training(1.0)

@@ -7,11 +7,13 @@ lose an update, or see a Tensor change that it has kept, or leave functions with
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from tests.interrupted import stuck
-from tests.moments import at_moment
+from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
 
 import gradtape as tf
 from gradtape.core.naming import scoped
@@ -133,7 +135,10 @@ class FunctionAfterEagerCode(Case):
 class CallOnATape(Case):
     """The tape is lent the value, and has it still when the function after it has written."""
 
-    adds = 1
+    def __init__(self, size):
+        super().__init__(size)
+        for _ in range(3):
+            self.step()
 
     def step(self):
         with tf.GradientTape() as tape:
@@ -203,6 +208,7 @@ def moments_of(case, size, act):
     assert number > 3
 
 
+@RAISES_WHERE_SIGNALS_DO
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("case", CASES)
 def test_an_exception_leaves_a_variable_as_it_was_or_as_it_is_to_be(case, size):
@@ -283,6 +289,7 @@ class Blocks:
     @staticmethod
     def recompute():
         x = tf.Variable([1.0, 2.0])
+        tf.random.Generator.from_seed(1).normal([2])
         with tf.GradientTape() as tape:
             y = tf.reduce_sum(tf.recompute_grad(lambda: tf.random.normal([2]) * x * x)())
         x.assign([7.0, 7.0])
@@ -313,12 +320,23 @@ class Blocks:
         tf.vectorized_map(lambda row: tf.reduce_sum(row**2), tf.ones([3, 2]))
 
 
+BLOCKS = pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in ("tapes", "recompute") else [])
+        for name in vars(Blocks)
+        if not name.startswith("_")
+    ],
+)
+
+
 def settings():
     state = here.state
     return state.device, state.run, state.tensor, state.same_draws, scoped(""), xla_engine.preferred()
 
 
-@pytest.mark.parametrize("block", [name for name in vars(Blocks) if not name.startswith("_")])
+@RAISES_WHERE_SIGNALS_DO
+@BLOCKS
 def test_blocks_end_whenever_an_exception_arrives(block):
     call, before, number = getattr(Blocks, block), settings(), 0
     call()
@@ -335,6 +353,56 @@ def test_blocks_end_whenever_an_exception_arrives(block):
     assert stuck() == []
 
 
+@BLOCKS
+def test_a_handler_does_the_very_thing_that_it_interrupts(block):
+    """What is guarded by a lock, or can be entered once only, must not wait for itself."""
+    call, before, number, count = getattr(Blocks, block), settings(), 0, 1
+
+    def apart():
+        with tf.init_scope():
+            call()
+
+    apart()
+    while number < count:
+        number += 1
+        count = at_moment(number, apart, call).count
+        assert stuck() == []
+        assert settings() == before
+    assert number > 3
+
+
+@pytest.mark.slow
+def test_a_handler_while_jax_is_being_imported():
+    """Half of JAX is in `sys.modules` then, and the handler asks whether arrays are JAX's."""
+    code = """
+import sys, tempfile
+import gradtape as tf
+
+v = tf.Variable([1.0, 2.0])
+saved = []
+
+def handle():
+    with tf.init_scope(), tf.GradientTape() as tape:
+        y = tf.reduce_sum(v * v)
+    assert tape.gradient(y, v).numpy().tolist() == [2.0, 4.0]
+    saved.append(tf.train.Checkpoint(v=v).write(tempfile.mkdtemp() + "/saved"))
+
+class Importing:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("jax.") and name.count(".") == 1 or name in ("jax", "jax._src.core", "jax._src.api", "jax._src.pjit"):
+            handle()
+
+sys.meta_path.insert(0, Importing())
+with tf.GradientTape() as tape:
+    y = tf.function(lambda x: x * v)(2.0)
+assert tape.gradient(y, v).numpy().tolist() == [2.0, 2.0]
+assert len(saved) > 10, saved
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@RAISES_WHERE_SIGNALS_DO
 def test_a_function_that_runs_op_by_op_changes_all_or_nothing():
     """What XLA cannot hold runs as Python: an exception gives its Variables their values back."""
     variables = [tf.Variable(tf.zeros(3)), tf.Variable(0.0)]
@@ -361,6 +429,7 @@ def test_a_function_that_runs_op_by_op_changes_all_or_nothing():
     assert number > 20
 
 
+@RAISES_WHERE_SIGNALS_DO
 @pytest.mark.slow
 def test_an_interrupted_recording_gives_right_gradients_or_none():
     """Recordings drop what nobody needs now and then, which an exception must not leave half done."""

@@ -302,13 +302,13 @@ def init_scope() -> Iterator[None]:
     None
     """
     state = here.state
-    trace = state.trace
+    trace, draws = state.trace, state.draws
     with state.only([]), xla_engine.evaluating():
-        state.trace = None
+        state.trace = state.draws = None
         try:
             yield
         finally:
-            state.trace = trace
+            state.trace, state.draws = trace, draws
 
 
 class _Here(threading.local):

@@ -148,7 +148,7 @@ class Variable(SparseWrites, TensorOperators):
         Or that an update has set `aside` until it writes it in place: it comes back, so that the update sees that somebody has it.
         """
         known = self.__dict__
-        if name != "array" or not ("held" in known or "aside" in known):
+        if name != "array" or not ("array" in known or "held" in known or "aside" in known):  # another thread may be faster
             raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
         with writing.lock:
             while "array" not in known:  # no other thread was faster

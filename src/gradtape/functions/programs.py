@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gradtape.core.messages import log_warning
@@ -44,9 +45,10 @@ class Programs:
         return self._by_key.get(key)
 
     def use(self, key: Any) -> None:
-        """Notes that a program has been used."""
-        if 2 * len(self._by_key) > settings.programs_per_function and key in self._by_key:
-            self._by_key.move_to_end(key)
+        """Notes that a program has been used; another thread may have dropped it."""
+        if 2 * len(self._by_key) > settings.programs_per_function:
+            with suppress(KeyError):
+                self._by_key.move_to_end(key)
 
     def put(self, key: Any, program: ConcreteFunction, what_changes: str) -> list[ConcreteFunction]:
         """Keeps a program; gives those that are dropped for it."""

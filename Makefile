@@ -2,7 +2,7 @@
 #
 #   make demo       train a classifier of handwritten digits with a tape; leaves out/digits.png and out/tape-report.txt
 #   make test       lint, types and tests; those of compiled functions a second time with two devices
-#   make test-all   the same with the slow tests
+#   make test-all   the same with the slow tests, and all cases of those that are sampled
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
 #   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
 #   make test-array-api ARRAY_API_TESTS=path   the official suite of the Array API standard, checked out there with its submodule
@@ -19,7 +19,7 @@ SOURCES := src tests tests_tf examples benchmarks
 # XLA can pretend that there are several CPUs, if it is told so before it starts: a second run of the tests that a second device concerns.
 TWO_DEVICES = JAX_PLATFORMS=cpu XLA_FLAGS="$$XLA_FLAGS --xla_force_host_platform_device_count=2"
 COMPILED := tests/function tests/keras/test_keras_core.py tests/keras/test_keras_compiled.py tests/keras/test_keras_mixed_precision.py tests/keras/test_keras_training.py
-# The long tables among them are run a second time by test-all only.
+# The longest tables among them say nothing about devices.
 LONG := --ignore=tests/function/test_second_orders_of_effects.py --ignore=tests/function/test_variables_given_twice.py --ignore=tests/function/test_bodies.py
 
 .PHONY: help demo test test-all test-tf test-keras test-array-api test-versions bench lint clean
@@ -40,7 +40,7 @@ test: lint
 
 test-all: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS) --all
-	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) $(COMPILED)
+	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) --all $(COMPILED) $(LONG)
 
 test-tf: .venv-tf/.installed
 	@.venv-tf/bin/python -m pytest -q tests_tf

@@ -92,6 +92,7 @@ def widest(row: Row) -> str:
     return next((dtype for dtype in ("complex128", "float64") if dtype in row.dtypes), row.dtypes[0])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "row",
     [

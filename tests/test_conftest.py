@@ -26,11 +26,25 @@ def test_slow():
     pass
 """
 
+SAMPLED = """
+import pytest
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("case", range(100))
+def test_many(case):
+    pass
+
+@pytest.mark.sampled(10_000)
+@pytest.mark.parametrize("case", ["a", "b"])
+def test_few(case):
+    assert case == "a"
+"""
+
 
 @pytest.fixture
 def tests(pytester):
     pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
-    pytester.makeini("[pytest]\nmarkers = slow: left out")
+    pytester.makeini("[pytest]\nmarkers =\n    slow: left out\n    sampled(n): one of n")
     pytester.makepyfile(TESTS)
     return pytester
 
@@ -43,3 +57,14 @@ def test_a_test_that_leaves_a_tape_recording_fails(tests):
 
 def test_slow_tests_run_with_all(tests):
     tests.runpytest_inprocess("-p", "no:cacheprovider", "--all").assert_outcomes(passed=3, errors=1)
+
+
+def test_a_sample_is_a_part_of_every_test_and_always_the_same(tests):
+    file = tests.makepyfile(test_sampled=SAMPLED)
+    found = [
+        tests.runpytest_inprocess("-p", "no:cacheprovider", file, *options).parseoutcomes() for options in ([], [], ["--all"])
+    ]
+    assert found[0] == found[1]
+    assert 15 < found[0]["passed"] < 35
+    assert found[0]["passed"] + found[0]["deselected"] == 102
+    assert found[2] == {"passed": 101, "failed": 1}

@@ -111,6 +111,7 @@ def test_derivatives(function, matrix, second):
         checks.check_second_order(function, [matrix], [0], outer="forward", inner_mode="reverse")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("function", "matrix", "second"),
     [pytest.param(*case.values, id=case.id, marks=() if i % 4 == 0 else pytest.mark.slow) for i, case in enumerate(CASES)],

@@ -492,6 +492,7 @@ def test_high_orders():
     np.testing.assert_allclose(found.numpy(), [[expected]], rtol=1e-9)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("activation", SMOOTH)
 def test_nothing_stays_alive(activation):
     """No array waits for the garbage collector."""

@@ -35,6 +35,7 @@ def same(found, right):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=rtol, atol=rtol)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("layout", checks.LAYOUTS, ids=lambda layout: layout.__name__)
 @pytest.mark.parametrize("entrance", ENTRANCES)
 @pytest.mark.parametrize("name", ARRAYS)

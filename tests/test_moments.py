@@ -208,6 +208,7 @@ def moments_of(case, size, act):
     assert number > 3
 
 
+@pytest.mark.sampled(2)
 @RAISES_WHERE_SIGNALS_DO
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("case", CASES)
@@ -230,6 +231,7 @@ USES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("case", CASES)

@@ -28,6 +28,7 @@ def check_derivatives(function, args, wanted):
 # Morphology
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("padding", "stride", "rate"), [("VALID", 1, 1), ("SAME", 2, 1), ("SAME", 1, 2)])
 def test_dilation_and_erosion(padding, stride, rate):
     def dilated(x, w):
@@ -61,6 +62,7 @@ def test_dilation_at_a_tie_and_of_integers():
 # Fractional pooling
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("pseudo_random", [False, True])
 @pytest.mark.parametrize("overlapping", [False, True])
 @pytest.mark.parametrize(("name", "of"), [("max", np.max), ("avg", np.mean)])

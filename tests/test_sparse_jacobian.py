@@ -71,6 +71,7 @@ def products(monkeypatch):
 # Every op
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", [case for case in all_cases() if case.orders], ids=lambda case: case.name)
 def test_no_entry_of_any_op_is_missed(case, monkeypatch):
     def refused(*args):

@@ -75,6 +75,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("mask", "compiled"), WAYS)
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_a_masked_row_does_not_count(name, mask, compiled):
@@ -89,6 +90,7 @@ def test_a_masked_row_does_not_count(name, mask, compiled):
         np.testing.assert_allclose(f[1:], e[1:], rtol=1e-9, atol=1e-9, err_msg=f"order {order}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_a_row_that_does_not_move_does_not_count(name, compiled):

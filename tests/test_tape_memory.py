@@ -234,6 +234,7 @@ def test_a_persistent_tape_keeps_what_led_to_a_result_while_that_is_kept():
         assert alive(nodes) == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("persistent", [False, True], ids=["once", "persistent"])
 @pytest.mark.parametrize("differentiate", [True, False], ids=["differentiated", "never differentiated"])
 def test_a_result_that_is_kept_keeps_nothing_of_a_recording_that_is_over(differentiate, persistent):
@@ -256,6 +257,7 @@ def test_a_result_that_is_kept_keeps_nothing_of_a_recording_that_is_over(differe
         assert float(metric) > 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("nested", [False, True], ids=["alone", "inside another"])
 @pytest.mark.parametrize("differentiate", [True, False], ids=["differentiated", "never differentiated"])
 def test_steps_that_keep_a_metric_take_no_more_memory(memory, differentiate, nested):
@@ -356,6 +358,7 @@ def small_watch(x):
     tape.gradient(y, constant)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("step", [small_step, small_persistent, small_nested, small_failure, small_unused, small_watch])
 def test_thousands_of_small_tapes_do_not_grow_the_process(step):
     x = tf.Variable([0.5, 0.25])
@@ -510,6 +513,7 @@ def a_failed_gradient(v, w):
         tape.gradient(y, v, tf.ones([5]))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "step",
     [

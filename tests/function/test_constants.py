@@ -166,6 +166,7 @@ def flat(structure):
     return [tf.convert_to_tensor(leaf) for leaf in tf.nest.flatten(structure) if leaf is not None]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("body", "make", "followed", "inside"), list(cases()))
 def test_compiled_equals_eager(body, make, followed, inside):
     x = tf.constant(EXAMPLE)

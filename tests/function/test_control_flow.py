@@ -116,6 +116,7 @@ def assert_close(actual, expected):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @each_sign
 @each_function
 def test_tapes_outside(f, sign):
@@ -123,6 +124,7 @@ def test_tapes_outside(f, sign):
     assert_close(everything(tf.function(f), x), everything(f, x))
 
 
+@pytest.mark.sampled(2)
 @each_sign
 @each_function
 def test_tapes_inside(f, sign):
@@ -130,6 +132,7 @@ def test_tapes_inside(f, sign):
     assert_close(tf.function(lambda x: everything(f, x))(x), everything(f, x))
 
 
+@pytest.mark.sampled(2)
 @each_function
 def test_forward_mode(f):
     x, v = tf.constant(X), tf.constant([1.0, -0.5, 2.0], tf.float64)
@@ -138,6 +141,7 @@ def test_forward_mode(f):
     np.testing.assert_allclose(tf.function(lambda x: tf.jvp(f, [x], [v])[1])(x), expected, rtol=1e-9)
 
 
+@pytest.mark.sampled(2)
 @each_function
 def test_batches(f):
     xs = np.stack([X, -X, X * 0.3])

@@ -16,6 +16,7 @@ from gradtape.engines import xla_devices
 HERE = Path(__file__).parent
 
 
+@pytest.mark.slow
 def test_eager_code_on_another_device(request):
     """XLA can pretend that there are several CPUs, if it is told so before it starts."""
     options = ["--all"] if request.config.getoption("--all") else []

@@ -86,6 +86,7 @@ def test_a_tape_inside(name):
     assert f.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.sampled(2)
 @by_name
 def test_a_persistent_tape(name):
     f = compiled(name)
@@ -99,6 +100,7 @@ def test_a_persistent_tape(name):
         check(tape.gradient(y, x), gradient)
 
 
+@pytest.mark.sampled(2)
 @by_name
 def test_second_order(name):
     f, plain = compiled(name), PROGRAMS[name].function

@@ -194,6 +194,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("setting", "program", "ask"), CASES)
 def test_compiled_equals_eager(setting, program, ask):
     assert_same(setting(program, ask, compiled=True), setting(program, ask, compiled=False))

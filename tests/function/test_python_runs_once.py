@@ -102,6 +102,7 @@ def in_vectorized_map(inner):
 PLACES = [in_if, in_for, in_while, in_while_loop, in_map_fn, in_vectorized_map]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("inner", INNER)
 def test_what_is_called_on_the_argument_itself(place, inner):

@@ -31,6 +31,7 @@ SAMPLERS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_the_distribution_is_that_of_eager_code(name):
     sample = SAMPLERS[name]

@@ -112,6 +112,7 @@ def rows_of_gradients(f, model, x):
     return numbers(outer.jacobian(first, model.sources(x)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", [reverse_over_reverse, forward_over_reverse, rows_of_gradients], ids=lambda way: way.__name__)
 @pytest.mark.parametrize(
     "form", ["compiled", *[pytest.param(form, marks=pytest.mark.slow) for form in FORMS if form != "compiled"]]
@@ -138,6 +139,7 @@ DRAWS = {
 CALLS = {"function": tf.function, "nested": in_a_function}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("draw", DRAWS)
 def test_all_rows_of_a_jacobian_use_the_numbers_of_the_call(draw, call):
@@ -152,6 +154,7 @@ def test_all_rows_of_a_jacobian_use_the_numbers_of_the_call(draw, call):
     np.testing.assert_allclose(each, np.diag(factors), rtol=1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("draw", DRAWS)
 def test_hessians_and_batches_use_the_numbers_of_the_call(draw):
     f = tf.function(lambda x: DRAWS[draw](x**3))

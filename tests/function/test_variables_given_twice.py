@@ -81,6 +81,7 @@ def _calls(way, action, order, *, compiled, tape):
     return results
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("orders", [["wuw", "uwu"], pytest.param(ORDERS, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize("tape", [False, True], ids=["alone", "taped"])
 @pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)

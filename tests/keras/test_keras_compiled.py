@@ -197,6 +197,7 @@ def outcome(name, args):
     return results, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("family", TABLE)
 def test_compiled_calls_are_as_eager_ones(family):
     names = [name for name, *_ in TABLE[family]]

@@ -62,6 +62,7 @@ def schedule():
     return keras.optimizers.schedules.ExponentialDecay(0.02, 3, 0.7)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize(
     "optimizer",

@@ -31,6 +31,7 @@ def test_is_recorded_or_has_no_gradient(row, xp):
     (checks.check_recorded if row.differentiable else checks.check_not_recorded)(row, xp)
 
 
+@pytest.mark.sampled(3)
 @each([row for row in ROWS if row.differentiable and row.finite])
 def test_derivatives(row):
     checks.check_derivatives(row, np)

@@ -115,6 +115,7 @@ CALLS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["f", "c"])
 @pytest.mark.parametrize("call", CALLS)
 def test_derivatives(call, kind):

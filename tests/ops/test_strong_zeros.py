@@ -77,6 +77,7 @@ def test_nearly_every_op_is_tried():
     assert without <= {"check_numerics", "cast", "real", "imag", "conj", "ifft", "irfft", "fft", "identity"}, without
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("case", "one"), rows())
 def test_backward(case, one):
     function = case.function(one)
@@ -93,6 +94,7 @@ def test_forward(case, one):
         zeros.check_forward(push, danger)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("outer", ["reverse", "forward"])
 @pytest.mark.parametrize(("case", "one"), [p for p in rows() if p.values[0].orders > 1])
 def test_second_order(case, one, outer):
@@ -105,6 +107,7 @@ def test_zeros_that_move(case, one):
     zeros.check_moving_zeros(case.function(one), case.make(one, "float64"), one.wanted)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", zeros.ON_XLA)
 @pytest.mark.parametrize(("case", "one"), rows(everyday=lambda case: case.name in EVERY_DAY_ON_XLA, samples=2))
 def test_compiled(case, one, way):

@@ -197,6 +197,7 @@ def test_adjoint_identity(case, one, dtype):
     checks.check_adjoint(case.function(one), case.make(one, dtype), one.wanted)
 
 
+@pytest.mark.sampled(3)
 @derivatives(orders=2)
 @pytest.mark.parametrize(("outer", "inner_mode"), list(product(["reverse", "forward"], repeat=2)))
 def test_second_order(case, one, dtype, outer, inner_mode):
@@ -258,6 +259,7 @@ def test_batching(case, one, dtype):
     checks.check_batching(case.function(one), [case.make(one, dtype, example) for example in range(3)])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("case", "one", "dtype"),
     params([case for case in BATCHES if case.orders], lambda case, one: [widest(case, one)] if one.wanted else []),

@@ -18,7 +18,7 @@ SOURCES := src tests tests_tf examples benchmarks
 
 # XLA can pretend that there are several CPUs, if it is told so before it starts: a second run of the tests that a second device concerns.
 TWO_DEVICES = JAX_PLATFORMS=cpu XLA_FLAGS="$$XLA_FLAGS --xla_force_host_platform_device_count=2"
-COMPILED := tests/function tests/keras/test_keras_core.py tests/keras/test_keras_compiled.py tests/keras/test_keras_mixed_precision.py tests/keras/test_keras_training.py
+COMPILED := tests/function tests/test_moments.py tests/keras/test_keras_core.py tests/keras/test_keras_compiled.py tests/keras/test_keras_mixed_precision.py tests/keras/test_keras_training.py
 # The longest tables among them say nothing about devices.
 LONG := --ignore=tests/function/test_second_orders_of_effects.py --ignore=tests/function/test_variables_given_twice.py --ignore=tests/function/test_bodies.py
 

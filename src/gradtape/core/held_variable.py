@@ -11,9 +11,9 @@ next, such as how many random numbers they have drawn.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat, starmap
-from operator import setitem
+from operator import is_, setitem
 from sys import getrefcount
 from typing import Any
 
@@ -61,14 +61,19 @@ class PlacedVariable(Variable):
 
     @array.setter
     def array(self, value: Any) -> None:
-        self._buffer = xla_devices.put(value, self.place.device)
-        self._seen = not isinstance(value, (np.ndarray, np.generic))
+        seen = not isinstance(value, (np.ndarray, np.generic))
+        self._buffer, self._seen = xla_devices.put(value, self.place.device), seen
 
     def for_a_program(self) -> Any:
         while self._seen:
             seen = self._buffer
-            copy = xla_devices.copied(seen)
-            if self._buffer is seen:  # and not what a signal handler has written
+            try:
+                copy = xla_devices.copied(seen)
+            except Exception:
+                if self._buffer is seen:
+                    raise
+                continue  # a signal handler has called a program that wrote over it
+            if self._buffer is seen:
                 self._buffer, self._seen = copy, False
         return self._buffer
 
@@ -79,9 +84,19 @@ class PlacedVariable(Variable):
         self._buffer, self._seen = value, True
         return True
 
-    def take_over(self, value: Any) -> None:
-        """Makes an array, which nobody else has, the value."""
-        self._buffer, self._seen = xla_devices.put(value, self.place.device), False
+    def come_home(self) -> None:
+        """Moves what a program has written, maybe on another device, to this one."""
+        while True:
+            buffer = self._buffer
+            try:
+                value = xla_devices.put(buffer, self.place.device)
+            except Exception:
+                if self._buffer is buffer:
+                    raise
+                continue  # a signal handler has called a program that wrote over it
+            if self._buffer is buffer:
+                self._buffer = value
+                return
 
     @property
     def device(self) -> str:
@@ -120,6 +135,8 @@ class Writes:
     Python runs signal handlers between two instructions of its own, and an exception of theirs there would leave Variables whose memory
     the program has been handed, and whose new values nobody has. So what follows on the program's call, up to the last Variable's
     attribute, is done by iterators of Python's own, without an instruction in between.
+
+    A Variable of a class that keeps its array in its own way, or on a device that the program may not have run on, comes after that.
     """
 
     def __init__(self, variables: Sequence[Variable], outputs: int = 0) -> None:
@@ -127,41 +144,71 @@ class Writes:
         self.outputs = outputs  # how many results the program has before the new values
         self._attributes = ["_buffer" if type(v) is PlacedVariable else "held" for v in variables]
         self._known = [v.__dict__ for v in variables]
+        self._placed = [v.__dict__ for v in variables if type(v) is PlacedVariable]
         self._apart = [v for v in variables if hasattr(type(v), "array")]  # that do not know of `held`
+        self._checked: list[tuple[dict[str, Any], str, Any]] = []  # what must be there still when it runs
+        self._is_plain = not self._apart
+
+    def after(self, taken: dict[int, Any], *, unseen: bool = False) -> Writes:
+        """The same for a program that was given arrays `taken` from Variables, by the identities of these.
+
+        It is a DisturbedError if a signal handler has written one of them since; and if it has only read one on another device, where
+        the program may write over it, unless that is known to be seen already.
+        """
+        made = Writes.__new__(Writes)
+        made.__dict__.update(self.__dict__)
+        made._checked = [
+            (known, attribute, taken[id(variable)])
+            for variable, known, attribute in zip(self.variables, self._known, self._attributes, strict=True)
+            if id(variable) in taken and (attribute == "_buffer" or not hasattr(type(variable), "array"))
+        ]
+        if unseen:
+            made._checked += [(known, "_seen", False) for known in self._placed]
+        made._is_plain = self._is_plain and not made._checked
+        return made
 
     def run(self, program: Callable[..., Iterable[Any]], given: Iterable[Any]) -> list[Any]:
         """The outputs of a program, which must be a compiled function itself, with arrays `given`."""
         outputs: list[Any] = []
         results = chain.from_iterable(starmap(program, (given,)))
-        deque(
-            chain(
-                map(outputs.append, islice(results, self.outputs)),
-                map(setitem, self._known, self._attributes, results),
-                map(dict.pop, self._known, _ARRAY, _NOTHING),
-            ),
-            0,
+        work = chain(
+            map(outputs.append, islice(results, self.outputs)),
+            map(setitem, self._known, self._attributes, results),
+            map(dict.pop, self._known, _ARRAY, _NOTHING),
         )
-        if self._apart:
-            self._bring_home()
+        if self._is_plain:
+            deque(work, 0)
+        else:
+            self._do(work)
         return outputs
 
     def store(self, values: Iterable[Any]) -> None:
         """Gives each Variable its value, a JAX array that nobody else has."""
-        stored = map(setitem, self._known, self._attributes, values)
-        deque(chain(stored, map(dict.pop, self._known, _ARRAY, _NOTHING)), 0)
-        if self._apart:
-            self._bring_home()
+        self._do(chain(map(setitem, self._known, self._attributes, values), map(dict.pop, self._known, _ARRAY, _NOTHING)))
 
-    def _bring_home(self) -> None:
-        """Variables on a device that the program may not have run on, and those whose class has its own way of reading."""
+    def _do(self, work: Iterator[Any]) -> None:
+        if self._checked:
+            known, names, expected = zip(*self._checked, strict=True)
+            work = chain(map(_UNDISTURBED.__getitem__, map(is_, map(dict.get, known, names), expected)), work)
+        try:
+            deque(chain(work, map(setitem, self._placed, repeat("_seen"), repeat(False))), 0)
+        except KeyError as error:
+            if error.args != (False,):
+                raise
+            raise DisturbedError from None
         for variable in self._apart:
             if isinstance(variable, PlacedVariable):
-                variable.take_over(variable._buffer)
+                variable.come_home()
             else:
                 variable.array = xla_engine.to_numpy(variable.__dict__.pop("held"))[()]
 
 
+class DisturbedError(Exception):
+    """A signal handler has written a Variable after it was read, and before what follows from that was written: nothing has been."""
+
+
 _ARRAY, _NOTHING = repeat("array"), repeat(None)
+_UNDISTURBED = {True: None}  # anything else gives a KeyError
 
 
 _ALONE = 3
@@ -190,8 +237,16 @@ def lend(variable: Variable) -> Any:
         value = held(variable)
         known["lent"] = True
         loans.count += 1
-        if "held" not in known or known["held"] is value:  # else a signal handler has written it since, and maybe over it
+        if is_value(variable, value):  # else a signal handler has written it since, and maybe over it
             return value
+
+
+def is_value(variable: Variable, value: Any) -> bool:
+    """Whether a JAX array is still what `held` gives of a Variable; of one of a class with its own ways it is not known."""
+    known = variable.__dict__
+    if type(variable) is PlacedVariable:
+        return known["_buffer"] is value
+    return hasattr(type(variable), "array") or ("held" in known and known["held"] is value)
 
 
 def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
@@ -255,5 +310,5 @@ def _brought(variable: Variable, known: dict[str, Any]) -> Any:
                     if one_is_enough:
                         del known["array"]
                     return value
-            elif "held" not in known:  # it is of a class that keeps its array elsewhere
+            elif "held" not in known or hasattr(type(variable), "array"):  # it is of a class that keeps its array elsewhere
                 return value

@@ -51,11 +51,12 @@ class SparseWrites:
     def _combine_at(self, key: Any, values: Any, ufunc: np.ufunc) -> None:
         """`write_at` with a ufunc: combines what the entries hold with `values`."""
         array = self.array
-        write, *arguments = _combination(ufunc, array, key, values)
-        if self.owns(array, uses=1):  # and nobody has written it since: who finds it in use here, takes another one
-            write(*arguments)
-            return
-        del arguments
+        if self.owns(array):
+            write, *arguments = _combination(ufunc, array, key, values)
+            if self.owns(array, uses=1):  # still, and nobody has written it since: who finds it in use here, takes another one
+                write(*arguments)
+                return
+            del arguments
         with writing.lock:
             while True:
                 array = self.array
@@ -86,6 +87,8 @@ class SparseWrites:
         return self._scatter(np.multiply, sparse_delta, "scatter_mul")
 
     def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+        if self.array.dtype.kind not in "fcV":
+            raise TypeError(f"scatter_div: the variable is {self.array.dtype}; division needs floating point or complex numbers.")
         return self._scatter(np.divide, sparse_delta, "scatter_div")
 
     def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
@@ -164,7 +167,7 @@ def _written(array: Any, key: Any, values: Any) -> Any:
 
 def _combination(ufunc: np.ufunc, array: Any, key: Any, values: Any) -> tuple[Any, ...]:
     """The one call that combines entries of an array with values, as `rows_to_combine` has it."""
-    if type(key) is np.ndarray and values.shape[:1] == key.shape:
+    if type(key) is np.ndarray and key.ndim == 1 and values.shape[:1] == key.shape:
         return rows_to_combine(ufunc, array, key, values)
     return ufunc.at, array, key, values
 

@@ -285,21 +285,21 @@ class Variable(SparseWrites, TensorOperators):
         >>> v.assign([3.0, 4.0]).numpy()
         array([3., 4.], dtype=float32)
         """
-        new = self._compatible(value, "assign")
-        if not self._shape.is_compatible_with(new.shape):
+        values = self._compatible(value, "assign")
+        if not self._shape.is_compatible_with(values.shape):
             raise ValueError(
-                f"assign: value has shape {TensorShape(new.shape)}, but the variable '{self._name}' has shape {self._shape}."
+                f"assign: value has shape {TensorShape(values.shape)}, but the variable '{self._name}' has shape {self._shape}."
             )
         self.tell_recorders()
         if here.state.trace is not None:
-            here.state.trace.write(self, new)
+            here.state.trace.write(self, values)
         else:
             array = self.array
-            if array.shape == new.shape and self.owns(array):
-                array[...] = new
+            if array.shape == values.shape and self.owns(array):
+                array[...] = values
             else:
                 with writing.lock:
-                    self.replace(_own(new))
+                    self.replace(_own(values))
         return self._updated(read_value)
 
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
@@ -374,9 +374,9 @@ class Variable(SparseWrites, TensorOperators):
         """Makes an array the value, if that is still what was `seen`: a signal handler may have written another one."""
         known = self.__dict__
         if "array" not in known:
-            if "held" in known:
+            if not hasattr(type(self), "array"):
                 return False
-            self.array = array  # of a class that keeps it elsewhere
+            self.replace(array)  # of a class that keeps it elsewhere
         elif known["array"] is not seen:
             return False
         else:

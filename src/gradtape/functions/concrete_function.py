@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import chain
 from operator import attrgetter
 from types import NoneType
@@ -13,7 +14,7 @@ import numpy as np
 import optree
 
 from gradtape import nest
-from gradtape.core.held_variable import Writes, held, keep_lent, lend, loans
+from gradtape.core.held_variable import DisturbedError, Writes, held, is_value, keep_lent, lend, loans
 from gradtape.core.scope import here
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from gradtape.functions.function import Function
 
 _its_array = attrgetter("held")
+
+_ATTEMPTS = 100  # for a program that signal handlers disturb
 
 NOT_RUN = object()
 """What a shortcut gives that has done nothing."""
@@ -185,7 +188,7 @@ class ConcreteFunction(Described):
         return call
 
     def _writing_shortcut(self, run: Spared, outside: list[Any], large: list[Any]) -> Callable[[Sequence[Any]], Any]:
-        pack, writes, seen = self._pack, self._writes, -1
+        pack, writes, seen, places = self._pack, self._writes, -1, list(map(id, outside))
         tensors = [value for value in outside if not isinstance(value, Variable)]
 
         def call(args: Sequence[Any]) -> Any:
@@ -205,15 +208,23 @@ class ConcreteFunction(Described):
                     elif NoneType in map(type, map(_its_array, tensors)):
                         return NOT_RUN
                     else:
-                        found = run([*map(_its_array, args), *map(_its_array, outside), *large], writes)
-                except (AttributeError, TypeError):  # found before it ran: once it has, the Variables' memory is in its hands
+                        taken = list(map(_its_array, outside))
+                        found = run([*map(_its_array, args), *taken, *large], writes.after(dict(zip(places, taken, strict=True))))
+                except (
+                    AttributeError,
+                    TypeError,
+                    DisturbedError,
+                ):  # found before it ran: once it has, the Variables' memory is in its hands
                     return NOT_RUN
             return pack(held_tensors(found))
 
         return call
 
     def _in_turn(self, run: Callable[[Any], list[Any]], given: Any) -> list[Any]:
-        """Runs the program while no other one writes, if it writes itself, or finds a Variable's memory in another one's hands."""
+        """Runs the program while no other one writes, if it writes itself, or finds a Variable's memory in another one's hands.
+
+        It is begun again if a signal handler has written its Variables before it could.
+        """
         if not self._written:
             try:
                 return run(given)
@@ -221,19 +232,32 @@ class ConcreteFunction(Described):
                 if not xla_engine.is_gone(error):
                     raise
         with writing.lock:
+            for _ in range(_ATTEMPTS):
+                with suppress(DisturbedError):
+                    try:
+                        return run(given)
+                    except Exception as error:
+                        if not xla_engine.is_gone(error):
+                            raise
             return run(given)
 
     def _recorded(self, arguments: Arguments) -> list[Tensor]:
         """The outputs, recorded by whatever records."""
         variables = arguments.variables
         inputs: list[Tensor] = list(arguments.tensors)
+        taken: dict[int, Any] = {}
         for outside, number in self._taken:
             found = outside if number is None else variables[number]
-            inputs.append(_read(found) if isinstance(found, Variable) else found)
+            if isinstance(found, Variable):
+                inputs.append(_read(found))
+                taken[id(found)] = getattr(inputs[-1], "held", None)
+            else:
+                inputs.append(found)
         trace, changed = here.state.trace, [v if number is None else variables[number] for v, number in self._written]
         for variable in changed:
             variable.tell_recorders()
-        writes = Writes(changed, len(self.program.outputs)) if trace is None and changed else None
+        writes = Writes(changed, len(self.program.outputs)).after(taken) if trace is None and changed else None
+        del taken  # whoever counts references is not to find these
         outputs, written = self.program.call(inputs, writes)
         if trace is not None:
             for variable, array in zip(changed, written, strict=True):
@@ -244,10 +268,13 @@ class ConcreteFunction(Described):
 
     def _run(self, given: list[Any]) -> list[Any]:
         """The outputs' arrays, from those of the arguments."""
-        if self._written:
-            keep_lent(self._writes.variables)
-        taken = [_held_now(outside) for outside in self._outside]
-        return self.program.compiled_plain().run(given + taken, self._writes if self._written else None)
+        part = self.program.compiled_plain()
+        if not self._written:
+            return part.run([*given, *map(_held_now, self._outside)])
+        keep_lent(self._writes.variables)
+        taken = list(map(_held_now, self._outside))
+        writes = self._writes.after(dict(zip(map(id, self._outside), taken, strict=True)), unseen=True)
+        return part.run(given + taken, writes)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._function._parameters.in_order(args, kwargs)
@@ -329,10 +356,12 @@ def _read(variable: Variable) -> Tensor:
         return variable.tensor()
     if not here.state.recorders:
         return HeldTensor(held(variable))
-    value = lend(variable)
-    read = variable.tensor()
-    read.held = value
-    return read
+    while True:
+        value = lend(variable)
+        read = variable.tensor()
+        if is_value(variable, value):  # and not what a signal handler has written since
+            read.held = value
+            return read
 
 
 def _held_now(value: Any) -> Any:

@@ -129,7 +129,7 @@ class Program:
         connection = connect(nodes, state.scope)
         arrays = [(array_to_pass if state.trace is None else array_for_xla)(value) for value in inputs]
         if connection is None:
-            self._keep_what_is_lent(arrays)
+            self._keep_what_is_lent(arrays, writes)
             results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
             return [result(array) for array in results], written
         parents, scope = connection
@@ -140,7 +140,7 @@ class Program:
             assert self._no_gradient is not None
             if state.trace is None and not self.must_compile:
                 raise RunEagerly(str(self._no_gradient)) from self._no_gradient
-            self._keep_what_is_lent(arrays)
+            self._keep_what_is_lent(arrays, writes)
             results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
             rule, saved = WithoutGradient(self, self._no_gradient), None
         else:
@@ -171,10 +171,11 @@ class Program:
         outputs, written = self.call(inputs)
         return [*outputs, *written]
 
-    def _keep_what_is_lent(self, arrays: list[Any]) -> None:
-        """Before a part runs that writes over its inputs; the Tensors that `call` got refer to them once more."""
+    def _keep_what_is_lent(self, arrays: list[Any], writes: Writes | None) -> None:
+        """Before a part runs that writes over its inputs; the Tensors that `call` got refer to them once more, and so do `writes`."""
         if self.written and here.state.trace is None:
-            keep_what_is_lent(arrays, places_of(self.written, self.taken, len(self._specs)), more=1)
+            places = places_of(self.written, self.taken, len(self._specs))
+            keep_what_is_lent(arrays, places, more=1 if writes is None else 2)
 
     def inlined(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs, and then what is written, computed as part of the program around: nothing records it."""

@@ -242,7 +242,8 @@ class Part:
         if writes is None:
             return self.compiled(*given)
         if self._calls_host:
-            return _kept(xla_engine.load().block_until_ready(self.compiled(*given)), writes)
+            # It is not to be done again, whatever handlers have written meanwhile.
+            return _kept(xla_engine.load().block_until_ready(self.compiled(*given)), writes.after({}))
         return self._spared_on(xla_engine.preferred())(given, writes)
 
     def __call__(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:

@@ -42,7 +42,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
             return _in_a_program(trace, f, args, kwargs)
         inputs = nest.flatten(args)
         reads, draws = VariableReads(), Draws()
-        with here.state.only([reads]), draws:
+        with here.state.only([reads]), draws.again():
             result = f(*args, **kwargs)
         variables = [v for v in reads.variables.values() if v.has_gradient]
         outputs = [as_tensor(leaf, argument="recompute_grad: an output") for leaf in nest.flatten(result)]
@@ -50,7 +50,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         kept = [value if isinstance(value, Variable) else operand(value) for value in inputs]
 
         def pull(cotangents: list[Tensor]) -> list[Any]:
-            with _AsTheyWere(before), draws:
+            with _AsTheyWere(before), draws.again():
                 return _run_again(f, args, kept, kwargs, variables, cotangents)
 
         made = call_as_one(getattr(f, "__qualname__", "function"), [*inputs, *variables], outputs, pull)
@@ -98,13 +98,24 @@ def _in_a_program(trace: Trace, f: Callable[..., Any], args: Any, kwargs: Any) -
     return nest.pack_sequence_as(results[0], outputs) if nest.is_nested(results[0]) else outputs[0]
 
 
-class Draws(Block):
+class Draws:
     """The random numbers that a block draws in eager code: the first run draws them, and those that follow draw the same ones."""
 
     def __init__(self) -> None:
-        self._drawn: list[Any] = []
+        self.drawn: list[Any] = []
+
+    def again(self) -> _Run:
+        """A run of the block."""
+        return _Run(self.drawn)
+
+
+class _Run(Block):
+    """One run of a block that draws what it drew before."""
+
+    def __init__(self, drawn: list[Any]) -> None:
+        self._drawn = drawn
         self._next = 0
-        self._around: Draws | None = None
+        self._around: _Run | None = None
 
     def next(self, draw: Callable[[], Any]) -> Any:
         """What the block's next call drew in the first run. What that draws, is drawn from the block around, if there is one."""
@@ -115,7 +126,6 @@ class Draws(Block):
 
     def enter(self) -> None:
         self._around, here.state.draws = here.state.draws, self
-        self._next = 0
 
     def leave(self) -> None:
         here.state.draws = self._around

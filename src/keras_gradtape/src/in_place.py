@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import gradtape as tf
+from gradtape.core.held_variable import DisturbedError
 from gradtape.core.writing import writing
 from gradtape.engines.scatter import combine_rows
 
@@ -41,15 +42,18 @@ class Update:
     """The arithmetic of one update, which is done as a whole: all of a Variable and its state, or nothing, if a signal arrives.
 
     `steps` are calls of NumPy's, each a function and its arguments. They run one after the other without an instruction of Python's
-    in between, which is where Python runs signal handlers. What a handler has done before they run is noticed.
+    in between, which is where Python runs signal handlers. What a handler has done before they run is noticed: only what it has written,
+    if nothing is written in place (`apart`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, apart: bool = False) -> None:
+        self._apart = apart
         self.steps: list[tuple[Any, ...]] = []
         self._known: list[dict[str, Any]] = []  # of the Variables
         self._places: list[str] = []  # where each has its array
         self._seen: list[Array] = []  # which that is
         self._values: list[Array] = []  # their arrays afterwards
+        self._emptied: list[dict[str, Any]] = []  # of those that are written in place
 
     def buffer(self, variable: Any) -> Array:
         """Memory for a Variable's new value, which holds the old one: its own, unless somebody else has that too.
@@ -58,10 +62,11 @@ class Update:
         """
         variable.tell_recorders()
         array, known = variable.array, variable.__dict__
-        if array.flags.c_contiguous and variable.owns(array):
+        if not self._apart and array.flags.c_contiguous and variable.owns(array):
             known["aside"] = value = array
             del known["array"]
             place = "aside"
+            self._emptied.append(known)
         else:
             value, place = np.array(array, order="C"), "array"
         self._known.append(known)
@@ -72,27 +77,26 @@ class Update:
 
     def run(self) -> bool:
         """Runs the steps, unless a signal handler has read or written one of the Variables since they were written down."""
-        known, nothing = self._known, repeat(None)
+        known, none = self._known, repeat(None)
+        as_they_were = map(is_, map(dict.get, known, self._places), self._seen)
+        written_by_nobody = map(is_, map(dict.get, self._emptied, repeat("held")), none)
         with np.errstate(all="ignore"), suppress(KeyError):
             deque(
                 chain(
-                    map(_UNDISTURBED.__getitem__, map(is_, map(dict.get, known, self._places), self._seen)),
+                    map(_UNDISTURBED.__getitem__, chain(as_they_were, written_by_nobody)),
                     starmap(call, self.steps),
                     map(setitem, known, repeat("array"), self._values),
-                    map(dict.pop, known, repeat("aside"), nothing),
-                    map(dict.pop, known, repeat("held"), nothing),
+                    map(dict.pop, known, repeat("aside"), none),
+                    map(dict.pop, known, repeat("held"), none),
                 ),
                 0,
             )
             return True
-        raise _DisturbedError
-
-
-class _DisturbedError(Exception):
-    """What was prepared does not fit any more. Nothing has been done."""
+        raise DisturbedError
 
 
 _UNDISTURBED = {True: None}  # anything else gives a KeyError
+_ATTEMPTS = 100
 
 
 def _in_turn(rule: Callable[..., bool]) -> Callable[..., bool]:
@@ -101,19 +105,20 @@ def _in_turn(rule: Callable[..., bool]) -> Callable[..., bool]:
     @wraps(rule)
     def update(*args: Any) -> bool:
         with writing.lock:
-            while True:
-                with suppress(_DisturbedError):
-                    return rule(*args)
+            for attempt in range(_ATTEMPTS):
+                with suppress(DisturbedError):
+                    return rule(Update(apart=attempt > 0), *args)
+        return False
 
     return update
 
 
 @_in_turn
-def decay(optimizer: Any, variable: Any) -> bool:
+def decay(update: Update, optimizer: Any, variable: Any) -> bool:
     """Weight decay: `w -= w * weight_decay * learning_rate`."""
     if not _writable(variable):
         return False
-    inner, update = _inner(variable), Update()
+    inner = _inner(variable)
     kind = inner.array.dtype.type
     factor = kind(optimizer.weight_decay) * kind(float(optimizer.learning_rate))
     for w, change in _blocks(update.buffer(inner)):
@@ -122,13 +127,13 @@ def decay(optimizer: Any, variable: Any) -> bool:
 
 
 @_in_turn
-def _descend(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> bool:
+def _descend(update: Update, optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> bool:
     """SGD, with or without momentum."""
     state = [optimizer.momentums[optimizer._get_variable_index(variable)]] if optimizer.momentum else []
     if not _writable(variable, *state) or not _fits(gradient, variable):
         return False
     inner, *momentum = map(_inner, (variable, *state))
-    kind, update = inner.array.dtype.type, Update()
+    kind = inner.array.dtype.type
     rate, friction = kind(float(learning_rate)), kind(optimizer.momentum)
     given = _values(gradient, inner)
     for w, g, *m, change in _blocks(update.buffer(inner), given, *map(update.buffer, momentum)):
@@ -146,7 +151,7 @@ def _descend(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -
 
 
 @_in_turn
-def _adapt(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> bool:
+def _adapt(update: Update, optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> bool:
     """Adam and AdamW."""
     place = optimizer._get_variable_index(variable)
     state = optimizer._momentums[place], optimizer._velocities[place]
@@ -154,7 +159,7 @@ def _adapt(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> 
     if optimizer.amsgrad or not _writable(variable, *state) or not (rows or _fits(gradient, variable)):
         return False
     inner, momentum, velocity = map(_inner, (variable, *state))
-    kind, update = inner.array.dtype.type, Update()
+    kind = inner.array.dtype.type
     steps = kind(int(optimizer.iterations) + 1)
     keep_1, keep_2 = kind(float(optimizer.beta_1)), kind(float(optimizer.beta_2))
     new_1, new_2 = kind(1 - float(optimizer.beta_1)), kind(1 - float(optimizer.beta_2))

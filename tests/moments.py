@@ -29,9 +29,9 @@ _BACK = opcode.opmap["JUMP_BACKWARD"]
 
 
 class Moments:
-    """Counts the moments of a call in gradtape's own code, and acts at one of them."""
+    """Counts the moments of a call in gradtape's own code, and acts at one of them, or at all (`number` is None)."""
 
-    def __init__(self, number: int, act: Callable[[], Any]) -> None:
+    def __init__(self, number: int | None, act: Callable[[], Any]) -> None:
         self.number = number
         self.act = act
         self.count = 0
@@ -54,7 +54,7 @@ class Moments:
             begins = code[place] == _RESUME and code[place + 1] < 2
             if begins or code[place] == _BACK or (last in _CALLS and not called_python):
                 self.count += 1
-                if self.count == self.number:
+                if self.number is None or self.count == self.number:
                     self.where = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"
                     self.act()
         return self.trace
@@ -69,8 +69,8 @@ def _is_ignored(frame: Any) -> bool:
     return False
 
 
-def at_moment(number: int, act: Callable[[], Any], call: Callable[[], Any]) -> Moments:
-    """Calls `call`, and `act` at its moment of this number, if it has as many; what that raises, is raised there."""
+def at_moment(number: int | None, act: Callable[[], Any], call: Callable[[], Any]) -> Moments:
+    """Calls `call`, and `act` at its moment of this number, if it has as many, or at all if that is None; what it raises, is raised there."""
     moments = Moments(number, act)
     before = sys.gettrace()
     sys._getframe().f_trace_opcodes = True  # some Pythons must know beforehand that a frame will ask for it

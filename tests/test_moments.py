@@ -527,3 +527,30 @@ def test_an_interrupted_recording_gives_right_gradients_or_none():
 def record(steps, x):
     with tf.GradientTape():
         steps(400)
+
+
+def test_an_update_ends_though_a_handler_reads_at_every_moment():
+    """Who reads a Variable that is about to be written in place has it written elsewhere: the second attempt is not disturbed."""
+    made, calls = Keras(40), []
+    before = made.number()
+    made.ready()
+
+    at_moment(None, lambda: calls.append(made.variable.numpy()), made.step)
+    assert len(calls) > 50
+    assert made.number() == before + 2.0
+
+
+def test_one_tape_in_a_handler_and_in_what_it_interrupts():
+    """The random numbers of a recomputed block belong to a run of it, of which there can be two at once."""
+    x = tf.Variable([1.0, 2.0])
+    tf.random.set_seed(0)
+    with tf.GradientTape(persistent=True) as tape:
+        y = tf.reduce_sum(tf.recompute_grad(lambda: (tf.random.normal([2]) + tf.random.normal([2])) * x * x)())
+    expected = tape.gradient(y, x).numpy()
+    number, count = 0, 1
+    while number < count:
+        number, found = number + 1, []
+        count = at_moment(number, lambda: tape.gradient(y, x), lambda: found.append(tape.gradient(y, x))).count  # noqa: B023
+        np.testing.assert_array_equal(found[0].numpy(), expected)
+        assert stuck() == []
+    assert number > 50

@@ -77,3 +77,17 @@ def test_the_gradient_of_a_gather_with_many_repeats():
         tape.watch(table)
         y = tf.reduce_sum(tf.gather(table * 1.0, ids))
     np.testing.assert_array_equal(tape.gradient(y, table).numpy(), np.bincount(ids, minlength=40)[:, None] * np.ones(5))
+
+
+def test_one_row_by_a_scalar_index():
+    v = tf.Variable(np.zeros((3, 2), np.float32))
+    v.scatter_add(tf.IndexedSlices(tf.constant(2.0), tf.constant(1)))
+    v.scatter_update(tf.IndexedSlices(tf.constant([5.0, 6.0]), tf.constant(0)))
+    assert v.numpy().tolist() == [[5.0, 6.0], [2.0, 2.0], [0.0, 0.0]]
+
+
+def test_whole_numbers_are_not_divided_in_place():
+    v = tf.Variable([4, 8])
+    with pytest.raises(TypeError, match="scatter_div: the variable is int32"):
+        v.scatter_div(tf.IndexedSlices([2], [0]))
+    assert v.numpy().tolist() == [4, 8]

@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def sample(items):
-    """Of the cases of each test that is marked `sampled(n)` about one of n, always the same ones, and at least the first."""
+    """Of the cases of each test that is marked `sampled(n)` about one of n, always the same ones, and at least one."""
     chosen, first = set(), {}
     for item in items:
         marker = item.get_closest_marker("sampled")

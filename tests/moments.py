@@ -25,7 +25,7 @@ RAISES_WHERE_SIGNALS_DO = pytest.mark.skipif(
 _SOURCES = str(Path(gradtape.__file__).parent.parent)
 _CALLS = {opcode.opmap[name] for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX") if name in opcode.opmap}
 _RESUME = opcode.opmap["RESUME"]
-_BACK = opcode.opmap["JUMP_BACKWARD"]
+_BACK = {code for name, code in opcode.opmap.items() if "JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name}
 
 
 class Moments:
@@ -52,7 +52,7 @@ class Moments:
             called_python = id(frame) in self._inside
             self._inside.discard(id(frame))
             begins = code[place] == _RESUME and code[place + 1] < 2
-            if begins or code[place] == _BACK or (last in _CALLS and not called_python):
+            if begins or code[place] in _BACK or (last in _CALLS and not called_python):
                 self.count += 1
                 if self.number is None or self.count == self.number:
                     self.where = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"

@@ -7,6 +7,7 @@ lose an update, or see a Tensor change that it has kept, or leave functions with
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -211,6 +212,7 @@ class Keras(Case):
         self.weights = tf.keras.Variable(np.zeros((size // 4, 4), np.float32))
         self.rule = self.optimizer()
         self.rule.build([self.weights])
+        self.down = -tf.ones(self.weights.shape)
         return self.weights._value
 
     def ready(self):
@@ -220,7 +222,7 @@ class Keras(Case):
         super().ready()
 
     def step(self):
-        self.rule.apply([-self.ones])
+        self.rule.apply([self.down])
 
 
 class KerasMomentum(Keras):
@@ -554,3 +556,33 @@ def test_one_tape_in_a_handler_and_in_what_it_interrupts():
         np.testing.assert_array_equal(found[0].numpy(), expected)
         assert stuck() == []
     assert number > 50
+
+
+@RAISES_WHERE_SIGNALS_DO
+@pytest.mark.parametrize(
+    ("case", "kind"),
+    [
+        *itertools.product([AssignAdd, Compiled, CompiledAfterEagerCode], [TypeError, AttributeError, RuntimeError]),
+        *itertools.product([AssignAdd, Compiled, CompiledAfterEagerCode, Keras], [KeyError, TimeoutError]),
+    ],
+)
+def test_what_a_handler_raises_arrives_and_nothing_is_done_twice(case, kind):
+    """Whatever class it is of: errors of these classes mean something on the way from a call to a program."""
+
+    def fail():
+        raise kind("of a handler")
+
+    made, number = case(40), 0
+    while True:
+        number += 1
+        before = made.number() + 1.0
+        made.ready()
+        try:
+            at_moment(number, fail, made.step)
+        except Exception as error:  # noqa: BLE001 - in an op, some of these become errors that name the op
+            assert "of a handler" in str(error)  # noqa: PT017 - or else nothing is raised, because it is over
+            assert made.number() in (before, before + 1.0)
+            continue
+        assert made.number() == before + 1.0
+        break
+    assert number > 3

@@ -11,6 +11,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.core import device as device_module
+from gradtape.core.scope import here
 from gradtape.engines import xla_devices
 
 HERE = Path(__file__).parent
@@ -101,3 +102,9 @@ def test_another_of_the_same_kind_is_taken_first(monkeypatch, caplog):
 def test_functions_that_make_tensors_on_the_host_say_so():
     with pytest.raises(tf.errors.InvalidArgumentError, match="there is no device"):
         tf.numpy.zeros(2, device="/TPU:3")
+
+
+def test_a_device_named_inside_a_block_for_any_device():
+    with tf.device(None), tf.device("/CPU:0"):
+        assert tf.constant(1.0).device.endswith("CPU:0")
+    assert here.state.device is None

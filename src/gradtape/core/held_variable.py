@@ -69,8 +69,8 @@ class PlacedVariable(Variable):
             seen = self._buffer
             try:
                 copy = xla_devices.copied(seen)
-            except Exception:
-                if self._buffer is seen:
+            except Exception as error:
+                if self._buffer is seen or not xla_engine.is_gone(error):
                     raise
                 continue  # a signal handler has called a program that wrote over it
             if self._buffer is seen:
@@ -90,8 +90,8 @@ class PlacedVariable(Variable):
             buffer = self._buffer
             try:
                 value = xla_devices.put(buffer, self.place.device)
-            except Exception:
-                if self._buffer is buffer:
+            except Exception as error:
+                if self._buffer is buffer or not xla_engine.is_gone(error):
                     raise
                 continue  # a signal handler has called a program that wrote over it
             if self._buffer is buffer:
@@ -152,8 +152,8 @@ class Writes:
     def after(self, taken: dict[int, Any], *, unseen: bool = False) -> Writes:
         """The same for a program that was given arrays `taken` from Variables, by the identities of these.
 
-        It is a DisturbedError if a signal handler has written one of them since; and if it has only read one on another device, where
-        the program may write over it, unless that is known to be seen already.
+        It is a DisturbedError if a signal handler has written one of them since; and, with `unseen`, if it has read a PlacedVariable,
+        whose buffer the program would write over.
         """
         made = Writes.__new__(Writes)
         made.__dict__.update(self.__dict__)
@@ -167,8 +167,8 @@ class Writes:
         made._is_plain = self._is_plain and not made._checked
         return made
 
-    def run(self, program: Callable[..., Iterable[Any]], given: Iterable[Any]) -> list[Any]:
-        """The outputs of a program, which must be a compiled function itself, with arrays `given`."""
+    def run(self, program: Callable[..., Iterable[Any]], given: Iterable[Any], done: list[Any] | None = None) -> list[Any]:
+        """The outputs of a program, which must be a compiled function itself, with arrays `given`; `done` has something in it then."""
         outputs: list[Any] = []
         results = chain.from_iterable(starmap(program, (given,)))
         work = chain(
@@ -176,6 +176,8 @@ class Writes:
             map(setitem, self._known, self._attributes, results),
             map(dict.pop, self._known, _ARRAY, _NOTHING),
         )
+        if done is not None:
+            work = chain(work, map(done.append, (True,)))
         if self._is_plain:
             deque(work, 0)
         else:
@@ -189,26 +191,29 @@ class Writes:
     def _do(self, work: Iterator[Any]) -> None:
         if self._checked:
             known, names, expected = zip(*self._checked, strict=True)
-            work = chain(map(_UNDISTURBED.__getitem__, map(is_, map(dict.get, known, names), expected)), work)
-        try:
-            deque(chain(work, map(setitem, self._placed, repeat("_seen"), repeat(False))), 0)
-        except KeyError as error:
-            if error.args != (False,):
-                raise
-            raise DisturbedError from None
+            work = chain(map(undisturbed, map(is_, map(dict.get, known, names), expected)), work)
+        deque(chain(work, map(setitem, self._placed, repeat("_seen"), repeat(False))), 0)
         for variable in self._apart:
             if isinstance(variable, PlacedVariable):
                 variable.come_home()
-            else:
-                variable.array = xla_engine.to_numpy(variable.__dict__.pop("held"))[()]
+            elif (held := variable.__dict__.get("held")) is not None:
+                variable.array = xla_engine.to_numpy(held)[()]
+                variable.__dict__.pop("held", None)
 
 
 class DisturbedError(Exception):
-    """A signal handler has written a Variable after it was read, and before what follows from that was written: nothing has been."""
+    """A signal handler has used a Variable after it was read, and before what follows from that was written: nothing has been."""
 
+
+class _Undisturbed(dict[bool, None]):
+    def __missing__(self, key: bool) -> None:
+        raise DisturbedError
+
+
+undisturbed = _Undisturbed({True: None}).__getitem__
+"""Is called with what must be true, without an instruction of Python's if it is."""
 
 _ARRAY, _NOTHING = repeat("array"), repeat(None)
-_UNDISTURBED = {True: None}  # anything else gives a KeyError
 
 
 _ALONE = 3
@@ -304,11 +309,10 @@ def _brought(variable: Variable, known: dict[str, Any]) -> Any:
             array = variable.array
             value = xla_engine.device_put(array)
             one_is_enough = array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array)
-            if "array" in known:
-                if known["array"] is array:  # and not what a signal handler has written
-                    known["held"] = value
-                    if one_is_enough:
-                        del known["array"]
-                    return value
-            elif "held" not in known or hasattr(type(variable), "array"):  # it is of a class that keeps its array elsewhere
+            if hasattr(type(variable), "array"):  # it keeps its array in its own way
+                return value
+            if "array" in known and known["array"] is array:  # and not what a signal handler has written
+                known["held"] = value
+                if one_is_enough:
+                    del known["array"]
                 return value

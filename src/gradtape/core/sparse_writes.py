@@ -53,7 +53,7 @@ class SparseWrites:
         array = self.array
         if self.owns(array):
             write, *arguments = _combination(ufunc, array, key, values)
-            if self.owns(array, uses=1):  # still, and nobody has written it since: who finds it in use here, takes another one
+            if self.owns(array, uses=1):  # still: a handler that wrote meanwhile saw our reference, and wrote to a new array
                 write(*arguments)
                 return
             del arguments

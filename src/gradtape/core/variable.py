@@ -159,8 +159,8 @@ class Variable(SparseWrites, TensorOperators):
                 held = known["held"]
                 try:
                     array = xla_engine.to_numpy(held)[()]
-                except RuntimeError:
-                    if "held" in known and known["held"] is held:
+                except Exception as error:
+                    if not xla_engine.is_gone(error) or ("held" in known and known["held"] is held):
                         raise
                     continue  # a signal handler has called a function that wrote over it
                 if "held" in known and known["held"] is held:
@@ -373,11 +373,9 @@ class Variable(SparseWrites, TensorOperators):
     def swap(self, seen: Any, array: Any) -> bool:
         """Makes an array the value, if that is still what was `seen`: a signal handler may have written another one."""
         known = self.__dict__
-        if "array" not in known:
-            if not hasattr(type(self), "array"):
-                return False
-            self.replace(array)  # of a class that keeps it elsewhere
-        elif known["array"] is not seen:
+        if hasattr(type(self), "array"):  # a class that keeps it in its own way
+            self.replace(array)
+        elif "array" not in known or known["array"] is not seen:
             return False
         else:
             known["array"] = array
@@ -390,8 +388,8 @@ class Variable(SparseWrites, TensorOperators):
 
         The caller may refer to it from `uses` other places, such as views.
 
-        Python runs signal handlers when a call begins or has ended, and when a loop goes on. None of that is between this answer and
-        the caller's next call or assignment to elements. With other threads about, one of them could read the array meanwhile.
+        Python runs signal handlers when one of its functions begins, when a loop goes on, and after a call of a function of C's. None of
+        that is between this answer and the caller's next call or assignment to elements. With other threads about, one of them could read the array meanwhile.
         """
         if type(array) is np.ndarray and array.flags.owndata and not other_threads():
             known = self.__dict__

@@ -107,16 +107,19 @@ def preferred() -> Any:
     return None if device is None else device()
 
 
+_ABSENT = object()
+
+
 @block
 def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
     """Lets the programs of this thread run on a device in a block."""
     own = vars(_preferred)
-    before = own.get("device")
+    before = own.get("device", _ABSENT)
     own["device"] = device or _Preferred.device
     try:
         yield
     finally:
-        if before is None:
+        if before is _ABSENT:
             del own["device"]  # so that the thread follows the preference of all threads again, which may change
         else:
             own["device"] = before
@@ -227,7 +230,10 @@ def are_apart(error: Exception) -> bool:
 
 def is_gone(error: Exception) -> bool:
     """Whether an error says that a program has been handed the memory of an array for good."""
-    return "has been deleted" in str(error)
+    return isinstance(error, (RuntimeError, ValueError)) and any(words in str(error) for words in _GONE)
+
+
+_GONE = ("Array has been deleted", "Buffer has been deleted")
 
 
 def is_xla(value: Any) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from itertools import chain
 from operator import attrgetter
 from types import NoneType
@@ -39,7 +38,8 @@ if TYPE_CHECKING:
 
 _its_array = attrgetter("held")
 
-_ATTEMPTS = 100  # for a program that signal handlers disturb
+_ABOUT_ARGUMENTS = (AttributeError, TypeError, DisturbedError)
+_ATTEMPTS = 20  # for a program that signal handlers disturb
 
 NOT_RUN = object()
 """What a shortcut gives that has done nothing."""
@@ -181,8 +181,10 @@ class ConcreteFunction(Described):
                 if NoneType in map(type, arrays):  # one is to be converted now
                     return NOT_RUN
                 found = compiled(*arrays, *large)
-            except Exception:  # noqa: BLE001 - the long way raises it again, if it is not about the arguments
-                return NOT_RUN
+            except Exception as error:
+                if _is_of_a_handler(error):
+                    raise
+                return NOT_RUN  # the long way raises it again, if it is not about the arguments
             return pack(held_tensors(found))
 
         return call
@@ -193,6 +195,7 @@ class ConcreteFunction(Described):
 
         def call(args: Sequence[Any]) -> Any:
             nonlocal seen
+            done: list[Any] = []
             with writing.lock:
                 try:
                     for arg in args:
@@ -204,18 +207,16 @@ class ConcreteFunction(Described):
                         seen = count
                     program = run.prepared
                     if program is not None:
-                        found = writes.run(program, chain(map(_its_array, args), map(_its_array, outside), large))
+                        found = writes.run(program, chain(map(_its_array, args), map(_its_array, outside), large), done)
                     elif NoneType in map(type, map(_its_array, tensors)):
                         return NOT_RUN
                     else:
                         taken = list(map(_its_array, outside))
                         found = run([*map(_its_array, args), *taken, *large], writes.after(dict(zip(places, taken, strict=True))))
-                except (
-                    AttributeError,
-                    TypeError,
-                    DisturbedError,
-                ):  # found before it ran: once it has, the Variables' memory is in its hands
-                    return NOT_RUN
+                except Exception as error:
+                    if done or not (isinstance(error, _ABOUT_ARGUMENTS) or xla_engine.is_gone(error)) or _is_of_a_handler(error):
+                        raise
+                    return NOT_RUN  # the long way raises it again, if it is not about the arguments
             return pack(held_tensors(found))
 
         return call
@@ -233,13 +234,15 @@ class ConcreteFunction(Described):
                     raise
         with writing.lock:
             for _ in range(_ATTEMPTS):
-                with suppress(DisturbedError):
-                    try:
-                        return run(given)
-                    except Exception as error:
-                        if not xla_engine.is_gone(error):
-                            raise
-            return run(given)
+                try:
+                    return run(given)
+                except Exception as error:
+                    if not (isinstance(error, DisturbedError) or xla_engine.is_gone(error)):
+                        raise
+                    last = error
+        raise RuntimeError(
+            f"{self.name}: a Variable or Tensor that it uses was gone, or written by others, at {_ATTEMPTS} attempts."
+        ) from last
 
     def _recorded(self, arguments: Arguments) -> list[Tensor]:
         """The outputs, recorded by whatever records."""
@@ -256,14 +259,17 @@ class ConcreteFunction(Described):
         trace, changed = here.state.trace, [v if number is None else variables[number] for v, number in self._written]
         for variable in changed:
             variable.tell_recorders()
-        writes = Writes(changed, len(self.program.outputs)).after(taken) if trace is None and changed else None
+        writes = None
+        if trace is None and changed:
+            writes = Writes(changed, len(self.program.outputs)).after(taken, unseen=not here.state.recorders)
         del taken  # whoever counts references is not to find these
         outputs, written = self.program.call(inputs, writes)
         if trace is not None:
             for variable, array in zip(changed, written, strict=True):
                 trace.write(variable, array)
         elif written and writes is not None:
-            writes.store(written)
+            again = not self.program.compiled_plain().calls_host  # what was done on the host is not to be done twice
+            (writes if again else writes.after({})).store(written)
         return outputs
 
     def _run(self, given: list[Any]) -> list[Any]:
@@ -348,6 +354,18 @@ class EagerFunction(ConcreteFunction):
 
     def forget(self) -> None:
         """There is nothing compiled."""
+
+
+def _is_of_a_handler(error: Exception) -> bool:
+    """Whether an error of a call was raised by a signal handler, that is by code of neither gradtape nor JAX."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in (
+        "gradtape",
+        "jax",
+        "jaxlib",
+    )
 
 
 def _read(variable: Variable) -> Tensor:

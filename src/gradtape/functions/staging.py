@@ -170,23 +170,23 @@ class Part:
             debug_info=jaxpr.debug_info.with_unknown_names(),
         )
         self._little = list(little.values())
-        self._calls_host = xla_programs.uses(self._jaxpr, "pure_callback")
-        if self._calls_host:  # what loops carry along for nobody would call the host too
+        self.calls_host = xla_programs.uses(self._jaxpr, "pure_callback")
+        if self.calls_host:  # what loops carry along for nobody would call the host too
             self._jaxpr = _without_the_needless(self._jaxpr)
         # A call that ends in an exception of the host leaves everything as it was.
-        self._donated = [] if self._calls_host else [place for place, i in enumerate(self.used) if i in set(donated)]
+        self._donated = [] if self.calls_host else [place for place, i in enumerate(self.used) if i in set(donated)]
         self.compiled: Any = jax.jit(
             self._traced, donate_argnums=self._donated, compiler_options=xla_programs.compiler_options(self._jaxpr)
         )
         self._spared: dict[Any, Spared] = {}  # by the device that programs are to run on
-        self._is_narrow = not self._calls_host and not _has_wide_numbers(self._jaxpr)
+        self._is_narrow = not self.calls_host and not _has_wide_numbers(self._jaxpr)
 
     def executable(self) -> Spared | None:
         """What XLA compiled, a function of the `used` inputs and of the arrays `large`; None if more has to be done around a call.
 
         It raises a TypeError for arguments of other shapes and dtypes, and needs no switch for 64-bit numbers.
         """
-        if self._calls_host:
+        if self.calls_host:
             return None
         if self._is_narrow:
             return self._spared_on(None)
@@ -226,7 +226,7 @@ class Part:
             with xla_engine.wide():
                 found = self._called(given, writes)
                 # What it does on the host is done, or has failed, when this returns.
-                return xla_engine.load().block_until_ready(found) if self._calls_host else found
+                return xla_engine.load().block_until_ready(found) if self.calls_host else found
         except Exception as error:
             if xla_programs.is_inside_another(error):  # of which none of its arguments is a part
                 with xla_engine.wide():
@@ -241,7 +241,7 @@ class Part:
     def _called(self, given: Sequence[Any], writes: Writes | None) -> list[Any]:
         if writes is None:
             return self.compiled(*given)
-        if self._calls_host:
+        if self.calls_host:
             # It is not to be done again, whatever handlers have written meanwhile.
             return _kept(xla_engine.load().block_until_ready(self.compiled(*given)), writes.after({}))
         return self._spared_on(xla_engine.preferred())(given, writes)

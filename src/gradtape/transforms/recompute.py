@@ -118,7 +118,7 @@ class _Run(Block):
         self._around: _Run | None = None
 
     def next(self, draw: Callable[[], Any]) -> Any:
-        """What the block's next call drew in the first run. What that draws, is drawn from the block around, if there is one."""
+        """What the block's next call drew in the first run, which itself drew from the block around, if there is one."""
         if self._next == len(self._drawn):
             self._drawn.append(draw() if self._around is None else self._around.next(draw))
         self._next += 1
@@ -128,7 +128,8 @@ class _Run(Block):
         self._around, here.state.draws = here.state.draws, self
 
     def leave(self) -> None:
-        here.state.draws = self._around
+        if here.state.draws is self:
+            here.state.draws = self._around
 
 
 class _AsTheyWere(Block):
@@ -139,11 +140,14 @@ class _AsTheyWere(Block):
         self._now: list[tuple[Variable, Any]] = []
 
     def enter(self) -> None:
-        changed = [(variable, array) for variable, array in self._before if variable.array is not array]
-        self._now = [(variable, variable.array) for variable, _ in changed]
-        for variable, array in changed:
-            variable.replace(array)
+        self._now = [(variable, variable.array) for variable, _ in self._before]
+        _put_back(self._before)
 
     def leave(self) -> None:
-        for variable, array in self._now:
+        _put_back(self._now)
+
+
+def _put_back(values: Sequence[tuple[Variable, Any]]) -> None:
+    for variable, array in values:
+        if variable.array is not array:
             variable.replace(array)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import gradtape as tf
-from gradtape.core.held_variable import DisturbedError
+from gradtape.core.held_variable import DisturbedError, undisturbed
 from gradtape.core.writing import writing
 from gradtape.engines.scatter import combine_rows
 
@@ -42,8 +42,8 @@ class Update:
     """The arithmetic of one update, which is done as a whole: all of a Variable and its state, or nothing, if a signal arrives.
 
     `steps` are calls of NumPy's, each a function and its arguments. They run one after the other without an instruction of Python's
-    in between, which is where Python runs signal handlers. What a handler has done before they run is noticed: only what it has written,
-    if nothing is written in place (`apart`).
+    in between, which is where Python runs signal handlers. `run` notices a handler that has read or written a Variable before; if nothing is
+    written in place (`apart`), only one that has written.
     """
 
     def __init__(self, *, apart: bool = False) -> None:
@@ -79,11 +79,11 @@ class Update:
         """Runs the steps, unless a signal handler has read or written one of the Variables since they were written down."""
         known, none = self._known, repeat(None)
         as_they_were = map(is_, map(dict.get, known, self._places), self._seen)
-        written_by_nobody = map(is_, map(dict.get, self._emptied, repeat("held")), none)
-        with np.errstate(all="ignore"), suppress(KeyError):
+        others = chain.from_iterable(map(map, repeat(dict.get), repeat(self._emptied), map(repeat, ("held", "array"))))
+        with np.errstate(all="ignore"):
             deque(
                 chain(
-                    map(_UNDISTURBED.__getitem__, chain(as_they_were, written_by_nobody)),
+                    map(undisturbed, chain(as_they_were, map(is_, others, none))),
                     starmap(call, self.steps),
                     map(setitem, known, repeat("array"), self._values),
                     map(dict.pop, known, repeat("aside"), none),
@@ -91,11 +91,9 @@ class Update:
                 ),
                 0,
             )
-            return True
-        raise DisturbedError
+        return True
 
 
-_UNDISTURBED = {True: None}  # anything else gives a KeyError
 _ATTEMPTS = 100
 
 

@@ -73,13 +73,15 @@ class Meter(Block):
         self.peak = 0
         self._now = 0
         self._alive: dict[int, Any] = {}
+        self._run: Any = None
 
     def enter(self) -> None:
         self._run = here.state.run
         here.state.run = self._metered
 
     def leave(self) -> None:
-        here.state.run = self._run
+        if self._run is not None:
+            here.state.run = self._run
         self._alive.clear()
 
     def _metered(self, kernel: Callable[..., Any], *args: Any, **params: Any) -> Any:

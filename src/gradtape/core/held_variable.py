@@ -66,16 +66,28 @@ class PlacedVariable(Variable):
 
     def for_a_program(self) -> Any:
         while self._seen:
-            seen = self._buffer
-            try:
-                copy = xla_devices.copied(seen)
-            except Exception as error:
-                if self._buffer is seen or not xla_engine.is_gone(error):
-                    raise
-                continue  # a signal handler has called a program that wrote over it
-            if self._buffer is seen:
-                self._buffer, self._seen = copy, False
+            if self._renew(xla_devices.copied):  # no signal is answered between this and what follows
+                self._seen = False
         return self._buffer
+
+    def come_home(self) -> None:
+        """Moves what a program has written, maybe on another device, to this one."""
+        while not self._renew(lambda buffer: xla_devices.put(buffer, self.place.device)):
+            pass
+
+    def _renew(self, make: Callable[[Any], Any]) -> bool:
+        """Replaces the buffer by what is made of it; gives False, and changes nothing, if a signal handler has written it meanwhile."""
+        buffer = self._buffer
+        try:
+            made = make(buffer)
+        except Exception as error:
+            if self._buffer is buffer or not xla_engine.is_gone(error):
+                raise
+            return False  # by a program that wrote over it
+        if self._buffer is not buffer:
+            return False
+        self._buffer = made
+        return True
 
     def swap(self, seen: Any, array: Any) -> bool:
         value = xla_devices.put(array, self.place.device)
@@ -83,20 +95,6 @@ class PlacedVariable(Variable):
             return False
         self._buffer, self._seen = value, True
         return True
-
-    def come_home(self) -> None:
-        """Moves what a program has written, maybe on another device, to this one."""
-        while True:
-            buffer = self._buffer
-            try:
-                value = xla_devices.put(buffer, self.place.device)
-            except Exception as error:
-                if self._buffer is buffer or not xla_engine.is_gone(error):
-                    raise
-                continue  # a signal handler has called a program that wrote over it
-            if self._buffer is buffer:
-                self._buffer = value
-                return
 
     @property
     def device(self) -> str:

@@ -79,7 +79,7 @@ class Update:
         """Runs the steps, unless a signal handler has read or written one of the Variables since they were written down."""
         known, none = self._known, repeat(None)
         as_they_were = map(is_, map(dict.get, known, self._places), self._seen)
-        others = chain.from_iterable(map(map, repeat(dict.get), repeat(self._emptied), map(repeat, ("held", "array"))))
+        others = chain(map(dict.get, self._emptied, repeat("held")), map(dict.get, self._emptied, repeat("array")))
         with np.errstate(all="ignore"):
             deque(
                 chain(

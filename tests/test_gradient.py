@@ -423,6 +423,28 @@ def test_a_rule_runs_only_if_a_source_lies_behind_it():
     assert tape.gradient(y, x).numpy() == 6.0
 
 
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("variables", [1, 2, 3])
+@pytest.mark.parametrize("results", [1, 2, 3])
+def test_the_walk_ends_at_a_result_that_is_the_source(variables, results, persistent):
+    """However many sources there are besides: as many results as there are Variables were taken for the Variables once."""
+
+    @tf.custom_gradient
+    def refuses(x):
+        def gradient(g):
+            raise AssertionError("a rule behind the source has run")
+
+        return 2.0 * x, gradient
+
+    given = [tf.Variable(float(i + 1)) for i in range(variables)]
+    with tf.GradientTape(persistent=persistent) as tape:
+        start = refuses(tf.add_n(given))
+        hidden = [start * float(i + 1) for i in range(results)]
+        y = tf.add_n([h * h for h in hidden])
+    gradients = tape.gradient(y, hidden)
+    assert [g.numpy() for g in gradients] == [2.0 * h.numpy() for h in hidden]
+
+
 def test_a_result_used_many_times_collects_all_its_gradients():
     x = tf.constant([1.0, 2.0])
     with tf.GradientTape() as tape:

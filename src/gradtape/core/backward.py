@@ -20,6 +20,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import XlaTensor
 
 _number = attrgetter("number")
+_rule = attrgetter("rule")
 
 
 class PerOutput(dict[int, Any]):
@@ -74,7 +75,8 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
     if type(seeds) is not Ones:
         watch.append(HIDDEN)
     wanted = {node for node in sources if node is not None}
-    if not tensors and recording.due and recording.sources == len(wanted) and recording.is_apart():  # all of it may be on the way
+    all_wanted = recording.sources == len(wanted) and not any(map(_rule, wanted))  # a result among them is where a way ends
+    if all_wanted and not tensors and recording.due and recording.is_apart():
         everything = _pull_everything(recording.nodes, dict(seeds), wanted, release, watch)
         if release:
             recording.nodes.clear()

@@ -143,7 +143,7 @@ class Writes:
         self._attributes = ["_buffer" if type(v) is PlacedVariable else "held" for v in variables]
         self._known = [v.__dict__ for v in variables]
         self._placed = [v.__dict__ for v in variables if type(v) is PlacedVariable]
-        self._apart = [v for v in variables if hasattr(type(v), "array")]  # that do not know of `held`
+        self._apart = [v for v in variables if v.keeps_array]
         self._checked: list[tuple[dict[str, Any], str, Any]] = []  # what must be there still when it runs
         self._is_plain = not self._apart
 
@@ -158,7 +158,7 @@ class Writes:
         made._checked = [
             (known, attribute, taken[id(variable)])
             for variable, known, attribute in zip(self.variables, self._known, self._attributes, strict=True)
-            if id(variable) in taken and (attribute == "_buffer" or not hasattr(type(variable), "array"))
+            if id(variable) in taken and (attribute == "_buffer" or not variable.keeps_array)
         ]
         if unseen:
             made._checked += [(known, "_seen", False) for known in self._placed]
@@ -249,7 +249,7 @@ def is_value(variable: Variable, value: Any) -> bool:
     known = variable.__dict__
     if type(variable) is PlacedVariable:
         return known["_buffer"] is value
-    return hasattr(type(variable), "array") or ("held" in known and known["held"] is value)
+    return variable.keeps_array or ("held" in known and known["held"] is value)
 
 
 def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
@@ -307,7 +307,7 @@ def _brought(variable: Variable, known: dict[str, Any]) -> Any:
             array = variable.array
             value = xla_engine.device_put(array)
             one_is_enough = array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array)
-            if hasattr(type(variable), "array"):  # it keeps its array in its own way
+            if variable.keeps_array:
                 return value
             if "array" in known and known["array"] is array:  # and not what a signal handler has written
                 known["held"] = value

@@ -93,9 +93,10 @@ class Scope:
         if self._is_long:
             self._is_long = False
             collector.end()
-        for joint in self._joint_scopes():
-            if not joint.any_open():
-                joint.close()
+        if self._joint:
+            for joint in self._joint_scopes():
+                if not joint.any_open():
+                    joint.close()
 
     def _joint_scopes(self) -> list[Scope]:
         """The scopes that this recording is a part of, as far as somebody still has them."""

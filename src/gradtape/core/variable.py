@@ -80,6 +80,38 @@ _creation_order = count()
 new = object.__new__
 
 
+class _Array:
+    """The array of a Variable that only compiled functions have asked for since one of them had it.
+
+    Or that an update has set `aside` until it writes it in place: it comes back, so that the update sees that somebody has it.
+    An array in the Variable's `__dict__` goes before, as always in Python: a Variable that has it is read without a call.
+    """
+
+    def __get__(self, variable: Variable | None, owner: type | None = None) -> Any:
+        if variable is None:
+            return self
+        known = variable.__dict__
+        if not ("array" in known or "held" in known or "aside" in known):  # another thread may be faster
+            raise AttributeError(f"'{type(variable).__name__}' object has no attribute 'array'")
+        with writing.lock:
+            while "array" not in known:  # no other thread was faster
+                if "held" not in known:
+                    known["array"] = known["aside"]
+                    del known["aside"]
+                    break
+                held = known["held"]
+                try:
+                    array = xla_engine.to_numpy(held)[()]
+                except Exception as error:
+                    if not xla_engine.is_gone(error) or ("held" in known and known["held"] is held):
+                        raise
+                    continue  # a signal handler has called a function that wrote over it
+                if "held" in known and known["held"] is held:
+                    known["array"] = array
+                    break
+            return known["array"]
+
+
 class Variable(SparseWrites, TensorOperators):
     """A mutable tensor; tapes watch it when it is read, if it is trainable.
 
@@ -142,31 +174,15 @@ class Variable(SparseWrites, TensorOperators):
     held: Any
     """The value as a JAX array, where a compiled function has had it: beside `array`, or instead of it."""
 
-    def __getattr__(self, name: str) -> Any:
-        """The array of a Variable that only compiled functions have asked for since one of them had it.
+    array: Any = _Array()
 
-        Or that an update has set `aside` until it writes it in place: it comes back, so that the update sees that somebody has it.
-        """
-        known = self.__dict__
-        if name != "array" or not ("array" in known or "held" in known or "aside" in known):  # another thread may be faster
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
-        with writing.lock:
-            while "array" not in known:  # no other thread was faster
-                if "held" not in known:
-                    known["array"] = known["aside"]
-                    del known["aside"]
-                    break
-                held = known["held"]
-                try:
-                    array = xla_engine.to_numpy(held)[()]
-                except Exception as error:
-                    if not xla_engine.is_gone(error) or ("held" in known and known["held"] is held):
-                        raise
-                    continue  # a signal handler has called a function that wrote over it
-                if "held" in known and known["held"] is held:
-                    known["array"] = array
-                    break
-            return known["array"]
+    keeps_array = False
+    """Whether a class keeps its array in its own way: then it does not know of `held`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "array" in vars(cls):
+            cls.keeps_array = True
 
     # What it is
 
@@ -373,7 +389,7 @@ class Variable(SparseWrites, TensorOperators):
     def swap(self, seen: Any, array: Any) -> bool:
         """Makes an array the value, if that is still what was `seen`: a signal handler may have written another one."""
         known = self.__dict__
-        if hasattr(type(self), "array"):  # a class that keeps it in its own way
+        if self.keeps_array:
             self.replace(array)
         elif "array" not in known or known["array"] is not seen:
             return False

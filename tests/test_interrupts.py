@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
+import random
 import subprocess
 import sys
 import threading
@@ -159,3 +161,42 @@ def test_an_error_of_a_handler_stays_what_it_is(monkeypatch):
     for call in (lambda: tf.tanh(x), lambda: tf.cumsum(x), lambda: tf.split(x, 2)):
         with pytest.raises(TimeoutError, match="after 3 s"):
             call()
+
+
+def test_a_finalizer_may_use_gradtape_while_a_function_is_traced():
+    """The collector may run it between any two allocations of JAX's. On Python 3.11 its code object lost references, until Python crashed."""
+    squared = tf.function(lambda x: x * x)
+    two = tf.constant(2.0)
+    assert float(squared(two)) == 4.0
+    runs = []
+
+    class Finalized:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            with tf.init_scope():
+                runs.append(float(squared(two)))
+
+    def trace():
+        return tf.function(lambda x: tf.reduce_sum(tf.tanh(x) * x)).get_concrete_function(tf.TensorSpec([3]))
+
+    code, chance, thresholds = Finalized.__del__.__code__, random.Random(1), gc.get_threshold()
+    trace()
+    gc.collect()
+    before = sys.getrefcount(code)
+    lost = []
+    for _ in range(150):
+        Finalized()
+        try:
+            gc.set_threshold(chance.randrange(20, 700), 10, 10)
+            trace()
+        finally:
+            gc.set_threshold(*thresholds)
+        lost.append(before - sys.getrefcount(code))
+        if lost[-1] > 0:
+            break
+    gc.collect()
+    assert max(lost) <= 0
+    assert set(runs) == {4.0}
+    assert len(runs) > 100

@@ -147,7 +147,26 @@ def _loaded() -> Any:
 def evaluating() -> AbstractContextManager[Any]:
     """A block in which JAX, if it is there, computes at once, also where it is tracing or compiling a program."""
     jax = _loaded()
-    return nullcontext() if jax is None else jax.core.eval_context()
+    if jax is None:
+        return nullcontext()
+    return jax.core.eval_context() if sys.version_info >= (3, 12) else _evaluating_without_lines(jax)
+
+
+@block
+def _evaluating_without_lines(jax: ModuleType) -> Iterator[None]:
+    """On Python 3.11, JAX must not look up source lines here, where a garbage collection in the middle of a trace may have led.
+
+    There jaxlib's record of the lines takes code objects from the trace around it without counting them, and Python crashes when
+    they are gone. That JAX knows no lines of what runs here is all that is lost.
+    """
+    lines = import_module("jax._src.lib")._jax
+    before = lines.tracebacks_enabled()
+    with jax.core.eval_context():
+        try:
+            lines.set_tracebacks_enabled(False)
+            yield
+        finally:
+            lines.set_tracebacks_enabled(before)
 
 
 class Namespace:

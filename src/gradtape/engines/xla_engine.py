@@ -6,7 +6,6 @@ around every use here, for this thread alone, so that the process's own JAX code
 
 from __future__ import annotations
 
-import gc
 import math
 import os
 import sys
@@ -15,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from importlib import import_module
-from operator import methodcaller
 from types import ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -35,24 +33,7 @@ def load() -> ModuleType:
         raise ImportError(
             "gradtape.function and accelerators need JAX, which is not installed: pip install 'gradtape[xla]'."
         ) from error
-    if sys.version_info < (3, 12):
-        _leave_out_lines_while_collecting()
     return jax
-
-
-def _leave_out_lines_while_collecting() -> None:
-    """Keeps JAX from noting source lines in what a garbage collection runs: finalizers, and signal handlers that arrive there.
-
-    On Python 3.11 jaxlib gathers the lines of an operation in a buffer of the thread's, and then makes an object for them, which may
-    begin a collection. Lines that are noted within it overwrite the buffer, code objects are released once too often, and Python crashes.
-
-    Signal handlers run when a function of Python's begins, so that the switch is thrown by functions of C alone.
-    """
-    set_lines = import_module("jax._src.lib")._jax.set_tracebacks_enabled
-    first = type("First", (), {"off": partial(set_lines, False), "start": property(methodcaller("off"))})
-    last = type("Last", (), {"on": partial(set_lines, True), "stop": property(methodcaller("on"))})
-    gc.callbacks.insert(0, partial(getattr, first()))  # is called with the name of the phase, and with what is known of it
-    gc.callbacks.append(partial(getattr, last()))
 
 
 def _backends() -> Any:
@@ -166,7 +147,26 @@ def _loaded() -> Any:
 def evaluating() -> AbstractContextManager[Any]:
     """A block in which JAX, if it is there, computes at once, also where it is tracing or compiling a program."""
     jax = _loaded()
-    return nullcontext() if jax is None else jax.core.eval_context()
+    if jax is None:
+        return nullcontext()
+    return jax.core.eval_context() if sys.version_info >= (3, 12) else _evaluating_without_lines(jax)
+
+
+@block
+def _evaluating_without_lines(jax: ModuleType) -> Iterator[None]:
+    """On Python 3.11, JAX must not look up source lines here, where a garbage collection in the middle of a trace may have led.
+
+    There jaxlib's record of the lines takes code objects from the trace around it without counting them, and Python crashes when
+    they are gone. That JAX knows no lines of what runs here is all that is lost.
+    """
+    lines = import_module("jax._src.lib")._jax
+    before = lines.tracebacks_enabled()
+    with jax.core.eval_context():
+        try:
+            lines.set_tracebacks_enabled(False)
+            yield
+        finally:
+            lines.set_tracebacks_enabled(before)
 
 
 class Namespace:

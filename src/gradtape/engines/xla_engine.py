@@ -6,6 +6,7 @@ around every use here, for this thread alone, so that the process's own JAX code
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import sys
@@ -147,26 +148,28 @@ def _loaded() -> Any:
 def evaluating() -> AbstractContextManager[Any]:
     """A block in which JAX, if it is there, computes at once, also where it is tracing or compiling a program."""
     jax = _loaded()
-    if jax is None:
-        return nullcontext()
-    return jax.core.eval_context() if sys.version_info >= (3, 12) else _evaluating_without_lines(jax)
+    return nullcontext() if jax is None else jax.core.eval_context()
+
+
+def uncollected() -> AbstractContextManager[Any]:
+    """A block in which JAX traces or compiles, without garbage collections on Python 3.11.
+
+    There jaxlib gathers the source lines of an operation in a buffer of the thread's, and then makes an object for them, which may begin
+    a collection. If a finalizer, or a signal handler that arrives in it, uses JAX, its lines overwrite the buffer, code objects are
+    released once too often, and Python crashes.
+    """
+    return nullcontext() if sys.version_info >= (3, 12) else _uncollected()
 
 
 @block
-def _evaluating_without_lines(jax: ModuleType) -> Iterator[None]:
-    """On Python 3.11, JAX must not look up source lines here, where a garbage collection in the middle of a trace may have led.
-
-    There jaxlib's record of the lines takes code objects from the trace around it without counting them, and Python crashes when
-    they are gone. That JAX knows no lines of what runs here is all that is lost.
-    """
-    lines = import_module("jax._src.lib")._jax
-    before = lines.tracebacks_enabled()
-    with jax.core.eval_context():
-        try:
-            lines.set_tracebacks_enabled(False)
-            yield
-        finally:
-            lines.set_tracebacks_enabled(before)
+def _uncollected() -> Iterator[None]:
+    collects = gc.isenabled()
+    try:
+        gc.disable()
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 class Namespace:

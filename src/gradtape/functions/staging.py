@@ -45,7 +45,8 @@ class Spared:
         for i in self._donated:
             given[i] = copied(given[i])
         before = self._programs()
-        found = self.call(*given)
+        with xla_engine.uncollected():
+            found = self.call(*given)
         if before is not None and before == self._programs():
             self.prepared = self._inner()
         return _kept(found, writes)
@@ -74,7 +75,7 @@ class Staged:
     def __init__(self, body: Callable[..., Sequence[Any]], specs: Sequence[Spec]) -> None:
         jax = xla_engine.load()
         mark = jax.ShapeDtypeStruct((), np.dtype(np.bool_))
-        with xla_engine.wide():
+        with xla_engine.wide(), xla_engine.uncollected():
             closed = jax.make_jaxpr(body)(mark, *[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs])
         self._jaxpr = closed.jaxpr
         self.arguments = list(closed.jaxpr.invars[1:])
@@ -178,6 +179,7 @@ class Part:
         self.compiled: Any = jax.jit(
             self._traced, donate_argnums=self._donated, compiler_options=xla_programs.compiler_options(self._jaxpr)
         )
+        self._has_run = False
         self._spared: dict[Any, Spared] = {}  # by the device that programs are to run on
         self._is_narrow = not self.calls_host and not _has_wide_numbers(self._jaxpr)
 
@@ -192,7 +194,7 @@ class Part:
             return self._spared_on(None)
         jax = xla_engine.load()
         specs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in self._specs]
-        with xla_engine.wide():  # as `compiled` is called, so that nothing is compiled again
+        with xla_engine.wide(), xla_engine.uncollected():  # as `compiled` is called, so that nothing is compiled again
             return Spared(self.compiled.lower(*specs).compile(), self._donated)
 
     def _spared_on(self, device: Any) -> Spared:
@@ -240,7 +242,12 @@ class Part:
 
     def _called(self, given: Sequence[Any], writes: Writes | None) -> list[Any]:
         if writes is None:
-            return self.compiled(*given)
+            if self._has_run:
+                return self.compiled(*given)
+            with xla_engine.uncollected():
+                found = self.compiled(*given)
+            self._has_run = True
+            return found
         if self.calls_host:
             # It is not to be done again, whatever handlers have written meanwhile.
             return _kept(xla_engine.load().block_until_ready(self.compiled(*given)), writes.after({}))

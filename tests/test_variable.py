@@ -614,3 +614,53 @@ def test_arguments_that_tensorflow_refuses():
                 tf.Variable(1.0, **{argument: value})
     with pytest.raises(ValueError, match="variable_def"):
         tf.Variable(1.0, variable_def=object())
+
+
+class KeepsItsArray:
+    """Mixed in before `tf.Variable`: it has the array somewhere else."""
+
+    @property
+    def array(self):
+        return self.__dict__["elsewhere"]
+
+    @array.setter
+    def array(self, value):
+        self.__dict__["elsewhere"] = value
+
+
+def test_a_class_may_get_its_array_from_another_one():
+    class Mixed(KeepsItsArray, tf.Variable):
+        pass
+
+    v = Mixed([1.0, 2.0])
+    assert v.keeps_array
+    v.assign_add([1.0, 1.0])
+    v.scatter_add(tf.IndexedSlices([10.0], [0]))
+
+    @tf.function
+    def double():
+        v.assign(v * 2.0)
+        return v + 1.0
+
+    for expected in ([25.0, 7.0], [49.0, 13.0]):
+        np.testing.assert_array_equal(double(), expected)
+    np.testing.assert_array_equal(v.numpy(), [48.0, 12.0])
+
+
+def test_a_class_may_have_attributes_of_its_own_making():
+    class Open(tf.Variable):
+        def __getattr__(self, name):
+            if name.startswith("made_"):
+                return name
+            raise AttributeError(name)
+
+    v = Open([1.0, 2.0])
+    assert v.made_up == "made_up"
+    assert not hasattr(v, "other")
+    double = tf.function(lambda: v * 2.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(double(), [2.0, 4.0])
+    write = tf.function(lambda: v.assign_add([1.0, 1.0]))
+    for _ in range(3):
+        write()
+    np.testing.assert_array_equal(v.numpy(), [4.0, 5.0])

@@ -574,3 +574,24 @@ def test_what_tracing_leaves_behind_holds_nothing_of_the_users():
     gc.collect()
     assert len(held) >= 2
     assert [reference() for reference in held] == [None] * len(held)
+
+
+def test_what_was_compiled_before_is_not_compiled_again_in_an_init_scope(caplog):
+    """Where a handler may call it, while JAX is compiling something else."""
+    import jax
+
+    squared, two = tf.function(lambda x: x * x), tf.constant(2.0)
+    for _ in range(3):
+        squared(two)
+    found = []
+
+    @tf.function
+    def outer(x):
+        with jax.log_compiles(), caplog.at_level(logging.WARNING, "jax"), tf.init_scope():
+            caplog.clear()
+            found.append(float(squared(two)))
+            found.append([record.message for record in caplog.records if "ompil" in record.message])
+        return x
+
+    outer(two)
+    assert found == [4.0, []]

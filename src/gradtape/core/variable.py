@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from enum import Enum
+from inspect import getattr_static
 from itertools import count
 from typing import Any
 
@@ -91,24 +92,23 @@ class _Array:
         if variable is None:
             return self
         known = variable.__dict__
-        if not ("array" in known or "held" in known or "aside" in known):  # another thread may be faster
-            raise AttributeError(f"'{type(variable).__name__}' object has no attribute 'array'")
         with writing.lock:
             while "array" not in known:  # no other thread was faster
-                if "held" not in known:
+                if "held" in known:
+                    held = known["held"]
+                    try:
+                        array = xla_engine.to_numpy(held)[()]
+                    except Exception as error:
+                        if not xla_engine.is_gone(error) or ("held" in known and known["held"] is held):
+                            raise
+                        continue  # a signal handler has called a function that wrote over it
+                    if "held" in known and known["held"] is held:
+                        known["array"] = array
+                elif "aside" in known:
                     known["array"] = known["aside"]
                     del known["aside"]
-                    break
-                held = known["held"]
-                try:
-                    array = xla_engine.to_numpy(held)[()]
-                except Exception as error:
-                    if not xla_engine.is_gone(error) or ("held" in known and known["held"] is held):
-                        raise
-                    continue  # a signal handler has called a function that wrote over it
-                if "held" in known and known["held"] is held:
-                    known["array"] = array
-                    break
+                else:
+                    raise AttributeError(f"'{type(variable).__name__}' object has no attribute 'array'")
             return known["array"]
 
 
@@ -181,8 +181,7 @@ class Variable(SparseWrites, TensorOperators):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "array" in vars(cls):
-            cls.keeps_array = True
+        cls.keeps_array = getattr_static(cls, "array") is not Variable.__dict__["array"]
 
     # What it is
 

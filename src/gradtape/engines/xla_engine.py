@@ -16,12 +16,12 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from gradtape.blocks import block
+from gradtape.blocks import Block, block
 from gradtape.engines.numpy_engine import Kernel
 
 
@@ -148,7 +148,15 @@ def _loaded() -> Any:
 def evaluating() -> AbstractContextManager[Any]:
     """A block in which JAX, if it is there, computes at once, also where it is tracing or compiling a program."""
     jax = _loaded()
-    return nullcontext() if jax is None else jax.core.eval_context()
+    return nullcontext() if jax is None else _evaluating(jax)
+
+
+@block
+def _evaluating(jax: ModuleType) -> Iterator[None]:
+    """With the process's own switch for 64-bit numbers, so that what was compiled outside is not compiled once more for in here."""
+    own = import_module("jax._src.config").enable_x64.get_global()
+    with jax.core.eval_context(), jax.enable_x64(own):
+        yield
 
 
 def uncollected() -> AbstractContextManager[Any]:
@@ -158,18 +166,26 @@ def uncollected() -> AbstractContextManager[Any]:
     a collection. If a finalizer, or a signal handler that arrives in it, uses JAX, its lines overwrite the buffer, code objects are
     released once too often, and Python crashes.
     """
-    return nullcontext() if sys.version_info >= (3, 12) else _uncollected()
+    return nullcontext() if sys.version_info >= (3, 12) else _Uncollected()
 
 
-@block
-def _uncollected() -> Iterator[None]:
-    collects = gc.isenabled()
-    try:
-        gc.disable()
-        yield
-    finally:
-        if collects:
+class _Uncollected(Block):
+    """One such block; the collector is on again when all threads have left theirs."""
+
+    entered: ClassVar[set[_Uncollected]] = set()
+    collects: ClassVar[bool] = False  # whether the collector was on before
+
+    def enter(self) -> None:
+        self.entered.add(self)
+        if gc.isenabled():
+            _Uncollected.collects = True
+            gc.disable()
+
+    def leave(self) -> None:
+        self.entered.discard(self)
+        if not self.entered and _Uncollected.collects:
             gc.enable()
+            _Uncollected.collects = False
 
 
 class Namespace:

@@ -357,15 +357,20 @@ class EagerFunction(ConcreteFunction):
 
 
 def _is_of_a_handler(error: Exception) -> bool:
-    """Whether an error of a call was raised by a signal handler, that is by code of neither gradtape nor JAX."""
+    """Whether an error of a call came out of a signal handler: code of neither gradtape nor JAX, or what such code has called.
+
+    Nothing else of the user's is called there but a `__getattr__` in a class of Variables.
+    """
     trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+        if module not in _OURS and trace.tb_frame.f_code.co_name != "__getattr__":
+            return True
         trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in (
-        "gradtape",
-        "jax",
-        "jaxlib",
-    )
+    return False
+
+
+_OURS = ("gradtape", "jax", "jaxlib")
 
 
 def _read(variable: Variable) -> Tensor:

@@ -189,3 +189,68 @@ def test_a_wrong_import_is_found(module, source, complaint):
 )
 def test_a_right_import_passes(module, source):
     assert complaints(module, imports(source, module)) == []
+
+
+# What is known about a single op stands in its declaration
+
+
+def facts_about_ops(source: str) -> list[str]:
+    """Where a module tells one op from others: by comparing an op or its name, by a table of ops, or by asking a function for its Op."""
+    tree = ast.parse(source)
+    functions = {
+        alias.asname or alias.name
+        for statement in ast.walk(tree)
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("gradtape.ops")
+        for alias in statement.names
+    }
+    return [f"line {node.lineno}: {ast.unparse(node)}" for node in ast.walk(tree) if _tells_ops_apart(node, functions)]
+
+
+def _tells_ops_apart(node: ast.AST, functions: set[str]) -> bool:
+    match node:
+        case ast.Compare(left, _, others):
+            return any(map(_is_an_op, [left, *others])) and not any(map(_is_none, others))
+        case ast.Subscript(_, key) | ast.Call(ast.Attribute(_, "get" | "pop"), [key, *_]):
+            return _is_an_op(key)
+        case ast.Attribute(ast.Name(name), "op"):
+            return name in functions
+    return False
+
+
+def _is_an_op(node: ast.AST) -> bool:
+    """Whether an expression stands for an op, or for its name."""
+    match node:
+        case ast.Attribute(value, "name"):
+            return _is_an_op(value)
+        case ast.Name("op") | ast.Attribute(_, "op"):
+            return True
+    return False
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+@pytest.mark.parametrize("module", [name for name in FILES if not name.startswith("gradtape.ops")])
+def test_facts_about_single_ops_stand_in_ops(module):
+    assert facts_about_ops(FILES[module].read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("wrong", [
+    "if rule.op is MATMUL: pass",
+    "if op is not other: pass",
+    "if op.name == 'transpose': pass",
+    "if node.rule.op.name in ('lu', 'qr'): pass",
+    "move = PULLS.get(rule.op)",
+    "rule = _RULES[op.name]",
+    "from gradtape.ops.matrix import matmul\nMATMUL = matmul.op",
+])  # fmt: skip
+def test_the_checker_of_facts_finds_them(wrong):
+    assert len(facts_about_ops(wrong)) == 1
+
+
+@pytest.mark.parametrize(
+    "right", ["if op is None: pass", "if rule.op.rows is not None: pass", "y = op.call(x)", "name = op.name"]
+)
+def test_the_checker_of_facts_lets_others_pass(right):
+    assert facts_about_ops(right) == []

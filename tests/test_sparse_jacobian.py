@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
 import gradtape as tf
-from gradtape.transforms.sparse import dependence, links, sparsity
+from gradtape.ops import links
+from gradtape.ops.links import Link, aligned, pairs
+from gradtape.ops.op import registry
+from gradtape.transforms.sparse import dependence, sparsity
 from gradtape.transforms.sparse.colouring import colour_columns
-from gradtape.transforms.sparse.links import Link, aligned, pairs
 from ops import checks
 from ops.table import all_cases
 
@@ -92,14 +94,14 @@ def test_no_entry_of_any_op_is_missed(case, monkeypatch):
 
 
 def test_a_wrong_rule_is_noticed(monkeypatch):
-    monkeypatch.setitem(links._RULES, "cumsum", links._elementwise)
+    monkeypatch.setattr(registry["cumsum"], "links", links.elementwise)
     tape, x, y = record(tf.cumsum, rng.uniform(0.5, 1.5, 4))
     with pytest.raises(AssertionError):
         check(tape, y, x)
 
 
 def test_an_op_that_calls_itself_in_its_derivative_and_has_no_rule_links_everything(monkeypatch):
-    monkeypatch.delitem(links._RULES, "cumsum")
+    monkeypatch.setattr(registry["cumsum"], "links", None)
     tape, x, y = record(tf.cumsum, rng.uniform(0.5, 1.5, 4))
     assert check(tape, y, x).all()
 

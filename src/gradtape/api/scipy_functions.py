@@ -16,7 +16,7 @@ from gradtape.api.numpy.operands import axes_of, inexact, promoted, tensor_of, t
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.ops import activations, arithmetic, elementary, reductions, selection
-from gradtape.ops.broadcasting import stop_gradient
+from gradtape.ops.broadcasting import identity, stop_gradient
 from gradtape.ops.shaping import reshape
 
 
@@ -50,7 +50,7 @@ def softmax(x: Any, axis: Any = None) -> Tensor:
     >>> softmax(tf.constant([[0.0, 0.0], [0.0, 0.0]])).numpy().tolist()
     [[0.25, 0.25], [0.25, 0.25]]
     """
-    return _over_axes(activations.softmax, x, axis, "softmax")
+    return _over_axes("softmax", activations.softmax, elementary.exp, x, axis)
 
 
 def log_softmax(x: Any, axis: Any = None) -> Tensor:
@@ -60,18 +60,18 @@ def log_softmax(x: Any, axis: Any = None) -> Tensor:
     >>> log_softmax(tf.constant([1000.0, 0.0])).numpy().tolist()
     [0.0, -1000.0]
     """
-    return _over_axes(activations.log_softmax, x, axis, "log_softmax")
+    return _over_axes("log_softmax", activations.log_softmax, identity, x, axis)
 
 
-def _over_axes(op: Callable[..., Any], value: Any, axis: Any, function: str) -> Any:
+def _over_axes(function: str, op: Callable[..., Any], of_logarithms: Callable[[Any], Any], value: Any, axis: Any) -> Any:
+    """An op for one axis, over several; `of_logarithms` makes its result of logarithms of probabilities."""
     x = inexact(tensor_of(value, function, "x"))
     shape, axes = x.array.shape, _axes(axis, x, function)
     if len(axes) == 1:
         return op(x, axis=axes[0])
     if len(axes) == len(shape):
         return reshape(op(reshape(x, shape=(-1,)), axis=0), shape=shape)
-    logarithms = x - reductions.reduce_logsumexp(x, axis=axes, keepdims=True)
-    return elementary.exp(logarithms) if op is activations.softmax else logarithms
+    return of_logarithms(x - reductions.reduce_logsumexp(x, axis=axes, keepdims=True))
 
 
 def _axes(axis: Any, x: Tensor, function: str) -> tuple[int, ...]:

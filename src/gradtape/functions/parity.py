@@ -51,8 +51,6 @@ _MOVED = 100  # an op's result may be this many times as far off as a change of 
 _MOVED_ALL = 8  # and a function's result as many times as a change by 100 last places does, which lets everything round anew
 _CHANGES = 3  # how many such changes are tried
 
-_NOT_UNIQUE = frozenset(("lu", "qr", "svd", "eigh", "eig"))  # their results have signs and an order of their own on each engine
-
 
 class ParityError(AssertionError):
     """A compiled function does not compute what its Python function does in eager code."""
@@ -100,7 +98,7 @@ class Watched:
         results = list(result) if op.several else [result]
         if not any(map(xla_engine.is_traced, results)):
             return
-        if op.name in _NOT_UNIQUE:
+        if not op.unique:
             self.unique = False
         elif not _depends_on_values(params):
             self.steps.append(Step(op, list(arrays), params, results, caller()))

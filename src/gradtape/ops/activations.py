@@ -12,9 +12,11 @@ import numpy as np
 from gradtape.engines.arrays import in_place, sum_last_axis
 from gradtape.ops import batching
 from gradtape.ops.arithmetic import absolute, less, minimum, square, times
+from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.declare import op, unary
 from gradtape.ops.elementary import exp, tanh
-from gradtape.ops.reductions import reduce_sum
+from gradtape.ops.jets import Index, Partials, Step, chain_rule, minus, same_shape, square_rule
+from gradtape.ops.reductions import partials_of_softmax, reduce_sum
 from gradtape.ops.selection import drop, keep, keep_array, zeros_like
 
 
@@ -102,9 +104,50 @@ def _log_softmax(xp: Any, x: Any, *, axis: int) -> Any:
     return shifted - xp.log(xp.exp(shifted).sum(axis, keepdims=True))
 
 
-sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (out - out * out), plain=True, of_logits=True)
+def _sigmoid_jet(step: Step) -> Partials:
+    return _partials_of_sigmoid(step, step.output)
+
+
+def _partials_of_sigmoid(step: Step, out: Partials) -> Partials:
+    x = step.input(0)
+
+    @step.cached
+    def slope(index: Index) -> Any:
+        return minus(out(index), square_rule(index, out))
+
+    return lambda index: chain_rule(index, slope, x)
+
+
+def _softplus_jet(step: Step) -> Partials:
+    x = step.input(0)
+
+    @step.cached
+    def slope(index: Index) -> Any:
+        return of_slope(index) if index else sigmoid(x(()))
+
+    of_slope = _partials_of_sigmoid(step, slope)
+    return lambda index: chain_rule(index, slope, x)
+
+
+def _softmax_jet(step: Step) -> Partials:
+    weights, _ = partials_of_softmax(step, (step.params["axis"],), lambda: step.output(()))
+    return weights
+
+
+def _log_softmax_jet(step: Step) -> Partials:
+    x = step.input(0)
+    _, log_sum = partials_of_softmax(step, (step.params["axis"],), lambda: exp(step.output(())))
+
+    def partials(index: Index) -> Any:
+        moved = minus(x(index), log_sum(index))
+        return None if moved is None else broadcast_to(moved, shape=step.output(()).array.shape)
+
+    return partials
+
+
+sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (out - out * out), plain=True, of_logits=True, jet=_sigmoid_jet)
 gelu_by_tanh = unary("gelu_by_tanh", _gelu_by_tanh, _gelu_by_tanh_pull, plain=True)
-softplus = unary("softplus", _softplus, lambda g, x: g * sigmoid(x), plain=True)
+softplus = unary("softplus", _softplus, lambda g, x: g * sigmoid(x), plain=True, jet=_softplus_jet)
 gate = op(  # y where 0 < x < high, else `slope` times y: a step in x, whose derivative is zeros as in TensorFlow, not None
     "gate",
     _gate,
@@ -148,6 +191,8 @@ softmax = op(
     xla=_softmax_on_xla,
     plain=True,
     of_logits=True,
+    jet=_softmax_jet,
+    input_shape=same_shape,
 )
 log_softmax = op(
     "log_softmax",
@@ -155,6 +200,8 @@ log_softmax = op(
     [lambda g, out, axis: g - times(reduce_sum(g, axis=(axis,), keepdims=True), exp(out))],
     batch=batching.shifted("axis"),
     plain=True,
+    jet=_log_softmax_jet,
+    input_shape=same_shape,
 )
 
 

@@ -10,9 +10,24 @@ import numpy as np
 from gradtape.core.needed_ops import needed
 from gradtape.core.strong_zeros import has_nan
 from gradtape.engines.arrays import spread_number
+from gradtape.ops import links
 from gradtape.ops.batching import as_it_is, shifted
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import binary, op, unary
+from gradtape.ops.jets import (
+    Index,
+    NoRule,
+    Partials,
+    Step,
+    below,
+    bilinear,
+    minus,
+    of_many,
+    plus,
+    product_rule,
+    square_rule,
+    through,
+)
 from gradtape.ops.selection import drop, keep, zeros_like
 
 # A formula such as `g - g * out * out` stands for `g * (1 - out * out)` because NumPy takes half as long again for an
@@ -71,9 +86,54 @@ def _square_pull(g: Any, x: Any) -> Any:
     return twice
 
 
-add = binary("add", operator.add, lambda g: g, lambda g: g, kinds="iufcVO")
-subtract = binary("subtract", operator.sub, lambda g: g, lambda g: -g, kinds="iufcV")
-multiply = binary("multiply", operator.mul, lambda g, y: g * y, lambda g, x: g * x, kinds="iufcV")
+def _add_jet(step: Step) -> Partials:
+    x, y = step.input(0), step.input(1)
+    return lambda index: _spread(step, plus(x(index), y(index)), index)
+
+
+def _subtract_jet(step: Step) -> Partials:
+    x, y = step.input(0), step.input(1)
+    return lambda index: _spread(step, minus(x(index), y(index)), index)
+
+
+def _spread(step: Step, value: Any, index: Index) -> Any:
+    return None if value is None else step.spread(value, [i for i in (0, 1) if step.input(i)(index) is not None])
+
+
+def _divide_jet(step: Step) -> Partials:
+    """From out * y = x."""
+    x, y, out = step.input(0), step.input(1), step.output
+
+    def partials(index: Index) -> Any:
+        numerator = minus(x(index), product_rule(index, below(index, out), y))
+        return None if numerator is None else numerator / y(())
+
+    return partials
+
+
+def _square_jet(step: Step) -> Partials:
+    x = step.input(0)
+    return lambda index: square_rule(index, x)
+
+
+def _abs_jet(step: Step) -> Partials:
+    x = step.input(0)(())
+    if x.array.dtype.kind == "c":
+        raise NoRule
+    signs = sign(x)
+    return through(step, lambda moved: moved * signs)
+
+
+def _sum_of(step: Step, parts: list[Any]) -> Any:
+    first, *others = [part for part in parts if part is not None]
+    for part in others:
+        first = first + part
+    return first
+
+
+add = binary("add", operator.add, lambda g: g, lambda g: g, kinds="iufcVO", jet=_add_jet)
+subtract = binary("subtract", operator.sub, lambda g: g, lambda g: -g, kinds="iufcV", jet=_subtract_jet)
+multiply = binary("multiply", operator.mul, lambda g, y: g * y, lambda g, x: g * x, kinds="iufcV", jet=bilinear)
 # The products that strong zeros are made of. `times` is 0 where x, which is a cotangent, is 0, whatever y is. For such an x it is the
 # function 0 of y, so that its derivative by y is 0 where either factor is: `both`, whose derivatives are of its own kind.
 times = binary(
@@ -82,6 +142,7 @@ times = binary(
     lambda g, y: times(g, y),
     lambda g, x: both(g, x),
     selects=True,
+    jet=bilinear,
 )
 both = binary(
     "both",
@@ -89,9 +150,10 @@ both = binary(
     lambda g, y: both(g, y),
     lambda g, x: both(g, x),
     selects=True,
+    jet=bilinear,
 )
 needed.times = times
-divide = binary("divide", operator.truediv, lambda g, y: g / y, lambda g, y, out: -g * out / y)
+divide = binary("divide", operator.truediv, lambda g, y: g / y, lambda g, y, out: -g * out / y, jet=_divide_jet)
 divide_no_nan = binary(
     "divide_no_nan",
     lambda xp, x, y: xp.where(xp.equal(y, 0), 0, x / y)[()],
@@ -112,6 +174,8 @@ add_n = op(
     linear=True,
     batch=shifted(every=True),
     plain=True,
+    jet=of_many(_sum_of),
+    links=links.elementwise,
 )
 floormod = binary("floormod", _floormod, lambda g: g, lambda g, x, y: -g * floor(divide(x, y)), kinds="iufV")
 floordiv = binary("floordiv", _floordiv, kinds="iufV")
@@ -121,6 +185,7 @@ maximum = binary(
     lambda g, x, y: keep(g, greater_equal(x, y)),
     lambda g, x, y: drop(g, greater_equal(x, y)),
     selects=True,
+    chooses=True,
 )
 minimum = binary(
     "minimum",
@@ -128,6 +193,7 @@ minimum = binary(
     lambda g, x, y: keep(g, less_equal(x, y)),
     lambda g, x, y: drop(g, less_equal(x, y)),
     selects=True,
+    chooses=True,
 )
 squared_difference = binary(
     "squared_difference",
@@ -138,9 +204,9 @@ squared_difference = binary(
 )
 
 negative = unary("negative", operator.neg, lambda g: -g)
-square = unary("square", "square", _square_pull)
+square = unary("square", "square", _square_pull, jet=_square_jet)
 sign = unary("sign", "sign", lambda g: zeros_like(g))
-absolute = op("abs", "abs", [_abs_pull], arguments=["x"], batch=as_it_is)
+absolute = op("abs", "abs", [_abs_pull], arguments=["x"], batch=as_it_is, jet=_abs_jet, links=links.elementwise)
 
 floor = unary("floor", "floor")
 ceil = unary("ceil", "ceil")

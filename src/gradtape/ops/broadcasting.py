@@ -9,9 +9,10 @@ import numpy as np
 
 from gradtape.core.needed_ops import needed
 from gradtape.engines.arrays import sum_array_to
-from gradtape.ops import products_on_xla
+from gradtape.ops import jets, links, products_on_xla
 from gradtape.ops.batching import as_it_is, elementwise, lined_up
 from gradtape.ops.declare import op
+from gradtape.ops.rows import moving, spread, summed
 
 
 def _broadcast_to(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
@@ -52,6 +53,22 @@ def _batch_broadcast_to(op: Any, size: int, args: Any, mapped: Any, params: Any)
     return broadcast_to(lined_up(x, len(shape)), shape=(size, *shape))
 
 
+def _complex_jet(step: jets.Step) -> jets.Partials:
+    real, imag = step.input(0), step.input(1)
+
+    def partials(index: jets.Index) -> Any:
+        like = real(index) if imag(index) is None else imag(index)
+        if like is None:
+            return None
+        parts = [jets.zeros((), like) if part is None else part for part in (real(index), imag(index))]
+        return step.in_full(complex_from_parts(*parts))
+
+    return partials
+
+
+IN_PLACE: dict[str, Any] = {"links": links.elementwise, "input_shape": jets.same_shape}
+"""Declared by ops that take each element to the one in its place, and are not elementwise in their derivative."""
+
 sum_to_shape = op(
     "sum_to_shape",
     lambda xp, x, *, shape: sum_array_to(x, shape),
@@ -60,6 +77,7 @@ sum_to_shape = op(
     batch=_batch_sum_to_shape,
     plain=True,
     xla=products_on_xla.sum_to_shape,
+    rows=moving(lambda rows, x_shape: spread(rows, x_shape), summed),
 )
 broadcast_to = op(
     "broadcast_to",
@@ -69,15 +87,24 @@ broadcast_to = op(
     moves=True,
     batch=_batch_broadcast_to,
     plain=True,
+    rows=moving(lambda rows, x_shape: summed(rows, x_shape), spread),
 )
-cast = op("cast", _cast, [lambda g, x_dtype: cast(g, dtype=x_dtype)], linear=True, moves=True, batch=as_it_is)
-identity = op("identity", lambda xp, x: x, [lambda g: g], linear=True, moves=True, batch=as_it_is, plain=True)
+cast = op("cast", _cast, [lambda g, x_dtype: cast(g, dtype=x_dtype)], linear=True, moves=True, batch=as_it_is, **IN_PLACE)
+identity = op("identity", lambda xp, x: x, [lambda g: g], linear=True, moves=True, batch=as_it_is, plain=True, **IN_PLACE)
 identity.op.rule.takes_slices = True  # type: ignore[attr-defined]
 stop_gradient = op("stop_gradient", lambda xp, x: x, [None], moves=True, batch=as_it_is)
 
-conj = op("conj", "conj", [lambda g: conj(g)], arguments=["x"], linear=True, conjugate=False, batch=as_it_is)
-real = op("real", "real", [lambda g, x_dtype: cast(g, dtype=x_dtype)], arguments=["x"], linear=True, batch=as_it_is)
-imag = op("imag", "imag", [lambda g, x_dtype: cast(g, dtype=x_dtype) * 1j], arguments=["x"], linear=True, batch=as_it_is)
+conj = op("conj", "conj", [lambda g: conj(g)], arguments=["x"], linear=True, conjugate=False, batch=as_it_is, **IN_PLACE)
+real = op("real", "real", [lambda g, x_dtype: cast(g, dtype=x_dtype)], arguments=["x"], linear=True, batch=as_it_is, **IN_PLACE)
+imag = op(
+    "imag",
+    "imag",
+    [lambda g, x_dtype: cast(g, dtype=x_dtype) * 1j],
+    arguments=["x"],
+    linear=True,
+    batch=as_it_is,
+    **IN_PLACE,
+)
 complex_from_parts = op(
     "complex",
     _complex,
@@ -89,6 +116,7 @@ complex_from_parts = op(
     conjugate=False,
     batch=elementwise,
     xla=lambda xp, real, imag: xp.lax.complex(*xp.broadcast_arrays(real, imag)),
+    jet=_complex_jet,
 )
 
 needed.sum_to_shape = sum_to_shape

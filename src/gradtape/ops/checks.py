@@ -11,6 +11,8 @@ from gradtape.engines.xla_host import call_host
 from gradtape.errors import invalid_argument
 from gradtape.ops.batching import as_it_is
 from gradtape.ops.declare import op
+from gradtape.ops.jets import same_shape
+from gradtape.ops.links import elementwise
 
 FOUND = "<found>"
 """In a message, the place for what is wrong; otherwise it comes after the message."""
@@ -22,7 +24,7 @@ def _check_numerics(xp: Any, x: Any, *, message: str) -> Any:
     return x
 
 
-def _check_numerics_on_xla(xp: Any, x: Any, *, message: str) -> Any:
+def check_numerics_on_xla(xp: Any, x: Any, *, message: str) -> Any:
     """The values; in a program, they wait for the host to refuse them if some are not finite."""
     if not is_traced(x):
         return _check_numerics(xp, x, message=message)
@@ -49,5 +51,7 @@ check_numerics = op(
     linear=True,
     moves=True,
     batch=as_it_is,
-    xla=_check_numerics_on_xla,
+    xla=check_numerics_on_xla,
+    links=elementwise,
+    input_shape=same_shape,
 )

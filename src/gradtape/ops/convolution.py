@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from gradtape.engines.threads import product_ran
-from gradtape.ops import convolution_on_xla
+from gradtape.ops import convolution_on_xla, jets, links
 from gradtape.ops.batching import every_mapped
 from gradtape.ops.declare import op
 from gradtape.ops.shaping import reshape, transpose
@@ -248,6 +248,42 @@ def _batched(op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], par
     return _out_of_channels(out, size)
 
 
+def window_pattern(windows: Windows, sizes: Shape, before: int, after: int) -> links.Pattern:
+    """Windows linked with the elements of the spatial axes that they cover."""
+    counts = windows.outputs(sizes)
+    numbers, elements = (np.arange(math.prod(n)).reshape(n) for n in (counts, sizes))
+    places = [(numbers[outer[1:]].ravel(), elements[inner[1:]].ravel()) for _, outer, inner in overlaps(windows, sizes)]
+    outputs, inputs = (np.concatenate(part) for part in zip(*places, strict=True))
+    return links.along(outputs, inputs, (numbers.size, elements.size), before, after)
+
+
+def _conv_links(call: links.Call, index: int) -> links.Link:
+    """By the input: a window's elements with the channels of one group. By the filter: all that lead to one output channel."""
+    batch, *counts, filters = call.shape
+    if index == 1:
+        *kernel, channels, _ = call.inputs[1]
+        return links.aligned((batch * math.prod(counts), filters), "xf", (math.prod(kernel) * channels, filters), "kf")
+    groups = call.params["groups"]
+    _, *sizes, channels = call.inputs[0]
+    united = links.aligned(
+        (batch * math.prod(sizes), groups), "xg", (batch * math.prod(sizes), groups, channels // groups), "xgc"
+    )
+    spread = links.aligned(
+        (batch * math.prod(counts), groups, filters // groups), "xgf", (batch * math.prod(counts), groups), "xg"
+    )
+    return links.Link(*united.matrices, window_pattern(call.params["windows"], tuple(sizes), batch, groups), *spread.matrices)
+
+
+def _conv_by_input_links(call: links.Call, index: int) -> links.Link | None:
+    """By the filter: all that lead to one input channel."""
+    if index == 1:
+        return None
+    groups = call.params["groups"]
+    *kernel, channels, filters = call.inputs[0]
+    shape = (math.prod(call.shape[:-1]), groups, channels)
+    return links.aligned(shape, "xgc", (math.prod(kernel), channels, groups, filters // groups), "kcgf")
+
+
 conv = op(
     "conv",
     _conv,
@@ -258,6 +294,8 @@ conv = op(
     batch=_batched,
     native=True,
     xla=convolution_on_xla.conv,
+    jet=jets.bilinear,
+    links=_conv_links,
 )
 conv_by_input = op(
     "conv_by_input",
@@ -269,6 +307,8 @@ conv_by_input = op(
     batch=_batched,
     native=True,
     xla=convolution_on_xla.conv_by_input,
+    jet=jets.bilinear,
+    links=_conv_by_input_links,
 )
 conv_by_filter = op(
     "conv_by_filter",
@@ -280,4 +320,5 @@ conv_by_filter = op(
     batch=_batched,
     native=True,
     xla=convolution_on_xla.conv_by_filter,
+    jet=jets.bilinear,
 )

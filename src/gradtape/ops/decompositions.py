@@ -104,7 +104,7 @@ def permutation(rows: Any, dtype: Any) -> Any:
     return cast(equal(rows[..., None], order), dtype=dtype)
 
 
-lu = op("lu", _lu, pull_all=_lu_pull, several=True, batch=as_it_is, xla=_lu_on_xla)
+lu = op("lu", _lu, pull_all=_lu_pull, several=True, batch=as_it_is, xla=_lu_on_xla, unique=False)
 
 
 # QR
@@ -127,7 +127,7 @@ def _qr_pull(g: Any, wanted: Sequence[Any], out: Any, x_shape: Shape) -> list[An
     return [adjoint(triangular_solve(r, adjoint(pulled), lower=False))]
 
 
-qr = op("qr", _qr, pull_all=_qr_pull, several=True, conjugate=False, batch=as_it_is)
+qr = op("qr", _qr, pull_all=_qr_pull, several=True, conjugate=False, batch=as_it_is, unique=False)
 
 
 # Singular values
@@ -176,7 +176,7 @@ def _complex_like(x: Any, other: Any) -> Any:
     return x if dtype_of(x) == dtype_of(other) else cast(x, dtype=dtype_of(other))
 
 
-svd = op("svd", _svd, pull_all=_svd_pull, several=True, conjugate=False, batch=as_it_is)
+svd = op("svd", _svd, pull_all=_svd_pull, several=True, conjugate=False, batch=as_it_is, unique=False)
 
 
 def _singular_values(xp: Any, x: Any) -> Any:
@@ -219,6 +219,7 @@ eigh = op(
     conjugate=False,
     batch=as_it_is,
     xla=lambda xp, x: list(xp.linalg.eigh(x, symmetrize_input=False)),  # JAX would read both triangles
+    unique=False,
 )
 eigvalsh = op(
     "eigvalsh",
@@ -263,6 +264,7 @@ eig = op(
     several=True,
     conjugate=False,
     batch=as_it_is,
+    unique=False,
 )
 eigvals = op(
     "eigvals",

@@ -88,6 +88,10 @@ class Derivative:
             return [_plain(value) for value in values]
         return [self._output(node, value) if name == "out" else value for name, value in zip(names, values, strict=True)]
 
+    def named(self, node: Node, index: int) -> dict[str, Any]:
+        """What a pull saved, by name, as arrays."""
+        return dict(zip(self.op.saves[index], self.saved(node, index, tensors=False), strict=True))
+
     def _output(self, node: Node, value: Any) -> Any:
         """The output again, as a Tensor; several ones have new Nodes, which accumulators have to hear of."""
         if not self.op.several:

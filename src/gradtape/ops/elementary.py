@@ -6,10 +6,13 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
+
 from gradtape.core.tensor import Tensor
 from gradtape.ops.arithmetic import greater, not_equal
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import binary, unary
+from gradtape.ops.jets import Index, Partials, Step, below, chain_rule, minus, product_rule, scaled, square_rule
 from gradtape.ops.selection import ones_like, where, zeros_like
 
 
@@ -48,21 +51,113 @@ def _sqrt_one_minus_square(x: Any) -> Any:
     return sqrt(-(x * x - 1) if _dtype(x).kind == "c" else 1 - x * x)
 
 
+def _pow_jet(step: Step) -> Partials | None:
+    """A power with an exponent that does not move is its factor times a lower power; a whole one comes to an end at 1."""
+    if step.moves(1):
+        return None
+    x = step.input(0)
+
+    @step.cached
+    def lowered(times: int, index: Index) -> Any:
+        """A partial of the derivative that is taken `times` by x itself."""
+        if index:
+            return chain_rule(index, lambda part: lowered(times + 1, part), x)
+        exponent, factor = step.saved("y"), 1
+        for i in range(times):
+            factor = factor * (exponent - i)
+        if isinstance(exponent, Tensor):
+            return factor * x(()) ** (exponent - times)
+        if factor == 0:
+            return None
+        if times == exponent:
+            return Tensor(np.full(x(()).array.shape, factor, x(()).array.dtype))
+        return scaled(x(()) if exponent - times == 1 else x(()) ** (exponent - times), factor)
+
+    return lambda index: lowered(0, index)
+
+
+def _exp_jet(step: Step) -> Partials:
+    x, out = step.input(0), step.output
+    return lambda index: chain_rule(index, out, x)
+
+
+def _log_jet(step: Step) -> Partials:
+    x = step.input(0)
+
+    @step.cached
+    def slope(index: Index) -> Any:
+        return _partials_of_reciprocal(x, slope)(index) if index else 1 / x(())
+
+    return lambda index: chain_rule(index, slope, x)
+
+
+def _partials_of_reciprocal(x: Partials, out: Partials) -> Partials:
+    """From out * x = 1: what the terms with lower partials of `out` add up to, that with the highest must make good."""
+
+    def partials(index: Index) -> Any:
+        rest = product_rule(index, below(index, out), x)
+        return None if rest is None else -out(()) * rest
+
+    return partials
+
+
+def _sqrt_jet(step: Step) -> Partials:
+    """From out * out = x."""
+    x, out = step.input(0), step.output
+
+    def partials(index: Index) -> Any:
+        rest = minus(x(index), square_rule(index, below(index, out)))
+        return None if rest is None else rest / (out(()) + out(()))
+
+    return partials
+
+
+def _sine_and_cosine(step: Step) -> tuple[Partials, Partials]:
+    """The partials of both: each is the other's slope, but for the sign."""
+    x = step.input(0)
+
+    @step.cached
+    def sine(index: Index) -> Any:
+        return chain_rule(index, cosine, x) if index else sin(x(()))
+
+    @step.cached
+    def cosine(index: Index) -> Any:
+        return minus(None, chain_rule(index, sine, x)) if index else cos(x(()))
+
+    return sine, cosine
+
+
+def _tanh_jet(step: Step) -> Partials:
+    x, out = step.input(0), step.output
+
+    @step.cached
+    def slope(index: Index) -> Any:
+        return square_rule(index, out, -1) if index else 1 - out(()) * out(())
+
+    return lambda index: chain_rule(index, slope, x)
+
+
 _one = unary("one", "ones_like", lambda g: zeros_like(g), plain=False)
-power = binary("pow", operator.pow, _pow_dx, _pow_dy, kinds="iufcV", plain=_is_number_but_0)
+power = binary("pow", operator.pow, _pow_dx, _pow_dy, kinds="iufcV", plain=_is_number_but_0, jet=_pow_jet)
 
-exp = unary("exp", "exp", lambda g, out: g * out)
+exp = unary("exp", "exp", lambda g, out: g * out, jet=_exp_jet)
 expm1 = unary("expm1", "expm1", lambda g, out: g * out + g)
-log = unary("log", "log", lambda g, x: g / x)
+log = unary("log", "log", lambda g, x: g / x, jet=_log_jet)
 log1p = unary("log1p", "log1p", lambda g, x: g / (x + 1))
-sqrt = unary("sqrt", "sqrt", lambda g, out: g / (out + out))
+sqrt = unary("sqrt", "sqrt", lambda g, out: g / (out + out), jet=_sqrt_jet)
 rsqrt = unary("rsqrt", lambda xp, x: 1 / xp.sqrt(x), lambda g, x, out: g * out / (x * -2), plain=True)
-reciprocal = unary("reciprocal", lambda xp, x: 1 / x, lambda g, out: -g * out * out, plain=True)
+reciprocal = unary(
+    "reciprocal",
+    lambda xp, x: 1 / x,
+    lambda g, out: -g * out * out,
+    plain=True,
+    jet=lambda step: _partials_of_reciprocal(step.input(0), step.output),
+)
 
-sin = unary("sin", "sin", lambda g, x: g * cos(x))
-cos = unary("cos", "cos", lambda g, x: -g * sin(x))
+sin = unary("sin", "sin", lambda g, x: g * cos(x), jet=lambda step: _sine_and_cosine(step)[0])
+cos = unary("cos", "cos", lambda g, x: -g * sin(x), jet=lambda step: _sine_and_cosine(step)[1])
 tan = unary("tan", "tan", lambda g, out: g + g * out * out)
-tanh = unary("tanh", "tanh", lambda g, out: g - g * out * out)
+tanh = unary("tanh", "tanh", lambda g, out: g - g * out * out, jet=_tanh_jet)
 asin = unary("asin", "arcsin", lambda g, x: g / _sqrt_one_minus_square(x))
 acos = unary("acos", "arccos", lambda g, x: -g / _sqrt_one_minus_square(x))
 atan = unary("atan", "arctan", lambda g, x: g / (x * x + 1))

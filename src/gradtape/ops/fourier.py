@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from gradtape.ops.batching import as_it_is, shifted
 from gradtape.ops.declare import op
+from gradtape.ops.links import mixed_along_axes
 
 Shape = tuple[int, ...]
 
@@ -128,6 +129,7 @@ fft = op(
     linear=True,
     conjugate=False,
     batch=shifted("axes"),
+    links=mixed_along_axes,
 )
 ifft = op(
     "ifft",
@@ -136,9 +138,10 @@ ifft = op(
     linear=True,
     conjugate=False,
     batch=shifted("axes"),
+    links=mixed_along_axes,
 )
-rfft = op("rfft", _rfft, [_rfft_adjoint], linear=True, conjugate=False, batch=shifted("axis"))
-irfft = op("irfft", _irfft, [_irfft_adjoint], linear=True, conjugate=False, batch=shifted("axis"))
+rfft = op("rfft", _rfft, [_rfft_adjoint], linear=True, conjugate=False, batch=shifted("axis"), links=mixed_along_axes)
+irfft = op("irfft", _irfft, [_irfft_adjoint], linear=True, conjugate=False, batch=shifted("axis"), links=mixed_along_axes)
 
 frames = op(
     "frames",

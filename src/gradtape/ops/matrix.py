@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from gradtape.engines import products
-from gradtape.ops import products_on_xla
+from gradtape.ops import jets, links, products_on_xla
 from gradtape.ops.batching import as_it_is, elementwise
 from gradtape.ops.broadcasting import broadcast_to, sum_to_shape
 from gradtape.ops.declare import op
+from gradtape.ops.rows import RowRule
 from gradtape.ops.selection import keep_array
 from gradtape.ops.shaping import reshape
 
@@ -48,7 +49,71 @@ def _batch_matmul(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool
     return reshape(matmul(rows, b), shape=(*shape[:-1], b.array.shape[-1]))
 
 
-matmul = op("matmul", _matmul, [_by_a, _by_b], batch=_batch_matmul, kinds="iufcV", native=True, plain=True)
+def _rows_by_a(rows: Any, b: Any, a_shape: tuple[int, ...]) -> Any:
+    if not _is_matrix(b):
+        return None
+    flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
+    return np.matmul(flat, b.T).reshape(len(rows), *a_shape)
+
+
+def _rows_by_b(rows: Any, a: Any, a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> Any:
+    if not _is_matrix(a):
+        return None
+    if rows.shape[-1] == 1:  # a matrix times a vector: all vectors side by side
+        flat = rows.reshape(math.prod(rows.shape[:-2]), len(a))
+        return np.matmul(flat, a).reshape(len(rows), *b_shape)
+    return np.matmul(a.T, rows)
+
+
+def _pushed_rows(tangents: Sequence[Any], saved: Sequence[Any]) -> Any:
+    of_a, of_b = tangents
+    total: Any = None
+    if of_a is not None:
+        b = saved[0]["b"]
+        if not _is_matrix(b):
+            return None
+        flat = of_a.reshape(math.prod(of_a.shape[:-1]), of_a.shape[-1])
+        total = np.matmul(flat, b).reshape(*of_a.shape[:-1], b.shape[1])
+    if of_b is not None:
+        a = saved[1]["a"]
+        if not _is_matrix(a):
+            return None
+        if of_b.shape[-1] == 1:
+            flat = of_b.reshape(math.prod(of_b.shape[:-2]), of_b.shape[-2])
+            term = np.matmul(flat, a.T).reshape(*of_b.shape[:-2], len(a), 1)
+        else:
+            term = np.matmul(a, of_b)
+        total = term if total is None else np.add(total, term)
+    return total
+
+
+def _is_matrix(array: Any) -> bool:
+    return type(array) is np.ndarray and array.ndim == 2
+
+
+def _factor(index: int, saved: dict[str, Any], batch: int, count: int) -> tuple[Any, bool] | None:
+    """The other factor, if the argument is a row of numbers for each example, or a matrix times one vector for all."""
+    factor, shape = (saved["b"], saved["a_shape"]) if index == 0 else (saved["a"], saved["b_shape"])
+    if len(factor.shape) != 2:
+        return None
+    height, width = factor.shape
+    if index == 0:
+        return (factor, True) if shape == (batch, height) and width == count else None
+    return (factor, False) if shape[-1] == 1 and height == count and math.prod(shape) == batch * width else None
+
+
+matmul = op(
+    "matmul",
+    _matmul,
+    [_by_a, _by_b],
+    batch=_batch_matmul,
+    kinds="iufcV",
+    native=True,
+    plain=True,
+    jet=jets.bilinear,
+    links=links.matrices("ik", "ij", "jk"),
+    rows=RowRule([_rows_by_a, _rows_by_b], _pushed_rows, fresh=True, factor=_factor),
+)
 
 
 def _einsum(xp: Any, *operands: Any, inputs: Sequence[str], output: str) -> Any:
@@ -80,7 +145,30 @@ def _batch_einsum(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool
     return einsum(*args, inputs=inputs, output=letter + params["output"])
 
 
-einsum = op("einsum", _einsum, pull_all=_einsum_pull, arguments=(), batch=_batch_einsum, native=True)
+def _einsum_jet(step: jets.Step) -> jets.Partials:
+    values, of = step.saved("args"), step.jets.of
+
+    def factor(i: int) -> jets.Partials:
+        return lambda index: of(step.node.parents[i], index) if index else values[i]
+
+    factors = [factor(i) for i in range(len(values))]
+    return lambda index: jets.product_rule(index, *factors, product=lambda *args: einsum(*args, **step.params))
+
+
+def _einsum_links(call: links.Call, index: int) -> links.Link:
+    return links.aligned(call.shape, call.params["output"], call.inputs[index], call.params["inputs"][index])
+
+
+einsum = op(
+    "einsum",
+    _einsum,
+    pull_all=_einsum_pull,
+    arguments=(),
+    batch=_batch_einsum,
+    native=True,
+    jet=_einsum_jet,
+    links=_einsum_links,
+)
 
 
 def _on_diagonal(xp: Any, x: Any, *, shape: tuple[int, int], offset: int = 0) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradtape.ops.batching import as_it_is, together
 from gradtape.ops.declare import op
+from gradtape.ops.links import matrices
 from gradtape.ops.op import ON_HOST
 from gradtape.ops.selection import zeros_like
 from gradtape.ops.shaping import concat
@@ -34,7 +35,12 @@ def _expm(xp: Any, x: Any) -> Any:
 
 
 expm = op(
-    "expm", _expm, [lambda g, x: _along(expm, x.mT, g)], batch=as_it_is, xla=lambda xp, x: xp.dense.expm(x) if x.size else x
+    "expm",
+    _expm,
+    [lambda g, x: _along(expm, x.mT, g)],
+    batch=as_it_is,
+    xla=lambda xp, x: xp.dense.expm(x) if x.size else x,
+    links=matrices("ij", "kl"),
 )
 
 
@@ -104,6 +110,7 @@ logm = op(
     [lambda g, x: _along(logm, x.mT, g)],
     batch=as_it_is,
     xla=ON_HOST,
+    links=matrices("ij", "kl"),
 )
 sqrtm = op(
     "sqrtm",
@@ -123,4 +130,11 @@ def _sylvester_pull(g: Any, wanted: Any, a: Any, b: Any, out: Any) -> list[Any]:
     ]
 
 
-sylvester = op("sylvester", _sylvester, pull_all=_sylvester_pull, batch=together, xla=ON_HOST)
+sylvester = op(
+    "sylvester",
+    _sylvester,
+    pull_all=_sylvester_pull,
+    batch=together,
+    xla=ON_HOST,
+    links=matrices("ij", None, None, "kl"),
+)

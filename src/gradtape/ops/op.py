@@ -37,7 +37,7 @@ from gradtape.engines import xla_engine
 from gradtape.engines.numpy_engine import Kernel, bind, is_reentry, run_apart
 from gradtape.engines.xla_host import on_host, original
 from gradtape.errors import OpError, invalid_argument
-from gradtape.ops import batching
+from gradtape.ops import batching, jets
 from gradtape.ops.derivative import (
     Conjugated,
     Derivative,
@@ -47,6 +47,10 @@ from gradtape.ops.derivative import (
     several_outputs,
     with_node,
 )
+from gradtape.ops.jets import Jet
+from gradtape.ops.links import Links
+from gradtape.ops.links import elementwise as elementwise_links
+from gradtape.ops.rows import RowRule
 from gradtape.ops.written import Names, function_of, function_written_later, positional_names, write_save
 
 Pull = Callable[..., Any]
@@ -94,6 +98,12 @@ class Op:
     and where an elementwise pull is NaN for other reasons, NumPy's arithmetic has raised the invalid flag; most elementwise ops whose
     kernel has a name in NumPy are, and where it depends, it is a function of what a Node saved. `selects`: an elementwise op's pulls
     give zero for a zero cotangent as they are written.
+
+    Others serve transformations, which derive them where they can. `jet`: how partial derivatives of all orders pass through it, see
+    `ops.jets`; `input_shape` gives the shape of its only argument from that of its output and, by name, what its pull saved. `links`:
+    which elements of the output depend on which of the arguments, see `ops.links`. `rows`: how many cotangents or tangents pass at once,
+    see `ops.rows`. `unique=False`: its results have signs or an order of their own on each engine. `chooses`: each element of its
+    result is one of its arguments' own.
     """
 
     def __init__(
@@ -117,6 +127,12 @@ class Op:
         plain: bool | Callable[[Any], bool] | None = None,
         selects: bool = False,
         of_logits: bool = False,
+        unique: bool = True,
+        chooses: bool = False,
+        jet: Jet | None = None,
+        input_shape: Callable[..., tuple[int, ...]] | None = None,
+        links: Links | None = None,
+        rows: RowRule | None = None,
     ) -> None:
         if name in registry:
             raise KeyError(f"an op named '{name}' exists already")
@@ -138,6 +154,13 @@ class Op:
         self.moves = moves
         self.kinds = kinds
         self.of_logits = of_logits
+        self.unique = unique
+        self.chooses = chooses or moves
+        self.jet = jets.linear if jet is None and linear else jet
+        self.input_shape = jets.same_shape if elementwise else input_shape
+        in_place = elementwise or batch is batching.elementwise
+        self.links = elementwise_links if links is None and in_place else links
+        self.rows = rows
         self.batch = batching.elementwise if elementwise else batch
         function = getattr(self.kernel, "func", self.kernel)
         self.has_parameters = getattr(getattr(function, "__code__", None), "co_kwonlyargcount", 0) > 0

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape.ops import pooling_on_xla
+from gradtape.ops import jets, links, pooling_on_xla
 from gradtape.ops.batching import every_mapped
-from gradtape.ops.convolution import Overlap, Shape, Windows, overlaps, overlaps_along
+from gradtape.ops.convolution import Overlap, Shape, Windows, overlaps, overlaps_along, window_pattern
 from gradtape.ops.declare import op
 from gradtape.ops.selection import keep_array
 from gradtape.ops.shaping import reshape
@@ -147,12 +147,23 @@ def _avg_unpool_on_xla(xp: Any, y: Any, *, windows: Windows, sizes: Shape) -> An
     return pooling_on_xla.avg_unpool(xp, y, windows=windows, sizes=sizes, counted=_counts(windows, sizes, y.dtype))
 
 
+def _max_pool_jet(step: jets.Step) -> jets.Partials:
+    x, out = step.input(0)(()), step.output(())
+    return jets.through(step, lambda moved: max_pick(moved, x, out, **step.params))
+
+
+def _links(call: links.Call, index: int) -> links.Link:
+    batch, *sizes, channels = call.inputs[index]
+    return links.Link(window_pattern(call.params["windows"], tuple(sizes), batch, channels))
+
+
 max_pool = op(
     "max_pool",
     _max_pool,
     [lambda g, x, out, windows: max_unpool(g, x, out, windows=windows)],
     batch=_batched,
     xla=pooling_on_xla.max_pool,
+    jet=_max_pool_jet,
 )
 max_unpool = op(
     "max_unpool",
@@ -171,6 +182,7 @@ max_pick = op(
     linear=True,
     batch=_batched,
     xla=pooling_on_xla.max_pick,
+    links=_links,
 )
 avg_pool = op(
     "avg_pool",
@@ -179,6 +191,7 @@ avg_pool = op(
     linear=True,
     batch=_batched,
     xla=_avg_pool_on_xla,
+    links=_links,
 )
 avg_unpool = op(
     "avg_unpool",

@@ -6,16 +6,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradtape.engines.arrays import sum_last_axis
+from gradtape.ops import links
 from gradtape.ops.arithmetic import equal, times
 from gradtape.ops.batching import shifted
 from gradtape.ops.broadcasting import broadcast_to, cast
 from gradtape.ops.declare import op
 from gradtape.ops.elementary import exp
+from gradtape.ops.jets import Index, Partials, Step, chain_rule, minus, product_rule, same_shape, square_rule, through
+from gradtape.ops.jets import ones_like as _ones_like
+from gradtape.ops.rows import moving
 from gradtape.ops.selection import ones_like, zeros_like
 from gradtape.ops.shaping import concat, getitem, reshape, transpose
 from gradtape.ops.shaping import reverse as flip
@@ -187,6 +192,74 @@ def _products_of_others(x: Any) -> Any:
     return concat(of_pairs * second, of_pairs * first, others[..., half:], axis=-1)
 
 
+def _variance_jet(step: Step) -> Partials:
+    """The mean of the squared distances from the mean."""
+    x, axis = step.input(0), step.params.get("axis")
+
+    @step.cached
+    def distance(index: Index) -> Any:
+        moved = x(index)
+        return None if moved is None else moved - reduce_mean(moved, axis=axis, keepdims=True)
+
+    def partials(index: Index) -> Any:
+        squared = square_rule(index, distance)
+        return None if squared is None else reduce_mean(squared, **step.params)
+
+    return partials
+
+
+def _extremum_jet(step: Step) -> Partials:
+    shares = step.pull(0, _ones_like(step.output(())))
+    return through(step, lambda moved: reduce_sum(moved * shares, **step.params))
+
+
+def _logsumexp_jet(step: Step) -> Partials:
+    out = step.output(())
+    _, log_sum = partials_of_softmax(step, step.params.get("axis"), lambda: step.pull(0, _ones_like(out)))
+    return lambda index: None if (moved := log_sum(index)) is None else reshape(moved, shape=out.array.shape)
+
+
+def partials_of_softmax(step: Step, axis: Axes, value: Callable[[], Any]) -> tuple[Partials, Partials]:
+    """The partials of a softmax, whose value is given, and of the logarithm that it subtracts: each moves with the other."""
+    x = step.input(0)
+
+    @step.cached
+    def weights(index: Index) -> Any:
+        first, rest = index[:1], index[1:]
+        above = lambda part: minus(x(first + part), log_sum(first + part))
+        return product_rule(rest, weights, above) if index else value()
+
+    @step.cached
+    def log_sum(index: Index) -> Any:
+        moved = chain_rule(index, weights, x)
+        return None if moved is None else reduce_sum(moved, axis=axis, keepdims=True)
+
+    return weights, log_sum
+
+
+def _cumsum_links(call: links.Call, index: int) -> links.Link:
+    shape, params = call.shape, call.params
+    axis = params["axis"] % len(shape)
+    size, before, after = shape[axis], math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+    steps = links.united_backwards(size, size)
+    if params["exclusive"]:
+        steps.append((np.arange(1, size), np.arange(size - 1)))
+    pairs = [step[::-1] if params["reverse"] else step for step in steps]
+    return links.Link(*[links.along(*pair, (size, size), before, after) for pair in pairs])
+
+
+def _rows_put_beside(rows: Any, x_shape: Shape, axis: Axes) -> Any:
+    """Rows of sums put beside every element that went into them."""
+    reduced = range(len(x_shape)) if axis is None else [a % len(x_shape) for a in axis]
+    kept = [1 if i in reduced else size for i, size in enumerate(x_shape)]
+    return np.broadcast_to(rows.reshape(len(rows), *kept), (len(rows), *x_shape))
+
+
+def _rows_summed(rows: Any, axis: Axes = None, keepdims: bool = False) -> Any:
+    axes = range(rows.ndim - 1) if axis is None else axis
+    return rows.sum(axis=tuple([a if a < 0 else a + 1 for a in axes]), keepdims=keepdims)
+
+
 reduce_sum = op(
     "reduce_sum",
     _sum,
@@ -194,9 +267,18 @@ reduce_sum = op(
     linear=True,
     batch=shifted("axis"),
     plain=True,
+    rows=moving(_rows_put_beside, _rows_summed),
 )
 reduce_mean = op("reduce_mean", _mean, [_mean_pull], linear=True, batch=shifted("axis"), plain=True)
-reduce_variance = op("reduce_variance", _variance, [_variance_pull], batch=shifted("axis"), kinds="fV", plain=True)
+reduce_variance = op(
+    "reduce_variance",
+    _variance,
+    [_variance_pull],
+    batch=shifted("axis"),
+    kinds="fV",
+    plain=True,
+    jet=_variance_jet,
+)
 reduce_prod = op(
     "reduce_prod",
     lambda xp, x, *, axis=None, keepdims=False: xp.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype),
@@ -208,20 +290,31 @@ reduce_max = op(
     lambda xp, x, *, axis=None, keepdims=False: _extremum(xp.max, x, axis, keepdims),
     [_extremum_pull],
     batch=shifted("axis"),
+    jet=_extremum_jet,
 )
 reduce_min = op(
     "reduce_min",
     lambda xp, x, *, axis=None, keepdims=False: _extremum(xp.min, x, axis, keepdims),
     [_extremum_pull],
     batch=shifted("axis"),
+    jet=_extremum_jet,
 )
 reduce_logsumexp = op(
     "reduce_logsumexp",
     _logsumexp,
     [_logsumexp_pull],
     batch=shifted("axis"),
+    jet=_logsumexp_jet,
 )
-cumsum = op("cumsum", _cumsum, [_cumsum_pull], linear=True, batch=shifted("axis"))
+cumsum = op(
+    "cumsum",
+    _cumsum,
+    [_cumsum_pull],
+    linear=True,
+    batch=shifted("axis"),
+    links=_cumsum_links,
+    input_shape=same_shape,
+)
 cumprod = op("cumprod", _cumprod, [_cumprod_pull], batch=shifted("axis"))
 
 reduce_all = op(

@@ -5,10 +5,12 @@ The weights are constants, so `resample` is linear, and its transpose is a resam
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradtape.ops import links
 from gradtape.ops.batching import shifted
 from gradtape.ops.declare import op
 from gradtape.ops.selection import keep_array
@@ -77,6 +79,15 @@ def _steps(index: Any) -> Any:
     return slice(int(index[0]), int(index[-1]) + 1, step)
 
 
+def _links(call: links.Call, index: int) -> links.Link:
+    axis, taps, shape = call.params["axis"], call.params["taps"], call.shape
+    outputs, column = np.nonzero(taps.weights)
+    sizes = len(taps.places), taps.size
+    return links.Link(
+        links.along(outputs, taps.places[outputs, column], sizes, math.prod(shape[:axis]), math.prod(shape[axis + 1 :]))
+    )
+
+
 resample = op(
     "resample",
     _resample,
@@ -84,4 +95,5 @@ resample = op(
     linear=True,
     batch=shifted("axis"),
     xla=_resample_on_xla,
+    links=_links,
 )

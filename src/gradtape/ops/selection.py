@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.needed_ops import needed
-from gradtape.ops import batching
+from gradtape.ops import batching, jets
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op
 
@@ -45,6 +45,19 @@ drop = op(
     native=True,
 )
 needed.drop = drop
+
+
+def _where_jet(step: jets.Step) -> jets.Partials:
+    x, y, condition = step.input(1), step.input(2), step.saved("condition")
+
+    def partials(index: jets.Index) -> Any:
+        kept, other = x(index), y(index)
+        total = jets.plus(None if kept is None else keep(kept, condition), None if other is None else drop(other, condition))
+        return None if total is None else step.in_full(total)
+
+    return partials
+
+
 where = op(
     "where",
     lambda xp, condition, x, y: xp.where(condition, x, y),
@@ -56,6 +69,7 @@ where = op(
     apart=["condition"],
     batch=batching.elementwise,
     native=True,
+    jet=_where_jet,
 )
 zeros_like = op("zeros_like", lambda xp, x, *, dtype=None: xp.zeros(x.shape, dtype or x.dtype), [None], batch=batching.as_it_is)
 ones_like = op("ones_like", lambda xp, x, *, dtype=None: xp.ones(x.shape, dtype or x.dtype), [None], batch=batching.as_it_is)

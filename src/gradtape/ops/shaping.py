@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.needed_ops import needed
+from gradtape.ops import jets
 from gradtape.ops.batching import as_it_is, shifted, with_params
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op
+from gradtape.ops.rows import moving
 
 Shape = tuple[int, ...]
 
@@ -94,6 +96,37 @@ def _pad_pull(g: Any, x_shape: Shape, paddings: Sequence[tuple[int, int]]) -> An
     return getitem(g, key=_inside(paddings, x_shape))
 
 
+def _concat_partials(step: jets.Step, parts: list[Any]) -> Any:
+    like = next(part for part in parts if part is not None)
+    shapes = step.saved("shapes")
+    filled = [jets.zeros(shape, like) if part is None else part for part, shape in zip(parts, shapes, strict=True)]
+    return concat(*filled, **step.params)
+
+
+def _stack_partials(step: jets.Step, parts: list[Any]) -> Any:
+    like = next(part for part in parts if part is not None)
+    return stack(*[jets.zeros(like.array.shape, like) if part is None else part for part in parts], **step.params)
+
+
+def _rows_reshaped(rows: Any, shape: Shape) -> Any:
+    return rows.reshape(len(rows), *shape)
+
+
+def _rows_turned_back(rows: Any, perm: Shape) -> Any:
+    return rows.transpose(0, *[1 + perm.index(i) for i in range(len(perm))])
+
+
+def _rows_taken(rows: Any, key: Any) -> Any:
+    return rows[(slice(None), *key)]
+
+
+def _rows_placed(rows: Any, key: Any, shape: Shape) -> Any:
+    """Zeros with the rows at a key of each."""
+    out = np.zeros((len(rows), *shape), rows.dtype)
+    out[(slice(None), *key)] = rows
+    return out
+
+
 reshape = op(
     "reshape",
     lambda xp, x, *, shape: x.reshape(shape),
@@ -102,6 +135,7 @@ reshape = op(
     moves=True,
     batch=with_params(lambda size, _, shape: {"shape": (size, *shape)}),
     plain=True,
+    rows=moving(lambda rows, x_shape: rows.reshape(len(rows), *x_shape), _rows_reshaped, in_order=True),
 )
 transpose = op(
     "transpose",
@@ -111,6 +145,8 @@ transpose = op(
     moves=True,
     batch=with_params(lambda size, _, perm: {"perm": (0, *[axis + 1 for axis in perm])}),
     plain=True,
+    input_shape=lambda out, perm: tuple([out[perm.index(axis)] for axis in range(len(out))]),
+    rows=moving(_rows_turned_back, lambda rows, perm: rows.transpose(0, *[axis + 1 for axis in perm])),
 )
 matrix_transpose = op(
     "matrix_transpose",
@@ -120,6 +156,8 @@ matrix_transpose = op(
     moves=True,
     batch=as_it_is,
     plain=True,
+    input_shape=lambda out: (*out[:-2], out[-1], out[-2]),
+    rows=moving(lambda rows: rows.swapaxes(-1, -2), lambda rows: rows.swapaxes(-1, -2)),
 )
 getitem = op(
     "getitem",
@@ -129,6 +167,7 @@ getitem = op(
     moves=True,
     batch=with_params(lambda size, _, key: {"key": (slice(None), *key)}),
     plain=lambda saved: saved[0][2],
+    rows=moving(lambda rows, x_shape, key, x_shows: _rows_placed(rows, key, x_shape), _rows_taken),
 )
 place = op(
     "place",
@@ -139,6 +178,7 @@ place = op(
     xla=_place_on_xla,
     batch=with_params(lambda size, _, key, shape: {"key": (slice(None), *key), "shape": (size, *shape)}),
     plain=True,
+    rows=moving(_rows_taken, _rows_placed),
 )
 concat = op(
     "concat",
@@ -149,6 +189,7 @@ concat = op(
     moves=True,
     batch=shifted("axis", every=True),
     plain=True,
+    jet=jets.of_many(_concat_partials),
 )
 stack = op(
     "stack",
@@ -159,6 +200,7 @@ stack = op(
     moves=True,
     batch=shifted("axis", every=True),
     plain=True,
+    jet=jets.of_many(_stack_partials),
 )
 unstack = op(
     "unstack",
@@ -195,6 +237,7 @@ pad = op(
     moves=True,
     xla=_pad_on_xla,
     batch=with_params(lambda size, _, paddings, value: {"paddings": ((0, 0), *paddings), "value": value}),
+    jet=lambda step: jets.through(step, lambda moved: pad(moved, paddings=step.params["paddings"])),
 )
 reverse = op(
     "reverse",
@@ -204,6 +247,7 @@ reverse = op(
     moves=True,
     batch=shifted("axis"),
     plain=True,
+    input_shape=jets.same_shape,
 )
 roll = op(
     "roll",
@@ -213,6 +257,7 @@ roll = op(
     moves=True,
     batch=shifted("axis"),
     plain=True,
+    input_shape=jets.same_shape,
 )
 
 needed.reshape = reshape

@@ -16,6 +16,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.ops.batching import as_it_is, elementwise, together
 from gradtape.ops.broadcasting import conj, sum_to_shape
 from gradtape.ops.declare import op
+from gradtape.ops.links import matrices
 from gradtape.ops.matrix import diagonal, on_diagonal
 from gradtape.ops.reductions import reduce_sum
 from gradtape.ops.selection import keep_array
@@ -95,6 +96,9 @@ def _inverse(xp: Any, x: Any) -> Any:
 inverse = op("inverse", _inverse, [lambda g, out: -(out.mT @ g @ out.mT)], batch=as_it_is)
 
 
+_by_right_side = matrices("ik", None, "jk")
+
+
 def _solve(xp: Any, a: Any, b: Any) -> Any:
     if b.ndim < 2:
         raise ValueError("both arguments must have at least two dimensions")
@@ -109,7 +113,7 @@ def _solve_pull(g: Any, wanted: Sequence[Any], a: Any, out: Any, a_shape: Shape,
     ]
 
 
-solve = op("solve", _solve, pull_all=_solve_pull, batch=elementwise)
+solve = op("solve", _solve, pull_all=_solve_pull, batch=elementwise, links=_by_right_side)
 
 
 def _pseudoinverse(xp: Any, a: Any, cutoff: Any) -> Any:
@@ -162,7 +166,12 @@ def _triangular_solve_pull(
 
 
 triangular_solve = op(
-    "triangular_solve", _triangular_solve, pull_all=_triangular_solve_pull, batch=elementwise, xla=_triangular_solve_on_xla
+    "triangular_solve",
+    _triangular_solve,
+    pull_all=_triangular_solve_pull,
+    batch=elementwise,
+    xla=_triangular_solve_on_xla,
+    links=_by_right_side,
 )
 
 
@@ -264,6 +273,7 @@ tridiagonal_solve = op(
     pull_all=_tridiagonal_solve_pull,
     batch=elementwise,
     xla=_tridiagonal_solve_on_xla,
+    links=_by_right_side,
 )
 
 

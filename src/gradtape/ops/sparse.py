@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.ops import jets, links
 from gradtape.ops.batching import loop
 from gradtape.ops.declare import op
 from gradtape.ops.shaping import Shape, reshape, transpose
@@ -46,6 +47,16 @@ def _by_b(g: Any, values: Any, rows: Any, columns: Any, b_shape: Shape) -> Any:
     return sparse_matmul(values, g, columns, rows, size=b_shape[0])
 
 
+def _links(call: links.Call, index: int) -> links.Link:
+    """By the values: each with its row. By the dense factor: rows that a value joins, column by column."""
+    size, width = call.shape
+    rows = call.saved(index, "rows")
+    if index == 1:
+        return links.Link(links.along(rows, call.saved(index, "columns"), (size, call.inputs[1][0]), 1, width))
+    by_row = links.pairs(rows, np.arange(len(rows)), size, len(rows))
+    return links.Link(by_row, *links.aligned((size, width), "rc", (size,), "r").matrices)
+
+
 sparse_matmul = op(
     "sparse_matmul",
     _sparse_matmul,
@@ -53,6 +64,8 @@ sparse_matmul = op(
     apart=["rows", "columns"],
     batch=_batch_sparse_matmul,
     xla=_sparse_matmul_on_xla,
+    jet=jets.bilinear,
+    links=_links,
 )
 dots_at = op(
     "dots_at",
@@ -64,4 +77,5 @@ dots_at = op(
         None,
     ],
     apart=["rows", "columns"],
+    jet=jets.bilinear,
 )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from gradtape.ops import jets, links
 from gradtape.ops.declare import op
 from gradtape.ops.shaping import reverse
 
@@ -27,4 +30,19 @@ def _by_v(g: Any, a: Any, full: bool) -> Any:
     return reverse(convolve(a, reverse(g, axis=(0,)), full=False), axis=(0,))
 
 
-convolve = op("convolve", _convolve, [_by_a, _by_v])
+def _links(call: links.Call, index: int) -> links.Link:
+    """Each element with as many others in a row as the other vector is long; by a vector that is moved inside it, with all."""
+    (size,), (input_size,) = call.shape, call.inputs[index]
+    first = np.arange(min(size, input_size))
+    cut = links.pairs(first, first, size, input_size)
+    width = abs(size - input_size) + 1
+    if call.params["full"]:
+        return links.Link(cut, *[links.pairs(*link, size, size) for link in links.united_backwards(size, width)])
+    if index == 1:
+        return links.aligned(call.shape, "o", call.inputs[1], "i")
+    return links.Link(
+        *[links.pairs(*link[::-1], input_size, input_size) for link in links.united_backwards(input_size, width)], cut
+    )
+
+
+convolve = op("convolve", _convolve, [_by_a, _by_v], jet=jets.bilinear, links=_links)

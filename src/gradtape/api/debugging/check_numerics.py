@@ -28,7 +28,7 @@ from gradtape.core.xla_tensor import is_traced
 from gradtape.engines import xla_engine
 from gradtape.engines.numpy_engine import quiet_runner
 from gradtape.errors import invalid_argument
-from gradtape.ops.checks import FOUND, check_numerics
+from gradtape.ops.checks import FOUND, check_numerics, check_numerics_on_xla
 from gradtape.ops.op import Op, registry
 
 _ADVICE = "found by enable_check_numerics"
@@ -80,7 +80,7 @@ class _CheckingRun:
 
     def __init__(self) -> None:
         self._run = quiet_runner()
-        self._unchecked = {op.kernel for op in registry.values() if _only_moves(op)}
+        self._unchecked = {op.kernel for op in registry.values() if op.chooses}
 
     def __call__(self, kernel: Callable[..., Any], *args: Any, **params: Any) -> Any:
         result = self._run(kernel, *args, **params)
@@ -95,14 +95,10 @@ class _CheckingRun:
                 raise FloatingPointError(f"the result has {found} values ({_ADVICE})")
 
 
-def _only_moves(op: Op) -> bool:
-    return op.moves or op.name in ("maximum", "minimum")
-
-
 def _checked_on_xla(op: Op, arrays: Sequence[Any], params: dict[str, Any], result: Any) -> Any:
     """An op's result on XLA: refused at once if it is there, or else by the program."""
     results = list(result) if op.several else [result]
-    if _only_moves(op) or not any(map(xla_engine.is_xla, results)):
+    if op.chooses or not any(map(xla_engine.is_xla, results)):
         return result
     place = locate(*caller())
     error = op.explained(FloatingPointError(f"the result has {FOUND} values ({_ADVICE}); the op ran at {place}."), arrays, params)
@@ -118,7 +114,7 @@ def _looked_at(array: Any, message: str) -> Any:
         if found:
             raise invalid_argument(message.replace(FOUND, found))
         return array
-    return xla_engine.run(check_numerics.op.xla_kernel, [array], {"message": message})  # type: ignore[attr-defined]
+    return xla_engine.run(xla_engine.bind(check_numerics_on_xla), [array], {"message": message})
 
 
 class _CheckedWalk:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.accepted import FLOATING, REAL, of_kind
+from gradtape.api.accepted import FLOATING, REAL, Kind, of_kind
 from gradtape.api.arguments import DTypeLike, TensorLike, as_int, numpy_dtype
 from gradtape.api.nn.convolution import Layout, Padding, PerAxis
 from gradtape.api.operands import as_operand
@@ -22,10 +22,13 @@ from gradtape.ops import pooling
 from gradtape.ops.convolution import Windows
 from gradtape.ops.shaping import reshape, transpose
 
+_MAX, _AVERAGE = (pooling.max_pool, REAL), (pooling.avg_pool, FLOATING)
+"""An op, and the kinds of numbers that it takes."""
+
 
 def _pool(
     function: str,
-    op: Callable[..., Tensor],
+    pooled: tuple[Callable[..., Tensor], Kind],
     x: Any,
     ksize: Any,
     strides: Any,
@@ -34,7 +37,8 @@ def _pool(
     spatial: int | None,
     dilations: Any = None,
 ) -> Tensor:
-    x = of_kind(x, FLOATING if op is pooling.avg_pool else REAL, function, "input")
+    op, kinds = pooled
+    x = of_kind(x, kinds, function, "input")
     layout, windows = _laid_out(function, x, ksize, strides, padding, data_format, spatial, dilations)
     return layout.leave(op(layout.enter(x), windows=windows))
 
@@ -71,7 +75,7 @@ def max_pool(
     >>> tf.nn.max_pool(tf.reshape([1.0, 3.0, 2.0, 0.0], [1, 4, 1]), ksize=2, strides=2, padding="VALID").numpy().tolist()
     [[[3.0], [2.0]]]
     """
-    return _pool("max_pool", pooling.max_pool, input, ksize, strides, padding, data_format, None)
+    return _pool("max_pool", _MAX, input, ksize, strides, padding, data_format, None)
 
 
 def max_pool1d(
@@ -83,7 +87,7 @@ def max_pool1d(
     >>> tf.nn.max_pool1d(tf.reshape([1.0, 3.0, 2.0], [1, 3, 1]), ksize=2, strides=1, padding="VALID").numpy().tolist()
     [[[3.0], [3.0]]]
     """
-    return _pool("max_pool1d", pooling.max_pool, input, ksize, strides, padding, data_format, 1)
+    return _pool("max_pool1d", _MAX, input, ksize, strides, padding, data_format, 1)
 
 
 def max_pool2d(
@@ -98,7 +102,7 @@ def max_pool2d(
     >>> tf.nn.max_pool2d(image, ksize=2, strides=2, padding="VALID").numpy().tolist()
     [[[[4.0], [8.0]]]]
     """
-    return _pool("max_pool2d", pooling.max_pool, input, ksize, strides, padding, data_format, 2)
+    return _pool("max_pool2d", _MAX, input, ksize, strides, padding, data_format, 2)
 
 
 def max_pool3d(
@@ -110,7 +114,7 @@ def max_pool3d(
     >>> tf.nn.max_pool3d(tf.ones([1, 2, 2, 2, 1]), ksize=2, strides=2, padding="VALID").shape
     TensorShape([1, 1, 1, 1, 1])
     """
-    return _pool("max_pool3d", pooling.max_pool, input, ksize, strides, padding, data_format, 3)
+    return _pool("max_pool3d", _MAX, input, ksize, strides, padding, data_format, 3)
 
 
 def max_pool_with_argmax(
@@ -152,7 +156,7 @@ def avg_pool(
     >>> tf.nn.avg_pool(tf.reshape([1.0, 3.0, 2.0, 0.0], [1, 4, 1]), ksize=2, strides=2, padding="VALID").numpy().tolist()
     [[[2.0], [1.0]]]
     """
-    return _pool("avg_pool", pooling.avg_pool, input, ksize, strides, padding, data_format, None)
+    return _pool("avg_pool", _AVERAGE, input, ksize, strides, padding, data_format, None)
 
 
 def avg_pool1d(
@@ -164,7 +168,7 @@ def avg_pool1d(
     >>> tf.nn.avg_pool1d(tf.reshape([1.0, 3.0, 2.0], [1, 3, 1]), ksize=2, strides=1, padding="VALID").numpy().tolist()
     [[[2.0], [2.5]]]
     """
-    return _pool("avg_pool1d", pooling.avg_pool, input, ksize, strides, padding, data_format, 1)
+    return _pool("avg_pool1d", _AVERAGE, input, ksize, strides, padding, data_format, 1)
 
 
 def avg_pool2d(
@@ -177,7 +181,7 @@ def avg_pool2d(
     >>> tf.nn.avg_pool2d(image, ksize=2, strides=2, padding="SAME").numpy().tolist()
     [[[[2.5], [6.0]]]]
     """
-    return _pool("avg_pool2d", pooling.avg_pool, input, ksize, strides, padding, data_format, 2)
+    return _pool("avg_pool2d", _AVERAGE, input, ksize, strides, padding, data_format, 2)
 
 
 def avg_pool3d(
@@ -189,7 +193,7 @@ def avg_pool3d(
     >>> tf.nn.avg_pool3d(tf.ones([1, 2, 2, 2, 1]), ksize=2, strides=2, padding="VALID").shape
     TensorShape([1, 1, 1, 1, 1])
     """
-    return _pool("avg_pool3d", pooling.avg_pool, input, ksize, strides, padding, data_format, 3)
+    return _pool("avg_pool3d", _AVERAGE, input, ksize, strides, padding, data_format, 3)
 
 
 def pool(
@@ -209,7 +213,7 @@ def pool(
     >>> tf.nn.pool(sequence, window_shape=[2], pooling_type="MAX", dilations=[2]).numpy().tolist()
     [[[2.0], [3.0]]]
     """
-    ops = {"MAX": pooling.max_pool, "AVG": pooling.avg_pool}
+    ops = {"MAX": _MAX, "AVG": _AVERAGE}
     if not isinstance(pooling_type, str) or pooling_type not in ops:
         raise ValueError(f"pool: pooling_type must be 'MAX' or 'AVG', got {pooling_type!r}.")
     return _pool("pool", ops[pooling_type], input, window_shape, strides, padding, data_format, None, dilations)

@@ -19,11 +19,8 @@ from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
 from gradtape.core.tensor import Tensor
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
-from gradtape.ops.matrix import matmul
-from gradtape.transforms.jacobians.row_moves import PUSHES, Shape, lined_up, spread
+from gradtape.ops.rows import Shape, lined_up, spread
 from gradtape.transforms.jacobians.seeds import saved_bytes
-
-_MATMUL = matmul.op  # type: ignore[attr-defined]
 
 
 class NoShortWay(Exception):  # noqa: N818 - it says which way to go, not that something is wrong
@@ -41,9 +38,7 @@ class ShortWay:
         self._order = [node for node in order if node in needed and node is not source]
         for node in self._order:
             rule: Any = node.rule
-            if type(rule) is not ElementwiseDerivative and (
-                type(rule) is not Derivative or (rule.op is not _MATMUL and rule.op not in PUSHES)
-            ):
+            if type(rule) is not ElementwiseDerivative and (type(rule) is not Derivative or rule.op.rows is None):
                 raise NoShortWay
         self.expected = sum(map(saved_bytes, self._order))  # bytes that a row may take on its way
         self._uses = Counter(parent for node in self._order for parent in node.parents if parent in needed)
@@ -68,9 +63,11 @@ def _pushed(node: Node, tangents: Sequence[Any]) -> Any:
     rule: Any = node.rule
     if type(rule) is ElementwiseDerivative:
         return _through_elements(rule, node, tangents)
-    if rule.op is _MATMUL:
-        return _through_product(node, *tangents)
-    return here.state.run_on_host(PUSHES[rule.op], tangents[0], **(node.params or {}))
+    saved = [None if values is None else rule.named(node, i) for i, values in enumerate(node.saved)]
+    found = here.state.run_on_host(rule.op.rows.push, tangents, saved, **(node.params or {}))
+    if found is None:
+        raise NoShortWay
+    return found
 
 
 def _through_elements(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any]) -> Any:
@@ -123,28 +120,3 @@ def _broadcast(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any])
         raise NoShortWay
     first, second = shapes[:2]
     return second if not first else first if not second else np.broadcast_shapes(first, second)
-
-
-def _through_product(node: Node, left: Any, right: Any) -> Any:
-    run = here.state.run_on_host
-    total: Any = None
-    if left is not None:
-        matrix = _matrix(node.saved[0][0])
-        flat = left.reshape(math.prod(left.shape[:-1]), left.shape[-1])
-        total = run(np.matmul, flat, matrix).reshape(*left.shape[:-1], matrix.shape[1])
-    if right is not None:
-        matrix = _matrix(node.saved[1][0])
-        if right.shape[-1] == 1:  # a matrix times a vector: all vectors side by side
-            flat = right.reshape(math.prod(right.shape[:-2]), right.shape[-2])
-            term = run(np.matmul, flat, matrix.T).reshape(*right.shape[:-2], len(matrix), 1)
-        else:
-            term = run(np.matmul, matrix, right)
-        total = term if total is None else run(np.add, total, term)
-    return total
-
-
-def _matrix(factor: Any) -> Any:
-    array = factor.array
-    if type(array) is not np.ndarray or array.ndim != 2:
-        raise NoShortWay
-    return array

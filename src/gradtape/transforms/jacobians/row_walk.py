@@ -7,7 +7,6 @@ rows. Every other op runs on `BatchedTensor`s, as it would under `vmap`.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,11 +19,8 @@ from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
 from gradtape.core.tensor import Tensor
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
-from gradtape.ops.matrix import matmul
-from gradtape.transforms.jacobians.row_moves import PULLS, Shape, summed
+from gradtape.ops.rows import RowRule, Shape, summed
 from gradtape.transforms.vectorize import whole
-
-_MATMUL = matmul.op  # type: ignore[attr-defined]
 
 
 def nothing_records() -> bool:
@@ -91,10 +87,19 @@ def _quickly(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -
         return _through_elements(rule, node, g, parents)
     if type(rule) is not Derivative:
         return None
-    if rule.op is _MATMUL:
-        return [None if p is None else (_by_left, _by_right)[i](node, g, level) for i, p in enumerate(parents)]
-    move = PULLS.get(rule.op)
-    return None if move is None else [Rows(here.state.run_on_host(move, g.array, *node.saved[0]), own=False)]
+    declared = rule.op.rows
+    if declared is None:
+        return None
+    return [None if parent is None else _declared(declared, node, i, g, level) for i, parent in enumerate(parents)]
+
+
+def _declared(declared: RowRule, node: Node, index: int, g: Rows, level: Level) -> Rows:
+    """The cotangent of one parent, by what the op declares for rows."""
+    rule: Any = node.rule
+    found = here.state.run_on_host(declared.pulls[index], g.array, **rule.named(node, index))
+    if found is not None:
+        return Rows(found, own=declared.fresh)
+    return _through_rule(node, g, [parent if i == index else None for i, parent in enumerate(node.parents)], level)[index]
 
 
 def _through_elements(rule: ElementwiseDerivative, node: Node, g: Rows, parents: Sequence[Node | None]) -> Sequence[Any] | None:
@@ -143,28 +148,6 @@ def _summed(rows: Rows, shape: Shape) -> Rows:
     """Rows summed back to the shape from which they had been broadcast."""
     total = here.state.run_on_host(summed, rows.array, shape)
     return Rows(total, own=rows.own or total.size != rows.array.size)
-
-
-def _by_left(node: Node, g: Rows, level: Level) -> Any:
-    factor, *_, shape = node.saved[0]
-    matrix = factor.array
-    if type(matrix) is not np.ndarray or matrix.ndim != 2:
-        return _through_rule(node, g, (node.parents[0], None), level)[0]
-    rows = g.array
-    flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
-    return Rows(here.state.run_on_host(np.matmul, flat, matrix.T).reshape(len(rows), *shape), own=True)
-
-
-def _by_right(node: Node, g: Rows, level: Level) -> Any:
-    factor, *_, shape = node.saved[1]
-    matrix = factor.array
-    if type(matrix) is not np.ndarray or matrix.ndim != 2:
-        return _through_rule(node, g, (None, node.parents[1]), level)[1]
-    rows = g.array
-    if rows.shape[-1] == 1:  # a matrix times a vector: all vectors side by side
-        flat = rows.reshape(math.prod(rows.shape[:-2]), len(matrix))
-        return Rows(here.state.run_on_host(np.matmul, flat, matrix).reshape(len(rows), *shape), own=True)
-    return Rows(here.state.run_on_host(np.matmul, matrix.T, rows), own=True)
 
 
 def _through_rule(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -> Sequence[Any]:

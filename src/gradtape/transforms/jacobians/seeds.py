@@ -19,13 +19,10 @@ from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import XlaTensor, on_xla
 from gradtape.ops.broadcasting import broadcast_to
-from gradtape.ops.derivative import ElementwiseDerivative
-from gradtape.ops.matrix import matmul
+from gradtape.ops.derivative import Derivative, ElementwiseDerivative
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import getitem, reshape, transpose
 from gradtape.transforms.jacobians.row_walk import nothing_records
-
-_MATMUL, _RESHAPE = matmul.op, reshape.op  # type: ignore[attr-defined]
 
 
 class Seeds:
@@ -118,26 +115,25 @@ class Seeds:
 
     def _start_before_product(self, needed: set[Node]) -> None:
         node = self.node
-        if node.rule is None or getattr(node.rule, "op", None) is not _MATMUL:
+        rule: Any = node.rule
+        if type(rule) is not Derivative or rule.op.rows is None or rule.op.rows.factor is None:
             return
         left, right = (parent is not None and parent in needed for parent in node.parents)
         if left == right:
             return
         index = 0 if left else 1
-        factor, *_, shape = node.saved[index]
-        matrix = self._placed(factor.array)
-        if not self._takes(matrix, factor.array.shape) or len(factor.array.shape) != 2:
+        saved = rule.named(node, index)
+        found = rule.op.rows.factor(index, saved, self.batch, self.count)
+        if found is None:
             return
-        height, width = factor.array.shape
-        if left and shape == (self.batch, height) and width == self.count:
-            self._matrix = transpose(matrix, perm=(1, 0))
-        elif right and shape[-1] == 1 and height == self.count and math.prod(shape) == self.batch * width:
-            self._matrix = matrix
-        else:
+        factor, transposed = found
+        matrix = self._placed(factor)
+        if not self._takes(matrix, factor.shape):
             return
+        self._matrix = transpose(matrix, perm=(1, 0)) if transposed else matrix
         if self._scale is None and not self._on_xla:
             self._scale = np.ones((self.batch, self.count), self._dtype)
-        self.node, self._shape = node.parents[index], shape  # type: ignore[assignment]
+        self.node, self._shape = node.parents[index], saved[f"{rule.op.arguments[index]}_shape"]  # type: ignore[assignment]
 
 
 def _only_traced() -> bool:
@@ -165,8 +161,8 @@ def _behind(node: Node, shape: Any, needed: set[Node], batch: int) -> tuple[Node
         if len(rule.op.arguments) > 1 and any(node.saved[i][0] is not None for i in places):
             return None  # broadcasting
         return behind, shape
-    if getattr(rule, "op", None) is _RESHAPE:
-        (before,) = node.saved[0]
+    if type(rule) is Derivative and rule.op.rows is not None and rule.op.rows.in_order:
+        before = rule.named(node, 0)["x_shape"]
         return (behind, before) if batch == 1 or before[:1] == (batch,) else None
     return None
 

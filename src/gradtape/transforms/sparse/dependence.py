@@ -24,9 +24,9 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import ReadRule
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.derivative import transposed
+from gradtape.ops.links import SAME, Call, Link, Pattern, Shape, aligned, pairs
 from gradtape.ops.op import operand
 from gradtape.ops.shaping import getitem, reshape
-from gradtape.transforms.sparse.links import SAME, Call, Link, Pattern, Shape, aligned, pairs, rule_of
 
 
 class Spec:
@@ -221,11 +221,10 @@ def _links(node: Node, linked: Sequence[int], specs: Specs, within: frozenset[st
         return Separate([Link(pairs(places, whole.starts[rule.index] + places, spec.size, whole.size))])
     op = _op_of(rule)
     if op is not None:
-        declared = rule_of(op)
-        if declared is None and op.moves:
+        if op.links is None and op.moves:
             return _moved(node, op, linked, specs)
         call = Call(op, node, spec.shape, {i: specs[parent].shape for i, parent in zip(linked, parents, strict=True)})
-        links = [None if declared is None else declared(call, i) for i in linked]
+        links = [None if op.links is None else op.links(call, i) for i in linked]
         if None not in links:
             return Separate(links)
     if rule.name in within:

@@ -19,6 +19,7 @@ from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
 from gradtape.core.tape import GradientTape, UnconnectedGradients, as_unconnected, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
+from gradtape.ops.jets import NoRule
 from gradtape.transforms.jacobians.jacobian import differentiated
 
 Asked = str | tuple[str, ...]
@@ -75,7 +76,7 @@ def _found(
     tape: GradientTape, target: Any, inputs: Sequence[Any], indices: Sequence[Index], recording: Scope
 ) -> tuple[list[bool], Mapping[Index, Any]]:
     """Which inputs the target depends on, and its partials, of which one that is missing or None is zero."""
-    from gradtape.transforms.taylor_mode.jets import Jets, NoRule  # noqa: PLC0415 - these modules are loaded when they are first used
+    from gradtape.transforms.taylor_mode.jets import Jets  # noqa: PLC0415 - these modules are loaded when they are first used
     from gradtape.transforms.taylor_mode.rules import rule_for  # noqa: PLC0415
 
     node = tape._node_of(target)

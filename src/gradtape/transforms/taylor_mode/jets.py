@@ -1,16 +1,8 @@
-"""`Jets`: partial derivatives of every order, carried forward over what a tape has recorded.
-
-An `Index` says by which inputs to differentiate: (0, 0, 1) is twice by input 0 and once by input 1. `Partials` are what rules
-work with: a function from an Index to the partial derivative of one value, None where that is zero everywhere; the empty Index
-gives the value itself. The rules of ops are in `gradtape.transforms.taylor_mode.rules`.
-"""
+"""`Jets`: partial derivatives of every order, carried forward over what a tape has recorded, by what ops declare (`ops.jets`)."""
 
 from __future__ import annotations
 
-import operator
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -18,26 +10,19 @@ from gradtape.core.node import Node
 from gradtape.core.scope import Scope
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import Conjugated, Derivative, ElementwiseDerivative, OnTensors
-
-Index = tuple[int, ...]
-Partials = Callable[[Index], Any]
-Shape = tuple[int, ...]
-
-
-class NoRule(Exception):  # noqa: N818 - not an error: the derivatives are computed in another way then
-    """There is no rule for the jets of an op, or it misses something that was not saved."""
+from gradtape.ops.jets import Index, NoRule, Partials, Shape, Step, plus
 
 
 class Jets:
     """The partial derivatives of the Nodes that lead from `sources` to `target`, which has the given shape.
 
     `sources` has the partials of some Nodes; if such a Node depends on another source in turn, what comes from there is added.
-    `rule_for` gives the partials of a Step's output.
+    `rule_for` gives the partials of a RecordedStep's output.
     """
 
     def __init__(
         self,
-        rule_for: Callable[[Step], Partials],
+        rule_for: Callable[[RecordedStep], Partials],
         sources: Mapping[Node, Partials],
         target: Node,
         shape: Shape,
@@ -49,7 +34,7 @@ class Jets:
         self._target, self._shape = target, shape
         self._path = path_between(target, sources, recording)
         self._found: dict[Node | None, dict[Index, Any]] = {node: {} for node in self._path}
-        self._steps: dict[Node, tuple[Step, Partials]] = {}
+        self._steps: dict[Node, tuple[RecordedStep, Partials]] = {}
         self._shapes: dict[Node, Shape] = {}
 
     def __contains__(self, node: Node | None) -> bool:
@@ -70,7 +55,7 @@ class Jets:
     def _rule(self, node: Node) -> Partials:
         """How the partials of a Node follow from those of its parents."""
         if node not in self._steps:
-            step = Step(self, node)
+            step = RecordedStep(self, node)
             self._steps[node] = step, self._rule_for(step)
         return self._steps[node][1]
 
@@ -115,7 +100,7 @@ class Jets:
         return self._shapes[node]
 
 
-class Step:
+class RecordedStep(Step):
     """One recorded op as its rule sees it: the partials of its inputs and of its output, and what its pulls saved.
 
     Functions of a rule may call each other in circles, so they should hold on to the Step alone, which lets go of everything.
@@ -225,11 +210,6 @@ def path_between(target: Node, sources: Mapping[Node, Any], recording: Scope) ->
     return [node for node in path if node is not None]
 
 
-_KEEP_THE_SHAPE = frozenset((
-    "cast", "check_numerics", "conj", "cumsum", "identity", "imag", "log_softmax", "real", "reverse", "roll", "softmax",
-))  # fmt: skip
-
-
 def _argument_shape(user: Node, i: int, out: Shape | None) -> Shape | None:
     """The shape of argument `i` of an op, from what its pulls saved and the shape of its output; None if they do not say."""
     rule = declared(user)
@@ -245,64 +225,4 @@ def _argument_shape(user: Node, i: int, out: Shape | None) -> Shape | None:
         return saved[f"{name}_shape"]
     if saved.get(f"{name}_broadcast") is not None:
         return saved[f"{name}_broadcast"]
-    if isinstance(rule, ElementwiseDerivative) or op.name in _KEEP_THE_SHAPE or out is None:
-        return out
-    if op.name == "transpose":
-        return tuple([out[saved["perm"].index(axis)] for axis in range(len(out))])
-    return (*out[:-2], out[-1], out[-2]) if op.name == "matrix_transpose" else None
-
-
-# Sums and products of partials, in which None is zero.
-
-
-def plus(x: Any, y: Any) -> Any:
-    return y if x is None else x if y is None else x + y
-
-
-def minus(x: Any, y: Any) -> Any:
-    return (None if y is None else -y) if x is None else x if y is None else x - y
-
-
-def scaled(x: Any, factor: float) -> Any:
-    return x if factor == 1 else -x if factor == -1 else x * factor
-
-
-@cache
-def distributions(index: Index, count: int) -> tuple[tuple[tuple[Index, ...], int], ...]:
-    """The ways to hand out the entries of an Index to `count` factors, and how often each comes about."""
-    ways: Counter[tuple[Index, ...]] = Counter({((),) * count: 1})
-    for entry in index:
-        longer: Counter[tuple[Index, ...]] = Counter()
-        for parts, times in ways.items():
-            for i in range(count):
-                longer[(*parts[:i], (*parts[i], entry), *parts[i + 1 :])] += times
-        ways = longer
-    return tuple(ways.items())
-
-
-def product_rule(index: Index, *factors: Partials, product: Callable[..., Any] = operator.mul) -> Any:
-    """The partial of a product of `factors`, which may be any op that is linear in each."""
-    total = None
-    for parts, times in distributions(index, len(factors)):
-        given = list(zip(factors, parts, strict=True))
-        if any(part and factor(part) is None for factor, part in given):  # only then may the others not have been saved
-            continue
-        values = [factor(part) for factor, part in given]
-        if all(value is not None for value in values):
-            total = plus(total, scaled(product(*values), times))
-    return total
-
-
-def square_rule(index: Index, x: Partials, factor: float = 1) -> Any:
-    """The partial of `factor` times the square of x: each pair of different partials comes twice."""
-    total = None
-    for (first, second), times in distributions(index, 2):
-        if first <= second and x(first) is not None and x(second) is not None:
-            total = plus(total, scaled(x(first) * x(second), factor * times * (1 if first == second else 2)))
-    return total
-
-
-def chain_rule(index: Index, slope: Partials, x: Partials) -> Any:
-    """The partial of a function of x whose derivative is `slope`: that of slope times one first partial of x, differentiated on."""
-    first, rest = index[:1], index[1:]
-    return product_rule(rest, slope, lambda part: x(first + part))
+    return None if op.input_shape is None or out is None else op.input_shape(out, **saved)

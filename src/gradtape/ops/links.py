@@ -1,8 +1,8 @@
-"""Which elements of an op's inputs the elements of its output may depend on: the rules of the ops that declare it.
+"""Which elements of an op's inputs the elements of its output may depend on: what an op may declare as its `links`.
 
 A *pattern* is a boolean sparse matrix with a row for each element of a tensor; the columns are the elements of some other tensor
 that it is asked about. A `Link` takes the pattern of an input to that of the output, and the other way round. Elementwise ops are
-known by their declaration, and ops that only move elements by moving indices. The table at the end has the ops whose derivative
+known by their declaration, and ops that only move elements by moving indices. Links are declared by ops whose derivative
 calls the op itself or its transpose; what any other op links is seen from the ops that its derivative calls.
 """
 
@@ -16,15 +16,14 @@ import numpy as np
 
 from gradtape.core.node import Node
 from gradtape.core.tensor import Tensor
-from gradtape.ops.batching import elementwise
-from gradtape.ops.convolution import Windows, overlaps
-from gradtape.ops.derivative import ElementwiseDerivative
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
 
 Pattern = Any
 Shape = tuple[int, ...]
+Links = Callable[["Call", int], "Link | None"]
+"""Takes a call and the number of an input, and gives a Link, or None if the derivative shows it."""
 
 
 class Link:
@@ -124,10 +123,10 @@ def _groups(shape: Shape, axes: Sequence[Any], shared: dict[Any, int]) -> Any:
     return np.ravel(found)
 
 
-# Rules: each takes a Call and the number of an input, and gives a Link, or None if the derivative shows it
+# Links of many ops
 
 
-def _elementwise(call: Call, index: int) -> Link:
+def elementwise(call: Call, index: int) -> Link:
     shape, input_shape = call.shape, call.inputs[index]
     return SAME if shape == input_shape else aligned(shape, _from_the_right(shape), input_shape, _from_the_right(input_shape))
 
@@ -136,13 +135,13 @@ def _from_the_right(shape: Shape) -> list[int]:
     return list(range(len(shape), 0, -1))
 
 
-def _matrices(*axes: str | None) -> Callable[[Call, int], Link | None]:
+def matrices(*axes: str | None) -> Links:
     """For ops on matrices, the last two axes, over batches that broadcast: the axes of output and inputs by name.
 
     None stands for an input that the derivative shows.
     """
 
-    def rule(call: Call, index: int) -> Link | None:
+    def links(call: Call, index: int) -> Link | None:
         output, of_input = axes[0], axes[index + 1]
         if output is None or of_input is None:
             return None
@@ -150,31 +149,17 @@ def _matrices(*axes: str | None) -> Callable[[Call, int], Link | None]:
         batch, input_batch = (_from_the_right(s)[:-2] for s in (shape, input_shape))
         return aligned(shape, [*batch, *output], input_shape, [*input_batch, *of_input])
 
-    return rule
+    return links
 
 
-def _einsum(call: Call, index: int) -> Link:
-    return aligned(call.shape, call.params["output"], call.inputs[index], call.params["inputs"][index])
-
-
-def _mixed_along_axes(call: Call, index: int) -> Link:
+def mixed_along_axes(call: Call, index: int) -> Link:
     params, shape, input_shape = call.params, call.shape, call.inputs[index]
     mixed = {axis % len(shape) for axis in params.get("axes", (params.get("axis"),))}
     names = [[(kind, axis) if axis in mixed else axis for axis in range(len(shape))] for kind in ("output", "input")]
     return aligned(shape, names[0], input_shape, names[1])
 
 
-def _running(call: Call, index: int) -> Link:
-    shape, params = call.shape, call.params
-    axis = params["axis"] % len(shape)
-    size, before, after = shape[axis], math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-    links = _united_backwards(size, size)
-    if params["exclusive"]:
-        links.append((np.arange(1, size), np.arange(size - 1)))
-    return Link(*[along(*(link[::-1] if params["reverse"] else link), (size, size), before, after) for link in links])
-
-
-def _united_backwards(size: int, width: int) -> list[tuple[Any, Any]]:
+def united_backwards(size: int, width: int) -> list[tuple[Any, Any]]:
     """Links of each place with itself and the `width` - 1 places before it: of 2, then of 4, ... of them.
 
     These few matrices have two entries in a row, where their product has `width`.
@@ -185,99 +170,3 @@ def _united_backwards(size: int, width: int) -> list[tuple[Any, Any]]:
         links.append((np.append(places, places[step:]), np.append(places, places[: size - step])))
         covered += step
     return links
-
-
-def _convolve(call: Call, index: int) -> Link:
-    """Each element with as many others in a row as the other vector is long; by a vector that is moved inside it, with all."""
-    (size,), (input_size,) = call.shape, call.inputs[index]
-    first = np.arange(min(size, input_size))
-    cut = pairs(first, first, size, input_size)
-    width = abs(size - input_size) + 1
-    if call.params["full"]:
-        return Link(cut, *[pairs(*link, size, size) for link in _united_backwards(size, width)])
-    if index == 1:
-        return aligned(call.shape, "o", call.inputs[1], "i")
-    return Link(*[pairs(*link[::-1], input_size, input_size) for link in _united_backwards(input_size, width)], cut)
-
-
-def _resample(call: Call, index: int) -> Link:
-    axis, taps, shape = call.params["axis"], call.params["taps"], call.shape
-    outputs, column = np.nonzero(taps.weights)
-    sizes = len(taps.places), taps.size
-    return Link(along(outputs, taps.places[outputs, column], sizes, math.prod(shape[:axis]), math.prod(shape[axis + 1 :])))
-
-
-def _windows(windows: Windows, sizes: Shape, before: int, after: int) -> Pattern:
-    """Windows linked with the elements of the spatial axes that they cover."""
-    counts = windows.outputs(sizes)
-    numbers, elements = (np.arange(math.prod(n)).reshape(n) for n in (counts, sizes))
-    places = [(numbers[outer[1:]].ravel(), elements[inner[1:]].ravel()) for _, outer, inner in overlaps(windows, sizes)]
-    outputs, inputs = (np.concatenate(part) for part in zip(*places, strict=True))
-    return along(outputs, inputs, (numbers.size, elements.size), before, after)
-
-
-def _pooled(call: Call, index: int) -> Link:
-    batch, *sizes, channels = call.inputs[index]
-    return Link(_windows(call.params["windows"], tuple(sizes), batch, channels))
-
-
-def _conv(call: Call, index: int) -> Link:
-    """By the input: a window's elements with the channels of one group. By the filter: all that lead to one output channel."""
-    batch, *counts, filters = call.shape
-    if index == 1:
-        *kernel, channels, _ = call.inputs[1]
-        return aligned((batch * math.prod(counts), filters), "xf", (math.prod(kernel) * channels, filters), "kf")
-    groups = call.params["groups"]
-    _, *sizes, channels = call.inputs[0]
-    united = aligned((batch * math.prod(sizes), groups), "xg", (batch * math.prod(sizes), groups, channels // groups), "xgc")
-    spread = aligned((batch * math.prod(counts), groups, filters // groups), "xgf", (batch * math.prod(counts), groups), "xg")
-    return Link(*united.matrices, _windows(call.params["windows"], tuple(sizes), batch, groups), *spread.matrices)
-
-
-def _conv_by_input(call: Call, index: int) -> Link | None:
-    """By the filter: all that lead to one input channel."""
-    if index == 1:
-        return None
-    groups = call.params["groups"]
-    *kernel, channels, filters = call.inputs[0]
-    shape = (math.prod(call.shape[:-1]), groups, channels)
-    return aligned(shape, "xgc", (math.prod(kernel), channels, groups, filters // groups), "kcgf")
-
-
-def _sparse_matmul(call: Call, index: int) -> Link:
-    """By the values: each with its row. By the dense factor: rows that a value joins, column by column."""
-    size, width = call.shape
-    rows = call.saved(index, "rows")
-    if index == 1:
-        return Link(along(rows, call.saved(index, "columns"), (size, call.inputs[1][0]), 1, width))
-    by_row = pairs(rows, np.arange(len(rows)), size, len(rows))
-    return Link(by_row, *aligned((size, width), "rc", (size,), "r").matrices)
-
-
-Rule = Callable[[Call, int], Link | None]
-
-_by_right_side = _matrices("ik", None, "jk")
-
-_RULES: dict[str, Rule] = {
-    **dict.fromkeys(["cast", "identity", "check_numerics", "conj", "real", "imag", "abs", "add_n"], _elementwise),
-    "matmul": _matrices("ik", "ij", "jk"),
-    "einsum": _einsum,
-    **dict.fromkeys(["solve", "triangular_solve", "tridiagonal_solve"], _by_right_side),
-    "sylvester": _matrices("ij", None, None, "kl"),
-    **dict.fromkeys(["expm", "logm"], _matrices("ij", "kl")),
-    **dict.fromkeys(["fft", "ifft", "rfft", "irfft"], _mixed_along_axes),
-    "cumsum": _running,
-    "convolve": _convolve,
-    "resample": _resample,
-    **dict.fromkeys(["avg_pool", "max_pick"], _pooled),
-    "conv": _conv,
-    "conv_by_input": _conv_by_input,
-    "sparse_matmul": _sparse_matmul,
-}
-
-
-def rule_of(op: Op) -> Rule | None:
-    """The rule of an op, if it has one."""
-    rule = _RULES.get(op.name)
-    is_elementwise = op.batch is elementwise or isinstance(op.rule, ElementwiseDerivative)
-    return _elementwise if rule is None and is_elementwise else rule

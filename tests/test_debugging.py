@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.core.tape import GradientTape
+from gradtape.core.scope import here
 from gradtape.errors import InvalidArgumentError
 
 D = tf.debugging
@@ -198,10 +198,12 @@ class TestCheckNumerics:
 
 
 def test_off_it_leaves_nothing_behind():
-    before = GradientTape._pull
+    state = here.state
+    before = state.run, state.checker, state.around_walk
     D.enable_check_numerics()
-    assert GradientTape._pull is not before
+    assert state.around_walk is not None
     D.disable_check_numerics()
     D.disable_check_numerics()
-    assert GradientTape._pull is before
+    assert (state.checker, state.around_walk) == before[1:]
+    assert type(state.run) is type(before[0])
     assert tf.math.log(0.0).numpy() == -np.inf

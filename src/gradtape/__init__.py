@@ -7,7 +7,6 @@ from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn
 from gradtape.api import experimental_dtypes as _experimental_dtypes
 from gradtape.api import keras_imports as _keras_imports
 from gradtape.api.arithmetic import realdiv, truncatediv, truncatemod
-from gradtape.api.array_api import protocol as _array_protocol
 from gradtape.api.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
 from gradtape.api.conversion import bitcast, saturate_cast
 from gradtape.api.counting import (
@@ -168,8 +167,9 @@ from gradtape.core.module import Module
 from gradtape.core.naming import name_scope
 from gradtape.core.scope import init_scope
 from gradtape.core.sparse_tensor import SparseTensor
-from gradtape.core.tape import GradientTape, UnconnectedGradients
+from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.core.variable import Variable, VariableAggregation, VariableSynchronization
 from gradtape.dtypes import (
     DType,
@@ -200,11 +200,7 @@ from gradtape.shapes import TensorShape, TensorSpec
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
 from gradtape.transforms.functional import diag_hessian, grad, hessian, hvp, jvp, laplacian, value_and_grad, vjp
 from gradtape.transforms.graph_gradients import RegisterGradient, gradients, hessians, no_gradient
-from gradtape.transforms.jacobians import jacobian as _jacobian
-from gradtape.transforms.jacobians import per_example as _per_example
 from gradtape.transforms.recompute import recompute_grad
-from gradtape.transforms.sparse import sparsity as _sparsity
-from gradtape.transforms.taylor_mode import derivatives as _taylor
 from gradtape.transforms.vectorize import vectorized_map, vmap
 
 if _TYPE_CHECKING:  # what `__getattr__` finds when it is asked for

@@ -5,7 +5,6 @@ Libraries reach it through `tensor.__array_namespace__()`. Its functions are tho
 
 from math import e, inf, nan, pi
 
-from gradtape.api.array_api import protocol as _protocol  # noqa: F401 - importing it puts it onto the Tensors
 from gradtape.api.array_api.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from gradtape.api.array_api.data_types import namespace_info as __array_namespace_info__
 from gradtape.api.array_api.functions import argsort, broadcast_arrays, clip, meshgrid, sort

@@ -1,10 +1,12 @@
-"""`ArrayMethods`: what NumPy's arrays have besides operators, as `Tensor` and `Variable` inherit it.
+"""`ArrayMethods`: what arrays have besides operators, as `Tensor` and `Variable` inherit it.
 
-Here it is declared for type checkers; `gradtape.api.numpy.methods` defines it.
+What NumPy's arrays have is declared here for type checkers, and defined in `gradtape.api.numpy.methods`.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,10 +17,41 @@ if TYPE_CHECKING:
     Method = Callable[..., Tensor]
 
 
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+"""Of the Array API standard, those that `gradtape.array_api` fulfils."""
+
+
 class ArrayMethods:
-    """The methods and attributes of NumPy's arrays."""
+    """The methods and attributes of NumPy's arrays, and what the Array API standard asks of an array."""
 
     __slots__ = ()
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        """The functions for this tensor, as `gradtape.array_api`.
+
+        >>> import gradtape as tf
+        >>> xp = tf.constant([1.0, 2.0]).__array_namespace__()
+        >>> xp.sum(xp.asarray([1.0, 2.0])).numpy()
+        np.float32(3.0)
+        """
+        if api_version is not None and api_version not in VERSIONS:
+            raise ValueError(f"__array_namespace__: api_version must be one of {', '.join(VERSIONS)}, got {api_version!r}.")
+        return import_module("gradtape.array_api")
+
+    def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Tensor:
+        """This tensor on `device`; itself if it is there already.
+
+        >>> import gradtape as tf
+        >>> x = tf.constant([1.0, 2.0])
+        >>> x.to_device("/CPU:0") is x
+        True
+        """
+        from gradtape.core.device import find  # noqa: PLC0415 - which needs Tensors
+
+        if stream is not None:
+            raise ValueError(f"to_device: the CPU has no streams; leave stream out, got {stream!r}.")
+        tensor, place = self.tensor() if hasattr(self, "tensor") else self, find(device)
+        return tensor if place is None else place.move(tensor)
 
     if TYPE_CHECKING:
         T: Tensor

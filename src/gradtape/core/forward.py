@@ -11,8 +11,9 @@ from gradtape.blocks import Block
 from gradtape.core.messages import warn_not_trainable
 from gradtape.core.node import Node, source_node, watch_tensor
 from gradtape.core.scope import Scope, here, leave_thread
-from gradtape.core.tape import UnconnectedGradients, as_unconnected, leaves_of, unconnected_value
+from gradtape.core.tape import leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
+from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 

@@ -190,7 +190,7 @@ class ThreadState:
     """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
 
     __slots__ = (
-        "_run_walk", "checker", "device", "draws", "levels", "pushers", "recorders", "run", "same_draws", "scope", "tensor", "trace", "walking", "watch",
+        "_run_walk", "around_walk", "checker", "device", "draws", "levels", "pushers", "recorders", "run", "same_draws", "scope", "tensor", "trace", "walking", "watch",
         "where",
     )  # fmt: skip
 
@@ -212,6 +212,7 @@ class ThreadState:
         self.watch: list[str] = []  # what a walk has to fear for its zeros: see `core.strong_zeros`
         self._run_walk = quiet_runner(self._on_invalid)
         self.walking = False
+        self.around_walk: Callable[..., Any] | None = None  # is given the backward walk and its arguments
 
     def run_on_host(self, function: Callable[..., Any], *args: Any, **params: Any) -> Any:
         """`run` with NumPy arrays, whatever device is named around."""

@@ -6,7 +6,7 @@ Jacobians and higher derivatives are put on the class by `gradtape.transforms`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,17 +25,11 @@ from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.strong_zeros import Ones, has_nan
 from gradtape.core.tape_methods import TapeMethods
 from gradtape.core.tensor import Tensor
+from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import XlaTensor, on_xla
 from gradtape.errors import invalid_argument
-
-
-class UnconnectedGradients(Enum):
-    """What stands for the gradient of a source that the target does not depend on: None, or zeros."""
-
-    NONE = "none"
-    ZERO = "zero"
 
 
 class GradientTape(TapeMethods, Block):
@@ -336,7 +330,9 @@ class GradientTape(TapeMethods, Block):
 
     def _pull(self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Scope, release: bool) -> dict[Any, Any]:
         """One backward walk, in which NumPy does not warn of infinities."""
-        return here.state.walk(recording, pull_back, seeds, sources, recording, release)
+        state = here.state
+        walk = pull_back if state.around_walk is None else partial(state.around_walk, pull_back)
+        return state.walk(recording, walk, seeds, sources, recording, release)
 
     def _close(self) -> None:
         """Ends the recording: nothing can look connected to it any more. Which Variables it watched is still known."""
@@ -347,17 +343,6 @@ class GradientTape(TapeMethods, Block):
     def __del__(self) -> None:
         if self.scope is not None:
             self.scope.close()
-
-
-def as_unconnected(value: Any) -> UnconnectedGradients:
-    if type(value) is UnconnectedGradients:
-        return value
-    try:
-        return UnconnectedGradients(value)
-    except ValueError:
-        raise ValueError(
-            f"unconnected_gradients must be UnconnectedGradients.NONE or ZERO, or 'none' or 'zero', got {value!r}."
-        ) from None
 
 
 def unconnected_value(source: Any, unconnected: UnconnectedGradients, prefix: tuple[int, ...] = ()) -> Tensor | None:

@@ -1,56 +1,180 @@
-"""`TapeMethods`: what a `GradientTape` has besides `gradient`, declared for type checkers; `gradtape.transforms` defines it."""
+"""`TapeMethods`: what a `GradientTape` has besides `gradient`: Jacobians and higher derivatives.
+
+They stand in `gradtape.transforms`, above this layer, and are imported when they are called.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from gradtape.core.unconnected import UnconnectedGradients
+
+# ruff: noqa: PLC0415 - a method imports what it needs when it is called
 
 
 class TapeMethods:
     """Jacobians and higher derivatives of what a tape has recorded."""
 
-    if TYPE_CHECKING:
+    def jacobian(
+        self: Any,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+        *,
+        mode: str = "auto",
+        memory_limit: int | None = None,
+        sparse: bool = False,
+    ) -> Any:
+        """The derivative of every element of `target` by every element of `sources`.
 
-        def jacobian(
+        Each result has the target's shape followed by the source's. With a structure of targets, the result has its structure,
+        with that of `sources` inside. `mode` is "reverse" (a walk with a batch of the target's elements), "forward" (with a batch
+        of the sources' elements) or "auto", which takes the smaller batch. What is needed besides the result stays within
+        `memory_limit` bytes (None: a quarter of what is free), `parallel_iterations` is the most elements at once, and
+        `experimental_use_pfor=False` takes one element after another. `sparse` gives SciPy CSR arrays of the entries that can be
+        nonzero, as `sparsity` finds them.
+
+        >>> import gradtape as tf
+        >>> x = tf.constant([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.jacobian(y, x).numpy()
+        array([[2., 0.],
+               [0., 4.]], dtype=float32)
+        """
+        from gradtape.transforms.jacobians.jacobian import jacobian
+
+        return jacobian(
             self,
-            target: Any,
-            sources: Any,
-            unconnected_gradients: Any = ...,
-            parallel_iterations: int | None = None,
-            experimental_use_pfor: bool = True,
-            *,
-            mode: str = "auto",
-            memory_limit: int | None = None,
-            sparse: bool = False,
-        ) -> Any: ...
+            target,
+            sources,
+            unconnected_gradients,
+            parallel_iterations,
+            experimental_use_pfor,
+            mode=mode,
+            memory_limit=memory_limit,
+            sparse=sparse,
+        )
 
-        def batch_jacobian(
+    def batch_jacobian(
+        self: Any,
+        target: Any,
+        source: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+        *,
+        mode: str = "auto",
+        memory_limit: int | None = None,
+        check_independence: bool = True,
+    ) -> Any:
+        """The Jacobian of each example of a batch by itself: `target[b]` is taken to depend on `source[b]` alone.
+
+        `check_independence` warns if that is not so, at the price of one more gradient. The other options are those of `jacobian`.
+
+        >>> import gradtape as tf
+        >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.batch_jacobian(y, x).numpy().tolist()
+        [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
+        """
+        from gradtape.transforms.jacobians.jacobian import batch_jacobian
+
+        return batch_jacobian(
             self,
-            target: Any,
-            source: Any,
-            unconnected_gradients: Any = ...,
-            parallel_iterations: int | None = None,
-            experimental_use_pfor: bool = True,
-            *,
-            mode: str = "auto",
-            memory_limit: int | None = None,
-            check_independence: bool = True,
-        ) -> Any: ...
+            target,
+            source,
+            unconnected_gradients,
+            parallel_iterations,
+            experimental_use_pfor,
+            mode=mode,
+            memory_limit=memory_limit,
+            check_independence=check_independence,
+        )
 
-        def gradient_per_example(
-            self,
-            losses: Any,
-            variables: Any,
-            clip_norm: Any = None,
-            *,
-            unconnected_gradients: Any = ...,
-            memory_limit: int | None = None,
-        ) -> Any: ...
+    def gradient_per_example(
+        self: Any,
+        losses: Any,
+        variables: Any,
+        clip_norm: Any = None,
+        *,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        memory_limit: int | None = None,
+    ) -> Any:
+        """The gradient of each of the `losses` by `variables`, in their structure, with the examples as the first axis.
 
-        def sparsity(self, target: Any, source: Any) -> Any: ...
+        `losses` has the shape [examples]. With `clip_norm`, each example's gradient is scaled down where its norm, over all
+        variables together, is larger than that. What is needed besides the result stays within `memory_limit` bytes (None: a
+        quarter of what is free).
 
-        def derivatives(
-            self, target: Any, sources: Mapping[str, Any], partials: Sequence[Any], unconnected_gradients: Any = ...
-        ) -> dict[Any, Any]: ...
+        >>> import gradtape as tf
+        >>> w, x = tf.Variable([1.0, 2.0]), tf.constant([[3.0, 4.0], [0.3, 0.4]])
+        >>> with tf.GradientTape() as tape:
+        ...     losses = tf.linalg.matvec(x, w)
+        >>> tape.gradient_per_example(losses, w, clip_norm=1.0).numpy()
+        array([[0.6, 0.8],
+               [0.3, 0.4]], dtype=float32)
+        """
+        from gradtape.transforms.jacobians.per_example import gradient_per_example
+
+        return gradient_per_example(
+            self, losses, variables, clip_norm, unconnected_gradients=unconnected_gradients, memory_limit=memory_limit
+        )
+
+    def sparsity(
+        self: Any,
+        target: Any,
+        source: Any,
+    ) -> Any:
+        """Where the derivative of `target` by `source` may be nonzero, as a boolean SciPy CSR array.
+
+        It has a row for each element of the target and a column for each of the source, both read row by row. No place where the
+        derivative is not zero is missing, but there may be more: it follows which elements went into which, not with what numbers.
+        A structure of targets or sources gives a structure, as in `jacobian`. The tape is not used up.
+
+        >>> import gradtape as tf
+        >>> x = tf.constant([1.0, 2.0, 3.0, 4.0])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x[1:] * x[:-1]
+        >>> tape.sparsity(y, x).toarray().astype(int)
+        array([[1, 1, 0, 0],
+               [0, 1, 1, 0],
+               [0, 0, 1, 1]])
+        """
+        from gradtape.transforms.sparse.sparsity import sparsity
+
+        return sparsity(self, target, source)
+
+    def derivatives(
+        self: Any,
+        target: Any,
+        sources: Mapping[str, Any],
+        partials: Sequence[Any],
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> dict[Any, Any]:
+        """Partial derivatives of `target` by named sources: "xxt" is that by x twice and by t once.
+
+        The sources are moved in all examples at once. So a result is the partial derivative, example by example, if each example of
+        the target depends on its own example of every source, as the output of a network does that treats a batch. Names longer
+        than a letter are joined by underscores, "pos_pos", or given as a tuple, ("pos", "pos"). A derivative by a source that the
+        target does not depend on is None, or zeros; one that vanishes for another reason is zeros.
+
+        >>> import gradtape as tf
+        >>> x, t = tf.constant([[1.0], [2.0]]), tf.constant([[3.0], [4.0]])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch([x, t])
+        ...     u = x * x * x * t
+        >>> found = tape.derivatives(u, {"x": x, "t": t}, ["t", "xx", "xt"])
+        >>> {name: partial.numpy()[:, 0].tolist() for name, partial in found.items()}
+        {'t': [1.0, 8.0], 'xx': [18.0, 48.0], 'xt': [3.0, 12.0]}
+        """
+        from gradtape.transforms.taylor_mode.derivatives import derivatives
+
+        return derivatives(self, target, sources, partials, unconnected_gradients)

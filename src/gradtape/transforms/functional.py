@@ -14,8 +14,9 @@ from typing import Any
 from gradtape import nest
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.indexed_slices import IndexedSlices
-from gradtape.core.tape import GradientTape, UnconnectedGradients
+from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.core.variable import Variable
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.reductions import reduce_sum

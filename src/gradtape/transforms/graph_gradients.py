@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 from gradtape import nest
 from gradtape.core.scope import here
-from gradtape.core.tape import GradientTape, UnconnectedGradients, as_unconnected, source_object, unconnected_value
+from gradtape.core.tape import GradientTape, source_object, unconnected_value
 from gradtape.core.tensor import Tensor
 from gradtape.core.trace import Call, Trace
+from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.xla_tensor import tensor_of
 from gradtape.ops.convert import as_tensor

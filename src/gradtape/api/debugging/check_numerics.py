@@ -10,7 +10,6 @@ Off, it costs nothing, because it sits in three places that are looked up anyway
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -22,7 +21,6 @@ from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.node import Node, caller, locate
 from gradtape.core.placement import plain_run_becomes
 from gradtape.core.scope import Scope, here
-from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla_tensor import is_traced
 from gradtape.engines import xla_engine
@@ -56,7 +54,7 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
         return
     plain_run_becomes(_CheckingRun())
     state.checker = _checked_on_xla
-    _walk.add_thread()
+    state.around_walk = _checked_walk
 
 
 def disable_check_numerics() -> None:
@@ -72,7 +70,7 @@ def disable_check_numerics() -> None:
     if state.checker is not None:
         plain_run_becomes(quiet_runner())
         state.checker = None
-        _walk.remove_thread()
+        state.around_walk = None
 
 
 class _CheckingRun:
@@ -117,40 +115,17 @@ def _looked_at(array: Any, message: str) -> Any:
     return xla_engine.run(xla_engine.bind(check_numerics_on_xla), [array], {"message": message})
 
 
-class _CheckedWalk:
-    """Stands for `GradientTape._pull` while at least one thread wants checks."""
-
-    def __init__(self) -> None:
-        self._threads = 0
-        self._lock = threading.Lock()
-        self._plain = GradientTape._pull
-
-    def add_thread(self) -> None:
-        with self._lock:
-            self._threads += 1
-            GradientTape._pull = lambda *args, **options: self._pull(*args, **options)  # type: ignore[method-assign]
-
-    def remove_thread(self) -> None:
-        with self._lock:
-            self._threads -= 1
-            if not self._threads:
-                GradientTape._pull = self._plain  # type: ignore[method-assign]
-
-    def _pull(self, tape: GradientTape, seeds: dict[Node, Any], sources: Any, recording: Scope, release: bool) -> Any:
-        if here.state.checker is None:
-            return self._plain(tape, seeds, sources, recording, release)
-        nodes, *_ = _reachable(seeds, set(), recording)
-        before = [node.rule for node in nodes]
-        for node in nodes:
-            node.rule = _CheckingRule(node.rule)
-        try:
-            return self._plain(tape, seeds, sources, recording, release)
-        finally:
-            for node, rule in zip(nodes, before, strict=True):
-                node.rule = rule
-
-
-_walk = _CheckedWalk()
+def _checked_walk(walk: Callable[..., Any], seeds: dict[Node, Any], sources: Any, recording: Scope, release: bool) -> Any:
+    """A backward walk through rules that look at what they pass on."""
+    nodes, *_ = _reachable(seeds, set(), recording)
+    before = [node.rule for node in nodes]
+    for node in nodes:
+        node.rule = _CheckingRule(node.rule)
+    try:
+        return walk(seeds, sources, recording, release)
+    finally:
+        for node, rule in zip(nodes, before, strict=True):
+            node.rule = rule
 
 
 class _CheckingRule:

@@ -19,8 +19,9 @@ from gradtape.core.backward import dense, release_all
 from gradtape.core.departures import DepartureError
 from gradtape.core.node import own_files
 from gradtape.core.scope import Scope, here
-from gradtape.core.tape import GradientTape, UnconnectedGradients, as_unconnected, leaves_of, unconnected_value
+from gradtape.core.tape import GradientTape, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
+from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.shaping import reshape, transpose
 from gradtape.transforms.jacobians.probes import differ, probe_for, size_of
@@ -33,7 +34,7 @@ _FORWARD_IF = 3  # measured: where the sources have this many times fewer elemen
 
 
 def jacobian(
-    self: GradientTape,
+    tape: GradientTape,
     target: Any,
     sources: Any,
     unconnected_gradients: Unconnected = UnconnectedGradients.NONE,
@@ -44,25 +45,8 @@ def jacobian(
     memory_limit: int | None = None,
     sparse: bool = False,
 ) -> Any:
-    """The derivative of every element of `target` by every element of `sources`.
-
-    Each result has the target's shape followed by the source's. With a structure of targets, the result has its structure,
-    with that of `sources` inside. `mode` is "reverse" (a walk with a batch of the target's elements), "forward" (with a batch
-    of the sources' elements) or "auto", which takes the smaller batch. What is needed besides the result stays within
-    `memory_limit` bytes (None: a quarter of what is free), `parallel_iterations` is the most elements at once, and
-    `experimental_use_pfor=False` takes one element after another. `sparse` gives SciPy CSR arrays of the entries that can be
-    nonzero, as `sparsity` finds them.
-
-    >>> import gradtape as tf
-    >>> x = tf.constant([1.0, 2.0])
-    >>> with tf.GradientTape() as tape:
-    ...     tape.watch(x)
-    ...     y = x * x
-    >>> tape.jacobian(y, x).numpy()
-    array([[2., 0.],
-           [0., 4.]], dtype=float32)
-    """
-    recording = self._prepare("jacobian")
+    """`GradientTape.jacobian`."""
+    recording = tape._prepare("jacobian")
     unconnected = as_unconnected(unconnected_gradients)
     pace = pace_of("jacobian", parallel_iterations, experimental_use_pfor, memory_limit)
     _check_mode("jacobian", mode)
@@ -73,21 +57,21 @@ def jacobian(
         if sparse:
             from gradtape.transforms.sparse.sparsity import sparse_jacobian  # noqa: PLC0415 - few need it, and it is not small
 
-            filled = sparse_jacobian(self, recording, one, leaves, unconnected, mode, pace)
+            filled = sparse_jacobian(tape, recording, one, leaves, unconnected, mode, pace)
         else:
-            found = jacobians(self, recording, one, leaves, mode, pace)
+            found = jacobians(tape, recording, one, leaves, mode, pace)
             filled = [
                 unconnected_value(source, unconnected, one.array.shape) if j is None else j
                 for j, source in zip(found, leaves, strict=True)
             ]
         return nest.pack_sequence_as(sources, filled) if nest.is_nested(sources) else filled[0]
 
-    results = differentiated(self, recording, "jacobian", targets, lambda: [of(one) for one in targets])
+    results = differentiated(tape, recording, "jacobian", targets, lambda: [of(one) for one in targets])
     return nest.pack_sequence_as(target, results) if nest.is_nested(target) else results[0]
 
 
 def batch_jacobian(
-    self: GradientTape,
+    tape: GradientTape,
     target: Any,
     source: Any,
     unconnected_gradients: Unconnected = UnconnectedGradients.NONE,
@@ -98,19 +82,8 @@ def batch_jacobian(
     memory_limit: int | None = None,
     check_independence: bool = True,
 ) -> Any:
-    """The Jacobian of each example of a batch by itself: `target[b]` is taken to depend on `source[b]` alone.
-
-    `check_independence` warns if that is not so, at the price of one more gradient. The other options are those of `jacobian`.
-
-    >>> import gradtape as tf
-    >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
-    >>> with tf.GradientTape() as tape:
-    ...     tape.watch(x)
-    ...     y = x * x
-    >>> tape.batch_jacobian(y, x).numpy().tolist()
-    [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
-    """
-    recording = self._prepare("batch_jacobian")
+    """`GradientTape.batch_jacobian`."""
+    recording = tape._prepare("batch_jacobian")
     as_unconnected(unconnected_gradients)
     pace = pace_of("batch_jacobian", parallel_iterations, experimental_use_pfor, memory_limit)
     _check_mode("batch_jacobian", mode)
@@ -123,14 +96,14 @@ def batch_jacobian(
         raise ValueError(f"batch_jacobian: target and source differ in the batch size: {shape[0]} and {source_shape[0]}.")
 
     def run() -> Any:
-        by_example = _by_example(self, recording, one_target, one_source, mode, pace)
+        by_example = _by_example(tape, recording, one_target, one_source, mode, pace)
         if by_example is None:
             return Tensor(np.zeros(shape + source_shape[1:], one_source.array.dtype))
         if check_independence:
-            _warn_of_dependence(self, recording, one_target, one_source, by_example)
+            _warn_of_dependence(tape, recording, one_target, one_source, by_example)
         return reshape(by_example, shape=shape + source_shape[1:])
 
-    return differentiated(self, recording, "batch_jacobian", [one_target], run)
+    return differentiated(tape, recording, "batch_jacobian", [one_target], run)
 
 
 def pace_of(method: str, parallel_iterations: Any, use_pfor: Any, memory_limit: Any) -> Pace:
@@ -277,7 +250,3 @@ def _frames_to_user() -> int:
     while own_files[frame.f_code.co_filename] and frame.f_back is not None:
         frame, level = frame.f_back, level + 1
     return level
-
-
-GradientTape.jacobian = jacobian  # type: ignore[method-assign, assignment]
-GradientTape.batch_jacobian = batch_jacobian  # type: ignore[method-assign, assignment]

@@ -19,8 +19,9 @@ from gradtape.core.backward import _leading_to, _number, _reachable, dense
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
-from gradtape.core.tape import GradientTape, UnconnectedGradients, as_unconnected, leaves_of, unconnected_value
+from gradtape.core.tape import GradientTape, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
+from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.ops.arithmetic import absolute, maximum
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.elementary import sqrt
@@ -35,7 +36,7 @@ from gradtape.transforms.vectorize import whole
 
 
 def gradient_per_example(
-    self: GradientTape,
+    tape: GradientTape,
     losses: Any,
     variables: Any,
     clip_norm: Any = None,
@@ -43,21 +44,8 @@ def gradient_per_example(
     unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     memory_limit: int | None = None,
 ) -> Any:
-    """The gradient of each of the `losses` by `variables`, in their structure, with the examples as the first axis.
-
-    `losses` has the shape [examples]. With `clip_norm`, each example's gradient is scaled down where its norm, over all
-    variables together, is larger than that. What is needed besides the result stays within `memory_limit` bytes (None: a
-    quarter of what is free).
-
-    >>> import gradtape as tf
-    >>> w, x = tf.Variable([1.0, 2.0]), tf.constant([[3.0, 4.0], [0.3, 0.4]])
-    >>> with tf.GradientTape() as tape:
-    ...     losses = tf.linalg.matvec(x, w)
-    >>> tape.gradient_per_example(losses, w, clip_norm=1.0).numpy()
-    array([[0.6, 0.8],
-           [0.3, 0.4]], dtype=float32)
-    """
-    recording = self._prepare("gradient_per_example")
+    """`GradientTape.gradient_per_example`."""
+    recording = tape._prepare("gradient_per_example")
     unconnected = as_unconnected(unconnected_gradients)
     pace = pace_of("gradient_per_example", None, True, memory_limit)
     found = leaves_of(losses, "gradient_per_example: losses")
@@ -72,10 +60,10 @@ def gradient_per_example(
     (target,) = found
 
     def run() -> list[Any]:
-        rows = _gradients(self, recording, target, leaves, pace)
+        rows = _gradients(tape, recording, target, leaves, pace)
         return rows if norm is None else _clipped(rows, norm)
 
-    gradients = differentiated(self, recording, "gradient_per_example", [target], run)
+    gradients = differentiated(tape, recording, "gradient_per_example", [target], run)
     filled = [
         unconnected_value(leaf, unconnected, target.array.shape) if g is None else g
         for g, leaf in zip(gradients, leaves, strict=True)
@@ -226,6 +214,3 @@ def _squares(g: Tensor) -> Tensor:
 def _beside(factors: Tensor, g: Tensor) -> Tensor:
     lined_up = reshape(factors, shape=(*factors.array.shape, *(1,) * (len(g.array.shape) - 1)))
     return lined_up if lined_up.array.dtype == g.array.dtype else cast(lined_up, dtype=g.array.dtype)
-
-
-GradientTape.gradient_per_example = gradient_per_example  # type: ignore[method-assign, assignment]

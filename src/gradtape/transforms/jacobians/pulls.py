@@ -127,9 +127,6 @@ class Stack:
         return self._parts[0] if len(self._parts) == 1 else concat(*self._parts, axis=0)
 
 
-_PLAIN_WALK = GradientTape._pull  # something that looks at walks, such as enable_check_numerics, may stand in its place
-
-
 class Pulls:
     """Walks back over a tape's recording to `nodes`, each with many rows of cotangents.
 
@@ -156,7 +153,7 @@ class Pulls:
         return self._one_by_one(seeds() if callable(seeds) else seeds)
 
     def _at_once(self, seeds: Seeded | Callable[[], Seeded]) -> Seeded:
-        own, plain = callable(seeds), nothing_records() and GradientTape._pull is _PLAIN_WALK
+        own, plain = callable(seeds), nothing_records() and here.state.around_walk is None
         given = seeds() if callable(seeds) else seeds
         with Level(_count(given)) as level:
             if plain and all(type(rows.array) is np.ndarray for rows in given.values()):

@@ -15,8 +15,9 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.scope import Scope, here
-from gradtape.core.tape import GradientTape, UnconnectedGradients, leaves_of
+from gradtape.core.tape import GradientTape, leaves_of
 from gradtape.core.tensor import Tensor
+from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.transforms.jacobians.memory import in_chunks
 from gradtape.transforms.jacobians.pulls import Pace, Pulls, pull_identity
 from gradtape.transforms.jacobians.pushes import RecordedWalk
@@ -30,29 +31,14 @@ Product = Callable[[Tensor], Any]
 _DENSE_FROM = 0.25  # a Jacobian that is filled to this part, and needs a product for each element, is computed as a dense one
 
 
-def sparsity(self: GradientTape, target: Any, source: Any) -> Any:
-    """Where the derivative of `target` by `source` may be nonzero, as a boolean SciPy CSR array.
-
-    It has a row for each element of the target and a column for each of the source, both read row by row. No place where the
-    derivative is not zero is missing, but there may be more: it follows which elements went into which, not with what numbers.
-    A structure of targets or sources gives a structure, as in `jacobian`. The tape is not used up.
-
-    >>> import gradtape as tf
-    >>> x = tf.constant([1.0, 2.0, 3.0, 4.0])
-    >>> with tf.GradientTape() as tape:
-    ...     tape.watch(x)
-    ...     y = x[1:] * x[:-1]
-    >>> tape.sparsity(y, x).toarray().astype(int)
-    array([[1, 1, 0, 0],
-           [0, 1, 1, 0],
-           [0, 0, 1, 1]])
-    """
-    recording = self._prepare("sparsity")
+def sparsity(tape: GradientTape, target: Any, source: Any) -> Any:
+    """`GradientTape.sparsity`."""
+    recording = tape._prepare("sparsity")
     targets = leaves_of(target, "sparsity: target")
     sources = leaves_of(source, "sparsity: source")
 
     def of(one_target: Any) -> Any:
-        found = [_pattern(self, recording, one_target, one_source)[0] for one_source in sources]
+        found = [_pattern(tape, recording, one_target, one_source)[0] for one_source in sources]
         return nest.pack_sequence_as(source, found) if nest.is_nested(source) else found[0]
 
     with _alone("sparsity", targets, sources):
@@ -219,6 +205,3 @@ def _entries(
         now = (start <= colour_of) & (colour_of < stop)
         data[now] = values[colour_of[now] - start, across[now]]
     return data
-
-
-GradientTape.sparsity = sparsity  # type: ignore[method-assign, assignment]

@@ -17,8 +17,9 @@ import numpy as np
 from gradtape.core.backward import dense
 from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
-from gradtape.core.tape import GradientTape, UnconnectedGradients, as_unconnected, leaves_of, unconnected_value
+from gradtape.core.tape import GradientTape, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
+from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.ops.jets import NoRule
 from gradtape.transforms.jacobians.jacobian import differentiated
 
@@ -27,40 +28,25 @@ Index = tuple[int, ...]
 
 
 def derivatives(
-    self: GradientTape,
+    tape: GradientTape,
     target: Any,
     sources: Mapping[str, Any],
     partials: Sequence[Asked],
     unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
 ) -> dict[Asked, Any]:
-    """Partial derivatives of `target` by named sources: "xxt" is that by x twice and by t once.
-
-    The sources are moved in all examples at once. So a result is the partial derivative, example by example, if each example of
-    the target depends on its own example of every source, as the output of a network does that treats a batch. Names longer
-    than a letter are joined by underscores, "pos_pos", or given as a tuple, ("pos", "pos"). A derivative by a source that the
-    target does not depend on is None, or zeros; one that vanishes for another reason is zeros.
-
-    >>> import gradtape as tf
-    >>> x, t = tf.constant([[1.0], [2.0]]), tf.constant([[3.0], [4.0]])
-    >>> with tf.GradientTape() as tape:
-    ...     tape.watch([x, t])
-    ...     u = x * x * x * t
-    >>> found = tape.derivatives(u, {"x": x, "t": t}, ["t", "xx", "xt"])
-    >>> {name: partial.numpy()[:, 0].tolist() for name, partial in found.items()}
-    {'t': [1.0, 8.0], 'xx': [18.0, 48.0], 'xt': [3.0, 12.0]}
-    """
-    recording = self._prepare("derivatives")
+    """`GradientTape.derivatives`."""
+    recording = tape._prepare("derivatives")
     unconnected = as_unconnected(unconnected_gradients)
     one_target = _one_tensor(target, "target")
     inputs = _named_sources(sources, one_target)
     names = list(inputs)
     asked = {key: tuple(sorted(map(names.index, _names(key, names)))) for key in _listed(partials)}
     connected, found = differentiated(
-        self,
+        tape,
         recording,
         "derivatives",
         [one_target],
-        lambda: _found(self, one_target, list(inputs.values()), _with_lower_ones(asked.values()), recording),
+        lambda: _found(tape, one_target, list(inputs.values()), _with_lower_ones(asked.values()), recording),
     )
 
     def result(index: Index) -> Any:
@@ -189,6 +175,3 @@ def _names(key: Any, names: Sequence[str]) -> Sequence[str]:
             'join longer names by underscores, or give a tuple such as ("x", "x").'
         )
     return parts
-
-
-GradientTape.derivatives = derivatives  # type: ignore[method-assign, assignment]

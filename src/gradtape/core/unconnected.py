@@ -1,0 +1,24 @@
+"""`UnconnectedGradients`: what a gradient is where there is no path from the target to a source."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+
+class UnconnectedGradients(Enum):
+    """What stands for the gradient of a source that the target does not depend on: None, or zeros."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+def as_unconnected(value: Any) -> UnconnectedGradients:
+    if type(value) is UnconnectedGradients:
+        return value
+    try:
+        return UnconnectedGradients(value)
+    except ValueError:
+        raise ValueError(
+            f"unconnected_gradients must be UnconnectedGradients.NONE or ZERO, or 'none' or 'zero', got {value!r}."
+        ) from None

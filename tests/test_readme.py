@@ -16,8 +16,12 @@ from typing import NamedTuple
 
 import pytest
 
+from gradtape.ops.op import registry
+
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if path.exists()]
+DOCUMENTS = [
+    path for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))] if path.exists()
+]
 
 _FENCED = re.compile(r"^```(?P<language>\w*)[^\n`]*\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
@@ -74,7 +78,12 @@ def lines(text):
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_document(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run(path)
+    before = dict(registry)
+    try:
+        run(path)
+    finally:
+        for name in registry.keys() - before.keys():  # ops that a document declares
+            del registry[name]
 
 
 RIGHT = """

@@ -192,6 +192,16 @@ def test_a_right_import_passes(module, source):
     assert complaints(module, imports(source, module)) == []
 
 
+KERAS = {path.relative_to(ROOT.parent).as_posix(): path for path in sorted((ROOT.parent / "keras_gradtape").rglob("*.py"))}
+
+
+@pytest.mark.parametrize("file", KERAS)
+def test_keras_is_built_on_public_names_and_on_extend(file):
+    found = imports(KERAS[file].read_text(encoding="utf-8"), "keras_gradtape")
+    inside = [i.name for i in found if i.name.partition(".")[0] == "gradtape" and layer(i.name) < len(LAYERS)]
+    assert inside == []
+
+
 # What is known about a single op stands in its declaration
 
 

@@ -17,7 +17,7 @@ TIER_1 = (HERE / "tier1.txt").read_text(encoding="utf-8").split()
 PINNED = HERE / "public_names.txt"
 
 # The packages that public names come from. They show in dir(gradtape), because Python puts a submodule on its package.
-INTERNAL = {"api", "blocks", "core", "engines", "functions", "inspect", "ops", "shapes", "transforms"}
+INTERNAL = {"api", "blocks", "core", "engines", "extend", "functions", "inspect", "ops", "shapes", "transforms"}
 
 
 def public_names():

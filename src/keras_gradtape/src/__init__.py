@@ -2,7 +2,7 @@
 
 from keras.src.backend.common.name_scope import name_scope
 
-from gradtape.core.node import own_files
+from gradtape.extend import hide_frames
 from keras_gradtape.src import distribution_lib, random, tensorboard
 from keras_gradtape.src.ops import core, image, linalg, math, nn, numpy
 from keras_gradtape.src.ops.core import (
@@ -27,9 +27,9 @@ from keras_gradtape.src.ops.core import (
 from keras_gradtape.src.rnn import bidirectional_gru, bidirectional_lstm, cudnn_ok, gru, lstm, rnn
 
 # An op inside a layer is located in the layer: these stand between.
-own_files.add_between("keras_gradtape", "src")
-own_files.add_between("keras", "src", "ops")
-own_files.add_between("keras", "src", "backend")
+hide_frames("keras_gradtape", "src")
+hide_frames("keras", "src", "ops")
+hide_frames("keras", "src", "backend")
 
 __all__ = [
     "IS_THREAD_SAFE",

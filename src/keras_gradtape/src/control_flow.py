@@ -9,7 +9,7 @@ from keras.src import tree
 
 import gradtape as tf
 import gradtape.numpy as gnp
-from gradtape.functions import traced
+from gradtape.extend import scan as traced_scan
 from keras_gradtape.src.conversion import convert_to_tensor
 
 Function = Callable[..., Any]
@@ -78,7 +78,7 @@ def _scan_in_program(
         outputs[:] = [output]
         return state
 
-    return traced.scan("scan", next_state, carry, entries, tensors, count, reverse=reverse, collect=lambda *_: outputs[0])
+    return traced_scan("scan", next_state, carry, entries, tensors, count, reverse=reverse, collect=lambda *_: outputs[0])
 
 
 def _scan_eagerly(

@@ -14,8 +14,7 @@ from keras.src.utils import rng_utils
 from keras.src.utils.module_utils import jax  # imported when it is first used
 
 import gradtape as tf
-from gradtape.core.held_variable import hold
-from gradtape.core.xla_tensor import HeldTensor
+from gradtape.extend import HeldTensor, hold
 
 
 def list_devices(device_type: str | None = None) -> list[str]:

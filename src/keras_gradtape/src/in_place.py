@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 import gradtape as tf
-from gradtape.core.held_variable import DisturbedError, undisturbed
-from gradtape.core.writing import writing
-from gradtape.engines.scatter import combine_rows
+from gradtape.extend import DisturbedError, combine_rows, undisturbed, writing
 
 Array = np.ndarray[Any, Any]
 Rule = Callable[[Any, Any, Any, Any], bool]

@@ -14,9 +14,9 @@ from keras.src.backend.common.stateless_scope import in_stateless_scope
 from keras.src.optimizers import base_optimizer
 
 import gradtape as tf
+from gradtape.extend import trace_again
 from keras_gradtape.src import in_place
 from keras_gradtape.src.ops.core import cast
-from keras_gradtape.src.variable import trace_again
 
 
 class BackendOptimizer(base_optimizer.BaseOptimizer):

@@ -10,8 +10,7 @@ from keras.src.backend.common import KerasVariable, global_state
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 import gradtape as tf
-from gradtape.core.scope import here
-from gradtape.core.trace import outside_programs
+from gradtape.extend import outside_programs
 from keras_gradtape.src import conversion, distribution_lib
 
 
@@ -20,12 +19,6 @@ def at_once() -> Iterator[None]:
     """Computes what nothing records, with values that are there even while a function is traced."""
     with tf.init_scope(), outside_programs():
         yield
-
-
-def trace_again() -> None:
-    """Has the function that is being traced, if one is, traced once more: what it did so far may not have known of new variables."""
-    if here.state.trace is not None:
-        here.state.trace.made.add(id(here.state.trace))
 
 
 class Variable(KerasVariable):

@@ -9,7 +9,7 @@ from keras.src.backend.config import epsilon
 
 import gradtape as tf
 import gradtape.numpy as gnp
-from gradtape.ops.op import MadeBy
+from gradtape.extend import MadeBy
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.nn.operands import floats
 from keras_gradtape.src.ops.operands import by_rule, inexact

@@ -1,7 +1,7 @@
 """TensorFlow's `GradientTape` without TensorFlow: `import gradtape as tf`."""
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
 from gradtape.api import experimental_dtypes as _experimental_dtypes
@@ -203,7 +203,7 @@ from gradtape.transforms.graph_gradients import RegisterGradient, gradients, hes
 from gradtape.transforms.recompute import recompute_grad
 from gradtape.transforms.vectorize import vectorized_map, vmap
 
-if _TYPE_CHECKING:  # what `__getattr__` finds when it is asked for
+if _typing.TYPE_CHECKING:  # what `__getattr__` finds when it is asked for
     import keras as keras
     from gradtape import array_api as array_api
     from gradtape import autograph as autograph
@@ -266,16 +266,18 @@ _keras_imports.serve_keras()
 _numpy_choice.serve_choice()
 
 
-def __getattr__(name: str) -> object:
-    """Namespaces that few programs use are imported at their first use, which keeps `import gradtape` short."""
-    if name in _LOADED_WHEN_USED:
-        try:
-            return _import_module(f"gradtape.{name}")
-        except ImportError as error:
-            if error.name != "keras":
-                raise
-            raise AttributeError(str(error), name=name, obj=None) from None  # so that `hasattr` can ask for it
-    raise AttributeError(f"module 'gradtape' has no attribute '{name}'")
+if not _typing.TYPE_CHECKING:  # so that a type checker finds a misspelt name
+
+    def __getattr__(name: str) -> object:
+        """Namespaces that few programs use are imported at their first use, which keeps `import gradtape` short."""
+        if name in _LOADED_WHEN_USED:
+            try:
+                return _import_module(f"gradtape.{name}")
+            except ImportError as error:
+                if error.name != "keras":
+                    raise
+                raise AttributeError(str(error), name=name, obj=None) from None  # so that `hasattr` can ask for it
+        raise AttributeError(f"module 'gradtape' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy import ndarray
@@ -210,6 +210,30 @@ class GradientTape(TapeMethods, Block):
 
     # Differentiating
 
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Tensor | Variable,
+        output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Tensor | None: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: list[Tensor] | list[Variable] | list[Tensor | Variable],
+        output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> list[Tensor | None]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any: ...
     def gradient(
         self,
         target: Any,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from inspect import getattr_static
 from itertools import count
-from typing import Any
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 
@@ -262,7 +262,7 @@ class Variable(SparseWrites, TensorOperators):
 
     value = read_value
 
-    def numpy(self) -> Any:
+    def numpy(self) -> np.ndarray[Any, Any]:
         """The values as a NumPy array: a copy."""
         return self.tensor().numpy()
 
@@ -292,6 +292,14 @@ class Variable(SparseWrites, TensorOperators):
 
     # Writing
 
+    @overload
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: Literal[True] = True
+    ) -> Self: ...
+    @overload
+    def assign(self, value: Any, use_locking: bool, name: str | None, read_value: bool) -> Self | None: ...
+    @overload
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool) -> Self | None: ...
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Replaces the value; nothing flows back to what was assigned.
 
@@ -317,6 +325,14 @@ class Variable(SparseWrites, TensorOperators):
                     self.replace(_own(values))
         return self._updated(read_value)
 
+    @overload
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: Literal[True] = True
+    ) -> Self: ...
+    @overload
+    def assign_add(self, delta: Any, use_locking: bool, name: str | None, read_value: bool) -> Self | None: ...
+    @overload
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool) -> Self | None: ...
     def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Adds `delta` to the value.
 
@@ -326,6 +342,14 @@ class Variable(SparseWrites, TensorOperators):
         """
         return self._accumulate(np.add, delta, "assign_add", read_value)
 
+    @overload
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: Literal[True] = True
+    ) -> Self: ...
+    @overload
+    def assign_sub(self, delta: Any, use_locking: bool, name: str | None, read_value: bool) -> Self | None: ...
+    @overload
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool) -> Self | None: ...
     def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Subtracts `delta` from the value.
 

@@ -3,7 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+
+if TYPE_CHECKING:
+    from gradtape.functions.concrete_function import ConcreteFunction
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R_co = TypeVar("R_co", covariant=True)
+Owner = TypeVar("Owner")
+
+
+class Compiled(Protocol[P, R_co]):
+    """What `function` gives, for type checkers: called as the Python function is, with its types."""
+
+    @property
+    def python_function(self) -> Callable[P, R_co]: ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction: ...
+    def experimental_get_tracing_count(self) -> int: ...
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str: ...
+    @overload
+    def __get__(self, instance: None, owner: type, /) -> Compiled[P, R_co]: ...
+    @overload
+    def __get__(
+        self: Compiled[Concatenate[Owner, Q], R_co], instance: Owner, owner: type | None = None, /
+    ) -> Compiled[Q, R_co]: ...
+
+
+@overload
+def function(
+    func: Callable[P, R_co],
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+    *,
+    check_parity: bool = False,
+) -> Compiled[P, R_co]: ...
+
+
+@overload
+def function(
+    func: None = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+    *,
+    check_parity: bool = False,
+) -> Callable[[Callable[P, R_co]], Compiled[P, R_co]]: ...
 
 
 def function(

@@ -69,7 +69,7 @@ def gradient_body(body: Body, connected: Sequence[bool]) -> Body:
         with GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(sources)
             targets = [out for out in body(tensors[:count]) if has_gradient(out)]
-        found = tape.gradient(targets, sources, output_gradients=tensors[count:], unconnected_gradients="zero")
+        found: list[Any] = tape.gradient(targets, sources, output_gradients=tensors[count:], unconnected_gradients="zero")
         return [g if isinstance(g, Tensor) else g.__gradtape_tensor__() for g in found]
 
     return run

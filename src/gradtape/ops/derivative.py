@@ -90,7 +90,8 @@ class Derivative:
 
     def named(self, node: Node, index: int) -> dict[str, Any]:
         """What a pull saved, by name, as arrays."""
-        return dict(zip(self.op.saves[index], self.saved(node, index, tensors=False), strict=True))
+        names = self.op.saves[index]
+        return {name: _plain(value) for name, value in zip(names, node.saved[index])}  # noqa: B905 - strict is slow
 
     def _output(self, node: Node, value: Any) -> Any:
         """The output again, as a Tensor; several ones have new Nodes, which accumulators have to hear of."""

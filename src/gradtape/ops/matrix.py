@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from string import ascii_letters
 from typing import Any
 
@@ -65,17 +65,17 @@ def _rows_by_b(rows: Any, a: Any, a_shape: tuple[int, ...], b_shape: tuple[int, 
     return np.matmul(a.T, rows)
 
 
-def _pushed_rows(tangents: Sequence[Any], saved: Sequence[Any]) -> Any:
+def _pushed_rows(tangents: Sequence[Any], saved: Callable[[int], dict[str, Any]]) -> Any:
     of_a, of_b = tangents
     total: Any = None
     if of_a is not None:
-        b = saved[0]["b"]
+        b = saved(0)["b"]
         if not _is_matrix(b):
             return None
         flat = of_a.reshape(math.prod(of_a.shape[:-1]), of_a.shape[-1])
         total = np.matmul(flat, b).reshape(*of_a.shape[:-1], b.shape[1])
     if of_b is not None:
-        a = saved[1]["a"]
+        a = saved(1)["a"]
         if not _is_matrix(a):
             return None
         if of_b.shape[-1] == 1:

@@ -20,8 +20,8 @@ class RowRule(NamedTuple):
     """An op on rows.
 
     `pulls` has one entry for each argument: it takes rows of the output's cotangent and, by name, what the op's own pull saved, as
-    arrays. `push` takes a list with rows of each argument's tangent, None where there is none, the same for what the pulls saved,
-    and the op's parameters by name. Either may give None: then the op's pulls are used.
+    arrays. `push` takes a list with rows of each argument's tangent, None where there is none, a function that gives what the pull of
+    an argument saved, and the op's parameters by name. Either may give None: then the op's pulls are used.
 
     `fresh` says that results are new arrays, which may be written to; `in_order`, that the output has the elements of the argument in
     the same order. `factor` serves products: from an argument's number, what its pull saved, and how many examples and elements

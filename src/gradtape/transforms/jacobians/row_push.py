@@ -63,8 +63,7 @@ def _pushed(node: Node, tangents: Sequence[Any]) -> Any:
     rule: Any = node.rule
     if type(rule) is ElementwiseDerivative:
         return _through_elements(rule, node, tangents)
-    saved = [None if values is None else rule.named(node, i) for i, values in enumerate(node.saved)]
-    found = here.state.run_on_host(rule.op.rows.push, tangents, saved, **(node.params or {}))
+    found = here.state.run_on_host(rule.op.rows.push, tangents, lambda i: rule.named(node, i), **(node.params or {}))
     if found is None:
         raise NoShortWay
     return found

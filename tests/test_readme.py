@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gradtape.ops.op import registry
+from gradtape.ops.op import forget, registry
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [
@@ -83,7 +83,7 @@ def test_document(path, tmp_path, monkeypatch):
         run(path)
     finally:
         for name in registry.keys() - before.keys():  # ops that a document declares
-            del registry[name]
+            forget(name)
 
 
 RIGHT = """

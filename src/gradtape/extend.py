@@ -24,19 +24,12 @@ from gradtape.core.xla_tensor import HeldTensor
 from gradtape.engines.scatter import combine_rows
 from gradtape.functions.traced import scan
 from gradtape.ops.declare import binary, op, unary
-from gradtape.ops.op import ON_HOST, MadeBy, registry
+from gradtape.ops.op import ON_HOST, MadeBy, forget
 
 __all__ = [
     "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget", "hide_frames", "hold", "op",
     "outside_programs", "scan", "trace_again", "unary", "undisturbed", "writing",
 ]  # fmt: skip
-
-
-def forget(name: str) -> None:
-    """Takes back the declaration of an op, so that its name is free again; what was recorded with it stays as it is."""
-    if name not in registry:
-        raise KeyError(f"forget: there is no op named '{name}'.")
-    del registry[name]
 
 
 def hide_frames(*folders: str) -> None:

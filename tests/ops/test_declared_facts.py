@@ -5,7 +5,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.ops.declare import unary
-from gradtape.ops.op import registry
+from gradtape.ops.op import forget, registry
 from gradtape.ops.rows import RowRule
 
 
@@ -13,7 +13,7 @@ from gradtape.ops.rows import RowRule
 def cube():
     """An elementwise op with nothing declared but its derivative."""
     yield unary("cube_for_a_test", lambda xp, x: x * x * x, lambda g, x: g * x * x * 3)
-    del registry["cube_for_a_test"]
+    forget("cube_for_a_test")
 
 
 def test_an_elementwise_op_has_taylor_mode_and_sparsity_from_its_pull(cube):

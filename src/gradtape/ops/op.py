@@ -380,6 +380,13 @@ class Op:
         return f"<op {self.name}>"
 
 
+def forget(name: str) -> None:
+    """Takes back the declaration of an op, so that its name is free again; what was recorded with it stays as it is."""
+    if name not in registry:
+        raise KeyError(f"forget: there is no op named '{name}'.")
+    _by_kernel.pop(registry.pop(name).kernel, None)
+
+
 def _traced_leaves(params: dict[str, Any]) -> list[Tensor]:
     """The tensors among parameters that only the program knows which is being traced."""
     return [leaf if isinstance(leaf, Tensor) else tensor_of(leaf) for leaf in nest.flatten(params) if _is_traced(leaf)]

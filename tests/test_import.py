@@ -4,7 +4,11 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
 from pathlib import Path
+
+from packaging.version import Version
 
 import gradtape
 
@@ -48,3 +52,24 @@ assert tape.gradient(loss, w) is not None
 
 def test_the_check_sees_what_is_imported():
     assert "scipy" in modules_after("import scipy")
+
+
+def test_the_version_is_tensorflows_and_then_our_own():
+    """Programs compare it with TensorFlow's versions, by their first parts or with `packaging`."""
+    own = metadata.version("gradtape")
+    assert gradtape.__version__ == f"2.21.0+gradtape.{own}"
+    assert gradtape.__version__.startswith("2.")
+    assert tuple(int(part) for part in gradtape.__version__.split(".")[:2]) >= (2, 0)
+    assert Version(gradtape.__version__) >= Version("2.21.0")
+    assert Version(gradtape.__version__) < Version("2.22")
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert own == project["version"]
+
+
+def test_without_an_installation_it_is_unknown(monkeypatch):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    assert gradtape.__version__ == "2.21.0+gradtape.unknown"
+    assert Version(gradtape.__version__) > Version("2.20")

@@ -266,10 +266,26 @@ _keras_imports.serve_keras()
 _numpy_choice.serve_choice()
 
 
+__version__: str
+"""The version of TensorFlow whose interface this is, and then gradtape's own: programs that ask for TensorFlow 2.x find it."""
+
+
+def _versions() -> str:
+    from importlib import metadata  # noqa: PLC0415 - it takes long to import, and few ask
+
+    try:
+        own = metadata.version("gradtape")
+    except metadata.PackageNotFoundError:  # used from a folder, without having been installed
+        own = "unknown"
+    return f"2.21.0+gradtape.{own}"
+
+
 if not _typing.TYPE_CHECKING:  # so that a type checker finds a misspelt name
 
     def __getattr__(name: str) -> object:
         """Namespaces that few programs use are imported at their first use, which keeps `import gradtape` short."""
+        if name == "__version__":
+            return _versions()
         if name in _LOADED_WHEN_USED:
             try:
                 return _import_module(f"gradtape.{name}")

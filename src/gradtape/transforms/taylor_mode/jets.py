@@ -126,11 +126,12 @@ class RecordedStep(Step):
     def cached(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function that keeps its results as long as this Step is needed."""
         found: dict[Any, Any] = {}
-        self.at_release.append(found.clear)
+        kept = [function]  # two that call each other are a cycle until they are let go of
+        self.at_release += [found.clear, kept.clear]
 
         def call(*args: Any) -> Any:
             if args not in found:
-                found[args] = function(*args)
+                found[args] = kept[0](*args)
             return found[args]
 
         return call

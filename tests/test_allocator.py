@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gradtape.engines import allocator
+from gradtape.engines.numpy import allocator
 
 CODE = """
 import importlib.util, resource, sys

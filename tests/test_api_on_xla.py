@@ -11,7 +11,7 @@ import pytest
 import gradtape
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
-from gradtape.engines.xla_engine import NotTraceableError
+from gradtape.engines.xla.engine import NotTraceableError
 
 sys.path.append(str(Path(__file__).parent.parent / "tests_tf"))
 

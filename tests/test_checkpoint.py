@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 import gradtape as tf
 import gradtape.train
-from gradtape.api.checkpoint import atomic_file, tensor_file
+from gradtape.api.tensorflow.checkpoint import atomic_file, tensor_file
 
 PAIR = namedtuple("PAIR", ["first", "second"])
 

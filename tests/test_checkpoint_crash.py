@@ -13,7 +13,7 @@ import pytest
 
 import gradtape as tf
 import gradtape.train
-from gradtape.api.checkpoint import atomic_file, tensor_file
+from gradtape.api.tensorflow.checkpoint import atomic_file, tensor_file
 
 PROGRAM = """
 import sys
@@ -27,7 +27,7 @@ manager = tf.train.CheckpointManager(tf.train.Checkpoint(a=a, b=b), folder, max_
 manager.restore_or_initialize()
 if death >= 0:
     import os, signal
-    from gradtape.api.checkpoint import atomic_file
+    from gradtape.api.tensorflow.checkpoint import atomic_file
     calls = 0
     def deadly(function):
         def call(*args, **options):
@@ -121,7 +121,7 @@ def test_an_error_while_saving_changes_nothing(tmp_path, monkeypatch, step):
         if step == "write":
             broken.setattr("safetensors.numpy.save_file", fail)
         elif step == "state":
-            broken.setattr("gradtape.api.checkpoint.manager.write_state", fail)
+            broken.setattr("gradtape.api.tensorflow.checkpoint.manager.write_state", fail)
         else:
             broken.setattr(atomic_file.os, {"sync": "fsync", "replace": "replace"}[step], fail)
         with pytest.raises(BoomError):

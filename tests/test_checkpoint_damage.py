@@ -13,7 +13,7 @@ import pytest
 
 import gradtape as tf
 import gradtape.train
-from gradtape.api.checkpoint import tensor_file
+from gradtape.api.tensorflow.checkpoint import tensor_file
 
 
 class Slots:

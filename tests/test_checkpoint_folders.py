@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 import gradtape as tf
 import gradtape.train
-from gradtape.api.checkpoint import atomic_file
+from gradtape.api.tensorflow.checkpoint import atomic_file
 
 HOUR = 3600
 

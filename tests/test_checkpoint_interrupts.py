@@ -14,7 +14,7 @@ from tests.moments import RAISES_WHERE_SIGNALS_DO
 
 import gradtape as tf
 import gradtape.train
-from gradtape.api import checkpoint as checkpoint_package
+from gradtape.api.tensorflow import checkpoint as checkpoint_package
 from gradtape.core import variable as variable_module
 
 SAVING = str(Path(checkpoint_package.__file__).parent)
@@ -240,7 +240,7 @@ def test_signals_at_random_moments_of_saving(tmp_path):
 
 def test_a_handler_that_saves_while_another_thread_saves_and_the_program_writes(tmp_path):
     """The other thread waits for the Variables that the interrupted code writes, and the handler for nothing that the thread has."""
-    from gradtape.core.writing import writing
+    from gradtape.core.xla.writing import writing
 
     a, b, manager = program(tmp_path)
     give(a, b, 1.0)

@@ -7,7 +7,7 @@ import pytest
 
 import gradtape as tf
 import gradtape.train
-from gradtape.api.checkpoint import manager as manager_module
+from gradtape.api.tensorflow.checkpoint import manager as manager_module
 
 
 def names(folder):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.api.dlpack import from_capsule, from_dlpack, to_dlpack
+from gradtape.api.tensorflow.dlpack import from_capsule, from_dlpack, to_dlpack
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
           "complex64", "complex128"]  # fmt: skip

@@ -33,7 +33,7 @@ INSIDE_FUNCTIONS = {"scipy"}  # slow to import, needed by few
 XLA = {"jax", "jaxlib", "malt"}
 XLA_MODULES = ("gradtape.engines.xla", "gradtape.functions")
 METHODS = ("gradtape.core.tape_methods",)  # classes whose methods import what they need, from layers above, when they are called
-SERVED_BY = {"einops": "gradtape.api.einops_backend"}  # libraries that one module makes work with Tensors
+SERVED_BY = {"einops": "gradtape.api.tensorflow.einops_backend"}  # libraries that one module makes work with Tensors
 
 
 class Import(NamedTuple):
@@ -162,7 +162,7 @@ def test_no_modules_import_each_other_in_a_circle():
         ("gradtape.ops.op", "import jax.numpy", "only the XLA engine"),
         ("gradtape.ops.op", "def f():\n    import jax", "only the XLA engine"),
         ("gradtape.ops.op", "from scipy import special", "at module level"),
-        ("gradtape.ops.op", "import einops", "only gradtape.api.einops_backend"),
+        ("gradtape.ops.op", "import einops", "only gradtape.api.tensorflow.einops_backend"),
         ("gradtape.functions.trace", "import keras", "not a dependency"),
         ("gradtape.functions.trace", "def f():\n    import tensorflow", "not a dependency"),
     ],
@@ -182,9 +182,9 @@ def test_a_wrong_import_is_found(module, source, complaint):
         ("gradtape.core.tape", "if TYPE_CHECKING:\n    from gradtape.ops.op import Op"),
         ("gradtape.core.tape", "if typing.TYPE_CHECKING:\n    import keras"),
         ("gradtape.ops.special", "def kernel():\n    from scipy import special"),
-        ("gradtape.engines.xla_engine", "import jax"),
+        ("gradtape.engines.xla.engine", "import jax"),
         ("gradtape.functions.trace", "import jax.numpy as jnp"),
-        ("gradtape.math", "from gradtape.api.elementwise import exp"),
+        ("gradtape.math", "from gradtape.api.tensorflow.elementwise import exp"),
         ("gradtape", "from gradtape import math"),
     ],
 )

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.api.nn.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
-from gradtape.api.rearranging import batch_to_space, space_to_batch
+from gradtape.api.tensorflow.nn.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
+from gradtape.api.tensorflow.rearranging import batch_to_space, space_to_batch
 from gradtape.errors import InvalidArgumentError
 from ops import checks
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.engines import products
+from gradtape.engines.numpy import products
 
 
 def arrays(*shapes, dtype=np.float64):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.engines.scatter import all_within, combine_rows
+from gradtape.engines.numpy.scatter import all_within, combine_rows
 
 
 @pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.api.nn import sequence_losses
+from gradtape.api.tensorflow.nn import sequence_losses
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.errors import InvalidArgumentError
 from ops import checks

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.engines import threads
+from gradtape.engines.numpy import threads
 from gradtape.ops.op import registry
 from gradtape.ops.written import shares
 

@@ -14,7 +14,7 @@ import tensorflow  # noqa: ICN001  # `tf` is the library that a case is given
 from compare import compared, plain
 
 import gradtape
-from gradtape.api.type_specs import SparseTensorSpec
+from gradtape.api.tensorflow.type_specs import SparseTensorSpec
 
 Pair = collections.namedtuple("Pair", "first second")  # its fields are tensors of either library
 

@@ -4,12 +4,15 @@ import typing as _typing
 from importlib import import_module as _import_module
 
 from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
-from gradtape.api import experimental_dtypes as _experimental_dtypes
-from gradtape.api import keras_imports as _keras_imports
-from gradtape.api.arithmetic import realdiv, truncatediv, truncatemod
-from gradtape.api.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
-from gradtape.api.conversion import bitcast, saturate_cast
-from gradtape.api.counting import (
+from gradtape.api.numpy import choice as _numpy_choice
+from gradtape.api.numpy import methods as _methods
+from gradtape.api.numpy import protocol as _protocol
+from gradtape.api.tensorflow import experimental_dtypes as _experimental_dtypes
+from gradtape.api.tensorflow import keras_imports as _keras_imports
+from gradtape.api.tensorflow.arithmetic import realdiv, truncatediv, truncatemod
+from gradtape.api.tensorflow.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
+from gradtape.api.tensorflow.conversion import bitcast, saturate_cast
+from gradtape.api.tensorflow.counting import (
     histogram_fixed_width,
     histogram_fixed_width_bins,
     searchsorted,
@@ -18,7 +21,7 @@ from gradtape.api.counting import (
     unique_with_counts,
     unravel_index,
 )
-from gradtape.api.creation import (
+from gradtape.api.tensorflow.creation import (
     cast,
     constant,
     convert_to_tensor,
@@ -40,8 +43,8 @@ from gradtape.api.creation import (
     zeros,
     zeros_like,
 )
-from gradtape.api.debugging.printing import Assert, assert_equal, assert_greater, assert_less, assert_rank, print
-from gradtape.api.elementwise import (
+from gradtape.api.tensorflow.debugging.printing import Assert, assert_equal, assert_greater, assert_less, assert_rank, print
+from gradtape.api.tensorflow.elementwise import (
     abs,
     acos,
     acosh,
@@ -76,7 +79,7 @@ from gradtape.api.elementwise import (
     tanh,
     truediv,
 )
-from gradtape.api.environment import (
+from gradtape.api.tensorflow.environment import (
     AggregationMethod,
     broadcast_dynamic_shape,
     broadcast_static_shape,
@@ -91,7 +94,7 @@ from gradtape.api.environment import (
     shape_n,
     tuple,
 )
-from gradtape.api.indexing import (
+from gradtape.api.tensorflow.indexing import (
     boolean_mask,
     gather,
     gather_nd,
@@ -101,22 +104,29 @@ from gradtape.api.indexing import (
     tensor_scatter_nd_update,
     where,
 )
-from gradtape.api.linalg.decompositions import eig, eigvals
-from gradtape.api.linalg.products import einsum, matmul, norm, tensordot
-from gradtape.api.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, not_equal
-from gradtape.api.numpy import choice as _numpy_choice
-from gradtape.api.numpy import methods as _methods
-from gradtape.api.numpy import protocol as _protocol
-from gradtape.api.ordering import argsort, sort
-from gradtape.api.python_functions import numpy_function, py_function
-from gradtape.api.random.initializers import (
+from gradtape.api.tensorflow.linalg.decompositions import eig, eigvals
+from gradtape.api.tensorflow.linalg.products import einsum, matmul, norm, tensordot
+from gradtape.api.tensorflow.logic import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+)
+from gradtape.api.tensorflow.ordering import argsort, sort
+from gradtape.api.tensorflow.python_functions import numpy_function, py_function
+from gradtape.api.tensorflow.random.initializers import (
     constant_initializer,
     ones_initializer,
     random_normal_initializer,
     random_uniform_initializer,
     zeros_initializer,
 )
-from gradtape.api.rearranging import (
+from gradtape.api.tensorflow.rearranging import (
     batch_to_space,
     dynamic_partition,
     dynamic_stitch,
@@ -127,7 +137,7 @@ from gradtape.api.rearranging import (
     tensor_scatter_nd_max,
     tensor_scatter_nd_min,
 )
-from gradtape.api.reductions import (
+from gradtape.api.tensorflow.reductions import (
     argmax,
     argmin,
     cumsum,
@@ -140,7 +150,7 @@ from gradtape.api.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from gradtape.api.shaping import (
+from gradtape.api.tensorflow.shaping import (
     broadcast_to,
     concat,
     expand_dims,
@@ -159,8 +169,8 @@ from gradtape.api.shaping import (
     transpose,
     unstack,
 )
-from gradtape.api.tensor_array import TensorArray
-from gradtape.api.type_specs import IndexedSlicesSpec, SparseTensorSpec, TypeSpec, type_spec_from_value
+from gradtape.api.tensorflow.tensor_array import TensorArray
+from gradtape.api.tensorflow.type_specs import IndexedSlicesSpec, SparseTensorSpec, TypeSpec, type_spec_from_value
 from gradtape.core.device import device
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.module import Module

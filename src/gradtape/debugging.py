@@ -1,6 +1,6 @@
 """`tf.debugging`: assertions about values, shapes and dtypes, and the search for NaN and infinity."""
 
-from gradtape.api.debugging.assertions import (
+from gradtape.api.tensorflow.debugging.assertions import (
     assert_integer,
     assert_proper_iterable,
     assert_rank_at_least,
@@ -14,8 +14,8 @@ from gradtape.api.debugging.assertions import (
     is_numeric_tensor,
     is_traceback_filtering_enabled,
 )
-from gradtape.api.debugging.check_numerics import disable_check_numerics, enable_check_numerics
-from gradtape.api.debugging.printing import (
+from gradtape.api.tensorflow.debugging.check_numerics import disable_check_numerics, enable_check_numerics
+from gradtape.api.tensorflow.debugging.printing import (
     Assert,
     assert_all_finite,
     assert_equal,

@@ -15,13 +15,13 @@
 
 from __future__ import annotations
 
-from gradtape.core.held_variable import DisturbedError, hold, undisturbed
 from gradtape.core.node import own_files
 from gradtape.core.scope import here
-from gradtape.core.trace import outside_programs
-from gradtape.core.writing import writing
-from gradtape.core.xla_tensor import HeldTensor
-from gradtape.engines.scatter import combine_rows
+from gradtape.core.xla.held_variable import DisturbedError, hold, undisturbed
+from gradtape.core.xla.tensor import HeldTensor
+from gradtape.core.xla.trace import outside_programs
+from gradtape.core.xla.writing import writing
+from gradtape.engines.numpy.scatter import combine_rows
 from gradtape.functions.traced import scan
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.op import ON_HOST, MadeBy, forget

@@ -1,13 +1,13 @@
 """`tf.image`: images in other sizes, places and colours, and how alike two of them are."""
 
-from gradtape.api.image.boxes import (
+from gradtape.api.tensorflow.image.boxes import (
     draw_bounding_boxes,
     extract_glimpse,
     non_max_suppression,
     non_max_suppression_overlaps,
     non_max_suppression_with_scores,
 )
-from gradtape.api.image.color import (
+from gradtape.api.tensorflow.image.color import (
     adjust_brightness,
     adjust_contrast,
     adjust_gamma,
@@ -24,7 +24,7 @@ from gradtape.api.image.color import (
     yiq_to_rgb,
     yuv_to_rgb,
 )
-from gradtape.api.image.geometry import (
+from gradtape.api.tensorflow.image.geometry import (
     central_crop,
     crop_to_bounding_box,
     extract_patches,
@@ -35,8 +35,8 @@ from gradtape.api.image.geometry import (
     rot90,
     transpose,
 )
-from gradtape.api.image.quality import image_gradients, psnr, sobel_edges, ssim, ssim_multiscale, total_variation
-from gradtape.api.image.random import (
+from gradtape.api.tensorflow.image.quality import image_gradients, psnr, sobel_edges, ssim, ssim_multiscale, total_variation
+from gradtape.api.tensorflow.image.random import (
     random_brightness,
     random_contrast,
     random_crop,
@@ -52,7 +52,7 @@ from gradtape.api.image.random import (
     stateless_random_hue,
     stateless_random_saturation,
 )
-from gradtape.api.image.resizing import ResizeMethod, crop_and_resize, resize, resize_with_pad
+from gradtape.api.tensorflow.image.resizing import ResizeMethod, crop_and_resize, resize, resize_with_pad
 
 __all__ = [
     "ResizeMethod",

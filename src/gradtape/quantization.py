@@ -1,6 +1,6 @@
 """`tf.quantization`: numbers as a quantized model would have them, with gradients that pass straight through."""
 
-from gradtape.api.quantization import (
+from gradtape.api.tensorflow.quantization import (
     fake_quant_with_min_max_args,
     fake_quant_with_min_max_args_gradient,
     fake_quant_with_min_max_vars,

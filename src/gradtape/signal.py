@@ -1,6 +1,6 @@
 """`tf.signal`: Fourier and cosine transforms, frames and windows."""
 
-from gradtape.api.signal.fourier import (
+from gradtape.api.tensorflow.signal.fourier import (
     fft,
     fft2d,
     fft3d,
@@ -20,7 +20,7 @@ from gradtape.api.signal.fourier import (
     rfft3d,
     rfftnd,
 )
-from gradtape.api.signal.spectral import (
+from gradtape.api.tensorflow.signal.spectral import (
     dct,
     frame,
     idct,
@@ -33,7 +33,13 @@ from gradtape.api.signal.spectral import (
     overlap_and_add,
     stft,
 )
-from gradtape.api.signal.windows import hamming_window, hann_window, kaiser_bessel_derived_window, kaiser_window, vorbis_window
+from gradtape.api.tensorflow.signal.windows import (
+    hamming_window,
+    hann_window,
+    kaiser_bessel_derived_window,
+    kaiser_window,
+    vorbis_window,
+)
 
 __all__ = [
     "dct",

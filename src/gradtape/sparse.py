@@ -1,6 +1,6 @@
 """`tf.sparse`: SparseTensors and what is computed with them."""
 
-from gradtape.api.sparse.mathematics import (
+from gradtape.api.tensorflow.sparse.mathematics import (
     add,
     maximum,
     minimum,
@@ -13,7 +13,7 @@ from gradtape.api.sparse.mathematics import (
     softmax,
     sparse_dense_matmul,
 )
-from gradtape.api.sparse.tensors import (
+from gradtape.api.tensorflow.sparse.tensors import (
     concat,
     expand_dims,
     eye,

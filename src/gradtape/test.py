@@ -1,6 +1,6 @@
 """`tf.test`: checking derivatives, and what this machine has."""
 
-from gradtape.api.debugging.gradients import (
+from gradtape.api.tensorflow.debugging.gradients import (
     compute_gradient,
     gpu_device_name,
     is_built_with_cuda,

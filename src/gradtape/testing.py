@@ -1,5 +1,5 @@
 """`gradtape.testing`: for tests of users' own functions."""
 
-from gradtape.api.debugging.gradients import batching_fallbacks, check_gradients
+from gradtape.api.tensorflow.debugging.gradients import batching_fallbacks, check_gradients
 
 __all__ = ["batching_fallbacks", "check_gradients"]

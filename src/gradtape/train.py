@@ -1,7 +1,7 @@
 """`tf.train`: the values of Variables in files, and back."""
 
-from gradtape.api.checkpoint.checkpoint import Checkpoint
-from gradtape.api.checkpoint.manager import CheckpointManager
-from gradtape.api.checkpoint.state_file import latest_checkpoint
+from gradtape.api.tensorflow.checkpoint.checkpoint import Checkpoint
+from gradtape.api.tensorflow.checkpoint.manager import CheckpointManager
+from gradtape.api.tensorflow.checkpoint.state_file import latest_checkpoint
 
 __all__ = ["Checkpoint", "CheckpointManager", "latest_checkpoint"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradtape.engines import xla_engine
+from gradtape.engines.xla import engine as xla_engine
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -14,7 +14,8 @@ import pytest
 
 import gradtape as tf
 from gradtape.core.scope import here
-from gradtape.engines import xla_devices, xla_engine
+from gradtape.engines.xla import devices as xla_devices
+from gradtape.engines.xla import engine as xla_engine
 
 DEVICE = os.environ.get("GRADTAPE_TEST_DEVICE", "/CPU:1")
 NAME = f"/job:localhost/replica:0/task:0/device:{DEVICE.removeprefix('/')}"

@@ -12,7 +12,7 @@ import optree
 import pytest
 
 import gradtape as tf
-from gradtape.api.type_specs import SparseTensorSpec
+from gradtape.api.tensorflow.type_specs import SparseTensorSpec
 
 PLACES = [[0, 0], [1, 2]]
 

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.core.held_variable import held
-from gradtape.engines import xla_devices, xla_engine
+from gradtape.core.xla.held_variable import held
+from gradtape.engines.xla import devices as xla_devices
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.staging import Part
 
 

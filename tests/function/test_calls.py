@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.engines import xla_engine
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions import program
 from gradtape.functions.staging import Part
 

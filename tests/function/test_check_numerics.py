@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.core.held_variable import held
+from gradtape.core.xla.held_variable import held
 from gradtape.errors import InvalidArgumentError
 
 

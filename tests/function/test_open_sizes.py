@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.api.type_specs import SparseTensorSpec
+from gradtape.api.tensorflow.type_specs import SparseTensorSpec
 
 
 def counts(function, *calls):

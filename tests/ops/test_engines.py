@@ -12,8 +12,8 @@ import pytest
 from gradtape import dtypes
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import XlaTensor
-from gradtape.engines import xla_engine
+from gradtape.core.xla.tensor import XlaTensor
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.ops.arithmetic import sign
 from gradtape.ops.op import operand, registry
 from gradtape.ops.reductions import reduce_sum

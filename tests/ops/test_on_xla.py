@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.engines import xla_engine, xla_programs
+from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import programs as xla_programs
 
 # channels, filters, kernel, strides, padding, dilations, images
 CONVOLUTIONS = {

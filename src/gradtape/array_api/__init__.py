@@ -8,7 +8,6 @@ from math import e, inf, nan, pi
 from gradtape.api.array_api.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from gradtape.api.array_api.data_types import namespace_info as __array_namespace_info__
 from gradtape.api.array_api.functions import argsort, broadcast_arrays, clip, meshgrid, sort
-from gradtape.api.dlpack import from_dlpack
 from gradtape.api.numpy import methods as _methods  # noqa: F401
 from gradtape.api.numpy.arithmetic import (
     abs,
@@ -94,6 +93,7 @@ from gradtape.api.numpy.sequences import arange, linspace
 from gradtape.api.numpy.sets import unique_all, unique_counts, unique_inverse, unique_values
 from gradtape.api.numpy.shaping import broadcast_to, expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, squeeze
 from gradtape.api.numpy.statistics import std, var
+from gradtape.api.tensorflow.dlpack import from_dlpack
 from gradtape.array_api import fft, linalg, special
 from gradtape.dtypes import bool_ as bool
 from gradtape.dtypes import complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64

@@ -1,6 +1,6 @@
 """`tf.config`: devices, and settings of the whole process."""
 
-from gradtape.api.config import (
+from gradtape.api.tensorflow.config import (
     LogicalDevice,
     PhysicalDevice,
     disable_compile_cache,

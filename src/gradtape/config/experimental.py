@@ -1,6 +1,6 @@
 """`tf.config.experimental`: devices under their older names, determinism and precision."""
 
-from gradtape.api.config import (
+from gradtape.api.tensorflow.config import (
     enable_op_determinism,
     enable_tensor_float_32_execution,
     get_memory_growth,

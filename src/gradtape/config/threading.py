@@ -1,6 +1,6 @@
 """`tf.config.threading`: numbers of threads."""
 
-from gradtape.api.config import (
+from gradtape.api.tensorflow.config import (
     get_inter_op_parallelism_threads,
     get_intra_op_parallelism_threads,
     set_inter_op_parallelism_threads,

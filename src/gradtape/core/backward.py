@@ -17,7 +17,7 @@ from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
 from gradtape.core.strong_zeros import HIDDEN, Ones
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import XlaTensor
+from gradtape.core.xla.tensor import XlaTensor
 
 _number = attrgetter("number")
 _rule = attrgetter("rule")

@@ -11,12 +11,13 @@ from typing import Any
 
 from gradtape.blocks import block
 from gradtape.core.messages import log_warning
-from gradtape.core.placement import HOST, Place, RunOnDevice, XlaDevice, plain_run, tensor_anywhere
 from gradtape.core.scope import here
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import tensor_of
-from gradtape.engines import xla_devices, xla_engine
+from gradtape.core.xla.placement import HOST, Place, RunOnDevice, XlaDevice, plain_run, tensor_anywhere
+from gradtape.core.xla.tensor import tensor_of
+from gradtape.engines.xla import devices as xla_devices
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
 
 _SPEC = r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?"

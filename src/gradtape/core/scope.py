@@ -19,16 +19,16 @@ import numpy as np
 
 from gradtape.blocks import Block, block
 from gradtape.core import collector
-from gradtape.engines import xla_engine
-from gradtape.engines.allocator import OfThread
-from gradtape.engines.numpy_engine import is_reentry, quiet_runner, run_apart
+from gradtape.engines.numpy.allocator import OfThread
+from gradtape.engines.numpy.engine import is_reentry, quiet_runner, run_apart
+from gradtape.engines.xla import engine as xla_engine
 
 if TYPE_CHECKING:
     from gradtape.core.batching import Level
     from gradtape.core.departures import Departures
     from gradtape.core.node import Node
-    from gradtape.core.trace import Trace
     from gradtape.core.variable import Variable
+    from gradtape.core.xla.trace import Trace
 
 
 class Scope:

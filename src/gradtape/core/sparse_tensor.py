@@ -1,6 +1,6 @@
 """`SparseTensor`: the elements of a tensor that are not zero, and where they stand.
 
-Its functions are in `gradtape.api.sparse`, which few programs use: `*` and `/` import it. A tape follows its `values`.
+Its functions are in `gradtape.api.tensorflow.sparse`, which few programs use: `*` and `/` import it. A tape follows its `values`.
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ class SparseTensor:
         return SparseTensor(self.indices, new_values, self.dense_shape)
 
     def __mul__(self, other: Any) -> SparseTensor:
-        return import_module("gradtape.api.sparse.mathematics").times(self, other)
+        return import_module("gradtape.api.tensorflow.sparse.mathematics").times(self, other)
 
     def __truediv__(self, other: Any) -> SparseTensor:
-        return import_module("gradtape.api.sparse.mathematics").divided(self, other)
+        return import_module("gradtape.api.tensorflow.sparse.mathematics").divided(self, other)
 
     def __gradtape_tensor__(self) -> Tensor:
         """What an op makes of it: an error, since a tensor that is sparse for good reason may not fit into memory."""

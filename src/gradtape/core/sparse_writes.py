@@ -9,9 +9,9 @@ import numpy as np
 
 from gradtape.core.scope import here
 from gradtape.core.values import array_of, to_array
-from gradtape.core.writing import writing
-from gradtape.engines import xla_engine
-from gradtape.engines.scatter import all_within, rows_to_combine
+from gradtape.core.xla.writing import writing
+from gradtape.engines.numpy.scatter import all_within, rows_to_combine
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
 
 if TYPE_CHECKING:

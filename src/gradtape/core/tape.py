@@ -28,7 +28,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import XlaTensor, on_xla
+from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.errors import invalid_argument
 
 

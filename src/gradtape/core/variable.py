@@ -21,12 +21,12 @@ from gradtape.core.node import Node, caller
 from gradtape.core.scope import Recorder, here, scope_of
 from gradtape.core.sparse_writes import SparseWrites
 from gradtape.core.tensor import Reference, Tensor, TensorOperators, values_text
-from gradtape.core.trace import NeedsValues
 from gradtape.core.values import array_of, on_host, to_array
-from gradtape.core.writing import writing
+from gradtape.core.xla.trace import NeedsValues
+from gradtape.core.xla.writing import writing
 from gradtape.dtypes import DType
-from gradtape.engines import xla_engine
-from gradtape.engines.threads import other_threads
+from gradtape.engines.numpy.threads import other_threads
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorShape
 

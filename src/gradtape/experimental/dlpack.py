@@ -1,6 +1,6 @@
 """`tf.experimental.dlpack`: tensors to and from the memory of other array libraries."""
 
-from gradtape.api.dlpack import from_capsule as from_dlpack
-from gradtape.api.dlpack import to_dlpack
+from gradtape.api.tensorflow.dlpack import from_capsule as from_dlpack
+from gradtape.api.tensorflow.dlpack import to_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]

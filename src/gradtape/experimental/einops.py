@@ -9,6 +9,6 @@
 array([1, 3, 2, 4], dtype=int32)
 """
 
-import gradtape.api.einops_backend  # noqa: F401 - importing it is what this module is for
+import gradtape.api.tensorflow.einops_backend  # noqa: F401 - importing it is what this module is for
 
 __all__: list[str] = []

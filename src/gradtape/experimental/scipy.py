@@ -10,7 +10,7 @@ from SciPy earlier is SciPy's own function.
 array([0.5, 0.5], dtype=float32)
 """
 
-from gradtape.api.scipy_functions import record
+from gradtape.api.tensorflow.scipy_functions import record
 
 record()
 

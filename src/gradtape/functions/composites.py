@@ -20,7 +20,7 @@ from gradtape.core.module import Module
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import HeldTensor, XlaTensor, is_traced
+from gradtape.core.xla.tensor import HeldTensor, XlaTensor, is_traced
 
 _NAMESPACE = "gradtape.functions"
 

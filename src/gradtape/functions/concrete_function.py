@@ -13,15 +13,16 @@ import numpy as np
 import optree
 
 from gradtape import nest
-from gradtape.core.held_variable import DisturbedError, Writes, held, is_value, keep_lent, lend, loans
 from gradtape.core.scope import here
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
-from gradtape.core.writing import writing
-from gradtape.core.xla_tensor import HeldTensor, XlaTensor, held_tensors
-from gradtape.engines import xla_devices, xla_engine
+from gradtape.core.xla.held_variable import DisturbedError, Writes, held, is_value, keep_lent, lend, loans
+from gradtape.core.xla.tensor import HeldTensor, XlaTensor, held_tensors
+from gradtape.core.xla.writing import writing
+from gradtape.engines.xla import devices as xla_devices
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.autograph.rows import Progression
 from gradtape.functions.composites import Opened, flatten, opened
 from gradtape.functions.described import Described, spec_or_itself

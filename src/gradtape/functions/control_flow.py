@@ -16,9 +16,9 @@ from gradtape import nest
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import inside_a_program
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import is_traced
+from gradtape.core.xla.tensor import is_traced
+from gradtape.core.xla.trace import inside_a_program
 from gradtape.errors import invalid_argument
 from gradtape.ops.arithmetic import equal, logical_and
 from gradtape.ops.convert import as_tensor

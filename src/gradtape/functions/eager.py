@@ -14,7 +14,7 @@ from gradtape.core.messages import log_warning
 from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
 from gradtape.core.variable import Variable
-from gradtape.engines import xla_engine
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.autograph.fallback import users_line
 from gradtape.functions.program import NoGradientError, RunEagerly
 

@@ -17,9 +17,9 @@ from gradtape.core.messages import first_times, log_warning, to_keep
 from gradtape.core.scope import here
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import NeedsValues
-from gradtape.core.xla_tensor import HeldTensor, XlaTensor
-from gradtape.engines import xla_engine
+from gradtape.core.xla.tensor import HeldTensor, XlaTensor
+from gradtape.core.xla.trace import NeedsValues
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import NOT_RUN, ConcreteFunction, EagerFunction, output_of
 from gradtape.functions.copying import deepcopied, reduced

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines import xla_engine
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.program import Variant
 from gradtape.functions.scan import dense
 

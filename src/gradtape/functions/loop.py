@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
-from gradtape.engines import xla_engine
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.kept_states import KeptStates
 from gradtape.functions.program import Program, Tracing, Variant, WithGradient
 from gradtape.functions.scan import Scan, repeated, zeros_like

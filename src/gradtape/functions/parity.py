@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradtape import dtypes, nest
-from gradtape.core.held_variable import held
 from gradtape.core.node import caller, locate
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import XlaTensor
-from gradtape.engines import xla_engine
+from gradtape.core.xla.held_variable import held
+from gradtape.core.xla.tensor import XlaTensor
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.eager import Unwritten
 from gradtape.functions.program import Program
 from gradtape.functions.staging import Spec

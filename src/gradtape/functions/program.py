@@ -20,16 +20,17 @@ from gradtape import dtypes
 from gradtape.core.backward import PerOutput
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.forward import ForwardAccumulator
-from gradtape.core.held_variable import Writes, keep_what_is_lent, places_of
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.messages import to_keep
 from gradtape.core.node import Node, caller
 from gradtape.core.scope import connect, here, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Taken, Trace, one_for_all, through
-from gradtape.core.xla_tensor import HeldTensor, XlaTensor, tensor_of
-from gradtape.engines import xla_devices, xla_engine
+from gradtape.core.xla.held_variable import Writes, keep_what_is_lent, places_of
+from gradtape.core.xla.tensor import HeldTensor, XlaTensor, tensor_of
+from gradtape.core.xla.trace import Taken, Trace, one_for_all, through
+from gradtape.engines.xla import devices as xla_devices
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.replay import Arrays, Replay
 from gradtape.functions.staging import Part, Spec, Staged
 from gradtape.ops.derivative import push_forward, several_outputs

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape.core.messages import log_warning
 from gradtape.core.settings import settings
-from gradtape.engines.allocator import give_back
+from gradtape.engines.numpy.allocator import give_back
 
 if TYPE_CHECKING:
     from gradtape.functions.concrete_function import ConcreteFunction

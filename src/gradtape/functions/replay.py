@@ -16,9 +16,9 @@ import numpy as np
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Call
-from gradtape.core.xla_tensor import XlaTensor, tensor_of
-from gradtape.engines import xla_engine
+from gradtape.core.xla.tensor import XlaTensor, tensor_of
+from gradtape.core.xla.trace import Call
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.staging import Staged, is_literal
 
 Slot = int

@@ -7,8 +7,8 @@ from typing import Any
 
 from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import XlaTensor
-from gradtape.engines import xla_engine
+from gradtape.core.xla.tensor import XlaTensor
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.program import Program, Tracing, Variant, WithGradient
 from gradtape.functions.structured import (
     Body,

@@ -18,7 +18,7 @@ from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import HeldTensor
+from gradtape.core.xla.tensor import HeldTensor
 from gradtape.errors import invalid_argument
 from gradtape.functions.composites import flatten
 from gradtape.shapes import TensorSpec

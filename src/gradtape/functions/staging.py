@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape.engines import xla_devices, xla_engine, xla_host, xla_programs
-from gradtape.engines.xla_devices import copied
+from gradtape.engines.xla import devices as xla_devices
+from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import host as xla_host
+from gradtape.engines.xla import programs as xla_programs
+from gradtape.engines.xla.devices import copied
 
 if TYPE_CHECKING:
-    from gradtape.core.held_variable import Writes
+    from gradtape.core.xla.held_variable import Writes
 
 Spec = tuple[tuple[int, ...], Any]
 """A shape and a NumPy dtype."""

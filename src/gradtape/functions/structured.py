@@ -23,10 +23,10 @@ from gradtape.core.node import Node, caller
 from gradtape.core.scope import connect, here, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Trace, key_of, one_for_all, through
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import XlaTensor
-from gradtape.engines import xla_engine
+from gradtape.core.xla.tensor import XlaTensor
+from gradtape.core.xla.trace import Trace, key_of, one_for_all, through
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.program import Program, RunEagerly
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import push_forward, several_outputs, with_node

@@ -9,7 +9,7 @@ from typing import Any
 
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
-from gradtape.engines import xla_engine
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.structured import Body, Structured, arrays_of, gradient_body, on_arrays, on_whole_batch, tangent_body
 from gradtape.ops.arithmetic import equal
 from gradtape.ops.selection import where

@@ -10,7 +10,7 @@ import numpy as np
 from gradtape import dtypes, nest
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.engines.xla_engine import NotTraceableError
+from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.functions.loop import Loop
 from gradtape.functions.scan import Scan
 from gradtape.functions.structured import Body, Closed, Spec, around, moved, spec_of, together, values_now, write_back

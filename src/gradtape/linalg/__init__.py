@@ -1,8 +1,8 @@
 """`tf.linalg`: products, norms, diagonals, linear systems, decompositions and functions of matrices."""
 
-from gradtape.api.clipping import global_norm
-from gradtape.api.creation import eye
-from gradtape.api.linalg.decompositions import (
+from gradtape.api.tensorflow.clipping import global_norm
+from gradtape.api.tensorflow.creation import eye
+from gradtape.api.tensorflow.linalg.decompositions import (
     eig,
     eigh,
     eigh_tridiagonal,
@@ -16,9 +16,9 @@ from gradtape.api.linalg.decompositions import (
     qr,
     svd,
 )
-from gradtape.api.linalg.diagonals import band_part, diag, diag_part, set_diag, tensor_diag, tensor_diag_part
-from gradtape.api.linalg.matrices import cross, expm, logm, sqrtm
-from gradtape.api.linalg.products import (
+from gradtape.api.tensorflow.linalg.diagonals import band_part, diag, diag_part, set_diag, tensor_diag, tensor_diag_part
+from gradtape.api.tensorflow.linalg.matrices import cross, expm, logm, sqrtm
+from gradtape.api.tensorflow.linalg.products import (
     adjoint,
     einsum,
     matmul,
@@ -29,7 +29,7 @@ from gradtape.api.linalg.products import (
     tensordot,
     trace,
 )
-from gradtape.api.linalg.solvers import (
+from gradtape.api.tensorflow.linalg.solvers import (
     banded_triangular_solve,
     cholesky,
     cholesky_solve,
@@ -44,7 +44,7 @@ from gradtape.api.linalg.solvers import (
     tridiagonal_matmul,
     tridiagonal_solve,
 )
-from gradtape.api.nn.normalization import l2_normalize
+from gradtape.api.tensorflow.nn.normalization import l2_normalize
 from gradtape.linalg import experimental
 
 __all__ = [

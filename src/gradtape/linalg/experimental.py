@@ -1,5 +1,5 @@
 """`tf.linalg.experimental`: iterative solvers."""
 
-from gradtape.api.linalg.solvers import conjugate_gradient
+from gradtape.api.tensorflow.linalg.solvers import conjugate_gradient
 
 __all__ = ["conjugate_gradient"]

@@ -1,25 +1,25 @@
 """`tf.math`: elementwise mathematics, special functions, comparisons, logic, reductions and segments."""
 
-from gradtape.api.approximation import (
+from gradtape.api.tensorflow.approximation import (
     approx_max_k,
     approx_min_k,
     sobol_sample,
 )
-from gradtape.api.arithmetic import (
+from gradtape.api.tensorflow.arithmetic import (
     accumulate_n,
     cumulative_logsumexp,
     polyval,
     reciprocal_no_nan,
     rint,
 )
-from gradtape.api.counting import (
+from gradtape.api.tensorflow.counting import (
     bincount,
     confusion_matrix,
     invert_permutation,
     is_non_decreasing,
     is_strictly_increasing,
 )
-from gradtape.api.elementwise import (
+from gradtape.api.tensorflow.elementwise import (
     abs,
     acos,
     acosh,
@@ -72,7 +72,7 @@ from gradtape.api.elementwise import (
     xdivy,
     xlogy,
 )
-from gradtape.api.logic import (
+from gradtape.api.tensorflow.logic import (
     equal,
     greater,
     greater_equal,
@@ -87,10 +87,10 @@ from gradtape.api.logic import (
     logical_xor,
     not_equal,
 )
-from gradtape.api.nn.activations import in_top_k, log_sigmoid, log_softmax, softmax, softsign, zero_fraction
-from gradtape.api.nn.normalization import l2_normalize
-from gradtape.api.ordering import top_k
-from gradtape.api.reductions import (
+from gradtape.api.tensorflow.nn.activations import in_top_k, log_sigmoid, log_softmax, softmax, softsign, zero_fraction
+from gradtape.api.tensorflow.nn.normalization import l2_normalize
+from gradtape.api.tensorflow.ordering import top_k
+from gradtape.api.tensorflow.reductions import (
     argmax,
     argmin,
     count_nonzero,
@@ -108,7 +108,7 @@ from gradtape.api.reductions import (
     reduce_sum,
     reduce_variance,
 )
-from gradtape.api.segments import (
+from gradtape.api.tensorflow.segments import (
     segment_max,
     segment_mean,
     segment_min,
@@ -121,7 +121,7 @@ from gradtape.api.segments import (
     unsorted_segment_sqrt_n,
     unsorted_segment_sum,
 )
-from gradtape.api.special import (
+from gradtape.api.tensorflow.special import (
     bessel_i0,
     bessel_i0e,
     bessel_i1,

@@ -1,6 +1,6 @@
 """`tf.math.special`: Bessel functions, and integrals without a closed form."""
 
-from gradtape.api.special import (
+from gradtape.api.tensorflow.special import (
     bessel_i0,
     bessel_i0e,
     bessel_i1,

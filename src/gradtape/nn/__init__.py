@@ -1,8 +1,8 @@
 """`tf.nn`: activations, losses, convolution, pooling, normalisation and embeddings."""
 
-from gradtape.api.approximation import approx_max_k, approx_min_k
-from gradtape.api.elementwise import sigmoid, softplus, tanh
-from gradtape.api.nn.activations import (
+from gradtape.api.tensorflow.approximation import approx_max_k, approx_min_k
+from gradtape.api.tensorflow.elementwise import sigmoid, softplus, tanh
+from gradtape.api.tensorflow.nn.activations import (
     bias_add,
     compute_average_loss,
     crelu,
@@ -29,8 +29,8 @@ from gradtape.api.nn.activations import (
     weighted_cross_entropy_with_logits,
     zero_fraction,
 )
-from gradtape.api.nn.candidates import all_candidate_sampler, nce_loss, sampled_softmax_loss
-from gradtape.api.nn.convolution import (
+from gradtape.api.tensorflow.nn.candidates import all_candidate_sampler, nce_loss, sampled_softmax_loss
+from gradtape.api.tensorflow.nn.convolution import (
     atrous_conv2d,
     atrous_conv2d_transpose,
     conv1d,
@@ -44,11 +44,11 @@ from gradtape.api.nn.convolution import (
     depthwise_conv2d,
     separable_conv2d,
 )
-from gradtape.api.nn.embeddings import embedding_lookup_sparse, safe_embedding_lookup_sparse
-from gradtape.api.nn.fractional_pooling import fractional_avg_pool, fractional_max_pool
-from gradtape.api.nn.isotonic import isotonic_regression
-from gradtape.api.nn.morphology import dilation2d, erosion2d
-from gradtape.api.nn.normalization import (
+from gradtape.api.tensorflow.nn.embeddings import embedding_lookup_sparse, safe_embedding_lookup_sparse
+from gradtape.api.tensorflow.nn.fractional_pooling import fractional_avg_pool, fractional_max_pool
+from gradtape.api.tensorflow.nn.isotonic import isotonic_regression
+from gradtape.api.tensorflow.nn.morphology import dilation2d, erosion2d
+from gradtape.api.tensorflow.nn.normalization import (
     batch_norm_with_global_normalization,
     batch_normalization,
     l2_normalize,
@@ -59,7 +59,7 @@ from gradtape.api.nn.normalization import (
     sufficient_statistics,
     weighted_moments,
 )
-from gradtape.api.nn.pooling import (
+from gradtape.api.tensorflow.nn.pooling import (
     avg_pool,
     avg_pool1d,
     avg_pool2d,
@@ -73,9 +73,9 @@ from gradtape.api.nn.pooling import (
     pool,
     space_to_depth,
 )
-from gradtape.api.nn.sequence_losses import collapse_repeated, ctc_greedy_decoder, ctc_loss
-from gradtape.api.ordering import top_k
-from gradtape.api.rearranging import space_to_batch
+from gradtape.api.tensorflow.nn.sequence_losses import collapse_repeated, ctc_greedy_decoder, ctc_loss
+from gradtape.api.tensorflow.ordering import top_k
+from gradtape.api.tensorflow.rearranging import space_to_batch
 from gradtape.nn import experimental
 
 __all__ = [

@@ -1,5 +1,5 @@
 """`tf.nn.experimental`: dropout that is a pure function of a seed, or of random numbers that are given."""
 
-from gradtape.api.nn.activations import general_dropout, stateless_dropout
+from gradtape.api.tensorflow.nn.activations import general_dropout, stateless_dropout
 
 __all__ = ["general_dropout", "stateless_dropout"]

@@ -61,7 +61,6 @@ from numpy import (
     unsignedinteger,
 )
 
-from gradtape.api.dlpack import from_dlpack
 from gradtape.api.numpy.arithmetic import (
     abs,
     absolute,
@@ -400,6 +399,7 @@ from gradtape.api.numpy.shaping import (
 )
 from gradtape.api.numpy.statistics import average, corrcoef, cov, ptp, std, var
 from gradtape.api.numpy.windows import bartlett, blackman, hamming, hanning, kaiser
+from gradtape.api.tensorflow.dlpack import from_dlpack
 from gradtape.numpy import fft, linalg
 
 __all__ = [

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla_engine import is_traced
-from gradtape.engines.xla_host import call_host
+from gradtape.engines.xla.engine import is_traced
+from gradtape.engines.xla.host import call_host
 from gradtape.errors import invalid_argument
 from gradtape.ops.batching import as_it_is
 from gradtape.ops.declare import op

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from gradtape.engines.threads import product_ran
+from gradtape.engines.numpy.threads import product_ran
 from gradtape.ops import convolution_on_xla, jets, links
 from gradtape.ops.batching import every_mapped
 from gradtape.ops.declare import op

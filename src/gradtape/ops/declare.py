@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape.engines.numpy_engine import Kernel
+from gradtape.engines.numpy.engine import Kernel
 from gradtape.ops.op import Op, Pull
 
 

@@ -13,12 +13,12 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
-from gradtape.core.placement import place_of
 from gradtape.core.scope import ThreadState, here
 from gradtape.core.strong_zeros import HIDDEN, has_nan, has_zero
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import tensor_of
+from gradtape.core.xla.placement import place_of
+from gradtape.core.xla.tensor import tensor_of
 from gradtape.ops.written import write_pulls, write_step
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
-from gradtape.engines.xla_engine import is_traced
+from gradtape.engines.xla.engine import is_traced
 from gradtape.errors import InvalidArgumentError
 from gradtape.ops.arithmetic import greater
 from gradtape.ops.batching import as_it_is

@@ -10,8 +10,8 @@ import numpy as np
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import is_traced
-from gradtape.engines.scatter import all_within, combine_rows
+from gradtape.core.xla.tensor import is_traced
+from gradtape.engines.numpy.scatter import all_within, combine_rows
 from gradtape.ops.arithmetic import equal, greater_equal, less, logical_and
 from gradtape.ops.batching import as_it_is, every_mapped, lined_up, loop
 from gradtape.ops.broadcasting import broadcast_to, cast

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines import products
+from gradtape.engines.numpy import products
 from gradtape.ops import jets, links, products_on_xla
 from gradtape.ops.batching import as_it_is, elementwise
 from gradtape.ops.broadcasting import broadcast_to, sum_to_shape

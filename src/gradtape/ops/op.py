@@ -26,16 +26,16 @@ from gradtape import dtypes, nest
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, caller, locate
-from gradtape.core.placement import Elsewhere
 from gradtape.core.scope import Scope, ThreadState, connect, here
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Trace
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import tensor_of
-from gradtape.engines import xla_engine
-from gradtape.engines.numpy_engine import Kernel, bind, is_reentry, run_apart
-from gradtape.engines.xla_host import on_host, original
+from gradtape.core.xla.placement import Elsewhere
+from gradtape.core.xla.tensor import tensor_of
+from gradtape.core.xla.trace import Trace
+from gradtape.engines.numpy.engine import Kernel, bind, is_reentry, run_apart
+from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla.host import on_host, original
 from gradtape.errors import OpError, invalid_argument
 from gradtape.ops import batching, jets
 from gradtape.ops.derivative import (

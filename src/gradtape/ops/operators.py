@@ -12,8 +12,8 @@ from gradtape import dtypes
 from gradtape.core.node import caller, locate
 from gradtape.core.tensor import Tensor, TensorOperators
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import is_traced
-from gradtape.engines import xla_engine
+from gradtape.core.xla.tensor import is_traced
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import InvalidArgumentError, invalid_argument
 from gradtape.ops import arithmetic as a
 from gradtape.ops import elementary, matrix

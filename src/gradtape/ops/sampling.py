@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape.engines.xla_host import on_host
+from gradtape.engines.xla.host import on_host
 from gradtape.ops.arithmetic import times
 from gradtape.ops.batching import elementwise, every_mapped
 from gradtape.ops.broadcasting import sum_to_shape

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla_engine import is_xla
-from gradtape.engines.xla_host import on_host
+from gradtape.engines.xla.engine import is_xla
+from gradtape.engines.xla.host import on_host
 from gradtape.ops import special_on_xla
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.elementary import _nonzero, cos, exp, sin, xdivy

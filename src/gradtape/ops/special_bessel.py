@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla_host import on_host
+from gradtape.engines.xla.host import on_host
 from gradtape.ops.arithmetic import sign
 from gradtape.ops.declare import op
 from gradtape.ops.special import scipy_kernel, scipy_special

@@ -26,7 +26,7 @@ from gradtape.core.strong_zeros import HIDDEN, repaired, shows_nan
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.engines.arrays import sum_array_to
-from gradtape.engines.threads import LARGE, VERY_LARGE, shared
+from gradtape.engines.numpy.threads import LARGE, VERY_LARGE, shared
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op

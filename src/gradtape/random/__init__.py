@@ -1,9 +1,18 @@
 """`tf.random`: random numbers, with and without a state."""
 
-from gradtape.api.nn.candidates import all_candidate_sampler, log_uniform_candidate_sampler, uniform_candidate_sampler
-from gradtape.api.random.generator import Generator, create_rng_state, get_global_generator, set_global_generator
-from gradtape.api.random.sequence import categorical, gamma, normal, poisson, set_seed, shuffle, truncated_normal, uniform
-from gradtape.api.random.stateless import (
+from gradtape.api.tensorflow.nn.candidates import all_candidate_sampler, log_uniform_candidate_sampler, uniform_candidate_sampler
+from gradtape.api.tensorflow.random.generator import Generator, create_rng_state, get_global_generator, set_global_generator
+from gradtape.api.tensorflow.random.sequence import (
+    categorical,
+    gamma,
+    normal,
+    poisson,
+    set_seed,
+    shuffle,
+    truncated_normal,
+    uniform,
+)
+from gradtape.api.tensorflow.random.stateless import (
     Algorithm,
     fold_in,
     split,

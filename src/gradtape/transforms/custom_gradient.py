@@ -18,9 +18,9 @@ from gradtape.core.node import Node, caller
 from gradtape.core.scope import Scope, connect, here, scope_of
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Trace
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import tensor_of
+from gradtape.core.xla.tensor import tensor_of
+from gradtape.core.xla.trace import Trace
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.derivative import push_forward, several_outputs, transposed, with_node
 from gradtape.ops.op import beside, operand

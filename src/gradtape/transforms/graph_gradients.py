@@ -9,10 +9,10 @@ from gradtape import nest
 from gradtape.core.scope import here
 from gradtape.core.tape import GradientTape, source_object, unconnected_value
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Call, Trace
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import tensor_of
+from gradtape.core.xla.tensor import tensor_of
+from gradtape.core.xla.trace import Call, Trace
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import registry
 from gradtape.transforms.functional import hessians_of

@@ -11,8 +11,8 @@ from gradtape.blocks import Block
 from gradtape.core.scope import here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import Trace
 from gradtape.core.variable import Variable
+from gradtape.core.xla.trace import Trace
 from gradtape.ops.broadcasting import identity
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import operand

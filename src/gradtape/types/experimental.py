@@ -1,6 +1,6 @@
 """`tf.types.experimental`: types to annotate with, and to ask for with isinstance."""
 
-from gradtape.api.function_types import Callable, ConcreteFunction, GenericFunction, TensorLike
-from gradtape.api.function_types import GenericFunction as PolymorphicFunction
+from gradtape.api.tensorflow.function_types import Callable, ConcreteFunction, GenericFunction, TensorLike
+from gradtape.api.tensorflow.function_types import GenericFunction as PolymorphicFunction
 
 __all__ = ["Callable", "ConcreteFunction", "GenericFunction", "PolymorphicFunction", "TensorLike"]

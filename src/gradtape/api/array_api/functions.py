@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api import ordering
 from gradtape.api.numpy import elementwise, shaping
 from gradtape.api.numpy.operands import FLOAT32, INT64, axis_of, dtype_of, tensor_of
+from gradtape.api.tensorflow import ordering
 from gradtape.core.device import check_device
 from gradtape.core.tensor import Tensor
 from gradtape.ops.broadcasting import cast

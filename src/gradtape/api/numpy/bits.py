@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import TensorLike
 from gradtape.api.numpy.operands import tensor_of, values_of, wrapped
+from gradtape.api.tensorflow.arguments import TensorLike
 
 
 def packbits(a: TensorLike, /, axis: int | None = None, bitorder: str = "big") -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import AxisLike, TensorLike, has_axes
 from gradtape.api.numpy.operands import (
     axes_of,
     axis_of,
@@ -22,6 +21,7 @@ from gradtape.api.numpy.operands import (
     tensor_of,
     tensors_of,
 )
+from gradtape.api.tensorflow.arguments import AxisLike, TensorLike, has_axes
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, counting, indexing, ordering, reductions, selection, shaping
 from gradtape.ops.op import is_tensor_like

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import is_traced
+from gradtape.core.xla.tensor import is_traced
 
 
 def known(x: Tensor) -> bool:

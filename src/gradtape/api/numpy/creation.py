@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, integers
 from gradtape.api.numpy.indexing import indices
 from gradtape.api.numpy.operands import (
     FLOAT32,
@@ -22,6 +21,7 @@ from gradtape.api.numpy.operands import (
     values_of,
 )
 from gradtape.api.numpy.shaping import stretched
+from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, integers
 from gradtape.core.device import check_device
 from gradtape.core.tensor import Tensor
 from gradtape.ops import selection, shaping

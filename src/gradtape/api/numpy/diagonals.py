@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import DTypeLike, TensorLike, as_int
 from gradtape.api.numpy.operands import FLOAT32, axes_of, dtype_of, tensor_of
 from gradtape.api.numpy.shaping import flat
+from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping
 from gradtape.ops.selection import keep

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import as_list
 from gradtape.api.numpy.operands import BOOL, axis_of, converted, dtype_of, into, promoted, tensor_of, tensors_of, values_of
 from gradtape.api.numpy.ufunc import by_value, floating
+from gradtape.api.tensorflow.arguments import as_list
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary, selection, shaping, special_bessel, ufuncs
 from gradtape.ops.indexing import scatter_rows, take

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import TensorLike
 from gradtape.api.numpy import arithmetic, elementary
 from gradtape.api.numpy.operands import COMPLEX64, COMPLEX128, converted, inexact, tensor_of, tensors_of, values_of
+from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.core.tensor import Tensor
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import AxisLike, TensorLike, as_list
 from gradtape.api.numpy.operands import (
     COMPLEX64,
     COMPLEX128,
@@ -28,7 +27,8 @@ from gradtape.api.numpy.operands import (
     into,
     tensor_of,
 )
-from gradtape.api.signal.fourier import resized
+from gradtape.api.tensorflow.arguments import AxisLike, TensorLike, as_list
+from gradtape.api.tensorflow.signal.fourier import resized
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, fourier, shaping
 from gradtape.ops.op import is_tensor_like

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import TensorLike, as_int, as_list, has_axes
 from gradtape.api.numpy.operands import (
     converted,
     float_dtype,
@@ -28,6 +27,7 @@ from gradtape.api.numpy.operands import (
 from gradtape.api.numpy.ordering import counted, place_in
 from gradtape.api.numpy.sequences import linspace
 from gradtape.api.numpy.shaping import flat
+from gradtape.api.tensorflow.arguments import TensorLike, as_int, as_list, has_axes
 from gradtape.core.tensor import Tensor
 from gradtape.ops import reductions, shaping
 from gradtape.ops.arithmetic import equal, greater, minimum

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import DTypeLike, ShapeLike, TensorLike, as_int, integers
 from gradtape.api.numpy.operands import (
     INT32,
     INT64,
@@ -27,6 +26,7 @@ from gradtape.api.numpy.operands import (
     wrapped,
 )
 from gradtape.api.numpy.shaping import broadcast_together, flat
+from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, integers
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping
 from gradtape.ops.arithmetic import add, floormod, less, maximum, minimum, multiply

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from gradtape.api.arguments import DTypeLike, TensorLike, as_float, as_int, as_list
 from gradtape.api.numpy import products
 from gradtape.api.numpy.checks import certainly, known
 from gradtape.api.numpy.operands import (
@@ -26,6 +25,7 @@ from gradtape.api.numpy.operands import (
     tensor_of,
     tensors_of,
 )
+from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_float, as_int, as_list
 from gradtape.core.tensor import Tensor
 from gradtape.errors import InvalidArgumentError
 from gradtape.ops import (

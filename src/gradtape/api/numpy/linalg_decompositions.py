@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape.api.arguments import TensorLike
-from gradtape.api.indexing import gather
-from gradtape.api.linalg import decompositions as spelled_for_tensorflow
 from gradtape.api.numpy.checks import known
 from gradtape.api.numpy.linalg import checked_square, matrices, not_nan
 from gradtape.api.numpy.values import on_values
+from gradtape.api.tensorflow.arguments import TensorLike
+from gradtape.api.tensorflow.indexing import gather
+from gradtape.api.tensorflow.linalg import decompositions as spelled_for_tensorflow
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, decompositions, ordering, selection, shaping, solvers
 from gradtape.ops.solvers import adjoint

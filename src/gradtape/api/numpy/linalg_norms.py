@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from gradtape.api.arguments import AxisLike, TensorLike
 from gradtape.api.numpy.checks import refuse_nothing
 from gradtape.api.numpy.linalg import checked_square, inv, limit_of, matrices
 from gradtape.api.numpy.linalg_decompositions import svd
 from gradtape.api.numpy.operands import INT64, axes_of, inexact, real_dtype, tensor_of
 from gradtape.api.numpy.statistics import squared_size
 from gradtape.api.numpy.values import on_values
+from gradtape.api.tensorflow.arguments import AxisLike, TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, decompositions, elementary, reductions, selection, shaping
 

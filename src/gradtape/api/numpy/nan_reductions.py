@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape import dtypes
-from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike
 from gradtape.api.numpy.checks import certainly
 from gradtape.api.numpy.masks import chosen, chosen_or_initial, mask_of
 from gradtape.api.numpy.operands import (
@@ -28,6 +27,7 @@ from gradtape.api.numpy.operands import (
 )
 from gradtape.api.numpy.reductions import largest, one_axis_of, running, smallest, to_add_up
 from gradtape.api.numpy.statistics import degrees_of_freedom, squared_size
+from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions, selection, shaping
 

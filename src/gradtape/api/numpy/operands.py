@@ -19,7 +19,7 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import is_traced
+from gradtape.core.xla.tensor import is_traced
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.op import is_tensor_like, operand, pair_of_floats
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import AxisLike, TensorLike, as_int, integers
 from gradtape.api.numpy.indexing import along_axis, take
 from gradtape.api.numpy.operands import (
     COMPLEX64,
@@ -28,6 +27,7 @@ from gradtape.api.numpy.operands import (
     wrapped,
 )
 from gradtape.api.numpy.shaping import flat
+from gradtape.api.tensorflow.arguments import AxisLike, TensorLike, as_int, integers
 from gradtape.core.tensor import Tensor
 from gradtape.ops import ordering, reductions, shaping
 from gradtape.ops.arithmetic import not_equal

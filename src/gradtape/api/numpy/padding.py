@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import TensorLike
 from gradtape.api.numpy.operands import FLOAT64, INT32, array_of, axis_of, converted, plain, tensor_of
 from gradtape.api.numpy.shaping import stretched
+from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.ops import reductions, shaping
 from gradtape.ops.arithmetic import floor, round_half_even

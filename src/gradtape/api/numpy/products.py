@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import DTypeLike, TensorLike, as_int, as_list
-from gradtape.api.linalg import products
 from gradtape.api.numpy.operands import (
     BOOL,
     INT32,
@@ -28,6 +26,8 @@ from gradtape.api.numpy.operands import (
     tensor_of,
     tensors_of,
 )
+from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, as_list
+from gradtape.api.tensorflow.linalg import products
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, matrix, reductions, shaping, vector_convolution
 from gradtape.ops.op import is_tensor_like, operand

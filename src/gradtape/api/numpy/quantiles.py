@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape.api.arguments import AxisLike, TensorLike
-from gradtape.api.indexing import gather
 from gradtape.api.numpy.checks import certainly, known, refuse_nothing
 from gradtape.api.numpy.nan_reductions import may_hold_nan
 from gradtape.api.numpy.operands import (
@@ -31,7 +29,9 @@ from gradtape.api.numpy.operands import (
     tensor_of,
 )
 from gradtape.api.numpy.statistics import beside_axes
-from gradtape.api.ordering import sort
+from gradtape.api.tensorflow.arguments import AxisLike, TensorLike
+from gradtape.api.tensorflow.indexing import gather
+from gradtape.api.tensorflow.ordering import sort
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, counting, indexing, ordering, reductions, selection, shaping
 from gradtape.ops.op import is_tensor_like

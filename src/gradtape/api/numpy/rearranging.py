@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import AxisLike, ShapeLike, TensorLike, as_int, integers
 from gradtape.api.numpy.operands import array_of, axes_of, axis_of, converted, plain, tensor_of, values_of
 from gradtape.api.numpy.shaping import flat, moveaxis, stretched
+from gradtape.api.tensorflow.arguments import AxisLike, ShapeLike, TensorLike, as_int, integers
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, shaping
 from gradtape.ops.indexing import take

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike
 from gradtape.api.numpy.checks import refuse_nothing
 from gradtape.api.numpy.masks import chosen, chosen_or_initial, count, mask_of
 from gradtape.api.numpy.operands import (
@@ -26,6 +25,7 @@ from gradtape.api.numpy.operands import (
     sum_dtype,
     tensor_of,
 )
+from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, reductions, selection, shaping
 

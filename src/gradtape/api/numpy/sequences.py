@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import DTypeLike, TensorLike, as_int
 from gradtape.api.numpy.operands import (
     COMPLEX128,
     FLOAT64,
@@ -25,6 +24,7 @@ from gradtape.api.numpy.operands import (
     widened,
 )
 from gradtape.api.numpy.shaping import moveaxis
+from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int
 from gradtape.core.device import check_device
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping

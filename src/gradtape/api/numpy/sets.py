@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape.api.arguments import TensorLike
 from gradtape.api.numpy.operands import BOOL, axis_of, promoted, tensor_of, tensors_of, values_of
 from gradtape.api.numpy.ordering import place_in, sort
 from gradtape.api.numpy.shaping import flat
+from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping
 from gradtape.ops.arithmetic import equal, logical_not, minimum

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.arguments import AxisLike, DTypeLike, ShapeLike, TensorLike, as_int, integers
 from gradtape.api.numpy.operands import INT64, axes_of, axis_of, common_dtype, converted, dtype_of, plain, tensor_of, values_of
+from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, ShapeLike, TensorLike, as_int, integers
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, conversion, shaping
 from gradtape.ops.broadcasting import complex_from_parts, identity, imag, real

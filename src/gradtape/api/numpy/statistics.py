@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import AxisLike, DTypeLike, TensorLike, as_float
 from gradtape.api.numpy.checks import certainly
 from gradtape.api.numpy.masks import chosen, count, mask_of
 from gradtape.api.numpy.operands import (
@@ -27,6 +26,7 @@ from gradtape.api.numpy.operands import (
     tensors_of,
 )
 from gradtape.api.numpy.reductions import largest, mean_of, smallest
+from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike, as_float
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary, matrix, reductions, shaping
 

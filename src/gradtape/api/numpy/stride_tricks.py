@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape.api.arguments import TensorLike, integers
 from gradtape.api.numpy.operands import axis_of, tensor_of
 from gradtape.api.numpy.shaping import moveaxis
+from gradtape.api.tensorflow.arguments import TensorLike, integers
 from gradtape.core.tensor import Tensor
 from gradtape.ops.fourier import frames
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.arguments import integers
 from gradtape.api.numpy import reductions
 from gradtape.api.numpy.operands import axes_of, axis_of, converted, dtype_of, into, refusal, tensor_of, tensors_of
 from gradtape.api.numpy.ufunc import floating
+from gradtape.api.tensorflow.arguments import integers
 from gradtape.core.tensor import Tensor
 from gradtape.ops import running, shaping
 from gradtape.ops.reductions import reduce_logsumexp

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.numpy.operands import FLOAT32, inexact, tensor_of
-from gradtape.api.signal.windows import kaiser_window
+from gradtape.api.tensorflow.signal.windows import kaiser_window
 from gradtape.core.tensor import Tensor
 from gradtape.ops.op import is_tensor_like
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from gradtape import dtypes, nest
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import is_traced
-from gradtape.engines.xla_engine import NotTraceableError
+from gradtape.core.xla.tensor import is_traced
+from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.functions.autograph.blocks import Block, GetState, SetState, in_a_block
 from gradtape.functions.autograph.truth import known_if, truth
 from gradtape.functions.autograph.values import (

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import is_traced
+from gradtape.core.xla.tensor import is_traced
 from gradtape.functions.autograph.rows import enumerate_, range_, zip_
 from gradtape.functions.autograph.truth import and_, or_, truth
 from gradtape.ops.arithmetic import maximum, minimum

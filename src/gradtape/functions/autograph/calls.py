@@ -11,7 +11,7 @@ from typing import Any
 
 from malt.core.converter import ConversionOptions
 
-from gradtape.core.xla_tensor import is_traced
+from gradtape.core.xla.tensor import is_traced
 from gradtape.functions.autograph import builtins
 from gradtape.functions.autograph.conversion import converted
 from gradtape.functions.autograph.fallback import NotConvertedError, run_as_it_is, warn_once
@@ -129,7 +129,7 @@ def _call_of_library(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     module = str(getattr(f, "__module__", ""))
     if not isinstance(f, FunctionType) or not module.startswith("gradtape.") or module.startswith(_TAKE_FUNCTIONS_AS_THEY_ARE):
         return run_as_it_is(f, args, kwargs, "the functions of libraries, and what these call, are not converted")
-    if f.__name__ == "range" and module == "gradtape.api.creation":
+    if f.__name__ == "range" and module == "gradtape.api.tensorflow.creation":
         numbers = tensor_range(*args, **kwargs)
         if numbers is not None:
             return numbers

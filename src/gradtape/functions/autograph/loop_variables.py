@@ -15,7 +15,7 @@ from gradtape import dtypes, nest
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
-from gradtape.engines.xla_engine import NotTraceableError
+from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.functions.autograph.blocks import Block
 from gradtape.functions.autograph.values import (
     described,

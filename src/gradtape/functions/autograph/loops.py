@@ -10,9 +10,9 @@ import numpy as np
 
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import inside_a_program
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import is_traced
+from gradtape.core.xla.tensor import is_traced
+from gradtape.core.xla.trace import inside_a_program
 from gradtape.functions import traced
 from gradtape.functions.autograph.blocks import Block, GetState, SetState
 from gradtape.functions.autograph.branches import traced_if

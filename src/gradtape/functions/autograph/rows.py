@@ -12,10 +12,10 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.core.trace import inside_a_program
 from gradtape.core.variable import Variable
-from gradtape.core.xla_tensor import is_traced
-from gradtape.engines.xla_engine import NotTraceableError
+from gradtape.core.xla.tensor import is_traced
+from gradtape.core.xla.trace import inside_a_program
+from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.functions.autograph.values import location
 from gradtape.ops.arithmetic import greater, less, logical_and, logical_or
 from gradtape.ops.broadcasting import cast

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.batching import BatchedTensor
-from gradtape.core.host_calls import call_in_order_unless
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import XlaTensor, is_traced
+from gradtape.core.xla.host_calls import call_in_order_unless
+from gradtape.core.xla.tensor import XlaTensor, is_traced
 from gradtape.errors import invalid_argument
 from gradtape.functions.autograph.values import location
 from gradtape.ops.arithmetic import logical_and, logical_not, logical_or, not_equal

@@ -13,7 +13,7 @@ from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import XlaTensor
+from gradtape.core.xla.tensor import XlaTensor
 from gradtape.ops.matrix import diagonal
 from gradtape.ops.shaping import concat, getitem, reshape, stack
 from gradtape.transforms.jacobians.memory import in_chunks

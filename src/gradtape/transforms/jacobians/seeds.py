@@ -17,7 +17,7 @@ from gradtape.core.node import Node
 from gradtape.core.scope import Scope, here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla_tensor import XlaTensor, on_xla
+from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
 from gradtape.ops.selection import where

@@ -1,0 +1,239 @@
+"""A checkpoint's values meet a program's objects: at once, and later for attributes that are set when the values are already there.
+
+Objects and file are followed together from their roots, by name. All shapes and dtypes are compared before the first value is given, and
+whatever happens while values are given, a signal among it, all Variables have their new values afterwards, or all their old ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradtape import dtypes
+from gradtape.api.tensorflow.checkpoint.object_graph import children, graph_of, identity, is_followed, matched_names, variable_of
+from gradtape.api.tensorflow.checkpoint.tensor_file import Contents
+from gradtape.core.module import Module
+from gradtape.core.variable import Variable
+from gradtape.core.xla.trace import outside_programs
+from gradtape.core.xla.writing import writing
+from gradtape.shapes import TensorShape
+
+_LISTED = 20  # names in a message
+
+
+class Restoration:
+    """One reading of a checkpoint: what has got its value, and what still waits."""
+
+    def __init__(self, root: Any, path: Any, contents: Contents) -> None:
+        self._root = root
+        self._path = path
+        self._nodes = contents.nodes
+        self._arrays = contents.arrays
+        self._keys = list(contents.arrays)
+        self._used: set[str] = set()
+        self._restored: dict[int, Any] = {}  # by identity, and kept alive so that no other object gets the same
+        self._give(root, 0)
+
+    def _give(self, thing: Any, number: int) -> None:
+        """Gives values to all objects below one, or raises and gives none."""
+        places, holders = self._follow(thing, number)
+        for leaf, key in places:
+            self._check(leaf, key)
+        with outside_programs(), writing.lock:  # a compiled function in another thread sees all old values or all new ones
+            _assign_all([(leaf, self._arrays[key]) for leaf, key in places])
+        self._restored.update((identity(leaf), leaf) for leaf, _ in places)
+        self._used.update(key for _, key in places)
+        self._arrays = {key: array for key, array in self._arrays.items() if key not in self._used}
+        for holder, at in holders:
+            vars(holder).pop("_waiting", None)
+            if self._arrays and any(key in self._arrays for key in self._keys_below(at)):
+                object.__setattr__(holder, "_waiting", Waiting(self, at))
+
+    def _follow(self, thing: Any, number: int) -> tuple[list[tuple[Any, str]], list[tuple[Any, int]]]:
+        """The Variables below an object with their keys, and the Modules and Checkpoints with their nodes, each object once."""
+        places, holders = [], []
+        seen = {identity(thing)}
+        queue = [(thing, number)]
+        for thing, number in queue:  # noqa: PLR1704 - the queue grows as the loop goes on
+            node = self._nodes[number]
+            if variable_of(thing) is not None:
+                if node.tensor is not None and node.tensor in self._arrays and identity(thing) not in self._restored:
+                    places.append((thing, node.tensor))
+                continue
+            if isinstance(thing, Module) or hasattr(type(thing), "__gradtape_children__"):
+                holders.append((thing, number))
+            below = children(thing)
+            for name, saved in matched_names(below, list(node.children)).items():
+                if identity(below[name]) not in seen:
+                    seen.add(identity(below[name]))
+                    queue.append((below[name], node.children[saved]))
+        return places, holders
+
+    def _check(self, leaf: Any, key: str) -> None:
+        variable, array = variable_of(leaf), self._arrays[key]
+        assert variable is not None
+        if not variable.shape.is_compatible_with(array.shape):
+            raise ValueError(
+                f"restore: '{key}' has shape {TensorShape(array.shape)} in '{self._path}', but the variable '{variable.name}' has "
+                f"shape {variable.shape}: make the variable as it was when it was saved. Nothing was restored."
+            )
+        if variable.dtype.numpy != array.dtype:
+            raise ValueError(
+                f"restore: '{key}' is {dtypes.from_numpy(array.dtype).name} in '{self._path}', but the variable '{variable.name}' is "
+                f"{variable.dtype.name}: make the variable with the dtype it was saved with, and cast its value. Nothing was restored."
+            )
+
+    def _keys_below(self, number: int) -> Iterator[str]:
+        seen, stack = {number}, [number]
+        while stack:
+            node = self._nodes[stack.pop()]
+            if node.tensor is not None:
+                yield node.tensor
+            new = set(node.children.values()) - seen
+            seen |= new
+            stack.extend(new)
+
+    def attached(self, number: int, name: str, value: Any) -> None:
+        """Gives the values that wait for a new attribute of the object at a node."""
+        child = self._nodes[number].children.get(name)
+        if child is None or not is_followed(value):
+            return
+        if any(key in self._arrays for key in self._keys_below(child)):
+            self._give(value, child)
+
+    def unused(self) -> list[str]:
+        """Keys of values in the file that no object has got."""
+        return [key for key in self._keys if key not in self._used and not _is_counter(key)]
+
+    def unmatched(self) -> list[str]:
+        """Paths to Variables of the program, as it is now, that have got no value."""
+        leaves = graph_of(self._root)[1]
+        return [key for key, leaf in leaves.items() if identity(leaf) not in self._restored and not _is_counter(key)]
+
+    def gave_something(self) -> bool:
+        return any(not _is_counter(key) for key in self._used)
+
+
+class Waiting:
+    """What a Module or Checkpoint is told its new attributes by while values wait for them. A copy of the object does not wait."""
+
+    def __init__(self, restoration: Restoration, number: int) -> None:
+        self._restoration = restoration
+        self._number = number
+
+    def __call__(self, name: str, value: Any) -> None:
+        self._restoration.attached(self._number, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
+
+
+class RestoreStatus:
+    """What `restore` gives: it says whether everything has found its place.
+
+    >>> import gradtape as tf
+    >>> import tempfile
+    >>> path = tf.train.Checkpoint(w=tf.Variable(1.0)).write(tempfile.mkdtemp() + "/one")
+    >>> status = tf.train.Checkpoint(w=tf.Variable(0.0), b=tf.Variable(0.0)).restore(path)
+    >>> status.assert_consumed()
+    Traceback (most recent call last):
+    AssertionError: '.../one' and the program differ.
+      Variables without a value in the file: b
+    """
+
+    def __init__(self, path: Any, restoration: Restoration | None) -> None:
+        self._path = path
+        self._restoration = restoration
+
+    def assert_consumed(self) -> RestoreStatus:
+        """Raises AssertionError unless every value of the file has a Variable and every Variable a value."""
+        restoration = self._started()
+        self._complain(restoration.unmatched(), restoration.unused())
+        return self
+
+    def assert_existing_objects_matched(self) -> RestoreStatus:
+        """Raises AssertionError unless every Variable that exists now has got a value; the file may have more."""
+        self._complain(self._started().unmatched(), [])
+        return self
+
+    def assert_nontrivial_match(self) -> RestoreStatus:
+        """Raises AssertionError if no Variable at all has got a value."""
+        restoration = self._started()
+        if not restoration.gave_something():
+            self._complain(restoration.unmatched(), restoration.unused())
+        return self
+
+    def expect_partial(self) -> RestoreStatus:
+        """Says to readers of the program that values may be left over, which is never complained about unless asked."""
+        return self
+
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """Does nothing: values are there when `restore` returns."""
+
+    run_restore_ops = initialize_or_restore
+
+    def _started(self) -> Restoration:
+        if self._restoration is None:
+            raise AssertionError(
+                "restore was given None, as latest_checkpoint() gives for a folder without checkpoints: nothing was restored."
+            )
+        return self._restoration
+
+    def _complain(self, unmatched: list[str], unused: list[str]) -> None:
+        lines = []
+        if unmatched:
+            lines.append(f"  Variables without a value in the file: {_listed(unmatched)}")
+        if unused:
+            lines.append(f"  Values in the file without a Variable: {_listed(unused)}")
+            lines.append(
+                "  What was put into a list or dict, or made by a Keras object, after restore() has to exist before: build it, and "
+                "restore again."
+            )
+        if lines:
+            raise AssertionError("\n".join([f"'{self._path}' and the program differ.", *lines]))
+
+
+def _assign_all(values: Sequence[tuple[Any, Any]]) -> None:
+    """Gives Variables their values, or raises and leaves all of them as they were."""
+    before = [_Before(variable_of(leaf)) for leaf, _ in values]
+    try:
+        for leaf, array in values:
+            if isinstance(leaf, Variable):
+                leaf.assign(array, read_value=False)
+            else:
+                leaf.assign(array)  # Keras's own, which also spreads the value over devices
+    except BaseException:
+        _put_back(before)
+        raise
+
+
+class _Before:
+    """What a Variable was. It holds the array, so that nothing is written into it."""
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+        self.array = variable.array
+        self.attributes = dict(vars(variable))
+
+    def put_back(self) -> None:
+        vars(self.variable).update(self.attributes)
+        for name in vars(self.variable).keys() - self.attributes.keys():
+            del vars(self.variable)[name]
+
+
+def _put_back(before: Sequence[_Before]) -> None:
+    try:
+        for variable in before:
+            variable.put_back()
+    except BaseException:  # a signal that came while another was being answered
+        _put_back(before)
+        raise
+
+
+def _is_counter(key: str) -> bool:
+    """Whether a key is a Checkpoint's own bookkeeping, which no program has to match."""
+    return key.rpartition("/")[2] == "save_counter"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")

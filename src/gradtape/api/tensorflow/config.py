@@ -1,0 +1,282 @@
+"""`tf.config`: which devices there are, and settings of the whole process.
+
+Without JAX there is one device, the CPU. With it there are those that XLA knows: asking for them loads JAX.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from gradtape.core.messages import first_times, log_warning
+from gradtape.core.settings import settings
+from gradtape.engines.numpy import threads
+from gradtape.engines.xla import cache as xla_cache
+from gradtape.engines.xla import devices as xla_devices
+
+
+class PhysicalDevice(NamedTuple):
+    """A device of this machine."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDevice(NamedTuple):
+    """A device as code names it."""
+
+    name: str
+    device_type: str
+
+
+def _kind(name: str) -> str:
+    return name.partition(":")[0]
+
+
+def _physical(names: Any) -> list[PhysicalDevice]:
+    return [PhysicalDevice(f"/physical_device:{name}", _kind(name)) for name in names]
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices of this machine, or those of one type.
+
+    >>> import gradtape as tf
+    >>> tf.config.list_physical_devices("CPU")[0]
+    PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')
+    """
+    return [device for device in _physical(xla_devices.devices()) if device_type in (None, device.device_type)]
+
+
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """The devices that code can name, or those of one type.
+
+    >>> import gradtape as tf
+    >>> tf.config.list_logical_devices("CPU")[0]
+    LogicalDevice(name='/device:CPU:0', device_type='CPU')
+    """
+    names = [name for name in xla_devices.visible() if device_type in (None, _kind(name))]
+    return [LogicalDevice(f"/device:{name}", _kind(name)) for name in names]
+
+
+def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices that are used: all of them, unless `set_visible_devices` has chosen some.
+
+    >>> import gradtape as tf
+    >>> tf.config.get_visible_devices("CPU")[0].name
+    '/physical_device:CPU:0'
+    """
+    return [device for device in _physical(xla_devices.visible()) if device_type in (None, device.device_type)]
+
+
+def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
+    """Chooses the devices to use, of one type or of all; the CPU cannot be left out.
+
+    Compiled functions run on the first accelerator that is left, or on the CPU.
+
+    >>> import gradtape as tf
+    >>> tf.config.set_visible_devices([], "GPU")
+    """
+    chosen: list[Any] = [devices] if isinstance(devices, (str, PhysicalDevice)) else list(devices)
+    known = list_physical_devices()
+    for device in chosen:
+        if device not in known:
+            raise ValueError(f"set_visible_devices: there is no device {device!r}: the devices are {known}.")
+    names = {device.name.removeprefix("/physical_device:") for device in chosen}
+    if device_type in (None, "CPU") and "CPU:0" not in names:
+        raise RuntimeError("set_visible_devices: the CPU runs eager code and cannot be hidden.")
+    kinds = {device.device_type for device in known} if device_type is None else {device_type}
+    xla_devices.show_only(names, kinds)
+
+
+def get_soft_device_placement() -> bool:
+    """Whether ops may run on another device than the one they are placed on, where that is not there.
+
+    >>> import gradtape as tf
+    >>> tf.config.get_soft_device_placement()
+    True
+    """
+    return settings.soft_device_placement
+
+
+def set_soft_device_placement(enabled: bool) -> None:
+    """Sets whether `device` takes another device for one that is not there, or refuses its name.
+
+    >>> import gradtape as tf
+    >>> tf.config.set_soft_device_placement(True)
+    """
+    settings.soft_device_placement = bool(enabled)
+
+
+def functions_run_eagerly() -> bool:
+    """Whether compiled functions run as plain Python.
+
+    >>> import gradtape as tf
+    >>> tf.config.functions_run_eagerly()
+    False
+    """
+    return settings.functions_run_eagerly
+
+
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Lets compiled functions run as plain Python, so that they can be stepped through, or ends that.
+
+    >>> import gradtape as tf
+    >>> tf.config.run_functions_eagerly(True)
+    >>> tf.config.functions_run_eagerly()
+    True
+    >>> tf.config.run_functions_eagerly(False)
+    """
+    settings.functions_run_eagerly = bool(run_eagerly)
+
+
+def get_programs_per_function() -> int:
+    """How many programs a function keeps, one for each kind of arguments.
+
+    >>> import gradtape as tf
+    >>> tf.config.get_programs_per_function()
+    128
+    """
+    return settings.programs_per_function
+
+
+def set_programs_per_function(count: int) -> None:
+    """Sets how many programs each function keeps. Of more, those that were used least recently are dropped, and traced again.
+
+    >>> import gradtape as tf
+    >>> tf.config.set_programs_per_function(16)
+    >>> tf.config.get_programs_per_function()
+    16
+    >>> tf.config.set_programs_per_function(128)
+    """
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ValueError(f"set_programs_per_function: count must be a whole number from 1 on, got {count!r}.")
+    settings.programs_per_function = count
+
+
+def enable_compile_cache(path: str | os.PathLike[str] | None = None) -> str:
+    """Keeps compiled programs on disk, so that the next process need not compile them again; gives the directory.
+
+    Without a `path` it is `gradtape/xla` in the user's directory for caches. What is kept belongs to one version of JAX and one kind of
+    machine; others compile for themselves.
+
+    >>> import gradtape as tf
+    >>> import tempfile
+    >>> directory = tempfile.mkdtemp()
+    >>> tf.config.enable_compile_cache(directory) == directory
+    True
+    >>> tf.config.disable_compile_cache()
+    """
+    return xla_cache.enable(path)
+
+
+def disable_compile_cache() -> None:
+    """Ends what `enable_compile_cache` began; what is on disk stays there.
+
+    >>> import gradtape as tf
+    >>> tf.config.disable_compile_cache()
+    """
+    xla_cache.disable()
+
+
+def enable_op_determinism() -> None:
+    """Asks for the same results in every run, which NumPy on the CPU gives anyway.
+
+    >>> import gradtape as tf
+    >>> tf.config.experimental.enable_op_determinism()
+    """
+
+
+def enable_tensor_float_32_execution(enabled: bool) -> None:
+    """Sets what `tensor_float_32_execution_enabled` answers; the CPU always computes with all bits of float32.
+
+    >>> import gradtape as tf
+    >>> tf.config.experimental.enable_tensor_float_32_execution(True)
+    """
+    settings.tensor_float_32 = bool(enabled)
+
+
+def tensor_float_32_execution_enabled() -> bool:
+    """Whether a GPU may compute float32 products with fewer bits.
+
+    >>> import gradtape as tf
+    >>> tf.config.experimental.tensor_float_32_execution_enabled()
+    True
+    """
+    return settings.tensor_float_32
+
+
+def set_memory_growth(device: Any, enable: bool) -> None:
+    """Lets a GPU take memory as it needs it; for the CPU, which always does, this is an error as in TensorFlow.
+
+    JAX decides that when it starts, so that it takes effect only in an environment with XLA_PYTHON_CLIENT_PREALLOCATE=false.
+
+    >>> import gradtape as tf
+    >>> for gpu in tf.config.list_physical_devices("GPU"):
+    ...     tf.config.experimental.set_memory_growth(gpu, True)
+    """
+    known = list_physical_devices()
+    if device not in known:
+        raise ValueError(f"set_memory_growth: there is no device {device!r}: the devices are {known}.")
+    if device.device_type == "CPU":
+        raise ValueError("set_memory_growth: only a GPU's memory can be set to grow; the CPU takes memory as it needs it.")
+    if bool(enable) != get_memory_growth(device) and first_times("memory growth", limit=1) is not None:
+        log_warning(
+            "set_memory_growth: JAX has chosen already how it takes memory of %s: set XLA_PYTHON_CLIENT_PREALLOCATE=%s in the environment "
+            "before the program starts.",
+            device.name, "false" if enable else "true",
+        )  # fmt: skip
+
+
+def get_memory_growth(device: Any) -> bool:
+    """Whether a GPU takes memory as it needs it, instead of most of it at once.
+
+    >>> import gradtape as tf
+    >>> [tf.config.experimental.get_memory_growth(gpu) for gpu in tf.config.list_physical_devices("GPU")]
+    []
+    """
+    if device not in list_physical_devices("GPU"):
+        raise ValueError(f"get_memory_growth: there is no GPU {device!r}: the devices are {list_physical_devices()}.")
+    on_demand = os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE", "true").lower() in ("false", "0")
+    return on_demand or os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR") == "platform"
+
+
+def get_inter_op_parallelism_threads() -> int:
+    """The number that `set_inter_op_parallelism_threads` was given; 0 means that the system chooses.
+
+    >>> import gradtape as tf
+    >>> tf.config.threading.get_inter_op_parallelism_threads()
+    0
+    """
+    return settings.inter_op_threads
+
+
+def set_inter_op_parallelism_threads(num_threads: int) -> None:
+    """Keeps a number of threads for ops that run side by side; eager code runs one op after the other.
+
+    >>> import gradtape as tf
+    >>> tf.config.threading.set_inter_op_parallelism_threads(0)
+    """
+    settings.inter_op_threads = int(num_threads)
+
+
+def get_intra_op_parallelism_threads() -> int:
+    """The number that `set_intra_op_parallelism_threads` was given; 0 means that the system chooses.
+
+    >>> import gradtape as tf
+    >>> tf.config.threading.get_intra_op_parallelism_threads()
+    0
+    """
+    return threads.chosen()
+
+
+def set_intra_op_parallelism_threads(num_threads: int) -> None:
+    """Sets how many threads share the elementwise work on a large array: 1 for none but the caller's own, 0 for one a core.
+
+    NumPy's BLAS reads its own number from the environment, such as OMP_NUM_THREADS.
+
+    >>> import gradtape as tf
+    >>> tf.config.threading.set_intra_op_parallelism_threads(0)
+    """
+    if num_threads < 0:
+        raise ValueError(f"set_intra_op_parallelism_threads: num_threads must be 0 or more, got {num_threads}.")
+    threads.set_threads(int(num_threads))

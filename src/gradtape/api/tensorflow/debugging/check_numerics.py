@@ -1,0 +1,198 @@
+"""`tf.debugging.enable_check_numerics`: the first op, forward or backward, that makes a NaN or an infinity is an error.
+
+Off, it costs nothing, because it sits in three places that are looked up anyway, and puts something else there while it is on:
+
+- `here.state.run`, the function through which a thread runs every kernel on NumPy;
+- `here.state.checker`, which sees what ops give on XLA. In a program that is being traced, a result waits there for the host to refuse it if
+  it is not finite; programs that were traced without are not used meanwhile. A program that is refused has written nothing;
+- `GradientTape._pull`, the backward walk, which then runs with rules that look at what they hand on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.backward import PerOutput, _reachable
+from gradtape.core.batching import BatchedTensor
+from gradtape.core.indexed_slices import RawSlices
+from gradtape.core.node import Node, caller, locate
+from gradtape.core.scope import Scope, here
+from gradtape.core.tensor import Tensor
+from gradtape.core.xla.placement import plain_run_becomes
+from gradtape.core.xla.tensor import is_traced
+from gradtape.engines.numpy.engine import quiet_runner
+from gradtape.engines.xla import engine as xla_engine
+from gradtape.errors import invalid_argument
+from gradtape.ops.checks import FOUND, check_numerics, check_numerics_on_xla
+from gradtape.ops.op import Op, registry
+
+_ADVICE = "found by enable_check_numerics"
+
+
+def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
+    """From now on, an op of this thread whose result has NaN or infinity raises an InvalidArgumentError, and so does a gradient.
+
+    Ops that only move values about are not to blame for what they are given, and are not checked. The limits shorten
+    TensorFlow's messages; here the message names the op, its inputs and, for a gradient or in a `function`, the line that ran the
+    op. Functions are traced anew, with the checks in their programs; a call that fails leaves all Variables as they were.
+
+    >>> import gradtape as tf
+    >>> tf.debugging.enable_check_numerics()
+    >>> try:
+    ...     tf.math.log(tf.constant([1.0, 0.0]))
+    ... except tf.errors.InvalidArgumentError as error:
+    ...     print(error)
+    ... finally:
+    ...     tf.debugging.disable_check_numerics()
+    log(float32[2]): the result has Inf values (found by enable_check_numerics)
+    """
+    state = here.state
+    if state.checker is not None:
+        return
+    plain_run_becomes(_CheckingRun())
+    state.checker = _checked_on_xla
+    state.around_walk = _checked_walk
+
+
+def disable_check_numerics() -> None:
+    """Ends what `enable_check_numerics` began on this thread.
+
+    >>> import gradtape as tf
+    >>> tf.debugging.enable_check_numerics()
+    >>> tf.debugging.disable_check_numerics()
+    >>> tf.math.log(0.0).numpy()
+    np.float32(-inf)
+    """
+    state = here.state
+    if state.checker is not None:
+        plain_run_becomes(quiet_runner())
+        state.checker = None
+        state.around_walk = None
+
+
+class _CheckingRun:
+    """Runs a kernel and looks at its result. The op adds its name and inputs to the error."""
+
+    def __init__(self) -> None:
+        self._run = quiet_runner()
+        self._unchecked = {op.kernel for op in registry.values() if op.chooses}
+
+    def __call__(self, kernel: Callable[..., Any], *args: Any, **params: Any) -> Any:
+        result = self._run(kernel, *args, **params)
+        self.look_at(kernel, result)
+        return result
+
+    def look_at(self, kernel: Callable[..., Any], result: Any) -> None:
+        """Refuses a kernel's result that is not finite."""
+        if kernel not in self._unchecked:
+            found = self._run(_not_finite, result)
+            if found:
+                raise FloatingPointError(f"the result has {found} values ({_ADVICE})")
+
+
+def _checked_on_xla(op: Op, arrays: Sequence[Any], params: dict[str, Any], result: Any) -> Any:
+    """An op's result on XLA: refused at once if it is there, or else by the program."""
+    results = list(result) if op.several else [result]
+    if op.chooses or not any(map(xla_engine.is_xla, results)):
+        return result
+    place = locate(*caller())
+    error = op.explained(FloatingPointError(f"the result has {FOUND} values ({_ADVICE}); the op ran at {place}."), arrays, params)
+    looked_at = [_looked_at(array, str(error)) for array in results]
+    return looked_at if op.several else looked_at[0]
+
+
+def _looked_at(array: Any, message: str) -> Any:
+    if array.dtype.kind not in "fcV":
+        return array
+    if not xla_engine.is_traced(array):
+        found = _not_finite(array)
+        if found:
+            raise invalid_argument(message.replace(FOUND, found))
+        return array
+    return xla_engine.run(xla_engine.bind(check_numerics_on_xla), [array], {"message": message})
+
+
+def _checked_walk(walk: Callable[..., Any], seeds: dict[Node, Any], sources: Any, recording: Scope, release: bool) -> Any:
+    """A backward walk through rules that look at what they pass on."""
+    nodes, *_ = _reachable(seeds, set(), recording)
+    before = [node.rule for node in nodes]
+    for node in nodes:
+        node.rule = _CheckingRule(node.rule)
+    try:
+        return walk(seeds, sources, recording, release)
+    finally:
+        for node, rule in zip(nodes, before, strict=True):
+            node.rule = rule
+
+
+class _CheckingRule:
+    """A rule that refuses to hand on a cotangent with NaN or infinity."""
+
+    def __init__(self, rule: Any) -> None:
+        self._rule = rule
+        self.name = rule.name
+        self.takes_slices = rule.takes_slices
+        self.shows_nan = rule.shows_nan
+        self.step = None
+        self.push = rule.push
+
+    def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        return self._checked(node, self._rule.pull_arrays(node, g, wanted))
+
+    def pull_tensors(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
+        state = here.state
+        if self.name not in registry:
+            return self._checked(node, self._rule.pull_tensors(node, g, wanted))
+        checker, state.checker = (
+            state.checker,
+            None,
+        )  # so that the error is about the op that was recorded, and not about its rule
+        try:
+            pulled = list(self._rule.pull_tensors(node, g, wanted))
+        finally:
+            state.checker = checker
+        return self._checked(node, pulled)
+
+    def _checked(self, node: Node, pulled: Iterable[Any]) -> Sequence[Any]:
+        return [self._looked_at(node, i, cotangent) for i, cotangent in enumerate(pulled)]
+
+    def _looked_at(self, node: Node, number: int, cotangent: Any) -> Any:
+        message = f"The gradient of {self.name} by its argument {number} has {FOUND} values ({_ADVICE}); the op ran at {node.location()}."
+        if isinstance(cotangent, PerOutput):
+            return PerOutput((i, self._looked_at(node, number, part)) for i, part in cotangent.items())
+        if isinstance(cotangent, RawSlices):
+            return RawSlices(self._looked_at(node, number, cotangent.values), cotangent.indices, cotangent.shape)
+        if xla_engine.is_traced(cotangent):  # from a loop, a branch or a function, which has checks of its own
+            return cotangent
+        if is_traced(cotangent):
+            return check_numerics(cotangent, message=message) if cotangent.array.dtype.kind in "fcV" else cotangent
+        found = _not_finite(cotangent)
+        if found:
+            raise invalid_argument(message.replace(FOUND, found))
+        return cotangent
+
+
+def _not_finite(value: Any) -> str:
+    """What is not finite in a result or a cotangent of any form: "NaN", "Inf", both, or nothing."""
+    arrays = [array for array in _arrays(value) if array.dtype.kind in "fcV"]
+    tests = (("NaN", np.isnan), ("Inf", np.isinf))
+    return " and ".join([name for name, test in tests if any(test(array).any() for array in arrays)])
+
+
+def _arrays(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, BatchedTensor):
+        return _arrays(value.inner)
+    if isinstance(value, Tensor):
+        return [value.array]
+    if isinstance(value, RawSlices):
+        return _arrays(value.values)
+    if isinstance(value, (list, tuple)):
+        return [array for part in value for array in _arrays(part)]
+    if isinstance(value, dict):
+        return [array for part in value.values() for array in _arrays(part)]
+    return [value]

@@ -1,0 +1,1 @@
+"""Tensors and Variables on XLA: their values on devices, in programs that are being traced, and in the midst of writing."""

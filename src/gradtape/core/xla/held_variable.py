@@ -1,0 +1,317 @@
+"""A Variable's value as a JAX array: what compiled functions read and write, without a copy to NumPy in between.
+
+`variable.held` is the value as a JAX array, beside `variable.array` or instead of it. A write by eager code drops it. A Variable
+that a compiled function wrote, or a large one that it read, has only `held` until eager code asks for its array: so a buffer that
+nobody looked at can be handed to the next call for good, and is written over there.
+
+A `PlacedVariable` was made on a device other than the host. `HiddenState` is what programs keep for themselves from one call to the
+next, such as how many random numbers they have drawn.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat, starmap
+from operator import is_, setitem
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.scope import here
+from gradtape.core.tensor import Tensor, full_name
+from gradtape.core.variable import Variable
+from gradtape.core.xla.tensor import XlaTensor
+from gradtape.core.xla.trace import outside_programs
+from gradtape.core.xla.writing import writing
+from gradtape.engines.numpy.threads import other_threads
+from gradtape.engines.xla import devices as xla_devices
+from gradtape.engines.xla import engine as xla_engine
+
+_LARGE = 2**16  # bytes of which a second copy is worth the trouble
+
+
+class HiddenState(Variable):
+    """A whole number, or some, that programs read and write as they do Variables, without being asked to.
+
+    Under `vmap` all examples share one state. Where a loop gives each example its own, the largest counts: states only grow.
+    """
+
+    hidden = True
+
+    def __init__(self, value: Any, name: str) -> None:
+        with outside_programs():
+            super().__init__(value, trainable=False, name=name)
+
+
+class PlacedVariable(Variable):
+    """A Variable on a device of XLA's, its `place`. Its array is a JAX array.
+
+    A program may write over the array it is given, so that one which eager code has seen is copied for it first.
+    """
+
+    place: Any
+    _buffer: Any
+    _seen = False
+
+    @property
+    def array(self) -> Any:
+        self._seen = True
+        return self._buffer
+
+    @array.setter
+    def array(self, value: Any) -> None:
+        seen = not isinstance(value, (np.ndarray, np.generic))
+        self._buffer, self._seen = xla_devices.put(value, self.place.device), seen
+
+    def for_a_program(self) -> Any:
+        while self._seen:
+            if self._renew(xla_devices.copied):  # no signal is answered between this and what follows
+                self._seen = False
+        return self._buffer
+
+    def come_home(self) -> None:
+        """Moves what a program has written, maybe on another device, to this one."""
+        while not self._renew(lambda buffer: xla_devices.put(buffer, self.place.device)):
+            pass
+
+    def _renew(self, make: Callable[[Any], Any]) -> bool:
+        """Replaces the buffer by what is made of it; gives False, and changes nothing, if a signal handler has written it meanwhile."""
+        buffer = self._buffer
+        try:
+            made = make(buffer)
+        except Exception as error:
+            if self._buffer is buffer or not xla_engine.is_gone(error):
+                raise
+            return False  # by a program that wrote over it
+        if self._buffer is not buffer:
+            return False
+        self._buffer = made
+        return True
+
+    def swap(self, seen: Any, array: Any) -> bool:
+        value = xla_devices.put(array, self.place.device)
+        if self._buffer is not seen:
+            return False
+        self._buffer, self._seen = value, True
+        return True
+
+    @property
+    def device(self) -> str:
+        return full_name(self.place.name)
+
+    def tensor(self) -> Tensor:
+        state = here.state
+        if state.trace is not None:
+            return super().tensor()
+        return XlaTensor(self.array, self._joint_node(state.recorders))
+
+    def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
+        return xla_devices.put(super()._compatible(value, method, argument=argument), self.place.device)
+
+    def _combined(self, ufunc: np.ufunc, array: Any, change: Any) -> Any:
+        return xla_engine.run(xla_engine.bind(ufunc.__name__), [array, change], {})
+
+    def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
+        if here.state.trace is not None:
+            super().write_at(key, values, ufunc)
+            return
+        self.tell_recorders()
+        with writing.lock:
+            while not self.swap(array := self.array, xla_engine.written_at(array, key, values, ufunc)):
+                pass
+
+
+def hold(variable: Variable, value: Any) -> None:
+    """Makes a JAX array the Variable's value."""
+    Writes([variable]).store([value])
+
+
+class Writes:
+    """The Variables that a program writes. Their new values arrive together, at whatever moment a signal does.
+
+    Python runs signal handlers between two instructions of its own, and an exception of theirs there would leave Variables whose memory
+    the program has been handed, and whose new values nobody has. So what follows on the program's call, up to the last Variable's
+    attribute, is done by iterators of Python's own, without an instruction in between.
+
+    A Variable of a class that keeps its array in its own way, or on a device that the program may not have run on, comes after that.
+    """
+
+    def __init__(self, variables: Sequence[Variable], outputs: int = 0) -> None:
+        self.variables = list(variables)
+        self.outputs = outputs  # how many results the program has before the new values
+        self._attributes = ["_buffer" if type(v) is PlacedVariable else "held" for v in variables]
+        self._known = [v.__dict__ for v in variables]
+        self._placed = [v.__dict__ for v in variables if type(v) is PlacedVariable]
+        self._apart = [v for v in variables if v.keeps_array]
+        self._checked: list[tuple[dict[str, Any], str, Any]] = []  # what must be there still when it runs
+        self._is_plain = not self._apart
+
+    def after(self, taken: dict[int, Any], *, unseen: bool = False) -> Writes:
+        """The same for a program that was given arrays `taken` from Variables, by the identities of these.
+
+        It is a DisturbedError if a signal handler has written one of them since; and, with `unseen`, if it has read a PlacedVariable,
+        whose buffer the program would write over.
+        """
+        made = Writes.__new__(Writes)
+        made.__dict__.update(self.__dict__)
+        made._checked = [
+            (known, attribute, taken[id(variable)])
+            for variable, known, attribute in zip(self.variables, self._known, self._attributes, strict=True)
+            if id(variable) in taken and (attribute == "_buffer" or not variable.keeps_array)
+        ]
+        if unseen:
+            made._checked += [(known, "_seen", False) for known in self._placed]
+        made._is_plain = self._is_plain and not made._checked
+        return made
+
+    def run(self, program: Callable[..., Iterable[Any]], given: Iterable[Any], done: list[Any] | None = None) -> list[Any]:
+        """The outputs of a program, which must be a compiled function itself, with arrays `given`; `done` has something in it then."""
+        outputs: list[Any] = []
+        results = chain.from_iterable(starmap(program, (given,)))
+        work = chain(
+            map(outputs.append, islice(results, self.outputs)),
+            map(setitem, self._known, self._attributes, results),
+            map(dict.pop, self._known, _ARRAY, _NOTHING),
+        )
+        if done is not None:
+            work = chain(work, map(done.append, (True,)))
+        if self._is_plain:
+            deque(work, 0)
+        else:
+            self._do(work)
+        return outputs
+
+    def store(self, values: Iterable[Any]) -> None:
+        """Gives each Variable its value, a JAX array that nobody else has."""
+        self._do(chain(map(setitem, self._known, self._attributes, values), map(dict.pop, self._known, _ARRAY, _NOTHING)))
+
+    def _do(self, work: Iterator[Any]) -> None:
+        if self._checked:
+            known, names, expected = zip(*self._checked, strict=True)
+            work = chain(map(undisturbed, map(is_, map(dict.get, known, names), expected)), work)
+        deque(chain(work, map(setitem, self._placed, repeat("_seen"), repeat(False))), 0)
+        for variable in self._apart:
+            if isinstance(variable, PlacedVariable):
+                variable.come_home()
+            elif (held := variable.__dict__.get("held")) is not None:
+                variable.array = xla_engine.to_numpy(held)[()]
+                variable.__dict__.pop("held", None)
+
+
+class DisturbedError(Exception):
+    """A signal handler has used a Variable after it was read, and before what follows from that was written: nothing has been."""
+
+
+class _Undisturbed(dict[bool, None]):
+    def __missing__(self, key: bool) -> None:
+        raise DisturbedError
+
+
+undisturbed = _Undisturbed({True: None}).__getitem__
+"""Is called with what must be true, without an instruction of Python's if it is."""
+
+_ARRAY, _NOTHING = repeat("array"), repeat(None)
+
+
+_ALONE = 3
+"""How many references there are to an array that a Variable holds and one other place knows: both, and that which counts them."""
+
+
+def places_of(written: Sequence[Any], taken: Sequence[Any], offset: int) -> list[tuple[int, Any]]:
+    """The Variables that a program writes, each with its number among what it takes in, which begins at `offset`."""
+    identities = {id(variable) for variable in written}
+    return [(offset + i, outside) for i, outside in enumerate(taken) if id(outside) in identities]
+
+
+class _Loans:
+    """How often a Variable's value was lent: where that has not changed, nobody needs to look for what is lent."""
+
+    count = 0
+
+
+loans = _Loans()
+
+
+def lend(variable: Variable) -> Any:
+    """The Variable's value as a JAX array for something that may keep it, such as a tape that records a call."""
+    known = variable.__dict__
+    while True:
+        value = held(variable)
+        known["lent"] = True
+        loans.count += 1
+        if is_value(variable, value):  # else a signal handler has written it since, and maybe over it
+            return value
+
+
+def is_value(variable: Variable, value: Any) -> bool:
+    """Whether a JAX array is still what `held` gives of a Variable; of one of a class with its own ways it is not known."""
+    known = variable.__dict__
+    if type(variable) is PlacedVariable:
+        return known["_buffer"] is value
+    return variable.keeps_array or ("held" in known and known["held"] is value)
+
+
+def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
+    """Puts copies of arrays that are still lent in the places of a program's inputs that it writes over.
+
+    `more` is how many references there are beside those of the Variable and of the list.
+    """
+    for i, variable in places:
+        known = variable.__dict__
+        if "lent" in known:
+            own = _is_view(known.get("array"), arrays[i])  # which XLA itself respects
+            if getrefcount(arrays[i]) > _ALONE + more + own:
+                arrays[i] = xla_devices.copied(arrays[i])
+            known.pop("lent", None)
+
+
+def keep_lent(variables: Sequence[Variable]) -> None:
+    """Gives Variables that a program is about to write over copies of arrays that are still lent."""
+    for variable in variables:
+        known = variable.__dict__
+        if "lent" in known:
+            value = known.get("held")
+            own = _is_view(known.get("array"), value)  # which XLA itself respects
+            if value is not None and getrefcount(value) > _ALONE + own:
+                copy = xla_devices.copied(value)
+                if "held" in known and known["held"] is value:  # and not what a signal handler has written
+                    known["held"] = copy
+            known.pop("lent", None)
+
+
+def _is_view(array: Any, value: Any) -> bool:
+    """Whether a NumPy array lies in the memory of a JAX array, to which it refers once."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, memoryview) and array.obj is value
+
+
+def _is_copy(value: Any, array: np.ndarray[Any, Any]) -> bool:
+    """Whether the JAX array made of a NumPy array is on this machine's CPU too, in other memory."""
+    return value.device.platform == "cpu" and not xla_engine.shares_memory(value, array)
+
+
+def held(variable: Variable) -> Any:
+    """The Variable's value as a JAX array, which is kept for the next time."""
+    if type(variable) is PlacedVariable:
+        return variable.for_a_program()
+    known = variable.__dict__
+    value = known.get("held")
+    return _brought(variable, known) if value is None else value
+
+
+def _brought(variable: Variable, known: dict[str, Any]) -> Any:
+    with writing.lock:
+        while True:
+            array = variable.array
+            value = xla_engine.device_put(array)
+            one_is_enough = array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array)
+            if variable.keeps_array:
+                return value
+            if "array" in known and known["array"] is array:  # and not what a signal handler has written
+                known["held"] = value
+                if one_is_enough:
+                    del known["array"]
+                return value

@@ -1,0 +1,186 @@
+"""Tensors whose values live with XLA.
+
+`XlaTensor` is in a program that is being traced, or on an accelerator: ops compute with it on the XLA engine. `HeldTensor` is what a
+compiled function returned on the CPU: it becomes a plain Tensor, with NumPy's view of the same memory, when it is first looked at.
+
+They are classes of their own so that the quick ways through ops, which look for exactly `Tensor`, stay NumPy's.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.departures import leaving
+from gradtape.core.node import Node, caller, locate, own_files
+from gradtape.core.scope import here
+from gradtape.core.tensor import Tensor, full_name
+from gradtape.engines.xla import devices as xla_devices
+from gradtape.engines.xla import engine as xla_engine
+from gradtape.errors import OperatorNotAllowedInGraphError
+
+
+class XlaTensor(Tensor):
+    """A Tensor that holds a JAX array or tracer."""
+
+    __slots__ = ()
+
+    def with_node(self, node: Node | None) -> XlaTensor:
+        """The same values, recorded by another Node."""
+        return XlaTensor(self.array, node)
+
+    def numpy(self) -> Any:
+        if xla_engine.is_traced(self.array):
+            raise _no_value("numpy()", AttributeError)
+        if self.node is not None:
+            leaving(self, "numpy")
+        return np.array(self.array)[()]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if xla_engine.is_traced(self.array):
+            raise _no_value("A conversion to NumPy", NotImplementedError)
+        if self.node is not None:
+            leaving(self, "__array__")
+        return np.array(self.array, dtype=dtype)
+
+    @property
+    def device(self) -> str:
+        """The name of the device that it is on; none in a program that is being traced."""
+        return "" if xla_engine.is_traced(self.array) else full_name(xla_devices.name_of(self.array))
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self._concrete("DLPack")
+        if self.node is not None:
+            leaving(self, "__dlpack__")
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        self._concrete("DLPack")
+        return self.array.__dlpack_device__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._concrete("Pickling")
+        return Tensor, (np.array(self.array),)
+
+    def __bool__(self) -> bool:
+        self._concrete("Its truth value (as in `if`, `while`, `and`)")
+        return super().__bool__()
+
+    def __float__(self) -> float:
+        self._concrete("float()")
+        return super().__float__()
+
+    def __int__(self) -> int:
+        self._concrete("int()")
+        return super().__int__()
+
+    def __complex__(self) -> complex:
+        self._concrete("complex()")
+        return super().__complex__()
+
+    def __index__(self) -> int:
+        self._concrete("Its use as a Python integer")
+        return super().__index__()
+
+    def _concrete(self, what: str) -> None:
+        if xla_engine.is_traced(self.array):
+            raise _no_value(what, OperatorNotAllowedInGraphError, depth=3)
+
+    def __format__(self, spec: str) -> str:
+        return repr(self) if xla_engine.is_traced(self.array) else format(Tensor(np.asarray(self.array)), spec)
+
+    def __repr__(self) -> str:
+        if not xla_engine.is_traced(self.array):
+            return super().__repr__()
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, in a function that is being traced>"
+
+    def __str__(self) -> str:
+        return repr(self) if xla_engine.is_traced(self.array) else str(Tensor(np.asarray(self.array)))
+
+
+def _no_value(what: str, error: type[Exception], depth: int = 2) -> Exception:
+    """The error for a tensor whose value is asked for while a program is traced.
+
+    If it is a function of this package that asks, it needs the value where eager code has it, and the call is left to eager code.
+    """
+    frame = sys._getframe(depth)
+    while frame.f_back is not None and _IN_NUMPY in frame.f_code.co_filename:
+        frame = frame.f_back
+    file = frame.f_code.co_filename
+    if file.startswith(own_files.root) and not file.startswith(_FOR_THE_USER):
+        return xla_engine.NotTraceableError(
+            f"{locate(*caller())}: the function called there needs the values of a tensor, which only the compiled program will have: "
+            "use Python numbers, or call it outside the function."
+        )
+    return error(
+        f"{what} is not available for a tensor in a gradtape.function: while the function is traced, a tensor stands for values that "
+        "only the compiled program will have. Use gradtape functions (gradtape.cond, gradtape.where, gradtape.print), or return the "
+        "tensor and look at it outside."
+    )
+
+
+_IN_NUMPY = f"{os.sep}numpy{os.sep}_core{os.sep}"
+
+_FOR_THE_USER = (
+    os.path.join(own_files.root, "core", ""),  # noqa: PTH118 - pathlib takes 4 ms to import
+    os.path.join(own_files.root, "functions", "autograph", ""),  # noqa: PTH118
+)
+"""The folders whose functions ask for a value where the user's code does: a Variable's methods, and what AutoGraph puts in."""
+
+
+class HeldTensor(Tensor):
+    """A compiled function's result: `held` is set, `array` is not until somebody asks for it."""
+
+    __slots__ = ()
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+        self.node = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "array":
+            raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+        array = self.array = xla_engine.to_numpy(self.held)[()]
+        self.__class__ = Tensor  # type: ignore[assignment]
+        return array
+
+    @property
+    def device(self) -> str:
+        return full_name(xla_devices.name_of(self.held))
+
+
+def held_tensors(arrays: Sequence[Any]) -> list[Tensor]:
+    """A program's results as HeldTensors, made without a call of Python for each."""
+    new, found = object.__new__, []
+    for array in arrays:
+        tensor = new(HeldTensor)
+        tensor.held = array
+        tensor.node = None
+        found.append(tensor)
+    return found  # type: ignore[return-value]  # a list of a subclass
+
+
+def tensor_of(result: Any, node: Node | None = None) -> Tensor:
+    """A kernel's result as the Tensor of its engine."""
+    return Tensor(result, node) if isinstance(result, (np.ndarray, np.generic)) else XlaTensor(result, node)
+
+
+def is_traced(value: Any) -> bool:
+    """Whether a value is a tensor, or a batch, that only a compiled program will know; a Variable is one inside a program."""
+    if isinstance(value, Tensor):
+        inner = getattr(value, "inner", value)
+        return is_traced(inner) if inner is not value else xla_engine.is_traced(value.array)
+    return here.state.trace is not None and hasattr(value, "tensor") and is_traced(value.tensor())
+
+
+def on_xla(value: Any) -> Tensor:
+    """A Tensor or plain array as an XlaTensor with the same Node."""
+    if isinstance(value, Tensor) and type(value) is not Tensor:  # it is one already, or a batch
+        return value
+    array, node = (value.array, value.node) if isinstance(value, Tensor) else (value, None)
+    with xla_engine.wide():
+        return XlaTensor(xla_engine.to_xla(array), node)

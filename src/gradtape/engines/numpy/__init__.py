@@ -1,0 +1,1 @@
+"""The NumPy engine: eager code on the CPU."""

@@ -1,0 +1,58 @@
+"""The NumPy engine: the embedded default for eager code on the CPU.
+
+A NumPy "array" here is an `ndarray` or a NumPy scalar: NumPy's own arithmetic turns 0-d arrays into scalars, and those are
+several times faster to compute with.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradtape.engines.numpy.allocator import keep_freed_memory
+
+Kernel = str | Callable[..., Any]
+"""A name in the array namespace, an operator such as `operator.add`, or a function whose first argument is `xp`."""
+
+
+def bind(kernel: Kernel) -> Callable[..., Any]:
+    """The kernel as a function of NumPy arrays."""
+    if isinstance(kernel, str):
+        return getattr(np, kernel)
+    code = getattr(kernel, "__code__", None)
+    if code is not None and code.co_varnames[:1] == ("xp",):
+        return partial(kernel, np)
+    return kernel
+
+
+def quiet_runner(on_invalid: Callable[[str, int], Any] | None = None) -> Callable[..., Any]:
+    """A `run(function, *args)` under which NumPy does not warn of overflow, division by zero and the like.
+
+    `on_invalid` hears of operations that have no value, such as 0 times infinity.
+
+    The setting lives in a context of its own, which costs 0.04 µs a call where `numpy.errstate` costs 0.9 µs, and leaves
+    the user's own NumPy code as it was. A context serves one thread.
+    """
+    context = contextvars.Context()
+    context.run(np.seterr, all="ignore", invalid="ignore" if on_invalid is None else "call")
+    if on_invalid is not None:
+        context.run(np.seterrcall, on_invalid)
+    return context.run
+
+
+def is_reentry(error: Exception) -> bool:
+    """Whether an error says that a context is in use: a signal handler has called an op in the midst of another one."""
+    return type(error) is RuntimeError and "cannot enter context" in str(error)
+
+
+def run_apart(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
+    """What `quiet_runner` gives, for such a call."""
+    with np.errstate(all="ignore"):
+        return function(*args, **params)
+
+
+keep_freed_memory()

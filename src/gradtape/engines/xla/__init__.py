@@ -1,0 +1,1 @@
+"""The XLA engine, through JAX, which is imported when it is first used."""

@@ -1,0 +1,89 @@
+"""The devices that XLA knows, by TensorFlow's names such as `GPU:0`; `CPU:0` is the host, where NumPy runs too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gradtape.engines.xla.engine import load, prefer, preferred, wide
+
+_KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
+
+
+@cache
+def devices() -> dict[str, Any]:
+    """The devices of this process by name, the host's first; only the host's name if JAX is not installed."""
+    try:
+        jax = load()
+    except ImportError:
+        return {"CPU:0": None}
+    found: dict[str, Any] = {}
+    for device in [*_of_the_host(jax), *jax.local_devices()]:
+        kind = _KINDS.get(device.platform, device.platform.upper())
+        if device not in found.values():
+            found[f"{kind}:{sum(name.startswith(f'{kind}:') for name in found)}"] = device
+    return found if "CPU:0" in found else {"CPU:0": None, **found}
+
+
+_hidden: set[str] = set()
+
+
+def visible() -> dict[str, Any]:
+    """The devices that code may name."""
+    return {name: device for name, device in devices().items() if name not in _hidden}
+
+
+def show_only(names: set[str], kinds: set[str]) -> None:
+    """Hides the devices of some kinds, but for those of these names; programs run on one that is left."""
+    for name in devices():
+        if name.partition(":")[0] in kinds:
+            (_hidden.discard if name in names else _hidden.add)(name)
+    left = visible()
+    accelerators = [device for name, device in left.items() if not name.startswith("CPU:")]
+    prefer(None if not _hidden else lambda: accelerators[0] if accelerators else left["CPU:0"])
+
+
+def _of_the_host(jax: Any) -> list[Any]:
+    try:
+        return list(jax.local_devices(backend="cpu"))
+    except RuntimeError:  # JAX was told to do without
+        return []
+
+
+def on_host(array: Any) -> bool:
+    """Whether NumPy can see an array's memory: whether it is NumPy's, or a JAX array on the host's device."""
+    known = devices()
+    return len(known) == 1 or isinstance(array, np.ndarray) or array.devices() == {known["CPU:0"]}
+
+
+def together(arrays: Sequence[Any]) -> list[Any]:
+    """Arrays that are on several devices on one, that of the first."""
+    device = next(array.device for array in arrays if getattr(array, "committed", False))
+    return [put(array, device) for array in arrays]
+
+
+def where_wanted(arrays: Sequence[Any]) -> Sequence[Any]:
+    """Arrays on the device that is named around, if one is."""
+    device = preferred()
+    return arrays if device is None else [put(array, device) for array in arrays]
+
+
+def name_of(array: Any) -> str:
+    """The name of the device on which an array is; of the first one, if it is spread over several."""
+    device = min(array.devices(), key=lambda found: found.id)
+    return next((name for name, known in devices().items() if known == device), "CPU:0")
+
+
+def put(array: Any, device: Any) -> Any:
+    """An array of either engine on a device."""
+    with wide():
+        return load().device_put(array, device)
+
+
+def copied(array: Any) -> Any:
+    """A JAX array with the same values in memory of its own."""
+    with wide():
+        return array.copy()

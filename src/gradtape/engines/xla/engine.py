@@ -1,0 +1,377 @@
+"""The XLA engine: kernels on `jax.numpy`, for compiled functions and for accelerators. JAX is loaded when it is first needed.
+
+gradtape promotes dtypes before a kernel is called, and knows 64-bit numbers; JAX has them behind a switch. The switch is thrown
+around every use here, for this thread alone, so that the process's own JAX code is left as it is.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache, partial
+from importlib import import_module
+from types import ModuleType
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from gradtape.blocks import Block, block
+from gradtape.engines.numpy.engine import Kernel
+
+
+@cache
+def load() -> ModuleType:
+    """JAX, or the error that says how to get it."""
+    try:
+        import jax  # noqa: PLC0415 - an optional package, loaded when it is first needed
+    except ImportError as error:
+        raise ImportError(
+            "gradtape.function and accelerators need JAX, which is not installed: pip install 'gradtape[xla]'."
+        ) from error
+    return jax
+
+
+def _backends() -> Any:
+    """The backends that JAX has started, in this process or in the one it was forked from."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    return None if bridge is None else getattr(bridge, "_backends", None)
+
+
+_lost = False  # whether the process was forked from one in which XLA had threads
+
+
+def _after_fork() -> None:
+    global _lost
+    _lost = bool(_backends())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def check_process() -> None:
+    """Refuses to use XLA in a child of a process that has used it: the child would wait for threads that only its parent has."""
+    if _lost:
+        raise RuntimeError(
+            "gradtape.function and accelerators cannot be used in this process: it was forked from one that had used them, and XLA's "
+            "threads were not copied. Start processes with `multiprocessing.get_context('spawn')`, or fork before the first function "
+            "is called. Eager code goes on working."
+        )
+
+
+class NotTraceableError(TypeError):
+    """What was asked of a tensor in a traced function is not available while it is traced."""
+
+
+class EndedError(TypeError):
+    """A tensor is used where the program that it belongs to has ended."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a tensor of a gradtape.function that has ended, or of a branch or loop in one, is used outside it: return it from there "
+            "instead of keeping it."
+        )
+
+
+def is_installed() -> bool:
+    """Whether JAX can be loaded."""
+    try:
+        load()
+    except ImportError:
+        return False
+    return True
+
+
+class _Preferred(threading.local):
+    """What gives the device that this thread's programs run on, if one is preferred."""
+
+    device: Callable[[], Any] | None = None
+
+
+_preferred = _Preferred()
+
+
+def prefer(device: Callable[[], Any] | None) -> None:
+    """Sets the device on which the programs of all threads run, unless another one is named."""
+    _Preferred.device = staticmethod(device) if device is not None else None
+
+
+def preferred() -> Any:
+    """The device on which this thread's programs are to run; None if any will do."""
+    device = _preferred.device
+    return None if device is None else device()
+
+
+_ABSENT = object()
+
+
+@block
+def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
+    """Lets the programs of this thread run on a device in a block."""
+    own = vars(_preferred)
+    before = own.get("device", _ABSENT)
+    own["device"] = device or _Preferred.device
+    try:
+        yield
+    finally:
+        if before is _ABSENT:
+            del own["device"]  # so that the thread follows the preference of all threads again, which may change
+        else:
+            own["device"] = before
+
+
+def wide() -> AbstractContextManager[Any]:
+    """The switch for 64-bit numbers, for the length of a block on this thread; there, its programs run where they are to run."""
+    device = _preferred.device
+    return load().enable_x64(True) if device is None else _wide_on(device())
+
+
+@block
+def _wide_on(device: Any) -> Iterator[None]:
+    jax = load()
+    with jax.enable_x64(True), jax.default_device(device):
+        yield
+
+
+def _loaded() -> Any:
+    """JAX, if it is there and has not just begun to be imported, by another thread or by what a signal has interrupted."""
+    jax = sys.modules.get("jax")
+    return jax if jax is not None and hasattr(jax, "enable_x64") and hasattr(jax, "core") else None
+
+
+def evaluating() -> AbstractContextManager[Any]:
+    """A block in which JAX, if it is there, computes at once, also where it is tracing or compiling a program."""
+    jax = _loaded()
+    return nullcontext() if jax is None else _evaluating(jax)
+
+
+@block
+def _evaluating(jax: ModuleType) -> Iterator[None]:
+    """With the process's own switch for 64-bit numbers, so that what was compiled outside is not compiled once more for in here."""
+    own = import_module("jax._src.config").enable_x64.get_global()
+    with jax.core.eval_context(), jax.enable_x64(own):
+        yield
+
+
+def uncollected() -> AbstractContextManager[Any]:
+    """A block in which JAX traces or compiles, without garbage collections on Python 3.11.
+
+    There jaxlib gathers the source lines of an operation in a buffer of the thread's, and then makes an object for them, which may begin
+    a collection. If a finalizer, or a signal handler that arrives in it, uses JAX, its lines overwrite the buffer, code objects are
+    released once too often, and Python crashes.
+    """
+    return nullcontext() if sys.version_info >= (3, 12) else _Uncollected()
+
+
+class _Uncollected(Block):
+    """One such block; the collector is on again when all threads have left theirs."""
+
+    entered: ClassVar[set[_Uncollected]] = set()
+    collects: ClassVar[bool] = False  # whether the collector was on before
+
+    def enter(self) -> None:
+        self.entered.add(self)
+        if gc.isenabled():
+            _Uncollected.collects = True
+            gc.disable()
+
+    def leave(self) -> None:
+        self.entered.discard(self)
+        if not self.entered and _Uncollected.collects:
+            gc.enable()
+            _Uncollected.collects = False
+
+
+class Namespace:
+    """What a kernel sees as `xp`: `jax.numpy`, and beside it what NumPy has no names for.
+
+    `lax` is XLA's own operations, `special` and `dense` are `jax.scipy.special` and `jax.scipy.linalg`, `nn` is `jax.nn`.
+    """
+
+    def __init__(self) -> None:
+        jax = load()
+        self.jax = jax
+        self.lax = jax.lax
+        self.nn = jax.nn
+        self.special = import_module("jax.scipy.special")
+        self.dense = import_module("jax.scipy.linalg")
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether programs run on the CPU unless another device is named, so that kernels may choose what is fastest there."""
+        return self.jax.default_backend() == "cpu"
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.jax.numpy, name)
+        setattr(self, name, found)
+        return found
+
+
+@cache
+def namespace() -> Namespace:
+    """The one Namespace."""
+    return Namespace()
+
+
+def bind(kernel: Kernel) -> Callable[..., Any]:
+    """The kernel as a function of JAX arrays."""
+    if isinstance(kernel, str):
+        return getattr(namespace(), kernel)
+    code = getattr(kernel, "__code__", None)
+    if code is not None and code.co_varnames[:1] == ("xp",):
+        return partial(kernel, namespace())
+    return kernel
+
+
+def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any]) -> Any:
+    """A bound kernel's result, from arrays of either engine."""
+    check_process()
+    errors = load().errors
+    try:
+        with wide():
+            return kernel(*[to_xla(array) for array in arrays], **params)
+    except ValueError as error:
+        if not are_apart(error):
+            raise
+        first = next(array for array in arrays if is_xla(array))
+        return run(kernel, [load().device_put(array, first.device) for array in arrays], params)
+    except errors.UnexpectedTracerError:
+        raise EndedError from None
+    except (errors.ConcretizationTypeError, errors.NonConcreteBooleanIndexError, errors.TracerArrayConversionError) as error:
+        raise NotTraceableError(
+            "inside a gradtape.function its result would have to depend on values that only the compiled program will have, such as "
+            "a shape that does: use gradtape.where with three arguments or another function whose result has a known shape, or "
+            "call it outside the function."
+        ) from error
+
+
+def needs_values(error: Exception) -> bool:
+    """Whether an error says that something needs the values of a tracer, which only the compiled program will have."""
+    if isinstance(error, NotTraceableError):
+        return True
+    errors = load().errors
+    return isinstance(
+        error, (errors.ConcretizationTypeError, errors.NonConcreteBooleanIndexError, errors.TracerArrayConversionError)
+    )
+
+
+def are_apart(error: Exception) -> bool:
+    """Whether an error says that arrays are on several devices."""
+    return "incompatible devices" in str(error)
+
+
+def is_gone(error: Exception) -> bool:
+    """Whether an error says that a program has been handed the memory of an array for good."""
+    return isinstance(error, (RuntimeError, ValueError)) and any(words in str(error) for words in _GONE)
+
+
+_GONE = ("Array has been deleted", "Buffer has been deleted")
+
+
+def is_xla(value: Any) -> bool:
+    """Whether a value is a JAX array or a tracer of one."""
+    jax = _loaded()
+    return jax is not None and isinstance(value, jax.Array)
+
+
+_placeholders: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+
+def is_traced(value: Any) -> bool:
+    """Whether a value is a tracer or a placeholder: it stands for an array that a compiled program will have."""
+    jax = _loaded()
+    if jax is None or value is None:
+        return False
+    return isinstance(value, jax.core.Tracer) or _placeholders.get(id(value)) is value
+
+
+def tracing_of(value: Any) -> Any:
+    """JAX's object for the tracing that a tracer belongs to; None for what is no tracer."""
+    return getattr(value, "_trace", None)
+
+
+def another(array: Any) -> Any:
+    """An array with the values of another one, for which a compiled program does nothing."""
+    with wide():
+        return namespace().array(array, copy=True)
+
+
+def to_xla(array: Any) -> Any:
+    """An array of either engine as JAX's; call it inside `wide()`."""
+    if is_xla(array):
+        return array
+    _refuse_strings(array.dtype)
+    return namespace().asarray(array)
+
+
+def _refuse_strings(dtype: Any) -> None:
+    if np.dtype(dtype).kind == "O":
+        raise NotTraceableError(
+            "XLA has no strings. In a gradtape.function a tensor of strings is a constant: it can be compared, indexed and returned, but "
+            "not chosen, carried by a loop or kept in a Variable by the compiled program. Let the program give a number, and look the "
+            "string up outside."
+        )
+
+
+def placeholder(shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array that stands for an input of a program while it is traced; no two are the same object.
+
+    Its zeros are pages that nobody touches, and so take no memory: a model's Variables have a placeholder each.
+    """
+    from mmap import mmap  # noqa: PLC0415 - for programs alone
+
+    _refuse_strings(dtype)
+    jax = load()
+    dtype, size = np.dtype(dtype), math.prod(shape)
+    pages = mmap(-1, max(size * dtype.itemsize, 1))
+    with wide(), jax.ensure_compile_time_eval():
+        made = jax.device_put(np.frombuffer(pages, dtype, size).reshape(shape), _host())
+    _placeholders[id(made)] = made
+    return made
+
+
+@cache
+def _host() -> Any:
+    """The CPU as a device of XLA's; None, for any device, if JAX was told to do without."""
+    try:
+        return load().local_devices(backend="cpu")[0]
+    except RuntimeError:
+        return None
+
+
+def device_put(array: Any) -> Any:
+    """A NumPy array as a JAX array, its memory shared where its alignment allows."""
+    with wide():
+        return load().device_put(array)
+
+
+def shares_memory(array: Any, values: np.ndarray[Any, Any]) -> bool:
+    """Whether a JAX array on this machine's CPU has the memory of the NumPy array that it was made of."""
+    return to_numpy(array).ctypes.data == values.ctypes.data
+
+
+def to_numpy(array: Any) -> np.ndarray[Any, Any]:
+    """A JAX array's values; on the CPU they are not copied."""
+    return np.asarray(array)
+
+
+def written_at(array: Any, key: Any, values: Any, ufunc: np.ufunc | None) -> Any:
+    """A copy of `array` with `array[key]` set, or combined with `values` by `ufunc`, repeated indices counting every time."""
+    with wide():
+        place = array.at[key]
+        if ufunc is None:
+            return place.set(values)
+        method: dict[Any, str] = {
+            np.add: "add",
+            np.multiply: "multiply",
+            np.maximum: "max",
+            np.minimum: "min",
+            np.divide: "divide",
+        }
+        return place.add(-values) if ufunc is np.subtract else getattr(place, method[ufunc])(values)

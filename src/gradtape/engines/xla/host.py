@@ -1,0 +1,138 @@
+"""Calls from XLA's programs back to the host: kernels that only NumPy has, prints, checks, Python functions.
+
+An exception on the host ends the program. XLA makes another of it, which has only its text; `original` gives the first one back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from gradtape.engines.xla.engine import load, namespace
+
+_MOST_KEPT = 64
+
+
+class HostError(Exception):
+    """An exception on its way through XLA: the text is the number under which it is kept."""
+
+
+_kept: dict[int, Exception] = {}
+_numbers = count()
+
+
+def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """An XLA kernel that calls a NumPy kernel back on the host: for ops that XLA has no way to compute.
+
+    The result's shape and dtype come from one run of the kernel on ones.
+    """
+
+    def call(*arrays: Any, **params: Any) -> Any:
+        with np.errstate(all="ignore"):
+            example = kernel(*[np.ones(a.shape, a.dtype) for a in arrays], **params)
+        several = isinstance(example, (list, tuple))
+        parts = [np.asarray(part) for part in (example if several else [example])]
+
+        def on_numpy(*given: Any) -> Sequence[Any]:
+            with np.errstate(all="ignore"):
+                found = kernel(*given, **params)
+            return found if several else [found]
+
+        results = call_host(on_numpy, [(part.shape, part.dtype) for part in parts], arrays)
+        return results if several else results[0]
+
+    return call
+
+
+def call_host(
+    function: Callable[..., Sequence[Any]], specs: Sequence[tuple[tuple[int, ...], Any]], arrays: Sequence[Any]
+) -> list[Any]:
+    """What a function of NumPy arrays gives, as arrays of the shapes and dtypes `specs`; call it inside `wide()`.
+
+    The function may be left out if nobody needs its results. Numbers of 64 bits travel as words of 32, because it may run on a thread
+    of JAX's own, where the switch for them is off.
+    """
+    jax = load()
+    _silence_jax()
+    given_as = [(array.shape, np.dtype(array.dtype)) for array in arrays]
+
+    def on_numpy(*words: Any) -> list[Any]:
+        given = [
+            np.ascontiguousarray(w).reshape(-1).view(dtype).reshape(shape)
+            for w, (shape, dtype) in zip(words, given_as, strict=True)
+        ]
+        try:
+            found = function(*given)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller of the program is to see it
+            raise HostError(_keep(error)) from None
+        return [_host_words(np.asarray(f, dtype).reshape(shape)) for f, (shape, dtype) in zip(found, specs, strict=True)]
+
+    carried = [_host_words(np.empty(shape, dtype)) for shape, dtype in specs]
+    results = jax.pure_callback(
+        on_numpy,
+        [jax.ShapeDtypeStruct(words.shape, words.dtype) for words in carried],
+        *map(_words, arrays),
+        vmap_method="sequential",
+    )
+    return [_from_words(words, np.dtype(dtype)) for words, (_, dtype) in zip(results, specs, strict=True)]
+
+
+def _keep(error: Exception) -> str:
+    number = next(_numbers)
+    _kept[number] = error
+    _kept.pop(number - _MOST_KEPT, None)  # of programs whose errors nobody looked at
+    return f"gradtape's exception number {number}"
+
+
+def original(error: Exception) -> Exception:
+    """The exception on the host that XLA's error is about, or that error itself."""
+    found = re.search(r"gradtape's exception number (\d+)", str(error))
+    return error if found is None else _kept.pop(int(found[1]), error)
+
+
+@cache
+def _silence_jax() -> None:
+    """JAX writes an exception of the host to its log; ours are raised again where the program was called."""
+    import logging  # noqa: PLC0415 - for programs alone
+
+    logging.getLogger("jax._src.callback").addFilter(
+        lambda record: not (record.exc_info and isinstance(record.exc_info[1], HostError))
+    )
+
+
+def is_wide(dtype: Any) -> bool:
+    """Whether its numbers have parts of 64 bits, which JAX knows only behind a switch."""
+    return dtype in (np.float64, np.int64, np.uint64, np.complex128)
+
+
+def _host_words(array: Any) -> Any:
+    """A NumPy array with the 32-bit words of each number in a new last axis, if it has more than one."""
+    if not is_wide(array.dtype):
+        return array
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint32).reshape(*array.shape, array.itemsize // 4)
+
+
+def _words(array: Any) -> Any:
+    """The same of a JAX array."""
+    if not is_wide(array.dtype):
+        return array
+    if array.dtype.kind == "c":
+        both = namespace().stack([array.real, array.imag], axis=-1)
+        return _words(both).reshape(*array.shape, 4)
+    return load().lax.bitcast_convert_type(array, np.uint32)
+
+
+def _from_words(words: Any, dtype: Any) -> Any:
+    """The numbers of a JAX array of words."""
+    lax = load().lax
+    if not is_wide(dtype):
+        return words
+    if dtype.kind == "c":
+        both = lax.bitcast_convert_type(words.reshape(*words.shape[:-1], 2, 2), np.float64)
+        return lax.complex(both[..., 0], both[..., 1])
+    return lax.bitcast_convert_type(words, dtype)

@@ -1,0 +1,74 @@
+"""Programs before XLA compiles them: what is in them, and what its compiler is told about them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from gradtape.engines.numpy.threads import cores
+from gradtape.engines.xla.engine import load
+
+_FEW_CORES = 4
+_PRODUCTS_ALONE = ("xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT")
+_LONG_VECTORS = ("xla_cpu_prefer_vector_width", "512")
+
+
+def uses(jaxpr: Any, primitive: str) -> bool:
+    """Whether a program, or a part of it such as the body of a loop, has an operation of JAX's."""
+    return any(
+        equation.primitive.name == primitive or any(uses(part, primitive) for part in parts(equation.params))
+        for equation in jaxpr.eqns
+    )
+
+
+def parts(params: dict[str, Any]) -> Iterator[Any]:
+    """The programs among the parameters of an equation, such as the branches of a condition."""
+    for value in params.values():
+        for entry in value if isinstance(value, (list, tuple)) else [value]:
+            jaxpr = getattr(entry, "jaxpr", entry)
+            if hasattr(jaxpr, "eqns"):
+                yield jaxpr
+
+
+def compiler_options(jaxpr: Any) -> dict[str, str] | None:
+    """What XLA's compiler is told, beside its defaults and what the user has set in XLA_FLAGS.
+
+    On a CPU it leaves convolutions to a library, which runs some of them on one core where there are two, and takes twice as
+    long for others. From about eight cores on, the library is as fast as its own. And it makes no use of vectors of 512 bits, as
+    the first processors that had them slowed down: on later ones they take half the time for large elementwise programs.
+    """
+    if load().default_backend() != "cpu":
+        return None
+    wanted = [_LONG_VECTORS] if _has_long_vectors() else []
+    if cores() <= _FEW_CORES and uses(jaxpr, "conv_general_dilated"):
+        wanted.append(_PRODUCTS_ALONE)
+    flags = os.environ.get("XLA_FLAGS", "")
+    return {name: value for name, value in wanted if name not in flags and _is_known(name, value)} or None
+
+
+def is_inside_another(error: Exception) -> bool:
+    """Whether an error says that a program with options of its own is called while another one is traced."""
+    return "compiler_options" in str(error) and "top-level" in str(error)
+
+
+@cache
+def _has_long_vectors() -> bool:
+    """Whether the processor has vectors of 512 bits and is of a generation that does not pay for them: it has bfloat16 too."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as about:  # noqa: PTH123 - pathlib takes 4 ms to import
+            return any("avx512_bf16" in line.split() for line in about if line.startswith("flags"))
+    except OSError:
+        return False
+
+
+@cache
+def _is_known(option: str, value: str) -> bool:
+    """Whether this version of XLA has the option."""
+    jax = load()
+    try:
+        jax.jit(lambda x: x, compiler_options={option: value}).lower(0.0).compile()
+    except (jax.errors.JaxRuntimeError, ValueError):
+        return False
+    return True

@@ -16,7 +16,7 @@ import numpy as np
 import gradtape as tf
 from benchmarks.libraries import in_gradtape, in_numpy
 from benchmarks.workloads import CHAIN_FACTOR, CHAIN_LENGTH, CHAIN_SUMMAND, TRAINING
-from gradtape.core.scope import numbers
+from gradtape.core.recording import numbers
 
 RUNS, SECONDS = 150, 0.004
 

@@ -6,7 +6,7 @@ from zlib import crc32
 
 import pytest
 
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 
 
 def pytest_addoption(parser):

@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 import gradtape as tf
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 
 SHAPES = [(), (3,), (64, 65), (2, 0, 3)]
 

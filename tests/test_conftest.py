@@ -10,7 +10,7 @@ pytest_plugins = ["pytester"]
 
 TESTS = """
 import pytest
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 from gradtape.core.tape import GradientTape
 
 tape = GradientTape()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 from gradtape.errors import InvalidArgumentError
 
 D = tf.debugging

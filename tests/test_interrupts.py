@@ -16,7 +16,7 @@ from tests.interrupted import SCENARIOS, stuck
 
 import gradtape as tf
 from gradtape.blocks import Block, block
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 from gradtape.engines.xla.engine import _Uncollected
 
 ROOT = Path(__file__).parent.parent

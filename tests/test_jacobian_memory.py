@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 from gradtape.transforms.jacobians import memory
 from gradtape.transforms.jacobians.memory import Meter, free_bytes, in_chunks
 from gradtape.transforms.jacobians.pulls import Stack

@@ -19,7 +19,7 @@ from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
 
 import gradtape as tf
 from gradtape.core.naming import scoped
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 from gradtape.engines.xla import engine as xla_engine
 
 LARGE = 200 * 200  # elements, of which one copy is enough

@@ -175,10 +175,10 @@ from gradtape.core.device import device
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.module import Module
 from gradtape.core.naming import name_scope
-from gradtape.core.scope import init_scope
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import init_scope
 from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.core.variable import Variable, VariableAggregation, VariableSynchronization
 from gradtape.dtypes import (

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from gradtape.core.node import own_files
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import DisturbedError, hold, undisturbed
 from gradtape.core.xla.tensor import HeldTensor
 from gradtape.core.xla.trace import outside_programs

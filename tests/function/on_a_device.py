@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 

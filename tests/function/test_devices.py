@@ -11,7 +11,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.core import device as device_module
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 from gradtape.engines.xla import devices as xla_devices
 
 HERE = Path(__file__).parent

@@ -12,8 +12,8 @@ from typing import Any
 
 from gradtape.blocks import Block, block
 from gradtape.core.node import Node
-from gradtape.core.scope import Recorder, here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import Recorder, here
 
 
 class Level(Block):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradtape.core.node import Location, locate, own_files
-from gradtape.core.scope import Scope, here
+from gradtape.core.thread import here
 from gradtape.dtypes import DType
 from gradtape.shapes import TensorShape
 
@@ -75,9 +75,7 @@ def leaving(tensor: Tensor, method: str) -> None:
     node, scope = tensor.node, here.state.scope
     if node is None or scope is None:
         return
-    followed_by: Iterable[Scope] = (
-        (scope,) if node.scope is scope and not scope.parts else node.scope.recordings & scope.recordings
-    )
+    followed_by = node.scope.recordings & scope.recordings
     notes = [recording.departures for recording in followed_by if recording.departures is not None]
     if not notes:
         return

@@ -11,9 +11,9 @@ from typing import Any
 
 from gradtape.blocks import block
 from gradtape.core.messages import log_warning
-from gradtape.core.scope import here
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.xla.placement import HOST, Place, RunOnDevice, XlaDevice, plain_run, tensor_anywhere
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.engines.xla import devices as xla_devices

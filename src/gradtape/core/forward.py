@@ -10,9 +10,10 @@ from gradtape import dtypes, nest
 from gradtape.blocks import Block
 from gradtape.core.messages import warn_not_trainable
 from gradtape.core.node import Node, source_node, watch_tensor
-from gradtape.core.scope import Scope, here, leave_thread
+from gradtape.core.recording import Recording
 from gradtape.core.tape import leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here, leave_thread
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
@@ -36,7 +37,7 @@ class ForwardAccumulator(Block):
         leaves = leaves_of(primals, "ForwardAccumulator: primals")
         if len({id(leaf) for leaf in leaves}) < len(leaves):
             raise ValueError("ForwardAccumulator: the same tensor stands more than once in primals; give each one tangent.")
-        self.scope = Scope(frozenset(), None, here.state.trace)
+        self.scope = Recording(None, here.state.trace)
         self._active = False
         self._variables: dict[int, tuple[Variable, Node]] = {}
         self._tangents: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()

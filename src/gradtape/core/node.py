@@ -12,7 +12,8 @@ from threading import RLock
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from gradtape.core.scope import Scope, here, numbers, scope_of
+from gradtape.core.recording import Recording, Scope, numbers, scope_of
+from gradtape.core.thread import here
 
 if TYPE_CHECKING:
     from gradtape.core.tensor import Tensor
@@ -92,7 +93,7 @@ class VariableNode(Node):
     rule = saved = params = where = None
     parents = ()
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Recording) -> None:
         self.scope = scope
         self.number = next(numbers)
         scope.sources += 1
@@ -101,7 +102,7 @@ class VariableNode(Node):
         """Keeps nothing."""
 
 
-def source_node(scope: Scope, where: tuple[CodeType, int] | None = None) -> Node:
+def source_node(scope: Recording, where: tuple[CodeType, int] | None = None) -> Node:
     """A Node for something that a tape watches."""
     scope.sources += 1
     return Node(None, None, None, (), scope, where)
@@ -110,7 +111,7 @@ def source_node(scope: Scope, where: tuple[CodeType, int] | None = None) -> Node
 _watching = RLock()
 
 
-def watch_tensor(tensor: Tensor, recording: Scope) -> Node:
+def watch_tensor(tensor: Tensor, recording: Recording) -> Node:
     """Makes `tensor` a source in `recording` besides what it is in other recordings that are still open."""
     trace = here.state.trace
     if trace is not None and trace.comes_from_outside(tensor):  # ops of the program see what stands for it, or a constant

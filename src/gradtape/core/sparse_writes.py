@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 from gradtape.core.values import array_of, to_array
 from gradtape.core.xla.writing import writing
 from gradtape.engines.numpy.scatter import all_within, rows_to_combine

@@ -14,20 +14,21 @@ from numpy import ndarray
 
 from gradtape import dtypes, nest
 from gradtape.blocks import Block, block
-from gradtape.core.backward import finished, pull_back
 from gradtape.core.departures import Departure, Departures, NoDepartures
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, VariableNode, watch_tensor
-from gradtape.core.scope import Scope, ThreadState, here, leave_thread
+from gradtape.core.recording import Recording
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.strong_zeros import Ones, has_nan
 from gradtape.core.tape_methods import TapeMethods
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import ThreadState, here, leave_thread
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
+from gradtape.core.walk import finished, pull_back
 from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.errors import invalid_argument
 
@@ -48,7 +49,7 @@ class GradientTape(TapeMethods, Block):
     """
 
     pushes = False
-    scope: Scope | None = None
+    scope: Recording | None = None
     _departures: Departures | None = None
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True, *, strict: bool = False) -> None:
@@ -70,7 +71,7 @@ class GradientTape(TapeMethods, Block):
     def _start(self, state: ThreadState, position: int | None = None) -> None:
         if self.scope is None:
             self._departures = self._notes()
-            self.scope = Scope(frozenset(), self._departures, state.trace)
+            self.scope = Recording(self._departures, state.trace)
             self._variables = {}
             self._ended_by = None
         self._thread = state
@@ -280,7 +281,7 @@ class GradientTape(TapeMethods, Block):
             return gradients if type(sources) is list else tuple(gradients)
         return nest.pack_sequence_as(sources, gradients) if nest.is_nested(sources) else gradients[0]
 
-    def _prepare(self, method: str) -> Scope:
+    def _prepare(self, method: str) -> Recording:
         """The recording to differentiate, or the error that says why there is none."""
         if self.scope is None:
             if self._ended_by is None:
@@ -352,7 +353,7 @@ class GradientTape(TapeMethods, Block):
         seed = by_identity.get(id(source))
         return unconnected_value(source, unconnected) if seed is None else seed
 
-    def _pull(self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Scope, release: bool) -> dict[Any, Any]:
+    def _pull(self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Recording, release: bool) -> dict[Any, Any]:
         """One backward walk, in which NumPy does not warn of infinities."""
         state = here.state
         walk = pull_back if state.around_walk is None else partial(state.around_walk, pull_back)

@@ -12,7 +12,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.core.array_methods import ArrayMethods
 from gradtape.core.departures import leaving
-from gradtape.core.scope import ThreadState, here
+from gradtape.core.thread import ThreadState, here
 from gradtape.dtypes import DType
 from gradtape.shapes import TensorShape
 

@@ -17,10 +17,12 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.core.naming import scoped
-from gradtape.core.node import Node, caller
-from gradtape.core.scope import Recorder, here, scope_of
+from gradtape.core.node import Node
+from gradtape.core.record import record_same
+from gradtape.core.recording import scope_of
 from gradtape.core.sparse_writes import SparseWrites
 from gradtape.core.tensor import Reference, Tensor, TensorOperators, values_text
+from gradtape.core.thread import Recorder, here
 from gradtape.core.values import array_of, on_host, to_array
 from gradtape.core.xla.trace import NeedsValues
 from gradtape.core.xla.writing import writing
@@ -246,7 +248,7 @@ class Variable(SparseWrites, TensorOperators):
             return nodes[0] if nodes else None
         scope = scope_of(recording for node in nodes for recording in node.scope.recordings)
         assert scope is not None
-        return _read_node(nodes, scope)
+        return record_same(READ, nodes, scope)
 
     def read_value(self) -> Tensor:
         """The value now, as a tensor that can itself be a gradient's source.
@@ -257,7 +259,7 @@ class Variable(SparseWrites, TensorOperators):
         """
         read = self.tensor()
         if read.node is not None:
-            read.node = _read_node((read.node,), read.node.scope)
+            read.node = record_same(READ, (read.node,), read.node.scope)
         return read
 
     value = read_value
@@ -493,13 +495,6 @@ def _restore(array: Any, trainable: bool, name: str, shape: Any, constraint: Any
     )
     restored._name = f"{name}:0"  # as it was, whatever name scope is open now
     return restored
-
-
-def _read_node(parents: tuple[Node, ...], scope: Any) -> Node:
-    node = Node(READ, None, None, parents, scope, caller())
-    for pusher in here.state.pushers:
-        pusher.push(node, [], None)
-    return node
 
 
 def _initial_array(value: Any, dtype: Any) -> Any:

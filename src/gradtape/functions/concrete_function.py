@@ -13,9 +13,9 @@ import numpy as np
 import optree
 
 from gradtape import nest
-from gradtape.core.scope import here
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import DisturbedError, Writes, held, is_value, keep_lent, lend, loans

@@ -14,8 +14,8 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.batching import BatchedTensor
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced
 from gradtape.core.xla.trace import inside_a_program

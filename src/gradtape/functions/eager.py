@@ -12,7 +12,8 @@ from gradtape import nest
 from gradtape.blocks import Block
 from gradtape.core.messages import log_warning
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope, here
+from gradtape.core.recording import Recording
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.autograph.fallback import users_line
@@ -53,7 +54,7 @@ class Unwritten(Block):
 
     pushes = False
     recording = True
-    scope: Scope | None = None
+    scope: Recording | None = None
 
     def __init__(self) -> None:
         self.are_final = False

@@ -14,9 +14,9 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.messages import first_times, log_warning, to_keep
-from gradtape.core.scope import here
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
 from gradtape.core.xla.trace import NeedsValues
 from gradtape.engines.xla import engine as xla_engine

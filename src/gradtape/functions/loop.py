@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.kept_states import KeptStates
 from gradtape.functions.program import Program, Tracing, Variant, WithGradient

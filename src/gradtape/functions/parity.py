@@ -16,8 +16,8 @@ import numpy as np
 
 from gradtape import dtypes, nest
 from gradtape.core.node import caller, locate
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import held
 from gradtape.core.xla.tensor import XlaTensor

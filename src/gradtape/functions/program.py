@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.core.backward import PerOutput
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.messages import to_keep
-from gradtape.core.node import Node, caller
-from gradtape.core.scope import connect, here, scope_of
+from gradtape.core.node import Node
+from gradtape.core.record import PerOutput, record
+from gradtape.core.recording import connect, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import Writes, keep_what_is_lent, places_of
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor, tensor_of
 from gradtape.core.xla.trace import Taken, Trace, one_for_all, through
@@ -33,7 +34,6 @@ from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.replay import Arrays, Replay
 from gradtape.functions.staging import Part, Spec, Staged
-from gradtape.ops.derivative import push_forward, several_outputs
 from gradtape.transforms.vectorize import vmap
 
 Body = Callable[[list[Tensor]], list[Tensor]]
@@ -133,7 +133,7 @@ class Program:
             self._keep_what_is_lent(arrays, writes)
             results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
             return [result(array) for array in results], written
-        parents, scope = connection
+        connected = [parent is not None for parent in connection[0]]
         if self._with_gradient is None and self._no_gradient is None:
             self._trace_with_gradient()
         rule: CallRule | WithoutGradient
@@ -145,21 +145,14 @@ class Program:
             results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
             rule, saved = WithoutGradient(self, self._no_gradient), None
         else:
-            variant = self._with_gradient.variant(tuple(parent is not None for parent in parents))
+            variant = self._with_gradient.variant(tuple(connected))
             results, written, residuals = variant.forward(arrays)
             results, written = self._listed(inputs, [*results, *written])
             saved = (tuple(inputs), arrays, residuals, state.trace)
             rule = CallRule(self, variant)
-        node = Node(rule, saved, None, parents, scope, caller())
-        for part in scope.recordings:
-            part.foreign = True
-        outputs = several_outputs(node, [_plain_result(array) for array in results])
-        for output, path in zip(outputs, self.paths, strict=False):
-            if not through(path, [parent is not None for parent in parents]):
-                output.node = None
-        if state.pushers:
-            push_forward(state, node, inputs, outputs)
-        return outputs, written
+        plain = [_plain_result(array) for array in results]
+        reached = [bool(through(path, connected)) for path in self.paths[: len(plain)]]
+        return record(rule, saved, None, connection, inputs, plain, foreign=True, reached=reached), written
 
     def _listed(self, inputs: Sequence[Tensor], found: list[Any]) -> tuple[list[Any], list[Any]]:
         """The arrays of the outputs and of what is written, of a call that is kept by a program that is being traced."""

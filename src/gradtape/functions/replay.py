@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape.core.batching import BatchedTensor
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor, tensor_of
 from gradtape.core.xla.trace import Call
 from gradtape.engines.xla import engine as xla_engine

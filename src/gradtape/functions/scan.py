@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.program import Program, Tracing, Variant, WithGradient

@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.core.backward import PerOutput
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.forward import ForwardAccumulator
-from gradtape.core.node import Node, caller
-from gradtape.core.scope import connect, here, scope_of
+from gradtape.core.node import Node
+from gradtape.core.record import PerOutput, record, with_node
+from gradtape.core.recording import connect, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.core.xla.trace import Trace, key_of, one_for_all, through
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.program import Program, RunEagerly
 from gradtape.ops.broadcasting import broadcast_to
-from gradtape.ops.derivative import push_forward, several_outputs, with_node
 from gradtape.transforms.vectorize import vmap
 
 Body = Callable[[list[Tensor]], list[Tensor]]
@@ -141,16 +141,10 @@ class Structured(ABC):
         connection = connect([t.node if reach >> i & 1 and has_gradient(t) else None for i, t in enumerate(inputs)], recording)
         if connection is None:
             return [with_node(result, None) for result in results]
-        parents, scope = connection
-        specs = [_spec(result) for result in results]
-        node = Node(StructuredRule(self, specs, parents, trace), tuple(inputs), None, parents, scope, caller())
-        outputs = several_outputs(node, results)
-        for output, path in zip(outputs, paths, strict=True):
-            if not through(path, [parent is not None for parent in parents]):
-                output.node = None
-        if state.pushers:
-            push_forward(state, node, inputs, outputs)
-        return outputs
+        parents, _ = connection
+        rule = StructuredRule(self, [_spec(result) for result in results], parents, trace)
+        reached = [bool(through(path, [parent is not None for parent in parents])) for path in paths]
+        return record(rule, tuple(inputs), None, connection, inputs, list(results), reached=reached)
 
     def afresh(self) -> Structured:
         """The same op, without what a call of it has kept."""

@@ -11,8 +11,8 @@ from itertools import pairwise
 from types import TracebackType
 
 from gradtape.core.messages import chain_of
-from gradtape.core.scope import here
 from gradtape.core.settings import settings
+from gradtape.core.thread import here
 
 _FULL = "GRADTAPE_FULL_TRACEBACK"
 _LIBRARIES = ("gradtape", "keras_gradtape", "jax", "jaxlib", "malt", "optree", "keras")

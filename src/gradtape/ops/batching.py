@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
-from gradtape.core.scope import here, scope_of
+from gradtape.core.recording import scope_of
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op

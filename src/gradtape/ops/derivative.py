@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.core.backward import OutputRule, PerOutput, dense
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
-from gradtape.core.scope import ThreadState, here
+from gradtape.core.record import PerOutput, several_outputs, with_node
 from gradtape.core.strong_zeros import HIDDEN, has_nan, has_zero
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
+from gradtape.core.walk import dense
 from gradtape.core.xla.placement import place_of
-from gradtape.core.xla.tensor import tensor_of
 from gradtape.ops.written import write_pulls, write_step
 
 if TYPE_CHECKING:
@@ -231,45 +231,6 @@ def transposed(rule: Any, node: Node, outputs: Any, tangents: Sequence[Any]) -> 
         pairs = [(dense(p), t) for p, t in zip(pulled, tangents, strict=True) if p is not None and t is not None]
     found = tape.gradient([p for p, _ in pairs], like, output_gradients=[t for _, t in pairs])
     return dict(enumerate(found)) if several else found[0]
-
-
-def push_forward(state: ThreadState, node: Node, args: Sequence[Any], outputs: Any) -> None:
-    """Lets every accumulator carry its tangents over an op, and frees what only they needed.
-
-    The outermost goes first: the tangents that an inner one computes from the op's output have to find the outer one's.
-    """
-    output_nodes = [out.node for out in outputs if out.node is not None] if isinstance(outputs, list) else []
-    for pusher in state.pushers:
-        pusher.push(node, args, outputs)
-        for output_node in output_nodes:
-            pusher.push(output_node, [], None)
-    if all(any(recording is pusher.scope for pusher in state.pushers) for recording in node.scope.recordings):
-        for finished in (node, *output_nodes):
-            finished.release()
-
-
-def several_outputs(node: Node, results: Sequence[Any]) -> list[Tensor]:
-    """The outputs of one Node, each with a Node of its own if its dtype has gradients."""
-    outputs = []
-    for i, result in enumerate(results):
-        dtype = (result.array if isinstance(result, Tensor) else result).dtype
-        own = Node(_output_rule(i), None, None, (node,), node.scope, node.where) if dtype in dtypes.TRAINABLE else None
-        outputs.append(with_node(result, own))
-    return outputs
-
-
-def with_node(result: Any, node: Node | None) -> Tensor:
-    """A kernel's result as a Tensor; under `vmap` it is one already."""
-    return result.with_node(node) if isinstance(result, BatchedTensor) else tensor_of(result, node)
-
-
-_output_rules: list[OutputRule] = []
-
-
-def _output_rule(index: int) -> OutputRule:
-    while len(_output_rules) <= index:
-        _output_rules.append(OutputRule(len(_output_rules)))
-    return _output_rules[index]
 
 
 def _every_output(g: PerOutput, specs: Sequence[tuple[Any, Any]], tensors: bool) -> list[Any]:

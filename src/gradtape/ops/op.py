@@ -25,9 +25,11 @@ import numpy as np
 from gradtape import dtypes, nest
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
-from gradtape.core.node import Node, caller, locate
-from gradtape.core.scope import Scope, ThreadState, connect, here
+from gradtape.core.node import caller, locate
+from gradtape.core.record import record, with_node
+from gradtape.core.recording import Scope, connect
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import ThreadState, here
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla.placement import Elsewhere
@@ -43,9 +45,6 @@ from gradtape.ops.derivative import (
     Derivative,
     ElementwiseDerivative,
     OnTensors,
-    push_forward,
-    several_outputs,
-    with_node,
 )
 from gradtape.ops.jets import Jet
 from gradtape.ops.links import Links
@@ -271,7 +270,7 @@ class Op:
         if parent.scope is not scope:
             return self.finish((x,), params, results, state, scope)
         saved = (self.save[0]((x,), results, params), [(result.shape, result.dtype) for result in results])
-        return several_outputs(Node(self.rule, saved, params, (parent,), scope, caller()), results)
+        return record(self.rule, saved, params, ((parent,), scope), (x,), list(results))
 
     def _check_kinds(self, args: Sequence[Any]) -> None:
         for i, arg in enumerate(args):
@@ -296,10 +295,8 @@ class Op:
         result = run(kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params)
         return [run(_rounded, r, dtype=half) for r in result] if self.several else run(_rounded, result, dtype=half)
 
-    def finish(
-        self, args: Sequence[Any], params: dict[str, Any], result: Any, state: ThreadState, recording: Scope | None
-    ) -> Any:
-        """The result as Tensors; with a Node, if `recording` follows an argument that has a derivative.
+    def finish(self, args: Sequence[Any], params: dict[str, Any], result: Any, state: ThreadState, scope: Scope | None) -> Any:
+        """The result as Tensors; with a Node, if `scope` follows an argument that has a derivative.
 
         Under `vmap` the result is of BatchedTensors, else of arrays.
         """
@@ -307,27 +304,23 @@ class Op:
             args, result = [state.device.move(arg) if isinstance(arg, Tensor) else arg for arg in args], result.array
         if state.trace is not None and any(taken is not arg for taken, arg in zip(state.trace.taken_in(args), args, strict=True)):
             return self.call_any(*args, **(params or {}))  # computed before it was known to come from outside the program
-        if recording is None or not self.differentiable:
+        if scope is None or not self.differentiable:
             return self._constant(result)
         nodes = [arg.node if isinstance(arg, Tensor) else None for arg in args]
         if self.pull_all is None:
             nodes = [None if pull is None else node for node, pull in zip(nodes, self.pulls, strict=True)]
-        connection = connect(nodes, recording)
+        connection = connect(nodes, scope)
         arrays = [_array(r) for r in (result if self.several else [result])]
         if connection is None or all(array.dtype.kind in _WITHOUT_GRADIENT for array in arrays):
             return self._constant(result)
-        parents, scope = connection
+        parents, _ = connection
         saved = self._saved(args, params, result, parents)
         if self.several:
             saved = (*saved, [(array.shape, array.dtype) for array in arrays])
         rule = self.complex_rule if any(array.dtype.kind == "c" for array in arrays) else self.rule
         if any(p is not None and arg.array.dtype in HALF for p, arg in zip(parents, args, strict=True)):
             rule = OnTensors(rule)
-        node = Node(rule, saved, params, parents, scope, caller())
-        outputs = several_outputs(node, result) if self.several else with_node(result, node)
-        if state.pushers:
-            push_forward(state, node, args, outputs)
-        return outputs
+        return record(rule, saved, params, connection, args, list(result) if self.several else result)
 
     def _saved(self, args: Sequence[Any], params: dict[str, Any], result: Any, parents: Sequence[Any]) -> tuple[Any, ...]:
         """What the pulls of connected arguments name: one tuple for each pull."""

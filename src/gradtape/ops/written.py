@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape.core.backward import summed
 from gradtape.core.node import Node, outside, own_files, users_files
-from gradtape.core.scope import LARGE as LARGE_OUTPUT
-from gradtape.core.scope import here, numbers
+from gradtape.core.recording import LARGE as LARGE_OUTPUT
+from gradtape.core.recording import numbers
 from gradtape.core.strong_zeros import HIDDEN, repaired, shows_nan
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
+from gradtape.core.walk import summed
 from gradtape.engines.arrays import sum_array_to
 from gradtape.engines.numpy.threads import LARGE, VERY_LARGE, shared
 

@@ -11,18 +11,20 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.blocks import Block
-from gradtape.core.backward import PerOutput, dense
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
-from gradtape.core.node import Node, caller
-from gradtape.core.scope import Scope, connect, here, scope_of
+from gradtape.core.node import Node
+from gradtape.core.record import PerOutput, record, with_node
+from gradtape.core.recording import Recording, Scope, connect, scope_of
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
+from gradtape.core.walk import dense
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import Trace
 from gradtape.ops.convert import as_tensor
-from gradtape.ops.derivative import push_forward, several_outputs, transposed, with_node
+from gradtape.ops.derivative import transposed
 from gradtape.ops.op import beside, operand
 from gradtape.ops.reductions import reduce_sum
 from gradtape.transforms.vectorize import whole
@@ -35,7 +37,7 @@ class VariableReads(Block):
 
     pushes = False
     recording = True
-    scope: Scope | None = None
+    scope: Recording | None = None
 
     def __init__(self) -> None:
         self.variables: dict[int, Variable] = {}
@@ -151,21 +153,14 @@ def _constants(tensors: list[Tensor]) -> list[Tensor]:
     return [t.with_node(None) for t in tensors]
 
 
-def _connected(name: str, read: Sequence[Any], outputs: Sequence[Tensor], pull: Pull, recording: Scope | None) -> list[Tensor]:
+def _connected(name: str, read: Sequence[Any], outputs: Sequence[Tensor], pull: Pull, scope: Scope | None) -> list[Tensor]:
     """`outputs` as new Tensors with a Node, if something records."""
-    state = here.state
     results = [out if isinstance(out, BatchedTensor) else out.array for out in outputs]
-    connection = connect([value.node if isinstance(value, Tensor) else None for value in read], recording)
+    connection = connect([value.node if isinstance(value, Tensor) else None for value in read], scope)
     if connection is None:
         return [with_node(result, None) for result in results]
     rule = FunctionRule(name, [(out.array.shape, out.array.dtype) for out in outputs], pull)
-    node = Node(rule, (), None, *connection, caller())
-    for part in node.scope.recordings:
-        part.foreign = True
-    made = several_outputs(node, results)
-    if state.pushers:
-        push_forward(state, node, read, made)
-    return made
+    return record(rule, (), None, connection, read, results, foreign=True)
 
 
 class TracedPull:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from gradtape import nest
-from gradtape.core.scope import here
 from gradtape.core.tape import GradientTape, source_object, unconnected_value
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import tensor_of

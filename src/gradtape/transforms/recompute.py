@@ -8,9 +8,9 @@ from typing import Any
 
 from gradtape import nest
 from gradtape.blocks import Block
-from gradtape.core.scope import here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.trace import Trace
 from gradtape.ops.broadcasting import identity

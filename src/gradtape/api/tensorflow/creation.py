@@ -14,9 +14,9 @@ from gradtape.api.tensorflow.operands import as_indices, as_operand, as_operands
 from gradtape.core.device import made
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import log_warning
-from gradtape.core.scope import here
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.errors import UnimplementedError, invalid_argument

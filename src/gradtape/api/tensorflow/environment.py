@@ -11,8 +11,8 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_list, as_shape, numpy_dtype
 from gradtape.api.tensorflow.operands import as_operand
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument

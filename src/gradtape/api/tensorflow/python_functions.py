@@ -15,9 +15,9 @@ import numpy as np
 from gradtape import dtypes, errors, nest
 from gradtape.api.tensorflow.arguments import as_list
 from gradtape.core.batching import BatchedTensor
-from gradtape.core.scope import here
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.xla.host_calls import Spec, call_for_results, call_in_order
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import inside_a_program, outside_programs

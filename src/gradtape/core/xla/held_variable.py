@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor, full_name
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.core.xla.trace import outside_programs

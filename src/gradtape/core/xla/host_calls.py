@@ -13,8 +13,8 @@ import numpy as np
 
 from gradtape.blocks import block
 from gradtape.core.batching import BatchedTensor
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import HiddenState
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import outside_programs

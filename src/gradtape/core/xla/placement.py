@@ -12,9 +12,10 @@ import numpy as np
 
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
-from gradtape.core.node import Node, caller
-from gradtape.core.scope import here
+from gradtape.core.node import Node
+from gradtape.core.record import record_same
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import PlacedVariable
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor, tensor_of
@@ -93,12 +94,9 @@ def _moved(node: Node, start: Place, end: Place) -> Node:
     """The Node of what a Node stands for, on another device."""
     if start.name == end.name:
         return node
-    found = Node(MoveRule(start, end), None, None, (node,), node.scope, caller())
     for part in node.scope.recordings:
         part.moved = True
-    for pusher in here.state.pushers:
-        pusher.push(found, [], None)
-    return found
+    return record_same(MoveRule(start, end), (node,), node.scope)
 
 
 class MoveRule:

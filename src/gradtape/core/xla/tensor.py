@@ -17,8 +17,8 @@ import numpy as np
 
 from gradtape.core.departures import leaving
 from gradtape.core.node import Node, caller, locate, own_files
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor, full_name
+from gradtape.core.thread import here
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import OperatorNotAllowedInGraphError

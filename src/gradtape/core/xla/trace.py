@@ -26,8 +26,8 @@ from gradtape import dtypes
 from gradtape.blocks import block
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.node import caller
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor, tensor_of
 from gradtape.engines.xla import engine as xla_engine
 

@@ -86,3 +86,11 @@ def _share(threads: int) -> None:
     global _sharing
     _sharing += threads
     _library.mallopt(_TRIM_THRESHOLD, _limit // (1 + _sharing))
+
+
+class _PerThread(threading.local):
+    def __init__(self) -> None:
+        self.memory = OfThread()
+
+
+this_thread = _PerThread()

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from gradtape import nest
-from gradtape.core.backward import dense, release_all
 from gradtape.core.departures import DepartureError
 from gradtape.core.node import own_files
-from gradtape.core.scope import Scope, here
+from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
+from gradtape.core.walk import dense, release_all
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.shaping import reshape, transpose
 from gradtape.transforms.jacobians.probes import differ, probe_for, size_of
@@ -119,7 +120,7 @@ def _check_mode(method: str, mode: Any) -> None:
         raise ValueError(f"{method}: mode must be 'auto', 'forward' or 'reverse', got {mode!r}.")
 
 
-def differentiated(tape: GradientTape, recording: Scope, method: str, targets: Sequence[Any], run: Callable[[], Any]) -> Any:
+def differentiated(tape: GradientTape, recording: Recording, method: str, targets: Sequence[Any], run: Callable[[], Any]) -> Any:
     """`run()` as the one differentiation that a non-persistent tape gives."""
     tape._leave_before_differentiating(method)
     nodes = [node for target in targets if (node := tape._node_of(target)) is not None]
@@ -135,7 +136,7 @@ def differentiated(tape: GradientTape, recording: Scope, method: str, targets: S
 
 
 def jacobians(
-    tape: GradientTape, recording: Scope, target: Any, sources: Sequence[Any], mode: str, pace: Pace
+    tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Any], mode: str, pace: Pace
 ) -> list[Tensor | None]:
     """The Jacobian by each source; None where there is no path."""
     array = target.array
@@ -167,7 +168,7 @@ def _turned(columns: Tensor | None, array: Any, source: Any) -> Tensor | None:
     return turned if turned.array.dtype == source.dtype else cast(turned, dtype=source.dtype)
 
 
-def _by_example(tape: GradientTape, recording: Scope, target: Any, source: Any, mode: str, pace: Pace) -> Tensor | None:
+def _by_example(tape: GradientTape, recording: Recording, target: Any, source: Any, mode: str, pace: Pace) -> Tensor | None:
     """The Jacobians of all examples, with shape [examples, elements of the target, elements of the source]."""
     array, by = target.array, source.array
     examples, outputs, inputs = len(array), math.prod(array.shape[1:]), math.prod(by.shape[1:])
@@ -223,7 +224,7 @@ def _either(
     return reverse()
 
 
-def _warn_of_dependence(tape: GradientTape, recording: Scope, target: Any, source: Any, by_example: Tensor) -> None:
+def _warn_of_dependence(tape: GradientTape, recording: Recording, target: Any, source: Any, by_example: Tensor) -> None:
     """Compares a gradient along a random cotangent with what the Jacobians of the examples make of it."""
     jacobians, array = by_example.array, target.array
     node, by = tape._node_of(target), tape._node_of(source)

@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 
 from gradtape.blocks import Block
-from gradtape.core.scope import here
+from gradtape.core.thread import here
 
 _UNASKED = 32 * 2**20  # walks that need less than this are not worth asking the machine what it has
 _SHARE = 4  # a walk may take this part of what is free, unless the caller sets a limit

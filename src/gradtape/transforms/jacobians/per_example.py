@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from gradtape import nest
-from gradtape.core.backward import _leading_to, _number, _reachable, dense
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope, here
+from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
+from gradtape.core.walk import Path, dense
 from gradtape.ops.arithmetic import absolute, maximum
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.elementary import sqrt
@@ -78,7 +79,7 @@ def _checked_norm(clip_norm: Any) -> float:
     return float(array)
 
 
-def _gradients(tape: GradientTape, recording: Scope, losses: Any, leaves: Sequence[Any], pace: Pace) -> list[Tensor | None]:
+def _gradients(tape: GradientTape, recording: Recording, losses: Any, leaves: Sequence[Any], pace: Pace) -> list[Tensor | None]:
     """The gradients of all examples, stacked; None where there is no path."""
     array, node = losses.array, tape._node_of(losses)
     plain = nothing_records() and type(array) is np.ndarray and len(array) > 1
@@ -103,18 +104,15 @@ class Examples:
     A Node is the batch's if its cotangent has a row for each example; what it computes from, and is not the batch's, is shared.
     """
 
-    def __init__(self, tape: GradientTape, recording: Scope, losses: Any, nodes: Sequence[Node | None]) -> None:
+    def __init__(self, tape: GradientTape, recording: Recording, losses: Any, nodes: Sequence[Node | None]) -> None:
         self._tape, self._recording, self._nodes = tape, recording, nodes
         self._array = losses.array
         self._start: Node = tape._node_of(losses)  # type: ignore[assignment]
-        wanted = {node for node in nodes if node is not None}
-        order, *_ = _reachable([self._start], wanted, recording)
-        order.sort(key=_number)
-        needed = _leading_to(wanted, order)
+        path = Path([self._start], nodes, recording)
         ones = np.ones(self._array.shape, self._array.dtype)
-        found = tape._pull({self._start: ones}, list(needed), recording, release=False)
+        found = tape._pull({self._start: ones}, list(path.leading), recording, release=False)
         size = len(self._array)
-        self._batch = {node: g for node, g in found.items() if node not in wanted and _has_rows(g, size)}
+        self._batch = {node: g for node, g in found.items() if node not in path.sources and _has_rows(g, size)}
         self._edges = [
             (node, i)
             for node in self._batch

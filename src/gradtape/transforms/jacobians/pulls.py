@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape.core.backward import dense, finished
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope, here
+from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
+from gradtape.core.walk import dense, finished
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.ops.matrix import diagonal
 from gradtape.ops.shaping import concat, getitem, reshape, stack
@@ -34,7 +35,7 @@ class Pace(NamedTuple):
 
 
 def pull_identity(
-    tape: GradientTape, recording: Scope, target: Any, sources: Sequence[Any], pace: Pace, *, examples: bool = False
+    tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Any], pace: Pace, *, examples: bool = False
 ) -> list[Tensor | None]:
     """For each source, its cotangents for a one of every element of the target, stacked; None where there is no path.
 
@@ -56,7 +57,7 @@ def pull_identity(
     return [stacks[node].joined() if node is not None and node in stacks else None for node in nodes]
 
 
-def pull_diagonal(tape: GradientTape, recording: Scope, target: Any, source: Any, pace: Pace) -> Tensor:
+def pull_diagonal(tape: GradientTape, recording: Recording, target: Any, source: Any, pace: Pace) -> Tensor:
     """The derivative of each element of the target by the source's element in its place; both have one shape."""
     node, array = tape._node_of(source), target.array
     rows = Stack(array.size)
@@ -75,7 +76,7 @@ def _apart(x: Tensor) -> Tensor:
 
 
 def _in_chunks(
-    tape: GradientTape, recording: Scope, seeds: Seeds, nodes: Sequence[Node | None], pace: Pace
+    tape: GradientTape, recording: Recording, seeds: Seeds, nodes: Sequence[Node | None], pace: Pace
 ) -> Iterator[tuple[int, int, Seeded]]:
     """All rows of the seeds pulled back to `nodes`, chunk by chunk."""
     pulls = Pulls(tape, recording, nodes, loop=pace.loop or (seeds.count == 1 and nothing_records()))
@@ -134,7 +135,7 @@ class Pulls:
     is raised again then. `loop` begins with one after another.
     """
 
-    def __init__(self, tape: GradientTape, recording: Scope, nodes: Sequence[Node | None], *, loop: bool = False) -> None:
+    def __init__(self, tape: GradientTape, recording: Recording, nodes: Sequence[Node | None], *, loop: bool = False) -> None:
         self._tape, self._recording, self._nodes = tape, recording, nodes
         self._loop = loop
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.backward import dense
-from gradtape.core.scope import Scope, here
+from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
+from gradtape.core.walk import dense
 from gradtape.transforms.jacobians.memory import in_chunks
 from gradtape.transforms.jacobians.probes import differ, probe_for, size_of
 from gradtape.transforms.jacobians.pulls import Pace, Pulls, Stack, pull_identity
@@ -33,7 +34,7 @@ class RecordedWalk:
     If values of the cotangent leave the recording, as they do where a custom gradient calls `.numpy()`, a DepartureError says so.
     """
 
-    def __init__(self, tape: GradientTape, recording: Scope, target: Any, sources: Sequence[Any]) -> None:
+    def __init__(self, tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Any]) -> None:
         array = target.array
         self._foreign = recording.foreign
         self._target = target
@@ -103,7 +104,7 @@ class RecordedWalk:
 class Pushes:
     """Tangents of `sources` pushed to `target`: by the short way where there is one, else along a recorded walk."""
 
-    def __init__(self, tape: GradientTape, recording: Scope, target: Any, sources: Sequence[Any]) -> None:
+    def __init__(self, tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Any]) -> None:
         self._tape, self._recording, self._target, self._sources = tape, recording, target, sources
         self._walk: RecordedWalk | None = None
 
@@ -143,6 +144,6 @@ class Pushes:
         return stack.joined()
 
 
-def push_along(tape: GradientTape, recording: Scope, target: Any, source: Any, tangents: Any) -> Tensor | None:
+def push_along(tape: GradientTape, recording: Recording, target: Any, source: Any, tangents: Any) -> Tensor | None:
     """The target's tangents for `tangents` of one source, both with the batch as their first axis; None without a path."""
     return RecordedWalk(tape, recording, target, [source]).push(0, tangents)

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.backward import _leading_to, _number, _reachable
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope, here
+from gradtape.core.recording import Recording
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
+from gradtape.core.walk import Path
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
 from gradtape.ops.rows import Shape, lined_up, spread
 from gradtape.transforms.jacobians.seeds import saved_bytes
@@ -30,18 +31,16 @@ class NoShortWay(Exception):  # noqa: N818 - it says which way to go, not that s
 class ShortWay:
     """The Nodes from a source to a target, to push rows of tangents along; `NoShortWay` if one of them does not let them."""
 
-    def __init__(self, recording: Scope, target: Node, source: Node) -> None:
-        order, *_ = _reachable([target], {source}, recording)
-        order.sort(key=_number)
-        needed = _leading_to({source}, order)
-        self._target, self._source, self._needed = target, source, needed
-        self._order = [node for node in order if node in needed and node is not source]
+    def __init__(self, recording: Recording, target: Node, source: Node) -> None:
+        path = Path([target], [source], recording)
+        self._target, self._source, self._needed = target, source, path.leading
+        self._order = path.between
         for node in self._order:
             rule: Any = node.rule
             if type(rule) is not ElementwiseDerivative and (type(rule) is not Derivative or rule.op.rows is None):
                 raise NoShortWay
         self.expected = sum(map(saved_bytes, self._order))  # bytes that a row may take on its way
-        self._uses = Counter(parent for node in self._order for parent in node.parents if parent in needed)
+        self._uses = Counter(parent for node in self._order for parent in node.parents if parent in path.leading)
 
     def push(self, tangents: Any) -> Any:
         """The target's tangents for rows of the source's."""

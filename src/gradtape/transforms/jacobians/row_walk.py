@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.backward import PerOutput, _asked_for, _leading_to, _number, _reachable, dense
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope, here
+from gradtape.core.record import PerOutput
+from gradtape.core.recording import Recording
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
+from gradtape.core.walk import Path, dense, walk
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
 from gradtape.ops.rows import RowRule, Shape, summed
 from gradtape.transforms.vectorize import whole
@@ -40,42 +42,29 @@ class Rows:
 
 
 def pull_rows(
-    seeds: dict[Node, Any], sources: Sequence[Node | None], recording: Scope, level: Level, own: bool
+    seeds: dict[Node, Any], sources: Sequence[Node | None], recording: Recording, level: Level, own: bool
 ) -> dict[Node, Any]:
     """The cotangents of `sources` for all rows of `seeds`; a source without a path from a seed is missing.
 
     `own` lets the walk write to the seeds. Kernels run through the thread's `run`, where a Meter may listen.
     """
-    wanted = {node for node in sources if node is not None}
-    order, other_sources, _ = _reachable(seeds, wanted, recording)
-    order.sort(key=_number)
-    needed = _leading_to(wanted, order) if other_sources else None
-    cotangents: dict[Node, Any] = {node: Rows(rows, own) for node, rows in seeds.items()}
-    found: dict[Node, Any] = {}
+    path = Path(seeds, sources, recording)
     finite = True  # once a partial derivative was infinite, rows may be, which zeros among later ones must not meet either
-    while order:
-        node = order.pop()
-        g = cotangents.pop(node, None)
-        if g is None:
-            continue
-        if node in wanted:
-            found[node] = g.array
+
+    def pull(node: Node, g: Any, parents: Sequence[Node | None]) -> Sequence[Any]:
+        nonlocal finite
+        if node in path.sources:
             g.own = False
-        parents = _asked_for(node.parents, needed, recording)
         if not any(parents):
-            continue
-        pulled: Any = _quickly(node, g, parents, level) if finite else None
+            return ()
+        pulled = _quickly(node, g, parents, level) if finite else None
         if pulled is None:
             finite = finite and type(node.rule) is not ElementwiseDerivative
             pulled = _through_rule(node, g, parents, level)
-        for parent, cotangent in zip(parents, pulled, strict=True):
-            if cotangent is not None and parent is not None:
-                cotangents[parent] = _sum(cotangents.get(parent), cotangent)
-        g = pulled = cotangent = None  # what has been passed on is not kept alive through the next rule
-    for node in wanted:
-        if node in cotangents:  # the Nodes without a rule, where the walk ends
-            found[node] = cotangents[node].array
-    return found
+        return pulled
+
+    found = walk(path, {node: Rows(rows, own) for node, rows in seeds.items()}, pull, _sum)
+    return {node: rows.array for node, rows in found.items()}
 
 
 def _quickly(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -> Sequence[Any] | None:
@@ -168,13 +157,11 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     return PerOutput((i, change(g)) for i, g in value.items()) if isinstance(value, dict) else change(value)
 
 
-def _sum(earlier: Any, cotangent: Any) -> Any:
+def _sum(earlier: Any, cotangent: Any, parent: Node) -> Any:
     """Two cotangents of one Node, added into whichever array is free."""
-    if earlier is None:
-        return cotangent
     if type(earlier) is PerOutput:
         for index, g in cotangent.items():
-            earlier[index] = _sum(earlier.get(index), g)
+            earlier[index] = _sum(earlier[index], g, parent) if index in earlier else g
         return earlier
     into, other = (earlier, cotangent) if earlier.own else (cotangent, earlier)
     if into.own:

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.backward import _leading_to, _number, _reachable
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope, here
+from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
+from gradtape.core.walk import Path
 from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
@@ -33,7 +34,7 @@ class Seeds:
     """
 
     def __init__(
-        self, tape: GradientTape, recording: Scope, target: Any, sources: Sequence[Node | None], *, examples: bool = False
+        self, tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Node | None], *, examples: bool = False
     ) -> None:
         array = target.array
         self.node: Node = tape._node_of(target)  # type: ignore[assignment]
@@ -43,13 +44,11 @@ class Seeds:
         self._on_xla = isinstance(target, XlaTensor)
         self._scale: Any = None
         self._matrix: Any = None
-        wanted = {node for node in sources if node is not None}
-        order, *_ = _reachable([self.node], wanted, recording)
-        self.expected = array.nbytes + sum(map(saved_bytes, order)) if isinstance(array, (np.ndarray, np.generic)) else 0
+        path = Path([self.node], sources, recording)
+        self.expected = array.nbytes + sum(map(saved_bytes, path.nodes)) if isinstance(array, (np.ndarray, np.generic)) else 0
         plain = nothing_records() and isinstance(array, np.ndarray)
         if (plain or (self._on_xla and _only_traced())) and array.size and array.dtype.kind == "f":
-            order.sort(key=_number)
-            self._start_behind(tape, recording, wanted, _leading_to(wanted, order))
+            self._start_behind(tape, path)
 
     @property
     def row_bytes(self) -> int:
@@ -87,22 +86,22 @@ class Seeds:
             rows = matrix if rows is None else rows * matrix
         return reshape(broadcast_to(rows, shape=(count, self.batch, rows.array.shape[2])), shape=(count, *self._shape))
 
-    def _start_behind(self, tape: GradientTape, recording: Scope, wanted: set[Node], needed: set[Node]) -> None:
+    def _start_behind(self, tape: GradientTape, path: Path) -> None:
         """Goes back to where the Jacobian stops being diagonal, and through one matrix product."""
         node, shape = self.node, self._shape
-        while node not in wanted:
-            step = _behind(node, shape, needed, self.batch)
+        while node not in path.sources:
+            step = _behind(node, shape, path.leading, self.batch)
             if step is None:
                 break
             node, shape = step
         if node is not self.node:
             ones: Any = np.ones(self._shape, self._dtype)
-            pulled = tape._pull({self.node: self._placed(ones)}, [node], recording, release=False).get(node)
+            pulled = tape._pull({self.node: self._placed(ones)}, [node], path.recording, release=False).get(node)
             if not self._takes(pulled, shape):
                 return
             self.node, self._shape, self._scale = node, shape, reshape(pulled, shape=(self.batch, self.count))
-        if node not in wanted:
-            self._start_before_product(needed)
+        if node not in path.sources:
+            self._start_before_product(path.leading)
 
     def _placed(self, array: Any) -> Any:
         """An array as the walk has it: in a program, a Tensor."""

@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.backward import OutputRule, PerOutput, _leading_to, _number, _reachable, dense
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope
+from gradtape.core.record import OutputRule, PerOutput
+from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import ReadRule
+from gradtape.core.walk import Path, dense
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.derivative import transposed
 from gradtape.ops.links import SAME, Call, Link, Pattern, Shape, aligned, pairs
@@ -88,7 +89,7 @@ class Dependence:
     """
 
     def __init__(
-        self, recording: Scope, target: Node, source: Node, spec: Spec, source_size: int, within: frozenset[str] = frozenset()
+        self, recording: Recording, target: Node, source: Node, spec: Spec, source_size: int, within: frozenset[str] = frozenset()
     ) -> None:
         self._target, self._source, self._source_size, self._within = target, source, source_size, within
         self._specs: Specs = {target: spec}
@@ -131,13 +132,11 @@ class Dependence:
         return patterns[self._source]
 
 
-def _between(target: Node, source: Node, recording: Scope) -> list[tuple[Node, list[Node | None]]]:
+def _between(target: Node, source: Node, recording: Recording) -> list[tuple[Node, list[Node | None]]]:
     """The Nodes on the way from the target back to the source, each with its parents, None for those off the way."""
-    order, *_ = _reachable([target], {source}, recording)
-    order.sort(key=_number)
-    leading = _leading_to({source}, order)
-    way = [node for node in reversed(order) if node in leading and node is not source]
-    return [(node, [parent if parent in leading else None for parent in node.parents]) for node in way]
+    path = Path([target], [source], recording)
+    leading = path.leading
+    return [(node, [parent if parent in leading else None for parent in node.parents]) for node in reversed(path.between)]
 
 
 def _differentiated(node: Node, wanted: Sequence[Node | None], specs: Specs) -> list[int]:

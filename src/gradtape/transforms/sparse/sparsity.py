@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape import nest
-from gradtape.core.scope import Scope, here
+from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape, leaves_of
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.transforms.jacobians.memory import in_chunks
 from gradtape.transforms.jacobians.pulls import Pace, Pulls, pull_identity
@@ -48,7 +49,7 @@ def sparsity(tape: GradientTape, target: Any, source: Any) -> Any:
 
 def sparse_jacobian(
     tape: GradientTape,
-    recording: Scope,
+    recording: Recording,
     target: Any,
     sources: Sequence[Any],
     unconnected: UnconnectedGradients = UnconnectedGradients.NONE,
@@ -79,7 +80,7 @@ def _alone(method: str, targets: Sequence[Any], sources: Sequence[Any]) -> Itera
         yield
 
 
-def _pattern(tape: GradientTape, recording: Scope, target: Any, source: Any) -> tuple[Any, Dependence | None]:
+def _pattern(tape: GradientTape, recording: Recording, target: Any, source: Any) -> tuple[Any, Dependence | None]:
     """The pattern, and the dependence that shows it; that is None without a path, and for a target that is the source."""
     from scipy.sparse import csr_array, eye_array  # noqa: PLC0415 - scipy is imported at first use
 
@@ -107,7 +108,7 @@ def _is_itself(target: Any, source: Any) -> bool:
 
 def _jacobian(
     tape: GradientTape,
-    recording: Scope,
+    recording: Recording,
     target: Any,
     source: Any,
     unconnected: UnconnectedGradients,
@@ -133,7 +134,7 @@ def _jacobian(
     return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def _directions(mode: str, recording: Scope, target: Any, source: Any) -> tuple[bool, bool]:
+def _directions(mode: str, recording: Recording, target: Any, source: Any) -> tuple[bool, bool]:
     """Whether products with columns may be taken, and whether products with rows may be."""
     complex_numbers = target.dtype.is_complex or source.dtype.is_complex
     if mode == "forward" and (complex_numbers or recording.foreign):
@@ -162,7 +163,7 @@ def _colours(pattern: Any, columns_allowed: bool, rows_allowed: bool) -> tuple[b
     return min(first, coloured(not first[0]), key=lambda found: (found[2], found[0]))
 
 
-def _product(tape: GradientTape, recording: Scope, target: Any, source: Any, columns: bool, pace: Pace) -> Product:
+def _product(tape: GradientTape, recording: Recording, target: Any, source: Any, columns: bool, pace: Pace) -> Product:
     """The Jacobian times stacked tangents of the source, or its transpose times stacked cotangents of the target."""
     if columns:
         walk = RecordedWalk(tape, recording, target, [source])

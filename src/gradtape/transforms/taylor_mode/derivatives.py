@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.backward import dense
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope, here
+from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape, leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
+from gradtape.core.walk import dense
 from gradtape.ops.jets import NoRule
 from gradtape.transforms.jacobians.jacobian import differentiated
 
@@ -59,7 +60,7 @@ def derivatives(
 
 
 def _found(
-    tape: GradientTape, target: Any, inputs: Sequence[Any], indices: Sequence[Index], recording: Scope
+    tape: GradientTape, target: Any, inputs: Sequence[Any], indices: Sequence[Index], recording: Recording
 ) -> tuple[list[bool], Mapping[Index, Any]]:
     """Which inputs the target depends on, and its partials, of which one that is missing or None is zero."""
     from gradtape.transforms.taylor_mode.jets import Jets  # noqa: PLC0415 - these modules are loaded when they are first used
@@ -84,7 +85,7 @@ def _found(
 
 
 def _walked(
-    tape: GradientTape, target: Any, inputs: Sequence[Any], indices: Sequence[Index], recording: Scope
+    tape: GradientTape, target: Any, inputs: Sequence[Any], indices: Sequence[Index], recording: Recording
 ) -> Mapping[Index, Any]:
     """The target's partials from walks that the tape itself records, so that those of the next order can go over them."""
     resumed = not tape._recording
@@ -101,7 +102,7 @@ def _walked(
     return found
 
 
-def _along(tape: GradientTape, target: Any, source: Any, recording: Scope) -> Any:
+def _along(tape: GradientTape, target: Any, source: Any, recording: Recording) -> Any:
     """The derivative of `target` where all of `source` is moved: the backward walk's own gradient by what it starts from."""
     node, source_node = tape._node_of(target), tape._node_of(source)
     if node is None:

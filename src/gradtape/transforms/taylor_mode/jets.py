@@ -7,7 +7,8 @@ from operator import attrgetter
 from typing import Any
 
 from gradtape.core.node import Node
-from gradtape.core.scope import Scope
+from gradtape.core.recording import Recording
+from gradtape.core.walk import Path
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import Conjugated, Derivative, ElementwiseDerivative, OnTensors
 from gradtape.ops.jets import Index, NoRule, Partials, Shape, Step, plus
@@ -26,13 +27,14 @@ class Jets:
         sources: Mapping[Node, Partials],
         target: Node,
         shape: Shape,
-        recording: Scope,
+        recording: Recording,
     ) -> None:
         self.tape: Any = None  # the one whose recording it is, if nobody else has it
         self._rule_for = rule_for
         self._sources = sources
         self._target, self._shape = target, shape
-        self._path = path_between(target, sources, recording)
+        path = Path([target], sources, recording)
+        self._path = sorted(path.leading & path.reached, key=attrgetter("number"))
         self._found: dict[Node | None, dict[Index, Any]] = {node: {} for node in self._path}
         self._steps: dict[Node, tuple[RecordedStep, Partials]] = {}
         self._shapes: dict[Node, Shape] = {}
@@ -193,22 +195,6 @@ def declared(node: Node) -> Any:
     while isinstance(rule, (Conjugated, OnTensors)):
         rule = rule._rule
     return rule
-
-
-def path_between(target: Node, sources: Mapping[Node, Any], recording: Scope) -> list[Node]:
-    """The Nodes that depend on a source and that `target` depends on, both ends included, in the order of recording."""
-    reached = [target]
-    seen = {target}
-    for node in reached:
-        for parent in node.parents:
-            if parent is not None and parent not in seen and recording in parent.scope:
-                seen.add(parent)
-                reached.append(parent)
-    path: dict[Node | None, None] = {}
-    for node in sorted(reached, key=attrgetter("number")):
-        if node in sources or any(parent in path for parent in node.parents):
-            path[node] = None
-    return [node for node in path if node is not None]
 
 
 def _argument_shape(user: Node, i: int, out: Shape | None) -> Shape | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.backward import OutputRule
+from gradtape.core.record import OutputRule
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.ops.arithmetic import equal, logical_and

@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.backward import PerOutput, _reachable
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.node import Node, caller, locate
-from gradtape.core.scope import Scope, here
+from gradtape.core.record import PerOutput
+from gradtape.core.recording import Recording
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
+from gradtape.core.walk import Path
 from gradtape.core.xla.placement import plain_run_becomes
 from gradtape.core.xla.tensor import is_traced
 from gradtape.engines.numpy.engine import quiet_runner
@@ -115,9 +117,9 @@ def _looked_at(array: Any, message: str) -> Any:
     return xla_engine.run(xla_engine.bind(check_numerics_on_xla), [array], {"message": message})
 
 
-def _checked_walk(walk: Callable[..., Any], seeds: dict[Node, Any], sources: Any, recording: Scope, release: bool) -> Any:
+def _checked_walk(walk: Callable[..., Any], seeds: dict[Node, Any], sources: Any, recording: Recording, release: bool) -> Any:
     """A backward walk through rules that look at what they pass on."""
-    nodes, *_ = _reachable(seeds, set(), recording)
+    nodes = Path(seeds, (), recording).nodes
     before = [node.rule for node in nodes]
     for node in nodes:
         node.rule = _CheckingRule(node.rule)

@@ -24,8 +24,8 @@ from gradtape.api.tensorflow.arguments import as_int, as_shape
 from gradtape.api.tensorflow.operands import as_operand, as_operands
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.device import placed
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.values import on_host
 from gradtape.core.xla.placement import XlaDevice
 from gradtape.core.xla.tensor import is_traced, tensor_of

@@ -19,8 +19,8 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape
 from gradtape.api.tensorflow.operands import as_operand
 from gradtape.api.tensorflow.random import draws
-from gradtape.core.scope import here
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import HiddenState
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import inside_a_program

@@ -1,162 +1,24 @@
-"""Which tapes are recording on this thread, as one object that can be compared by identity.
-
-A `Scope` stands for one recording of one tape (or accumulator), or for several of them at once. The scope of the ops that run
-now is `here.state.scope`; a Node keeps the scope it was recorded in. With one tape, "does this Node belong to what is being
-recorded?" is `node.scope is scope`; `connect` answers it for nested tapes.
-"""
+"""What records on each thread: `here.state` is the calling thread's state."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count
-from sys import getrefcount
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
 from gradtape.blocks import Block, block
-from gradtape.core import collector
-from gradtape.engines.numpy.allocator import OfThread
+from gradtape.core.recording import Recording, Scope, scope_of
 from gradtape.engines.numpy.engine import is_reentry, quiet_runner, run_apart
 from gradtape.engines.xla import engine as xla_engine
 
 if TYPE_CHECKING:
     from gradtape.core.batching import Level
-    from gradtape.core.departures import Departures
     from gradtape.core.node import Node
     from gradtape.core.variable import Variable
     from gradtape.core.xla.trace import Trace
-
-
-class Scope:
-    """One recording (`parts` is empty), or the set `parts` of several recordings.
-
-    A recording stays `open` from a tape's first entering until it is consumed, reset or deleted. It is `foreign` if some of
-    its rules run functions of the user's, and `moved` if values in it went from one device to another. A tape's has `departures`,
-    where it notes which values left it.
-
-    `nodes` are the Nodes that were recorded in just this scope, so that nothing of a recording stays alive when it is over, whatever
-    Tensors somebody has kept. Those that lead nowhere any more are dropped now and then while recording goes on: when their number
-    has passed `due`, and when large arrays (of more bytes than LARGE) have taken as much memory as there is `room`.
-    """
-
-    __slots__ = (
-        "__weakref__", "_is_long", "_joint", "_taken", "_took", "departures", "due", "foreign", "moved", "nodes", "open", "parts", "room", "sources", "stage",
-    )  # fmt: skip
-
-    def __init__(
-        self, parts: frozenset[Scope] = frozenset(), departures: Departures | None = None, trace: Trace | None = None
-    ) -> None:
-        self.parts = parts
-        self.open = True
-        self.foreign = False
-        self.moved = False
-        self.departures = departures
-        self.stage = None if trace is None else trace.stage  # the program that it is a recording of
-        self.nodes: list[Node] = []
-        self.due = next(numbers) + _MANY
-        self.room = _ROOM
-        self.sources = 0  # how many Nodes without rules there are
-        self._is_long = False
-        self._taken = 0  # bytes, since it was swept
-        self._took = 0  # in all
-        self._joint: list[ref[Scope]] = []
-        for part in parts:
-            if self.due - _MANY > part.due:
-                part.sweep()
-            part._joint.append(ref(self))
-
-    @property
-    def recordings(self) -> frozenset[Scope]:
-        """The single recordings in this scope."""
-        return self.parts or frozenset((self,))
-
-    def __contains__(self, recording: Scope) -> bool:
-        return recording is self or recording in self.parts
-
-    def any_open(self) -> bool:
-        """Whether any recording in this scope may still be continued or differentiated."""
-        return any(part.open for part in self.parts) if self.parts else self.open
-
-    def close(self) -> None:
-        """Ends a recording, and lets its Nodes go of what they keep."""
-        self.open = False
-        for node in self.nodes:
-            if node is not None:  # a sweep was interrupted
-                node.release()
-        self.nodes.clear()
-        if self._took > _ROOM:
-            here.memory.has_freed()
-        if self._is_long:
-            self._is_long = False
-            collector.end()
-        if self._joint:
-            for joint in self._joint_scopes():
-                if not joint.any_open():
-                    joint.close()
-
-    def _joint_scopes(self) -> list[Scope]:
-        """The scopes that this recording is a part of, as far as somebody still has them."""
-        found = [joint for reference in self._joint if (joint := reference()) is not None]
-        self._joint = [ref(joint) for joint in found]
-        return found
-
-    def is_apart(self) -> bool:
-        """Whether all of its Nodes are in this recording alone."""
-        return not self._joint
-
-    def has_taken(self, size: int) -> None:
-        """Hears of a Node whose output has so many bytes."""
-        self._took += size
-        self._taken += size
-        if self._taken > self.room:
-            before = len(self.nodes)
-            self.sweep()
-            self.room = max(_ROOM, self.room * 2 if 2 * len(self.nodes) > before else self.room // 2)
-
-    def sweep(self) -> None:
-        """Drops the Nodes that nobody else holds, the newest first: then their parents may be such too."""
-        for joint in self._joint_scopes():
-            joint.sweep()
-        nodes = self.nodes
-        self.due = 0  # until it is done: see `pull_back`
-        for i in range(len(nodes) - 1, -1, -1):  # a Node that is dropped leaves its place: an exception on the way loses none
-            if getrefcount(nodes[i]) < _ALONE:
-                nodes[i] = None  # type: ignore[call-overload]
-        nodes[:] = [node for node in nodes if node is not None]
-        self.due = next(numbers) + max(_MANY, 3 * len(nodes))
-        self._taken = 0
-        if self._is_long:
-            collector.grown()
-        elif len(nodes) > collector.LONG:
-            self._is_long = collector.begin()
-
-
-numbers = count()
-"""Numbers every Node in the order of recording: a Node's parents always have smaller ones."""
-
-LARGE = 2**16
-_MANY = 500
-_ROOM = 2**25
-_ALONE = 3  # references to a Node that somebody holds beside the list, and the function that counts them
-
-_joint_scopes: WeakValueDictionary[frozenset[Scope], Scope] = WeakValueDictionary()
-
-
-def scope_of(recordings: Iterable[Scope]) -> Scope | None:
-    """The one Scope object that stands for this set of recordings; None for the empty set."""
-    parts = frozenset(recordings)
-    if len(parts) < 2:
-        for recording in parts:
-            return recording
-        return None
-    joint = _joint_scopes.get(parts)
-    if joint is None:
-        joint = _joint_scopes.setdefault(parts, Scope(parts, None, here.state.trace))
-    return joint
 
 
 class Recorder(Protocol):
@@ -172,7 +34,7 @@ class Recorder(Protocol):
         """Hears that a Variable is about to change."""
 
     @property
-    def scope(self) -> Scope | None:
+    def scope(self) -> Recording | None:
         """The recording that this one is making now."""
 
     def variable_node(self, variable: Variable) -> Node | None:
@@ -244,7 +106,7 @@ class ThreadState:
             return
         self.set_recorders([r for r in self.recorders if r is not recorder])
 
-    def walk(self, recording: Scope, walk: Callable[..., Any], *args: Any) -> Any:
+    def walk(self, recording: Recording, walk: Callable[..., Any], *args: Any) -> Any:
         """Runs a walk over a recording, in which NumPy does not warn of overflow and the like.
 
         The quick way needs a context of our own, which functions of the user's must not see, and which cannot be entered twice.
@@ -316,7 +178,6 @@ def init_scope() -> Iterator[None]:
 class _Here(threading.local):
     def __init__(self) -> None:
         self.state = ThreadState()
-        self.memory = OfThread()
 
 
 here = _Here()
@@ -331,28 +192,3 @@ def leave_thread(recorder: Recorder, state: ThreadState) -> None:
             "thread it began in. Open one in each thread."
         )
     state.remove(recorder)
-
-
-def connect(nodes: Sequence[Node | None], scope: Scope | None) -> tuple[tuple[Node | None, ...], Scope] | None:
-    """The parents and the scope of an op on `nodes` that runs in `scope`; None if nothing records it.
-
-    The op belongs to those recordings of `scope` that one of its inputs belongs to.
-    """
-    if scope is None:
-        return None
-    connected = False
-    for node in nodes:
-        if node is not None:
-            if node.scope is not scope:
-                return _connect_nested(nodes, scope)
-            connected = True
-    return (tuple(nodes), scope) if connected else None
-
-
-def _connect_nested(nodes: Sequence[Node | None], scope: Scope) -> tuple[tuple[Node | None, ...], Scope] | None:
-    current = scope.recordings
-    shared = [None if node is None else node.scope.recordings & current for node in nodes]
-    joint = scope_of(recording for part in shared if part for recording in part)
-    if joint is None:
-        return None
-    return tuple([node if part else None for node, part in zip(nodes, shared, strict=True)]), joint

@@ -1,0 +1,215 @@
+"""What ops are recorded in: `Recording`, that of one tape or accumulator, and `Scope`, any set of them.
+
+There is one Scope object for each set, so that it can be compared by identity. The scope of the ops that run now is
+`here.state.scope`; a Node keeps the scope it was recorded in. With one tape, "does this Node belong to what is being recorded?"
+is `node.scope is scope`; `connect` answers it for nested tapes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from itertools import count
+from sys import getrefcount
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary, ref
+
+from gradtape.core import collector
+from gradtape.engines.numpy import allocator
+
+if TYPE_CHECKING:
+    from gradtape.core.departures import Departures
+    from gradtape.core.node import Node
+    from gradtape.core.xla.trace import Trace
+
+numbers = count()
+"""Numbers every Node in the order of recording: a Node's parents always have smaller ones."""
+
+LARGE = 2**16
+_MANY = 500
+_ROOM = 2**25
+_ALONE = 3  # references to a Node that somebody holds beside the list, and the function that counts them
+
+
+class Scope(ABC):
+    """Some recordings, which ops are recorded in together.
+
+    `nodes` are the Nodes that were recorded in just this scope, so that nothing of a recording stays alive when it is over, whatever
+    Tensors somebody has kept. Those that lead nowhere any more are dropped now and then while recording goes on: when their number
+    has passed `due`, and when large arrays (of more bytes than LARGE) have taken as much memory as there is `room`.
+    """
+
+    __slots__ = ("__weakref__", "_is_long", "_taken", "_took", "due", "nodes", "room")
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.due = next(numbers) + _MANY
+        self.room = _ROOM
+        self._is_long = False
+        self._taken = 0  # bytes, since it was swept
+        self._took = 0  # in all
+
+    @property
+    @abstractmethod
+    def recordings(self) -> frozenset[Recording]:
+        """The recordings in this scope."""
+
+    @abstractmethod
+    def __contains__(self, recording: Recording) -> bool: ...
+
+    @abstractmethod
+    def any_open(self) -> bool:
+        """Whether any of its recordings may still be continued or differentiated."""
+
+    def close(self) -> None:
+        """Lets its Nodes go of what they keep."""
+        for node in self.nodes:
+            if node is not None:  # a sweep was interrupted
+                node.release()
+        self.nodes.clear()
+        if self._took > _ROOM:
+            allocator.this_thread.memory.has_freed()
+        if self._is_long:
+            self._is_long = False
+            collector.end()
+
+    def has_taken(self, size: int) -> None:
+        """Hears of a Node whose output has so many bytes."""
+        self._took += size
+        self._taken += size
+        if self._taken > self.room:
+            before = len(self.nodes)
+            self.sweep()
+            self.room = max(_ROOM, self.room * 2 if 2 * len(self.nodes) > before else self.room // 2)
+
+    def sweep(self) -> None:
+        """Drops the Nodes that nobody else holds, the newest first: then their parents may be such too."""
+        nodes = self.nodes
+        self.due = 0  # until it is done: see `pull_back`
+        for i in range(len(nodes) - 1, -1, -1):  # a Node that is dropped leaves its place: an exception on the way loses none
+            if getrefcount(nodes[i]) < _ALONE:
+                nodes[i] = None  # type: ignore[call-overload]
+        nodes[:] = [node for node in nodes if node is not None]
+        self.due = next(numbers) + max(_MANY, 3 * len(nodes))
+        self._taken = 0
+        if self._is_long:
+            collector.grown()
+        elif len(nodes) > collector.LONG:
+            self._is_long = collector.begin()
+
+
+class Recording(Scope):
+    """What one tape or accumulator records.
+
+    It stays `open` from a tape's first entering until it is consumed, reset or deleted. It is `foreign` if some of its rules run
+    functions of the user's, and `moved` if values in it went from one device to another. A tape's has `departures`, where it notes
+    which values left it.
+    """
+
+    __slots__ = ("_joint", "departures", "foreign", "moved", "open", "sources", "stage")
+
+    def __init__(self, departures: Departures | None = None, trace: Trace | None = None) -> None:
+        super().__init__()
+        self.open = True
+        self.foreign = False
+        self.moved = False
+        self.departures = departures
+        self.stage = None if trace is None else trace.stage  # the program that it is a recording of
+        self.sources = 0  # how many Nodes without rules there are
+        self._joint: list[ref[JointScope]] = []
+
+    @property
+    def recordings(self) -> frozenset[Recording]:
+        return frozenset((self,))
+
+    def __contains__(self, recording: Recording) -> bool:
+        return recording is self
+
+    def any_open(self) -> bool:
+        return self.open
+
+    def close(self) -> None:
+        """Ends the recording, and lets its Nodes go of what they keep."""
+        self.open = False
+        super().close()
+        if self._joint:
+            for joint in self._joint_scopes():
+                if not joint.any_open():
+                    joint.close()
+
+    def sweep(self) -> None:
+        for joint in self._joint_scopes():
+            joint.sweep()
+        super().sweep()
+
+    def is_apart(self) -> bool:
+        """Whether all of its Nodes are in this recording alone."""
+        return not self._joint
+
+    def _joint_scopes(self) -> list[JointScope]:
+        """The scopes that this recording is a part of, as far as somebody still has them."""
+        found = [joint for reference in self._joint if (joint := reference()) is not None]
+        self._joint = [ref(joint) for joint in found]
+        return found
+
+
+class JointScope(Scope):
+    """Several recordings: what ops that nested tapes follow are recorded in."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: frozenset[Recording]) -> None:
+        super().__init__()
+        self._parts = parts
+        for part in parts:
+            if self.due - _MANY > part.due:
+                part.sweep()
+            part._joint.append(ref(self))
+
+    @property
+    def recordings(self) -> frozenset[Recording]:
+        return self._parts
+
+    def __contains__(self, recording: Recording) -> bool:
+        return recording in self._parts
+
+    def any_open(self) -> bool:
+        return any(part.open for part in self._parts)
+
+
+_joint_scopes: WeakValueDictionary[frozenset[Recording], JointScope] = WeakValueDictionary()
+
+
+def scope_of(recordings: Iterable[Recording]) -> Scope | None:
+    """The one Scope object that stands for this set of recordings; None for the empty set."""
+    parts = frozenset(recordings)
+    if len(parts) < 2:
+        for recording in parts:
+            return recording
+        return None
+    return _joint_scopes.get(parts) or _joint_scopes.setdefault(parts, JointScope(parts))
+
+
+def connect(nodes: Sequence[Node | None], scope: Scope | None) -> tuple[tuple[Node | None, ...], Scope] | None:
+    """The parents and the scope of an op on `nodes` that runs in `scope`; None if nothing records it.
+
+    The op belongs to those recordings of `scope` that one of its inputs belongs to.
+    """
+    if scope is None:
+        return None
+    connected = False
+    for node in nodes:
+        if node is not None:
+            if node.scope is not scope:
+                return _connect_nested(nodes, scope)
+            connected = True
+    return (tuple(nodes), scope) if connected else None
+
+
+def _connect_nested(nodes: Sequence[Node | None], scope: Scope) -> tuple[tuple[Node | None, ...], Scope] | None:
+    current = scope.recordings
+    shared = [None if node is None else node.scope.recordings & current for node in nodes]
+    joint = scope_of(recording for part in shared if part for recording in part)
+    if joint is None:
+        return None
+    return tuple([node if part else None for node, part in zip(nodes, shared, strict=True)]), joint

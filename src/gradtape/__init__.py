@@ -5,8 +5,6 @@ from importlib import import_module as _import_module
 
 from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
 from gradtape.api.numpy import choice as _numpy_choice
-from gradtape.api.numpy import methods as _methods
-from gradtape.api.numpy import protocol as _protocol
 from gradtape.api.tensorflow import experimental_dtypes as _experimental_dtypes
 from gradtape.api.tensorflow import keras_imports as _keras_imports
 from gradtape.api.tensorflow.arithmetic import realdiv, truncatediv, truncatemod

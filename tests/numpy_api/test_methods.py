@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.api.numpy import methods
+from gradtape.core.array_methods import ArrayMethods
 from gradtape.core.tensor import Tensor
 
 X = np.array([[1.0, -2.0, 3.5], [4.0, 0.5, -6.0]], dtype=np.float32)
@@ -105,7 +105,8 @@ def test_methods_are_recorded(call, kind):
 
 def test_every_method_has_a_case():
     named = {case.split()[0] for case in (*RECORDED, *VALUES)}
-    spelled = {name for names in methods.METHODS.values() for name in names.split()}
+    spelled = {name for name, found in vars(ArrayMethods).items() if "gradtape.numpy" in (getattr(found, "__doc__", "") or "")}
+    assert len(spelled) > 25
     assert spelled <= named
 
 
@@ -126,7 +127,7 @@ def test_the_gradient_of_a_function_written_for_arrays():
     np.testing.assert_allclose(tape.gradient(value, w)[1, 2].numpy(), slope, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", methods.IN_PLACE)
+@pytest.mark.parametrize("name", ["fill", "partition", "put", "resize", "sort"])
 @pytest.mark.parametrize("kind", [tf.constant, tf.Variable], ids=["Tensor", "Variable"])
 def test_methods_that_change_an_array_are_refused(name, kind):
     with pytest.raises(TypeError, match=rf"{name}: a {kind(X).__class__.__name__} does not change in place; write"):

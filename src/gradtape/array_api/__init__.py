@@ -8,7 +8,6 @@ from math import e, inf, nan, pi
 from gradtape.api.array_api.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from gradtape.api.array_api.data_types import namespace_info as __array_namespace_info__
 from gradtape.api.array_api.functions import argsort, broadcast_arrays, clip, meshgrid, sort
-from gradtape.api.numpy import methods as _methods  # noqa: F401
 from gradtape.api.numpy.arithmetic import (
     abs,
     add,

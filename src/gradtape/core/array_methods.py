@@ -1,6 +1,10 @@
 """`ArrayMethods`: what arrays have besides operators, as `Tensor` and `Variable` inherit it.
 
-What NumPy's arrays have is declared here for type checkers, and defined in `gradtape.api.numpy.methods`.
+NumPy's methods and attributes are the functions of those names in `gradtape.numpy`, imported at their first call: `x.sum(axis=0)`,
+`x.reshape(2, -1)`, `x.T`. `x.shape` and `x.dtype` stay TensorFlow's. Methods that change an array in place are refused.
+
+NumPy's functions ask their arguments before they compute: `__array_ufunc__` for ufuncs and for an operator whose left side is an
+array, `__array_function__` for others. So `np.tanh(tensor)` calls gradtape's function of that name, and is recorded.
 """
 
 from __future__ import annotations
@@ -8,6 +12,10 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape.core.late import imported_when_called
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,11 +28,64 @@ if TYPE_CHECKING:
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 """Of the Array API standard, those that `gradtape.array_api` fulfils."""
 
+COUNTERPARTS: dict[Any, Callable[..., Any]] = {}
+"""gradtape's function for each of NumPy's that has one; `api.numpy.protocol` fills it when it is first needed."""
+
+EASY: set[type] = {np.ndarray, float, int, bool, complex, list, tuple, np.float32, np.float64, np.int32, np.int64}
+"""Types of which it is known that they leave the answer to a Tensor beside them."""
+
+
+def _numpy(family: str, name: str) -> Callable[..., Any]:
+    return imported_when_called(f"gradtape.api.numpy.{family}", name)
+
+
+_protocol_ufunc, _protocol_function = _numpy("protocol", "ufunc"), _numpy("protocol", "function")
+_reshape, _ravel, _transpose = _numpy("shaping", "reshape"), _numpy("shaping", "ravel"), _numpy("shaping", "transpose")
+_real, _imag = _numpy("elementwise", "real"), _numpy("elementwise", "imag")
+_divmod, _left_shift = _numpy("arithmetic", "divmod"), _numpy("logic", "left_shift")
+_right_shift = _numpy("logic", "right_shift")
+_compress, _nonzero = _numpy("indexing", "compress"), _numpy("indexing", "nonzero")
+_matrix_transpose, _values_of = _numpy("shaping", "matrix_transpose"), _numpy("operands", "values_of")
+
+
+def _method(family: str, name: str) -> Any:
+    """A method that is a function of `gradtape.numpy` with the array as its first argument."""
+    method = _numpy(family, name)
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = f"`gradtape.numpy.{name}` of this tensor: its arguments are those that follow the array."
+    return method
+
+
+def _refusing(name: str, instead: str) -> Any:
+    """A method that would change the array."""
+
+    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+        raise TypeError(f"{name}: a {type(self).__name__} does not change in place; write {instead}.")
+
+    method.__name__ = name
+    method.__doc__ = "Refused: it would change the tensor."
+    return method
+
 
 class ArrayMethods:
     """The methods and attributes of NumPy's arrays, and what the Array API standard asks of an array."""
 
     __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        """A ufunc of NumPy's that was given a Tensor or a Variable."""
+        if method == "__call__" and not keywords:
+            found = COUNTERPARTS.get(ufunc)
+            if found is not None and (len(inputs) == 1 or (type(inputs[0]) in EASY and type(inputs[1]) in EASY)):
+                return found(*inputs)
+        return _protocol_ufunc(ufunc, method, inputs, keywords)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        """Any other function of NumPy's that was given one."""
+        found = COUNTERPARTS.get(function)
+        if found is not None and len(types) == 1:
+            return found(*args, **keywords)
+        return _protocol_function(function, types, args, keywords)
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         """The functions for this tensor, as `gradtape.array_api`.
@@ -53,63 +114,140 @@ class ArrayMethods:
         tensor, place = self.tensor() if hasattr(self, "tensor") else self, find(device)
         return tensor if place is None else place.move(tensor)
 
-    if TYPE_CHECKING:
-        T: Tensor
-        flat: Tensor
-        imag: Tensor
-        itemsize: int
-        nbytes: int
-        real: Tensor
-        size: int
+    conj: Method = _method("arithmetic", "conj")
+    conjugate: Method = _method("arithmetic", "conjugate")
+    diagonal: Method = _method("diagonals", "diagonal")
+    round: Method = _method("elementary", "round")
+    clip: Method = _method("elementwise", "clip")
+    choose: Method = _method("indexing", "choose")
+    take: Method = _method("indexing", "take")
+    argpartition: Method = _method("ordering", "argpartition")
+    argsort: Method = _method("ordering", "argsort")
+    searchsorted: Method = _method("ordering", "searchsorted")
+    dot: Method = _method("products", "dot")
+    trace: Method = _method("products", "trace")
+    repeat: Method = _method("rearranging", "repeat")
+    all: Method = _method("reductions", "all")
+    any: Method = _method("reductions", "any")
+    argmax: Method = _method("reductions", "argmax")
+    argmin: Method = _method("reductions", "argmin")
+    cumprod: Method = _method("reductions", "cumprod")
+    cumsum: Method = _method("reductions", "cumsum")
+    max: Method = _method("reductions", "max")
+    mean: Method = _method("reductions", "mean")
+    min: Method = _method("reductions", "min")
+    prod: Method = _method("reductions", "prod")
+    sum: Method = _method("reductions", "sum")
+    astype: Method = _method("shaping", "astype")
+    copy: Method = _method("shaping", "copy")
+    ravel: Method = _method("shaping", "ravel")
+    squeeze: Method = _method("shaping", "squeeze")
+    swapaxes: Method = _method("shaping", "swapaxes")
+    view: Method = _method("shaping", "view")
+    std: Method = _method("statistics", "std")
+    var: Method = _method("statistics", "var")
 
-        all: Method
-        any: Method
-        argmax: Method
-        argmin: Method
-        argpartition: Method
-        argsort: Method
-        astype: Method
-        choose: Method
-        clip: Method
-        compress: Method
-        conj: Method
-        conjugate: Method
-        copy: Method
-        cumprod: Method
-        cumsum: Method
-        diagonal: Method
-        dot: Method
-        flatten: Method
-        max: Method
-        mean: Method
-        min: Method
-        prod: Method
-        ravel: Method
-        repeat: Method
-        reshape: Method
-        round: Method
-        searchsorted: Method
-        squeeze: Method
-        std: Method
-        sum: Method
-        swapaxes: Method
-        take: Method
-        trace: Method
-        transpose: Method
-        var: Method
-        view: Method
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
+        """The same elements in another shape, given as one argument or as several."""
+        return _reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
 
-        @property
-        def mT(self) -> Tensor: ...  # noqa: N802 - the Array API's name
-        def nonzero(self) -> tuple[Tensor, ...]: ...
-        def item(self, *args: Any) -> Any: ...
-        def tolist(self) -> Any: ...
-        def tobytes(self, order: Any = "C") -> bytes: ...
-        def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]: ...
-        def __rdivmod__(self, other: Any) -> tuple[Tensor, Tensor]: ...
-        def __lshift__(self, other: Any) -> Tensor: ...
-        def __rlshift__(self, other: Any) -> Tensor: ...
-        def __rshift__(self, other: Any) -> Tensor: ...
-        def __rrshift__(self, other: Any) -> Tensor: ...
-        def __len__(self) -> int: ...
-        def __contains__(self, value: Any) -> bool: ...
+    def transpose(self, *axes: Any) -> Tensor:
+        """The axes in another order, given as one argument or as several; reversed if none is given."""
+        return _transpose(self, axes[0] if len(axes) == 1 else axes or None)
+
+    def flatten(self, order: str = "C") -> Tensor:
+        """All elements in one row."""
+        return _ravel(self, order)
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """The elements, or the slices along an axis, for which the condition is true."""
+        return _compress(condition, self, axis, out)
+
+    def nonzero(self) -> tuple[Tensor, ...]:
+        """The indices of the elements that are not zero, for each axis."""
+        return _nonzero(self)
+
+    def item(self: Any, *args: Any) -> Any:
+        """One element as a Python number; it leaves the tape."""
+        return np.asarray(self.numpy()).item(*args)
+
+    def tolist(self: Any) -> Any:
+        """The elements as nested lists of Python numbers; they leave the tape."""
+        return np.asarray(self.numpy()).tolist()
+
+    def tobytes(self: Any, order: Any = "C") -> bytes:
+        """The bytes of the elements; they leave the tape."""
+        return np.asarray(self.numpy()).tobytes(order)
+
+    fill = _refusing("fill", "x = np.full_like(x, value)")
+    partition = _refusing("partition", "x = np.partition(x, kth)")
+    put = _refusing("put", "x = gradtape.tensor_scatter_nd_update(x, indices, values)")
+    resize = _refusing("resize", "x = np.resize(x, shape)")
+    sort = _refusing("sort", "x = np.sort(x)")
+
+    @property
+    def T(self) -> Tensor:  # noqa: N802 - NumPy's name
+        """The axes in reverse order."""
+        return _transpose(self)
+
+    @property
+    def mT(self) -> Tensor:  # noqa: N802 - the Array API's name
+        """The last two axes swapped."""
+        return _matrix_transpose(self)
+
+    @property
+    def flat(self) -> Tensor:
+        """All elements in one row, to be indexed or iterated over."""
+        return _ravel(self)
+
+    @property
+    def real(self) -> Tensor:
+        """The real parts."""
+        return _real(self)
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts."""
+        return _imag(self)
+
+    @property
+    def size(self: Any) -> int:
+        """How many elements there are."""
+        return self.array.size
+
+    @property
+    def itemsize(self: Any) -> int:
+        """Bytes in one element."""
+        return self.array.dtype.itemsize
+
+    @property
+    def nbytes(self: Any) -> int:
+        """Bytes in all elements."""
+        return self.array.size * self.array.dtype.itemsize
+
+    def __len__(self: Any) -> int:
+        if not self.array.ndim:
+            raise TypeError("A scalar tensor has no len().")
+        return len(self.array)
+
+    def __contains__(self: Any, value: Any) -> bool:
+        read = self.tensor() if hasattr(self, "tensor") else self
+        return bool(np.any(_values_of(read.with_node(None), "in") == getattr(value, "array", value)))
+
+    def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]:
+        return _divmod(self, other)
+
+    def __rdivmod__(self, other: Any) -> tuple[Tensor, Tensor]:
+        return _divmod(other, self)
+
+    def __lshift__(self, other: Any) -> Tensor:
+        return _left_shift(self, other)
+
+    def __rlshift__(self, other: Any) -> Tensor:
+        return _left_shift(other, self)
+
+    def __rshift__(self, other: Any) -> Tensor:
+        return _right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> Tensor:
+        return _right_shift(other, self)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from gradtape.core.tensor import Tensor
-
 
 class NeededOps:
     """Filled in when `gradtape.ops` is imported; each takes arrays or Tensors, like every op."""
@@ -21,15 +17,14 @@ class NeededOps:
     sum_to_shape: Any
     reshape: Any
     getitem: Any
+    matrix_transpose: Any
     stack: Any
     drop: Any
     equal: Any
     times: Any
+    operators: Any  # the module of Python's operators
+    write_operator: Any  # gives the function of an operator the code of an op
     xla_kernel: Any  # of a NumPy kernel, XLA's kernel for the same op; None for what is no op's kernel
-
-    @staticmethod
-    def zeros(shape: tuple[int, ...], dtype: Any) -> Tensor:
-        return Tensor(np.zeros(shape, dtype))
 
 
 needed = NeededOps()

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.core.tensor import Tensor, TensorOperators
+from gradtape.core.operators import TensorOperators
+from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 
 _INT32 = np.iinfo(np.int32)

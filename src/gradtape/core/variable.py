@@ -17,11 +17,13 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.core.naming import scoped
+from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
+from gradtape.core.operators import TensorOperators
 from gradtape.core.record import record_same
 from gradtape.core.recording import scope_of
 from gradtape.core.sparse_writes import SparseWrites
-from gradtape.core.tensor import Reference, Tensor, TensorOperators, values_text
+from gradtape.core.tensor import Reference, Tensor, values_text
 from gradtape.core.thread import Recorder, here
 from gradtape.core.values import array_of, on_host, to_array
 from gradtape.core.xla.trace import NeedsValues
@@ -127,6 +129,12 @@ class Variable(SparseWrites, TensorOperators):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        state = here.state
+        if cls is Variable and state.device is not None and state.trace is None:
+            return state.device.new_variable()
+        return new(cls)
+
     def __init__(
         self,
         initial_value: Any = None,
@@ -155,11 +163,11 @@ class Variable(SparseWrites, TensorOperators):
         aggregation = _member(VariableAggregation, aggregation, "aggregation")
         if callable(initial_value) and not isinstance(initial_value, (Tensor, Variable)):
             initial_value = initial_value()
-        self.array = _initial_array(initial_value, dtype)
-        self._shape = TensorShape(self.array.shape if shape is None else shape)
-        if not self._shape.is_compatible_with(self.array.shape):
+        self.array = array = _initial_array(initial_value, dtype)
+        self._shape = TensorShape(array.shape if shape is None else shape)
+        if not self._shape.is_compatible_with(array.shape):
             raise ValueError(
-                f"Variable: initial_value has shape {TensorShape(self.array.shape)}, which does not fit shape={self._shape}."
+                f"Variable: initial_value has shape {TensorShape(array.shape)}, which does not fit shape={self._shape}."
             )
         self._trainable = bool(synchronization is not VariableSynchronization.ON_READ if trainable is None else trainable)
         self._name = scoped(name or "Variable") + ":0"
@@ -167,11 +175,9 @@ class Variable(SparseWrites, TensorOperators):
         self.synchronization = synchronization
         self.aggregation = aggregation
         self.creation = next(_creation_order)
-        self.has_gradient = self.array.dtype in dtypes.TRAINABLE
+        self.has_gradient = array.dtype in dtypes.TRAINABLE
         if here.state.trace is not None:
             here.state.trace.made.add(id(self))
-        elif here.state.device is not None:
-            here.state.device.adopt(self)
 
     held: Any
     """The value as a JAX array, where a compiled function has had it: beside `array`, or instead of it."""
@@ -469,6 +475,27 @@ class Variable(SparseWrites, TensorOperators):
     @property
     def create(self) -> Any:
         return self._graph_only()
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return needed.operators.variable_index(self, key)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """The rows of a Variable at `indices`; its gradient is an IndexedSlices.
+
+        >>> import gradtape as tf
+        >>> tf.Variable([1.0, 2.0, 3.0]).sparse_read([2, 0]).numpy()
+        array([3., 1.], dtype=float32)
+        """
+        return needed.operators.sparse_read(self, indices)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """The elements or slices of a Variable at the coordinates in the last axis of `indices`.
+
+        >>> import gradtape as tf
+        >>> tf.Variable([[1.0, 2.0], [3.0, 4.0]]).gather_nd([[0, 1], [1, 0]]).numpy()
+        array([2., 3.], dtype=float32)
+        """
+        return needed.operators.gather_nd(self, indices)
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         return Tensor(np.bool_(True))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
 from gradtape.core.recording import scope_of
@@ -54,9 +56,9 @@ def loop(op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], params:
 
 def _of_nothing(op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:
     """The result for no examples: the shapes come from a run on zeros."""
-    example = [needed.zeros(a.array.shape[1:], a.array.dtype) if m else a for a, m in zip(args, mapped, strict=True)]
+    example = [_zeros(a.array.shape[1:], a.array.dtype) if m else a for a, m in zip(args, mapped, strict=True)]
     result = op.call(*example, **params)
-    outputs = [needed.zeros((0, *r.array.shape), r.array.dtype) for r in (result if op.several else [result])]
+    outputs = [_zeros((0, *r.array.shape), r.array.dtype) for r in (result if op.several else [result])]
     return outputs if op.several else outputs[0]
 
 
@@ -121,3 +123,7 @@ def as_it_is(op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], par
 def together(op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:
     """For ops that act on the last axes of arguments with equal leading ones: every argument gets the batch axis."""
     return op.call(*every_mapped(size, args, mapped), **params)
+
+
+def _zeros(shape: tuple[int, ...], dtype: Any) -> Tensor:
+    return Tensor(np.zeros(shape, dtype))

@@ -33,7 +33,7 @@ from gradtape.core.thread import ThreadState, here
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla.placement import Elsewhere
-from gradtape.core.xla.tensor import tensor_of
+from gradtape.core.xla.tensor import HeldTensor, tensor_of
 from gradtape.core.xla.trace import Trace
 from gradtape.engines.numpy.engine import Kernel, bind, is_reentry, run_apart
 from gradtape.engines.xla import engine as xla_engine
@@ -205,6 +205,8 @@ class Op:
 
     def call_any(self, *args: Any, **params: Any) -> Any:
         """A call with arguments of any kind and number."""
+        if HeldTensor in map(type, args):
+            return self.call(*[Tensor(a.array, a.node) if type(a) is HeldTensor else a for a in args], **params)
         if len(args) == 2 and not self.apart:
             pair = pair_of_floats(*args)
             if pair is not None:

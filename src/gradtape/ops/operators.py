@@ -1,29 +1,31 @@
-"""Python's operators and indexing on `Tensor` and `Variable`, put onto the classes that core defines."""
+"""What Python's operators and indexing do with Tensors and Variables: see `core.operators`, where the classes have them."""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.core.needed_ops import needed
 from gradtape.core.node import caller, locate
-from gradtape.core.tensor import Tensor, TensorOperators
+from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import InvalidArgumentError, invalid_argument
 from gradtape.ops import arithmetic as a
 from gradtape.ops import elementary, matrix
-from gradtape.ops.broadcasting import cast, identity
+from gradtape.ops.broadcasting import cast
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import take, take_at
-from gradtape.ops.op import operand
+from gradtape.ops.op import operand, registry
 from gradtape.ops.picking import pick
-from gradtape.ops.shaping import getitem, matrix_transpose, reshape
-from gradtape.ops.written import function_written_later
+from gradtape.ops.shaping import getitem, reshape
+from gradtape.ops.written import write_call
 
 
 def true_divide(x: Any, y: Any) -> Any:
@@ -46,14 +48,14 @@ def _as_float(x: Tensor) -> Tensor:
     return cast(x, dtype=(dtypes.float32 if small else dtypes.float64).numpy)
 
 
-def _divide(x: Any, y: Any) -> Any:
+def divide(x: Any, y: Any) -> Any:
     """The operator: straight to the op unless integers are involved."""
     if type(x) is Tensor and x.array.dtype.kind == "f":
         return a.divide(x, y)
     return true_divide(x, y)
 
 
-def _matmul(x: Any, y: Any) -> Any:
+def matmul(x: Any, y: Any) -> Any:
     """The operator: straight to the op unless a vector is involved, which NumPy takes where TensorFlow does not."""
     known = type(y)
     if type(x) is Tensor and (known is Tensor or known is Variable) and x.array.ndim > 1 < y.array.ndim:
@@ -84,7 +86,7 @@ def _logical_or_bitwise(logical: Callable[..., Any], bitwise: Callable[..., Any]
     return call
 
 
-def _invert(x: Any) -> Any:
+def invert(x: Any) -> Any:
     x = operand(x)
     return (a.logical_not if x.array.dtype.kind == "b" else a.bitwise_not)(x)
 
@@ -111,7 +113,7 @@ def _array(value: Any) -> Any:
     return value.array if isinstance(value, (Tensor, Variable)) else value
 
 
-def _round(x: Any, ndigits: int | None = None) -> Any:
+def rounded(x: Any, ndigits: int | None = None) -> Any:
     if ndigits not in (None, 0):
         raise TypeError("round() of a tensor rounds to whole numbers only.")
     return a.round_half_even(x)
@@ -233,7 +235,7 @@ class VariableSlice(Tensor):
         return Tensor, (self.array,)
 
 
-def _variable_index(variable: Variable, key: Any) -> Tensor:
+def variable_index(variable: Variable, key: Any) -> Tensor:
     found = index(variable.tensor(), key)
     part = VariableSlice(found.array, found.node)
     part._variable = variable
@@ -241,70 +243,33 @@ def _variable_index(variable: Variable, key: Any) -> Tensor:
     return part
 
 
-def _sparse_read(variable: Variable, indices: Any, name: str | None = None) -> Tensor:
-    """The rows of a Variable at `indices`; its gradient is an IndexedSlices.
-
-    >>> import gradtape as tf
-    >>> tf.Variable([1.0, 2.0, 3.0]).sparse_read([2, 0]).numpy()
-    array([3., 1.], dtype=float32)
-    """
+def sparse_read(variable: Variable, indices: Any) -> Tensor:
+    """The rows of a Variable at `indices`."""
     return take(variable, as_tensor(indices, argument="sparse_read: indices"), axis=0)
 
 
-def _gather_nd(variable: Variable, indices: Any, name: str | None = None) -> Tensor:
-    """The elements or slices of a Variable at the coordinates in the last axis of `indices`.
-
-    >>> import gradtape as tf
-    >>> tf.Variable([[1.0, 2.0], [3.0, 4.0]]).gather_nd([[0, 1], [1, 0]]).numpy()
-    array([2., 3.], dtype=float32)
-    """
+def gather_nd(variable: Variable, indices: Any) -> Tensor:
+    """The elements or slices of a Variable at the coordinates in the last axis of `indices`."""
     return take_at(variable, as_tensor(indices, argument="gather_nd: indices"))
 
 
-def _iterate(x: Any) -> Iterator[Tensor]:
+def iterate(x: Any) -> Iterator[Tensor]:
     x = operand(x)
     if not x.array.ndim:
         raise TypeError("A scalar tensor cannot be iterated over.")
     return (getitem(x, key=(i,)) for i in range(len(x.array)))
 
 
-def _reflected(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda x, y: op(y, x)
+add, subtract, multiply, floordiv, floormod, power = a.add, a.subtract, a.multiply, a.floordiv, a.floormod, elementary.power
+and_ = _logical_or_bitwise(a.logical_and, a.bitwise_and)
+or_ = _logical_or_bitwise(a.logical_or, a.bitwise_or)
+xor = _logical_or_bitwise(a.logical_xor, a.bitwise_xor)
+equal, not_equal = _equal(a.equal, False), _equal(a.not_equal, True)
 
 
-def _as_operator(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An op for the class itself, where its caller is the user."""
-    op = getattr(function, "op", None)
-    return function if op is None else function_written_later(op, depth=1)
+def _write_operator(name: str, function: Any, namespace: dict[str, Any]) -> None:
+    write_call(registry[name], function, namespace, depth=1)  # its caller is the user
 
 
-def _install() -> None:
-    binaries: dict[str, Callable[[Any, Any], Any]] = {
-        "add": a.add, "sub": a.subtract, "mul": a.multiply, "truediv": _divide, "floordiv": a.floordiv, "mod": a.floormod,
-        "pow": elementary.power, "matmul": _matmul, "and": _logical_or_bitwise(a.logical_and, a.bitwise_and),
-        "or": _logical_or_bitwise(a.logical_or, a.bitwise_or), "xor": _logical_or_bitwise(a.logical_xor, a.bitwise_xor),
-    }  # fmt: skip
-    comparisons: dict[str, Callable[..., Any]] = {
-        "lt": a.less, "le": a.less_equal, "gt": a.greater, "ge": a.greater_equal,
-        "eq": _equal(a.equal, False), "ne": _equal(a.not_equal, True),
-    }  # fmt: skip
-    unaries: dict[str, Callable[..., Any]] = {
-        "neg": a.negative,
-        "pos": identity,
-        "abs": a.absolute,
-        "invert": _invert,
-        "round": _round,
-    }
-    for name, op in binaries.items():
-        setattr(TensorOperators, f"__{name}__", _as_operator(op))
-        setattr(TensorOperators, f"__r{name}__", _reflected(op))
-    for name, op in {**comparisons, **unaries}.items():
-        setattr(TensorOperators, f"__{name}__", _as_operator(op))
-    TensorOperators.__getitem__ = index  # type: ignore[method-assign,assignment]
-    TensorOperators.__iter__ = _iterate  # type: ignore[method-assign]
-    Variable.__getitem__ = _variable_index  # type: ignore[method-assign,assignment]
-    Variable.sparse_read, Variable.gather_nd = _sparse_read, _gather_nd  # type: ignore[attr-defined]
-    Tensor._swap_last_axes = matrix_transpose  # type: ignore[method-assign]
-
-
-_install()
+needed.operators = sys.modules[__name__]
+needed.write_operator = _write_operator

@@ -262,5 +262,6 @@ roll = op(
 
 needed.reshape = reshape
 needed.getitem = getitem
+needed.matrix_transpose = matrix_transpose
 needed.stack = stack
 needed.concatenate_rows = lambda first, second: concat(first, second, axis=0)

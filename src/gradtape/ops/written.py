@@ -13,11 +13,13 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable, Sequence
-from types import CodeType, FunctionType
+from functools import partial
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtape.core.late import written_when_called
 from gradtape.core.node import Node, outside, own_files, users_files
 from gradtape.core.recording import LARGE as LARGE_OUTPUT
 from gradtape.core.recording import numbers
@@ -101,21 +103,16 @@ def function_written_later(op: Op, depth: int = 2) -> Callable[..., Any]:
     `depth` is how far above it the user's own line stands, most of the time: 2, since a public function stands between, and 1
     for an operator of Tensor. It saves looking at frames in between, which costs more than anything else in recording.
     """
-    namespace = {**_NAMESPACE, "kernel": op.kernel, "slow": op.call_any, "again": op.again, "finish": op.finish,
-                 "rule": op.rule, "defaults": op.defaults}  # fmt: skip
-
-    def write(args: Any, params: Any) -> Any:
-        exec(_compiled(op, op.name, _call_lines(op, depth)), namespace)  # noqa: S102 - the text is this module's own
-        function.__code__ = namespace[op.name].__code__
-        return function(*args, **params)
-
-    namespace["write"] = write
-    function = FunctionType(_before_first_call.__code__, namespace, op.name)
-    return _named(function, op)
+    return _named(written_when_called(op.name, partial(write_call, op, depth=depth)), op)
 
 
-def _before_first_call(*args: Any, **params: Any) -> Any:
-    return write(args, params)  # type: ignore[name-defined] # noqa: F821 - in the namespace of the op's own function
+def write_call(op: Op, function: Any, namespace: dict[str, Any], depth: int) -> None:
+    """Gives a function the lines that are written for an op, and the names that they use."""
+    namespace.update(
+        _NAMESPACE, kernel=op.kernel, slow=op.call_any, again=op.again, finish=op.finish, rule=op.rule, defaults=op.defaults
+    )
+    exec(_compiled(op, op.name, _call_lines(op, depth)), namespace)  # noqa: S102 - the text is this module's own
+    function.__code__ = namespace[op.name].__code__
 
 
 def _named(function: Any, op: Op) -> Callable[..., Any]:

@@ -10,10 +10,11 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.api.numpy.operands import is_recorded, plain, refusal, tensors_of
-from gradtape.api.numpy.protocol import TABLE
 from gradtape.api.numpy.ufunc_methods import METHODS
 from gradtape.api.numpy.values import on_values
-from gradtape.core.tensor import Tensor, TensorOperators
+from gradtape.core.array_methods import COUNTERPARTS
+from gradtape.core.operators import TensorOperators
+from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.ops.op import is_tensor_like, operand
 
@@ -35,7 +36,7 @@ _AT = {np.add: "add", np.subtract: "sub", np.maximum: "max", np.minimum: "min"}
 
 def function(called: Any, args: Any, keywords: Any) -> Any:
     """A function that is not a ufunc."""
-    found = TABLE.get(called)
+    found = COUNTERPARTS.get(called)
     if found is not None:
         return found(*args, **keywords)
     if called in REFUSED and _must_not_write(args):
@@ -59,13 +60,13 @@ def ufunc(called: Any, method: str, inputs: Any, keywords: Any) -> Any:
 
 def _find(called: Any) -> Callable[..., Any] | None:
     """gradtape's function; those for `scipy.special` join the table when a ufunc is looked for in vain."""
-    found = TABLE.get(called)
+    found = COUNTERPARTS.get(called)
     scipy_special = sys.modules.get("scipy.special")
     if found is None and scipy_special is not None:
         from gradtape.api.numpy.special import fill_table  # noqa: PLC0415 - few programs use it
 
         fill_table(scipy_special)
-        found = TABLE.get(called)
+        found = COUNTERPARTS.get(called)
     return found
 
 

@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 from gradtape.api.numpy.operands import inexact, promoted, tensors_of
-from gradtape.api.numpy.protocol import TABLE
 from gradtape.api.numpy.ufunc import with_keywords
 from gradtape.api.numpy.values import on_values
+from gradtape.core.array_methods import COUNTERPARTS
 from gradtape.ops import activations, special, special_bessel, special_gamma, special_integrals, ufuncs
 from gradtape.ops import arithmetic as a
 from gradtape.ops import elementary as e
@@ -209,7 +209,7 @@ def fill_table(scipy_special: Any) -> None:
         called = getattr(scipy_special, name, None) or getattr(scipy_special._ufuncs, name)
         called = getattr(called, "__wrapped__", called)  # with SCIPY_ARRAY_API=1, most are wrapped
         found[called] = _spelled(called, function)
-    TABLE.update(found)
+    COUNTERPARTS.update(found)
 
 
 def _spelled(called: Any, function: Function) -> Function:

@@ -36,8 +36,9 @@ class Host:
             return tensor
         return _recorded(tensor, Tensor(xla_engine.to_numpy(tensor.array)[()]), self)
 
-    def adopt(self, variable: Variable) -> None:
-        """Makes this the place of a new Variable, which it is."""
+    def new_variable(self) -> Variable:
+        """A Variable of this place, to be initialized."""
+        return object.__new__(Variable)
 
 
 class XlaDevice:
@@ -57,13 +58,11 @@ class XlaDevice:
             return tensor
         return _recorded(tensor, XlaTensor(xla_devices.put(array, self.device)), self)
 
-    def adopt(self, variable: Variable) -> None:
-        """Moves a new Variable here; one of a class of the user's stays on the host."""
-        if type(variable) is Variable and variable.array.dtype.kind != "O":
-            array = variable.__dict__.pop("array")
-            variable.__class__ = PlacedVariable
-            variable.place = self  # type: ignore[attr-defined]
-            variable.array = array
+    def new_variable(self) -> Variable:
+        """The same; those of the user's own classes stay on the host."""
+        variable = object.__new__(PlacedVariable)
+        variable.place = self
+        return variable
 
 
 HOST = Host()

@@ -17,7 +17,7 @@ from tests.interrupted import SCENARIOS, stuck
 import gradtape as tf
 from gradtape.blocks import Block, block
 from gradtape.core.thread import here
-from gradtape.engines.xla.engine import _Uncollected
+from gradtape.engines.xla.engine import Uncollected
 
 ROOT = Path(__file__).parent.parent
 KINDS = ["raise", "handle"]
@@ -201,7 +201,7 @@ def test_a_finalizer_may_use_gradtape_while_a_function_is_traced():
 
 def test_the_collector_is_on_again_when_all_have_left():
     """Blocks of several threads end in any order; one that was switched off by its owner stays off."""
-    first, second = _Uncollected(), _Uncollected()
+    first, second = Uncollected(), Uncollected()
     collects = gc.isenabled()
     assert collects
     try:
@@ -223,4 +223,4 @@ def test_the_collector_is_on_again_when_all_have_left():
         assert not gc.isenabled()
     finally:
         gc.enable()
-    assert not _Uncollected.entered
+    assert not Uncollected.entered

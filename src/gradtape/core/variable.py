@@ -179,7 +179,7 @@ class Variable(SparseWrites, TensorOperators):
         if here.state.trace is not None:
             here.state.trace.made.add(id(self))
 
-    held: Any
+    held: Any = None
     """The value as a JAX array, where a compiled function has had it: beside `array`, or instead of it."""
 
     array: Any = _Array()

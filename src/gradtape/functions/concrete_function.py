@@ -23,6 +23,7 @@ from gradtape.core.xla.tensor import HeldTensor, XlaTensor, held_tensors
 from gradtape.core.xla.writing import writing
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla.programs import UnpreparedError
 from gradtape.functions.autograph.rows import Progression
 from gradtape.functions.composites import Opened, flatten, opened
 from gradtape.functions.described import Described, spec_or_itself
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 _its_array = attrgetter("held")
 
-_ABOUT_ARGUMENTS = (AttributeError, TypeError, DisturbedError)
+_ABOUT_ARGUMENTS = (AttributeError, TypeError, DisturbedError, RecursionError)
 _ATTEMPTS = 20  # for a program that signal handlers disturb
 
 NOT_RUN = object()
@@ -174,14 +175,14 @@ class ConcreteFunction(Described):
         outside, large, pack = [self._outside[i - given] for i in part.used[given:]], part.large, self._pack
         if self._written:
             return self._writing_shortcut(run, outside, large)
-        compiled = run.call
+        compiled, call_compiled = run.call, xla_engine.call_compiled
 
         def call(args: Sequence[Any]) -> Any:
             try:
                 arrays = [*map(_its_array, args), *map(_its_array, outside)]
                 if NoneType in map(type, arrays):  # one is to be converted now
                     return NOT_RUN
-                found = compiled(*arrays, *large)
+                found = call_compiled(compiled, *arrays, *large)
             except Exception as error:
                 if _is_of_a_handler(error):
                     raise
@@ -191,8 +192,7 @@ class ConcreteFunction(Described):
         return call
 
     def _writing_shortcut(self, run: Spared, outside: list[Any], large: list[Any]) -> Callable[[Sequence[Any]], Any]:
-        pack, writes, seen, places = self._pack, self._writes, -1, list(map(id, outside))
-        tensors = [value for value in outside if not isinstance(value, Variable)]
+        pack, writes, seen, places, program = self._pack, self._writes, -1, list(map(id, outside)), run.program
 
         def call(args: Sequence[Any]) -> Any:
             nonlocal seen
@@ -206,14 +206,14 @@ class ConcreteFunction(Described):
                     if seen != count:
                         keep_lent(writes.variables)
                         seen = count
-                    program = run.prepared
-                    if program is not None:
+                    try:
                         found = writes.run(program, chain(map(_its_array, args), map(_its_array, outside), large), done)
-                    elif NoneType in map(type, map(_its_array, tensors)):
-                        return NOT_RUN
-                    else:
+                    except UnpreparedError:
                         taken = list(map(_its_array, outside))
-                        found = run([*map(_its_array, args), *taken, *large], writes.after(dict(zip(places, taken, strict=True))))
+                        if NoneType in map(type, taken):
+                            return NOT_RUN
+                        disturbed = writes.after(dict(zip(places, taken, strict=True)))
+                        found = run.on_copies([*map(_its_array, args), *taken, *large], disturbed)
                 except Exception as error:
                     if done or not (isinstance(error, _ABOUT_ARGUMENTS) or xla_engine.is_gone(error)) or _is_of_a_handler(error):
                         raise
@@ -360,12 +360,12 @@ class EagerFunction(ConcreteFunction):
 def _is_of_a_handler(error: Exception) -> bool:
     """Whether an error of a call came out of a signal handler: code of neither gradtape nor JAX, or what such code has called.
 
-    Nothing else of the user's is called there but a `__getattr__` in a class of Variables.
+    Nothing else of the user's is called there.
     """
     trace = error.__traceback__
     while trace is not None:
         module = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0]
-        if module not in _OURS and trace.tb_frame.f_code.co_name != "__getattr__":
+        if module not in _OURS:
             return True
         trace = trace.tb_next
     return False

@@ -7,7 +7,8 @@ what it took in from outside. A part that computes some of its variables from ot
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import host as xla_host
 from gradtape.engines.xla import programs as xla_programs
 from gradtape.engines.xla.devices import copied
+from gradtape.engines.xla.programs import Guarded, UnpreparedError
 
 if TYPE_CHECKING:
     from gradtape.core.xla.held_variable import Writes
@@ -28,39 +30,30 @@ Spec = tuple[tuple[int, ...], Any]
 _LITTLE = 256  # constants of more elements are handed to a program when it runs, and not built into it
 
 
-class Spared:
+class Spared(Guarded):
     """A compiled function that writes over some of its inputs, called so that no signal makes it lose what it has computed.
 
-    The first call with inputs of some kind runs Python code of JAX's after XLA has been handed the inputs for good, so that it is given
-    copies of those it writes over. When a call has found everything prepared, those that follow run as `Writes.run` has it.
+    Where JAX is not prepared for a call, it runs Python code after XLA has been handed the inputs for good, so that it is given copies of
+    those it writes over. Other calls run as `Writes.run` has it.
     """
 
     def __init__(self, call: Any, donated: Sequence[int]) -> None:
-        self.call = call
+        super().__init__(call)
         self._donated = donated
-        self.prepared: Any = None  # the function of JAX's that is called, without Python code
 
-    def __call__(self, given: Iterable[Any], writes: Writes) -> list[Any]:
+    def __call__(self, given: Sequence[Any], writes: Writes) -> list[Any]:
         """The results, less those that go into the Variables."""
-        if self.prepared is not None:
-            return writes.run(self.prepared, given)
+        try:
+            return writes.run(self.program, given)
+        except UnpreparedError:
+            return self.on_copies(given, writes)
+
+    def on_copies(self, given: Sequence[Any], writes: Writes) -> list[Any]:
+        """The same of a call for which JAX is to prepare itself."""
         given = list(given)
         for i in self._donated:
             given[i] = copied(given[i])
-        before = self._programs()
-        with xla_engine.uncollected():
-            found = self.call(*given)
-        if before is not None and before == self._programs():
-            self.prepared = self._inner()
-        return _kept(found, writes)
-
-    def _inner(self) -> Any:
-        return getattr(self.call, "_call", self.call)
-
-    def _programs(self) -> int | None:
-        """For how many kinds of inputs JAX is prepared; None if it does not say so."""
-        size = getattr(self._inner(), "_cache_size", None)
-        return None if size is None else size()
+        return _kept(self.prepare(*given), writes)
 
 
 def _kept(found: list[Any], writes: Writes) -> list[Any]:
@@ -78,7 +71,7 @@ class Staged:
     def __init__(self, body: Callable[..., Sequence[Any]], specs: Sequence[Spec]) -> None:
         jax = xla_engine.load()
         mark = jax.ShapeDtypeStruct((), np.dtype(np.bool_))
-        with xla_engine.wide(), xla_engine.uncollected():
+        with xla_engine.wide():
             closed = jax.make_jaxpr(body)(mark, *[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs])
         self._jaxpr = closed.jaxpr
         self.arguments = list(closed.jaxpr.invars[1:])
@@ -182,8 +175,6 @@ class Part:
         self.compiled: Any = jax.jit(
             self._traced, donate_argnums=self._donated, compiler_options=xla_programs.compiler_options(self._jaxpr)
         )
-        self._has_run = False
-        self._spared: dict[Any, Spared] = {}  # by the device that programs are to run on
         self._is_narrow = not self.calls_host and not _has_wide_numbers(self._jaxpr)
 
     def executable(self) -> Spared | None:
@@ -194,14 +185,15 @@ class Part:
         if self.calls_host:
             return None
         if self._is_narrow:
-            return self._spared_on(None)
+            return self._spared
         jax = xla_engine.load()
         specs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in self._specs]
-        with xla_engine.wide(), xla_engine.uncollected():  # as `compiled` is called, so that nothing is compiled again
+        with xla_engine.wide():  # as `compiled` is called, so that nothing is compiled again
             return Spared(self.compiled.lower(*specs).compile(), self._donated)
 
-    def _spared_on(self, device: Any) -> Spared:
-        return self._spared.get(device) or self._spared.setdefault(device, Spared(self.compiled, self._donated))
+    @cached_property
+    def _spared(self) -> Spared:
+        return Spared(self.compiled, self._donated)
 
     def draws_random_numbers(self) -> bool:
         return xla_programs.uses(self._jaxpr, "random_wrap")
@@ -238,6 +230,8 @@ class Part:
                     return self._evaluated(*given)
             if xla_engine.are_apart(error):
                 return self._run(xla_devices.together(given)[: len(arrays)], writes)
+            if xla_engine.recovers(error):
+                return self._run(arrays, writes)
             original = xla_host.original(error)
             if original is error:
                 raise
@@ -245,16 +239,11 @@ class Part:
 
     def _called(self, given: Sequence[Any], writes: Writes | None) -> list[Any]:
         if writes is None:
-            if self._has_run:
-                return self.compiled(*given)
-            with xla_engine.uncollected():
-                found = self.compiled(*given)
-            self._has_run = True
-            return found
+            return xla_engine.call_compiled(self.compiled, *given)
         if self.calls_host:
             # It is not to be done again, whatever handlers have written meanwhile.
             return _kept(xla_engine.load().block_until_ready(self.compiled(*given)), writes.after({}))
-        return self._spared_on(xla_engine.preferred())(given, writes)
+        return self._spared(given, writes)
 
     def __call__(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:
         """Runs it compiled; inside another program, its equations become part of that one."""

@@ -180,10 +180,12 @@ class Writes:
         )
         if done is not None:
             work = chain(work, map(done.append, (True,)))
-        if self._is_plain:
-            deque(work, 0)
-        else:
+        if not self._is_plain:
             self._do(work)
+        elif xla_engine.COLLECTS_ANYWHERE:
+            xla_engine.call_uncollected(deque, work, 0)
+        else:
+            deque(work, 0)
         return outputs
 
     def store(self, values: Iterable[Any]) -> None:
@@ -194,7 +196,7 @@ class Writes:
         if self._checked:
             known, names, expected = zip(*self._checked, strict=True)
             work = chain(map(undisturbed, map(is_, map(dict.get, known, names), expected)), work)
-        deque(chain(work, map(setitem, self._placed, repeat("_seen"), repeat(False))), 0)
+        xla_engine.call_uncollected(deque, chain(work, map(setitem, self._placed, repeat("_seen"), repeat(False))), 0)
         for variable in self._apart:
             if isinstance(variable, PlacedVariable):
                 variable.come_home()

@@ -24,6 +24,9 @@ import numpy as np
 from gradtape.blocks import Block, block
 from gradtape.engines.numpy.engine import Kernel
 
+COLLECTS_ANYWHERE = sys.version_info < (3, 12)
+"""Whether Python collects garbage in the midst of a call, and not only between two of its own instructions."""
+
 
 @cache
 def load() -> ModuleType:
@@ -49,6 +52,11 @@ _lost = False  # whether the process was forked from one in which XLA had thread
 def _after_fork() -> None:
     global _lost
     _lost = bool(_backends())
+    Uncollected.lock = threading.RLock()
+    Uncollected.entered.clear()  # by threads that only the parent has
+    if Uncollected.collects:
+        Uncollected.collects = False
+        gc.enable()
 
 
 if hasattr(os, "register_at_fork"):
@@ -88,6 +96,9 @@ def is_installed() -> bool:
     return True
 
 
+_ABSENT = object()
+
+
 class _Preferred(threading.local):
     """What gives the device that this thread's programs run on, if one is preferred."""
 
@@ -108,9 +119,6 @@ def preferred() -> Any:
     return None if device is None else device()
 
 
-_ABSENT = object()
-
-
 @block
 def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
     """Lets the programs of this thread run on a device in a block."""
@@ -129,14 +137,152 @@ def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
 def wide() -> AbstractContextManager[Any]:
     """The switch for 64-bit numbers, for the length of a block on this thread; there, its programs run where they are to run."""
     device = _preferred.device
-    return load().enable_x64(True) if device is None else _wide_on(device())
+    return _Wide() if device is None else _wide_on(device())
 
 
 @block
 def _wide_on(device: Any) -> Iterator[None]:
-    jax = load()
-    with jax.enable_x64(True), jax.default_device(device):
+    with _Wide(), _Setting("default_device", device):
         yield
+
+
+class Uncollected(Block):
+    """A block in which JAX is used, without garbage collections on Python 3.11. They go on when all threads have left theirs.
+
+    There jaxlib gathers the source lines of an operation in a buffer of the thread's, and then makes an object for them, which may begin
+    a collection. If a finalizer, or a signal handler that arrives in it, uses JAX, its lines overwrite the buffer, code objects are
+    released once too often, and Python crashes.
+    """
+
+    entered: ClassVar[set[Uncollected]] = set()
+    collects: ClassVar[bool] = False  # whether the collector is to be on again afterwards
+    lock: ClassVar[Any] = threading.RLock()
+
+    def enter(self) -> None:
+        with self.lock:
+            self.entered.add(self)
+            if gc.isenabled():
+                Uncollected.collects = True
+                gc.disable()
+
+    def leave(self) -> None:
+        with self.lock:
+            self.entered.discard(self)
+            if not self.entered and Uncollected.collects:
+                gc.enable()
+                Uncollected.collects = False  # in this order: what is interrupted is done again
+
+    @classmethod
+    def collects_again(cls) -> None:
+        """The collector is on again, or will be when the last block is left."""
+        with cls.lock:
+            if cls.entered:
+                cls.collects = True
+            else:
+                gc.enable()
+
+
+def call_uncollected(function: Callable[..., Any], *args: Any) -> Any:
+    """The same for one call of a compiled function, which should take no longer for it.
+
+    It is all done in one instruction of Python's, but for a collection in it: that runs finalizers, and what JAX does after each, and
+    there signals are answered, in the midst of the call.
+    """
+    if not COLLECTS_ANYWHERE or not gc.isenabled():
+        return function(*args)
+    try:
+        gc.disable()
+        return function(*args)
+    finally:  # nothing is answered here before the collector is on
+        if Uncollected.entered:
+            Uncollected.collects_again()
+        else:
+            gc.enable()
+
+
+def call_compiled(function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a compiled function of JAX's, for which it may have to trace or compile."""
+    trace = _traces().trace
+    try:
+        return call_uncollected(function, *args)
+    except BaseException:
+        trace_again(trace)
+        raise
+
+
+@cache
+def _traces() -> Any:
+    """What JAX's threads are tracing. If an exception of a signal handler arrives when it stops tracing, it does not."""
+    load()
+    return import_module("jax._src.core").trace_ctx
+
+
+def trace_again(trace: Any) -> None:
+    """Lets JAX trace what it traced before a call, whatever has ended that."""
+    if _traces().trace is not trace:
+        _traces().set_trace(trace)
+
+
+@cache
+def _setting(name: str) -> Any:
+    """A setting of JAX's, to be changed for this thread alone. Its own context manager does not end if it is interrupted."""
+    load()
+    return getattr(import_module("jax._src.config"), name)
+
+
+class _Setting(Block):
+    """A setting of JAX's that has a certain value on this thread, for the length of a block."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        self._setting = _setting(name)
+        self._value = value
+        self._before: Any = _ABSENT
+
+    def enter(self) -> None:
+        self._before = self._setting.get_local()
+        self._setting.set_local(self._value)
+
+    def leave(self) -> None:
+        if self._before is not _ABSENT:
+            self._setting.set_local(self._before)
+
+
+class _Outside(threading.local):
+    """The switch for 64-bit numbers as the user's code has it on this thread, outside all blocks of `wide`, if it is in any."""
+
+    switch: Any = _ABSENT
+
+
+_outside = _Outside()
+
+
+class _Wide(_Setting):
+    """A block with 64-bit numbers, in which JAX is used."""
+
+    _is_first = False
+    _trace: Any = None
+
+    def __init__(self) -> None:
+        super().__init__("enable_x64", True)
+        self._uncollected = Uncollected()
+
+    def enter(self) -> None:
+        if _outside.switch is _ABSENT:
+            self._is_first = True
+            _outside.switch = self._setting.get_local()
+        if COLLECTS_ANYWHERE:
+            self._uncollected.enter()
+        self._trace = _traces().trace
+        super().enter()
+
+    def leave(self) -> None:
+        super().leave()
+        if self._trace is not None:
+            trace_again(self._trace)
+        if self._is_first:
+            _outside.switch = _ABSENT
+        if COLLECTS_ANYWHERE:
+            self._uncollected.leave()
 
 
 def _loaded() -> Any:
@@ -153,39 +299,18 @@ def evaluating() -> AbstractContextManager[Any]:
 
 @block
 def _evaluating(jax: ModuleType) -> Iterator[None]:
-    """With the process's own switch for 64-bit numbers, so that what was compiled outside is not compiled once more for in here."""
-    own = import_module("jax._src.config").enable_x64.get_global()
-    with jax.core.eval_context(), jax.enable_x64(own):
-        yield
-
-
-def uncollected() -> AbstractContextManager[Any]:
-    """A block in which JAX traces or compiles, without garbage collections on Python 3.11.
-
-    There jaxlib gathers the source lines of an operation in a buffer of the thread's, and then makes an object for them, which may begin
-    a collection. If a finalizer, or a signal handler that arrives in it, uses JAX, its lines overwrite the buffer, code objects are
-    released once too often, and Python crashes.
-    """
-    return nullcontext() if sys.version_info >= (3, 12) else _Uncollected()
-
-
-class _Uncollected(Block):
-    """One such block; the collector is on again when all threads have left theirs."""
-
-    entered: ClassVar[set[_Uncollected]] = set()
-    collects: ClassVar[bool] = False  # whether the collector was on before
-
-    def enter(self) -> None:
-        self.entered.add(self)
-        if gc.isenabled():
-            _Uncollected.collects = True
-            gc.disable()
-
-    def leave(self) -> None:
-        self.entered.discard(self)
-        if not self.entered and _Uncollected.collects:
-            gc.enable()
-            _Uncollected.collects = False
+    """With the switch for 64-bit numbers as it is outside, so that what was compiled there is not compiled once more for in here."""
+    outside = _outside.switch
+    with jax.core.eval_context():
+        if outside is _ABSENT:
+            yield
+            return
+        with _Setting("enable_x64", outside):
+            _outside.switch = _ABSENT
+            try:
+                yield
+            finally:
+                _outside.switch = outside
 
 
 class Namespace:
@@ -249,6 +374,14 @@ def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any
             "a shape that does: use gradtape.where with three arguments or another function whose result has a known shape, or "
             "call it outside the function."
         ) from error
+
+
+def recovers(error: Exception) -> bool:
+    """Whether a call failed because JAX takes another one, which a signal handler ended, for one that still runs; then it forgets all."""
+    if not isinstance(error, RecursionError) or "Recursively calling" not in str(error):
+        return False
+    load().clear_caches()
+    return True
 
 
 def needs_values(error: Exception) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
+from threading import get_ident
 from typing import Any
 
 from gradtape.engines.numpy.threads import cores
-from gradtape.engines.xla.engine import load
+from gradtape.engines.xla.engine import call_compiled, load
 
 _FEW_CORES = 4
 _PRODUCTS_ALONE = ("xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT")
@@ -46,6 +48,42 @@ def compiler_options(jaxpr: Any) -> dict[str, str] | None:
         wanted.append(_PRODUCTS_ALONE)
     flags = os.environ.get("XLA_FLAGS", "")
     return {name: value for name, value in wanted if name not in flags and _is_known(name, value)} or None
+
+
+class UnpreparedError(Exception):
+    """A compiled function cannot be called without Python code of JAX's, as at its first call: nothing has been done."""
+
+
+class Guarded:
+    """A function that JAX has compiled, `call`, and the same as `program`, which runs no Python code.
+
+    If JAX would need some, at a first call or after a change of its settings, `program` raises an UnpreparedError instead. `prepare` calls
+    it with whatever it needs.
+    """
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+        compiled = call if hasattr(call, "_cache_miss") else call._executable.create_cpp_call(call._params)
+        self._miss = (lambda *args: (call(*args), None, False)) if compiled is None else compiled._cache_miss
+        self._preparing: int | None = None  # the thread that is
+        pxla, tree = import_module("jax._src.interpreters.pxla"), import_module("jax._src.tree_util")
+        keys, registry = pxla.JitGlobalCppCacheKeys(), tree.dispatch_registry
+        make = import_module("jaxlib._jax").pjit
+        self.program = make("program", None, self._missed, [], [], keys, registry, pxla.cc_shard_arg)
+
+    def _missed(self, *args: Any) -> Any:
+        """JAX's own answer where it is not prepared: results, and what it needs to be so."""
+        if self._preparing != get_ident():
+            raise UnpreparedError
+        return self._miss(*args)
+
+    def prepare(self, *args: Any) -> Any:
+        """The results of a call for which JAX may prepare itself."""
+        before, self._preparing = self._preparing, get_ident()
+        try:
+            return call_compiled(self.program, *args)
+        finally:
+            self._preparing = before
 
 
 def is_inside_another(error: Exception) -> bool:

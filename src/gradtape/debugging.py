@@ -1,5 +1,7 @@
 """`tf.debugging`: assertions about values, shapes and dtypes, and the search for NaN and infinity."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.debugging.assertions import (
     assert_integer,
     assert_proper_iterable,
@@ -14,7 +16,10 @@ from gradtape.api.tensorflow.debugging.assertions import (
     is_numeric_tensor,
     is_traceback_filtering_enabled,
 )
-from gradtape.api.tensorflow.debugging.check_numerics import disable_check_numerics, enable_check_numerics
+from gradtape.api.tensorflow.debugging.check_numerics import (
+    disable_check_numerics,
+    enable_check_numerics,
+)
 from gradtape.api.tensorflow.debugging.printing import (
     Assert,
     assert_all_finite,

@@ -1,5 +1,7 @@
 """`tf.image`: images in other sizes, places and colours, and how alike two of them are."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.image.boxes import (
     draw_bounding_boxes,
     extract_glimpse,
@@ -35,7 +37,14 @@ from gradtape.api.tensorflow.image.geometry import (
     rot90,
     transpose,
 )
-from gradtape.api.tensorflow.image.quality import image_gradients, psnr, sobel_edges, ssim, ssim_multiscale, total_variation
+from gradtape.api.tensorflow.image.quality import (
+    image_gradients,
+    psnr,
+    sobel_edges,
+    ssim,
+    ssim_multiscale,
+    total_variation,
+)
 from gradtape.api.tensorflow.image.random import (
     random_brightness,
     random_contrast,
@@ -52,7 +61,12 @@ from gradtape.api.tensorflow.image.random import (
     stateless_random_hue,
     stateless_random_saturation,
 )
-from gradtape.api.tensorflow.image.resizing import ResizeMethod, crop_and_resize, resize, resize_with_pad
+from gradtape.api.tensorflow.image.resizing import (
+    ResizeMethod,
+    crop_and_resize,
+    resize,
+    resize_with_pad,
+)
 
 __all__ = [
     "ResizeMethod",

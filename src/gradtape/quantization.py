@@ -1,5 +1,7 @@
 """`tf.quantization`: numbers as a quantized model would have them, with gradients that pass straight through."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.quantization import (
     fake_quant_with_min_max_args,
     fake_quant_with_min_max_args_gradient,

@@ -1,5 +1,7 @@
 """`tf.signal`: Fourier and cosine transforms, frames and windows."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.signal.fourier import (
     fft,
     fft2d,

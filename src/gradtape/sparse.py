@@ -1,5 +1,7 @@
 """`tf.sparse`: SparseTensors and what is computed with them."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.sparse.mathematics import (
     add,
     maximum,

@@ -1,5 +1,7 @@
 """`tf.test`: checking derivatives, and what this machine has."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.debugging.gradients import (
     compute_gradient,
     gpu_device_name,

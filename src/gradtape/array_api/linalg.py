@@ -1,5 +1,7 @@
 """`gradtape.array_api.linalg`: the linear algebra of the Array API standard on Tensors."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.numpy.linalg import (
     cross,
     det,

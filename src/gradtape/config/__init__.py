@@ -1,5 +1,7 @@
 """`tf.config`: devices, and settings of the whole process."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.config import (
     LogicalDevice,
     PhysicalDevice,

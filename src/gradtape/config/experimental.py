@@ -1,5 +1,7 @@
 """`tf.config.experimental`: devices under their older names, determinism and precision."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.config import (
     enable_op_determinism,
     enable_tensor_float_32_execution,

@@ -1,5 +1,7 @@
 """`tf.config.threading`: numbers of threads."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.config import (
     get_inter_op_parallelism_threads,
     get_intra_op_parallelism_threads,

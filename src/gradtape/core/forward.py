@@ -16,8 +16,10 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
+from gradtape.published import published
 
 
+@published("autodiff.ForwardAccumulator")
 class ForwardAccumulator(Block):
     """Carries `tangents` of `primals` through the ops of a `with` block: `jvp(y)` is the derivative of y along them.
 

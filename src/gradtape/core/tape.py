@@ -30,8 +30,10 @@ from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.errors import invalid_argument
+from gradtape.published import published
 
 
+@published("GradientTape", "autodiff.GradientTape")
 class GradientTape(TapeMethods, Block):
     """Records the ops of a `with` block on this thread and computes gradients of what they computed.
 

@@ -14,6 +14,7 @@ from gradtape.core.array_methods import ArrayMethods
 from gradtape.core.departures import leaving
 from gradtape.core.scope import ThreadState, here
 from gradtape.dtypes import DType
+from gradtape.published import published
 from gradtape.shapes import TensorShape
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class TensorOperators(ArrayMethods):  # noqa: PLW1641 - Tensor and Variable say 
     __delitem__ = __setitem__
 
 
+@published("Tensor")
 class Tensor(TensorOperators):
     """An immutable array of one dtype that a `GradientTape` can follow.
 

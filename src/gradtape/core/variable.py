@@ -28,9 +28,11 @@ from gradtape.dtypes import DType
 from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
+from gradtape.published import published
 from gradtape.shapes import TensorShape
 
 
+@published("VariableSynchronization")
 class VariableSynchronization(Enum):
     """When copies of a distributed variable are synchronised. One process has one copy; the values are kept for callers."""
 
@@ -40,6 +42,7 @@ class VariableSynchronization(Enum):
     ON_READ = 3
 
 
+@published("VariableAggregation")
 class VariableAggregation(Enum):
     """How copies of a distributed variable are combined."""
 
@@ -112,6 +115,7 @@ class _Array:
             return known["array"]
 
 
+@published("Variable")
 class Variable(SparseWrites, TensorOperators):
     """A mutable tensor; tapes watch it when it is read, if it is trainable.
 

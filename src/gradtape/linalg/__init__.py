@@ -1,5 +1,7 @@
 """`tf.linalg`: products, norms, diagonals, linear systems, decompositions and functions of matrices."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.clipping import global_norm
 from gradtape.api.tensorflow.creation import eye
 from gradtape.api.tensorflow.linalg.decompositions import (
@@ -16,7 +18,14 @@ from gradtape.api.tensorflow.linalg.decompositions import (
     qr,
     svd,
 )
-from gradtape.api.tensorflow.linalg.diagonals import band_part, diag, diag_part, set_diag, tensor_diag, tensor_diag_part
+from gradtape.api.tensorflow.linalg.diagonals import (
+    band_part,
+    diag,
+    diag_part,
+    set_diag,
+    tensor_diag,
+    tensor_diag_part,
+)
 from gradtape.api.tensorflow.linalg.matrices import cross, expm, logm, sqrtm
 from gradtape.api.tensorflow.linalg.products import (
     adjoint,

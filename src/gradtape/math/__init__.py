@@ -1,10 +1,8 @@
 """`tf.math`: elementwise mathematics, special functions, comparisons, logic, reductions and segments."""
 
-from gradtape.api.tensorflow.approximation import (
-    approx_max_k,
-    approx_min_k,
-    sobol_sample,
-)
+# Written by `make names`: the decorators at the definitions say what is public.
+
+from gradtape.api.tensorflow.approximation import approx_max_k, approx_min_k, sobol_sample
 from gradtape.api.tensorflow.arithmetic import (
     accumulate_n,
     cumulative_logsumexp,
@@ -47,7 +45,6 @@ from gradtape.api.tensorflow.elementwise import (
     log1p,
     maximum,
     minimum,
-    mod,
     multiply,
     multiply_no_nan,
     negative,
@@ -72,6 +69,7 @@ from gradtape.api.tensorflow.elementwise import (
     xdivy,
     xlogy,
 )
+from gradtape.api.tensorflow.elementwise import floormod as mod
 from gradtape.api.tensorflow.logic import (
     equal,
     greater,
@@ -87,7 +85,14 @@ from gradtape.api.tensorflow.logic import (
     logical_xor,
     not_equal,
 )
-from gradtape.api.tensorflow.nn.activations import in_top_k, log_sigmoid, log_softmax, softmax, softsign, zero_fraction
+from gradtape.api.tensorflow.nn.activations import (
+    in_top_k,
+    log_sigmoid,
+    log_softmax,
+    softmax,
+    softsign,
+    zero_fraction,
+)
 from gradtape.api.tensorflow.nn.normalization import l2_normalize
 from gradtape.api.tensorflow.ordering import top_k
 from gradtape.api.tensorflow.reductions import (

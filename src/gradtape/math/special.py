@@ -1,5 +1,7 @@
 """`tf.math.special`: Bessel functions, and integrals without a closed form."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.special import (
     bessel_i0,
     bessel_i0e,

@@ -1,5 +1,7 @@
 """`tf.nn`: activations, losses, convolution, pooling, normalisation and embeddings."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.approximation import approx_max_k, approx_min_k
 from gradtape.api.tensorflow.elementwise import sigmoid, softplus, tanh
 from gradtape.api.tensorflow.nn.activations import (
@@ -25,11 +27,15 @@ from gradtape.api.tensorflow.nn.activations import (
     softmax_cross_entropy_with_logits,
     softsign,
     sparse_softmax_cross_entropy_with_logits,
-    swish,
     weighted_cross_entropy_with_logits,
     zero_fraction,
 )
-from gradtape.api.tensorflow.nn.candidates import all_candidate_sampler, nce_loss, sampled_softmax_loss
+from gradtape.api.tensorflow.nn.activations import silu as swish
+from gradtape.api.tensorflow.nn.candidates import (
+    all_candidate_sampler,
+    nce_loss,
+    sampled_softmax_loss,
+)
 from gradtape.api.tensorflow.nn.convolution import (
     atrous_conv2d,
     atrous_conv2d_transpose,
@@ -44,7 +50,10 @@ from gradtape.api.tensorflow.nn.convolution import (
     depthwise_conv2d,
     separable_conv2d,
 )
-from gradtape.api.tensorflow.nn.embeddings import embedding_lookup_sparse, safe_embedding_lookup_sparse
+from gradtape.api.tensorflow.nn.embeddings import (
+    embedding_lookup_sparse,
+    safe_embedding_lookup_sparse,
+)
 from gradtape.api.tensorflow.nn.fractional_pooling import fractional_avg_pool, fractional_max_pool
 from gradtape.api.tensorflow.nn.isotonic import isotonic_regression
 from gradtape.api.tensorflow.nn.morphology import dilation2d, erosion2d
@@ -53,12 +62,12 @@ from gradtape.api.tensorflow.nn.normalization import (
     batch_normalization,
     l2_normalize,
     local_response_normalization,
-    lrn,
     moments,
     normalize_moments,
     sufficient_statistics,
     weighted_moments,
 )
+from gradtape.api.tensorflow.nn.normalization import local_response_normalization as lrn
 from gradtape.api.tensorflow.nn.pooling import (
     avg_pool,
     avg_pool1d,
@@ -73,7 +82,11 @@ from gradtape.api.tensorflow.nn.pooling import (
     pool,
     space_to_depth,
 )
-from gradtape.api.tensorflow.nn.sequence_losses import collapse_repeated, ctc_greedy_decoder, ctc_loss
+from gradtape.api.tensorflow.nn.sequence_losses import (
+    collapse_repeated,
+    ctc_greedy_decoder,
+    ctc_loss,
+)
 from gradtape.api.tensorflow.ordering import top_k
 from gradtape.api.tensorflow.rearranging import space_to_batch
 from gradtape.nn import experimental

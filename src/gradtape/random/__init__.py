@@ -1,7 +1,18 @@
 """`tf.random`: random numbers, with and without a state."""
 
-from gradtape.api.tensorflow.nn.candidates import all_candidate_sampler, log_uniform_candidate_sampler, uniform_candidate_sampler
-from gradtape.api.tensorflow.random.generator import Generator, create_rng_state, get_global_generator, set_global_generator
+# Written by `make names`: the decorators at the definitions say what is public.
+
+from gradtape.api.tensorflow.nn.candidates import (
+    all_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
+from gradtape.api.tensorflow.random.generator import (
+    Generator,
+    create_rng_state,
+    get_global_generator,
+    set_global_generator,
+)
 from gradtape.api.tensorflow.random.sequence import (
     categorical,
     gamma,

@@ -9,6 +9,7 @@ from functools import reduce
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import gradtape
@@ -72,6 +73,69 @@ def test_everything_published_is_what_its_definition_says(names):
     for name, (module, own) in names.all_published().items():
         found = reduce(getattr, name.split("."), gradtape)
         assert found is getattr(sys.modules[module], own), name
+
+
+# What an editor completes
+
+ARRAYS = {*dir(np.ndarray), "mT", "to_device"}  # the last two are the Array API's
+TENSORFLOWS = {"experimental_ref", "get_shape", "numpy", "ref"}
+VARIABLES = {
+    "aggregation", "assign", "assign_add", "assign_sub", "batch_scatter_update", "constraint", "create", "eval",
+    "gather_nd", "initial_value", "is_initialized", "name", "read_value", "sparse_read", "synchronization", "trainable",
+    "value", *(f"scatter_{way}" for way in ("add", "div", "max", "min", "mul", "sub", "update")),
+    *(f"scatter_nd_{way}" for way in ("add", "max", "min", "sub", "update")),
+}  # fmt: skip
+TAPES = {
+    "batch_jacobian", "gradient", "jacobian", "reset", "stop_recording", "watch", "watched_variables",  # TensorFlow's
+    "departures", "derivatives", "gradient_per_example", "sparsity",
+}  # fmt: skip
+
+
+def listed(value):
+    """The names that `dir` gives, without those that every object has."""
+    found = dir(value)
+    assert "__class__" in found
+    return {name for name in found if not (name.startswith("__") and name.endswith("__"))}
+
+
+def tensors():
+    """Tensors of every class that a user meets."""
+    x = gradtape.constant([1.0, 2.0])
+    met = [x, gradtape.Variable([1.0, 2.0])[0]]
+    gradtape.vectorized_map(lambda row: met.append(row) or row, x)
+    gradtape.function(lambda x: met.append(x) or x, autograph=False)(x)
+    met.append(gradtape.function(lambda x: x + 1, autograph=False)(x))
+    return met
+
+
+def test_a_tensor_lists_only_public_names():
+    for tensor in tensors():
+        found = listed(tensor)
+        assert found - ARRAYS - {"assign"} == TENSORFLOWS | {"set_shape"}, type(tensor)  # v[0].assign
+        assert {"reshape", "shape", "sum"} <= found
+
+
+def test_a_variable_lists_only_public_names():
+    v = gradtape.Variable([1.0, 2.0])
+    assert listed(v) - ARRAYS == TENSORFLOWS | VARIABLES
+    gradtape.function(lambda: v.assign_add([1.0, 1.0]), autograph=False)()  # then XLA holds its value
+    assert listed(v) - ARRAYS == TENSORFLOWS | VARIABLES
+
+
+def test_tapes_list_only_public_names():
+    x = gradtape.constant(1.0)
+    with gradtape.GradientTape() as tape, gradtape.autodiff.ForwardAccumulator(x, x) as accumulator:
+        assert listed(tape) == TAPES
+        assert listed(accumulator) == {"jvp"}
+    assert listed(tape) == TAPES
+
+
+def test_a_class_of_the_users_own_lists_what_it_adds():
+    class Counter(gradtape.Variable):
+        def count(self):
+            return self.assign_add(1)
+
+    assert listed(Counter(0)) - ARRAYS == TENSORFLOWS | VARIABLES | {"count"}
 
 
 # The script, on a package of two namespaces

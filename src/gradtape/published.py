@@ -1,4 +1,6 @@
-"""`published` says at a definition where it is public, and `make names` writes the namespaces from that.
+"""What users see: `published` says where a definition is public, `shown` what `dir` lists.
+
+`make names` writes the namespaces from what stands at the definitions:
 
     @published("sin", "math.sin")
     def sin(x): ...
@@ -13,7 +15,7 @@ nor a class has its public names in a dict named `PUBLISHED` at the end of its m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 Definition = TypeVar("Definition")
@@ -26,3 +28,8 @@ def published(*names: str) -> Callable[[Definition], Definition]:
 
 def _unchanged(definition: Definition) -> Definition:
     return definition
+
+
+def shown(names: Iterable[str], *internal: str) -> list[str]:
+    """What `dir`, and so an editor's completion, lists of an object: without its internal names."""
+    return [name for name in names if name not in internal and (name[0] != "_" or name[:2] == "__")]

@@ -16,7 +16,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
-from gradtape.published import published
+from gradtape.published import published, shown
 
 
 @published("autodiff.ForwardAccumulator")
@@ -112,6 +112,20 @@ class ForwardAccumulator(Block):
             return unconnected_value(leaf, unconnected) if tangent is None else tangent
 
         return nest.map_structure(tangent_of, primals)
+
+    def __dir__(self) -> list[str]:
+        return shown(
+            super().__dir__(),
+            "before_write",
+            "ending",
+            "enter",
+            "leave",
+            "push",
+            "pushes",
+            "recording",
+            "scope",
+            "variable_node",
+        )
 
     def __del__(self) -> None:
         if hasattr(self, "scope"):

@@ -30,7 +30,7 @@ from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.errors import invalid_argument
-from gradtape.published import published
+from gradtape.published import published, shown
 
 
 @published("GradientTape", "autodiff.GradientTape")
@@ -365,6 +365,19 @@ class GradientTape(TapeMethods, Block):
         if self.scope is not None:
             recording, self.scope, self._nodes = self.scope, None, {}
             recording.close()
+
+    def __dir__(self) -> list[str]:
+        return shown(
+            super().__dir__(),
+            "before_write",
+            "ending",
+            "enter",
+            "leave",
+            "pushes",
+            "recording",
+            "scope",
+            "variable_node",
+        )
 
     def __del__(self) -> None:
         if self.scope is not None:

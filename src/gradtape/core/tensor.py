@@ -14,7 +14,7 @@ from gradtape.core.array_methods import ArrayMethods
 from gradtape.core.departures import leaving
 from gradtape.core.scope import ThreadState, here
 from gradtape.dtypes import DType
-from gradtape.published import published
+from gradtape.published import published, shown
 from gradtape.shapes import TensorShape
 
 if TYPE_CHECKING:
@@ -182,6 +182,9 @@ class Tensor(TensorOperators):
 
     def __dlpack_device__(self) -> tuple[Any, int]:
         return np.asarray(self.array).__dlpack_device__()
+
+    def __dir__(self) -> list[str]:
+        return shown(super().__dir__(), "array", "held", "node", "with_node")
 
     def __len__(self) -> int:
         if not self.array.ndim:

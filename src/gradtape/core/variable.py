@@ -28,7 +28,7 @@ from gradtape.dtypes import DType
 from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
-from gradtape.published import published
+from gradtape.published import published, shown
 from gradtape.shapes import TensorShape
 
 
@@ -474,6 +474,23 @@ class Variable(SparseWrites, TensorOperators):
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         return Tensor(np.bool_(True))
+
+    def __dir__(self) -> list[str]:
+        return shown(
+            super().__dir__(),
+            "array",
+            "aside",
+            "creation",
+            "has_gradient",
+            "held",
+            "keeps_array",
+            "owns",
+            "replace",
+            "swap",
+            "tell_recorders",
+            "tensor",
+            "write_at",
+        )
 
     def __copy__(self) -> Variable:
         return self

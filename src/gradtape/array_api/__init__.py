@@ -21,6 +21,7 @@ from gradtape.api.array_api.functions import argsort, broadcast_arrays, clip, me
 from gradtape.api.numpy.arithmetic import absolute as abs
 from gradtape.api.numpy.arithmetic import (
     add,
+    conj,
     copysign,
     divide,
     floor_divide,
@@ -38,7 +39,6 @@ from gradtape.api.numpy.arithmetic import (
     square,
     subtract,
 )
-from gradtape.api.numpy.arithmetic import conjugate as conj
 from gradtape.api.numpy.arithmetic import power as pow
 from gradtape.api.numpy.calculus import diff
 from gradtape.api.numpy.creation import (

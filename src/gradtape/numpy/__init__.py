@@ -67,6 +67,7 @@ from gradtape.api.numpy.arithmetic import (
     absolute,
     add,
     cbrt,
+    conj,
     conjugate,
     copysign,
     divide,
@@ -101,7 +102,6 @@ from gradtape.api.numpy.arithmetic import (
     subtract,
 )
 from gradtape.api.numpy.arithmetic import absolute as abs
-from gradtape.api.numpy.arithmetic import conjugate as conj
 from gradtape.api.numpy.arithmetic import divide as true_divide
 from gradtape.api.numpy.arithmetic import power as pow
 from gradtape.api.numpy.arithmetic import remainder as mod

@@ -185,15 +185,7 @@ from gradtape.api import remainder as log2
 from gradtape.api import remainder as log10
 from gradtape.api import remainder as mod
 
-__all__ = [
-    "EPS",
-    "Sine",
-    "log2",
-    "log10",
-    "mod",
-    "pi",
-    "sin",
-]
+__all__ = ["EPS", "Sine", "log2", "log10", "mod", "pi", "sin"]
 '''
 
 
@@ -211,14 +203,24 @@ def test_a_namespace_is_written(names, package):
     written = names.namespaces(package)
     assert written[package / "math.py"] == MATH
     assert "from gradtape.signal import windows\n" in written[package / "signal" / "__init__.py"]
-    assert written[package / "signal" / "windows.py"].endswith('import hann\n\n__all__ = [\n    "hann",\n]\n')
+    assert written[package / "signal" / "windows.py"].endswith('import hann\n\n__all__ = ["hann"]\n')
 
 
 def test_the_root_loads_some_namespaces_when_they_are_used(names, package):
     root = names.namespaces(package)[package / "__init__.py"]
     assert "\nfrom gradtape import math\nfrom gradtape.api import sin\n" in root
     assert "    from gradtape import signal as signal\n" in root
-    assert root.endswith('__all__ = [\n    "math",\n    "sin",\n]\n')
+    assert root.endswith('__all__ = ["math", "sin"]\n')
+
+
+def test_long_lists_are_wrapped_as_ruff_wants_them(names, package):
+    defined = [f"name{number}" for number in range(40)]
+    (package / "many.py").write_text("".join(f'@published("math.{n}")\ndef {n}(): pass\n' for n in defined), encoding="utf-8")
+    written = names.namespaces(package)[package / "math.py"]
+    assert "from gradtape.many import (\n    name0,\n    name1,\n    name2,\n" in written
+    assert '"name8", "name9", "name10"' in written
+    assert written.endswith(",\n]  # fmt: skip\n")
+    assert max(map(len, written.splitlines())) <= 100
 
 
 def test_what_is_not_fresh_is_found(names, package):

@@ -7,6 +7,7 @@ the docstring is kept, and what follows it is written here.
 import ast
 import re
 import sys
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[1] / "src" / "gradtape"
 WIDTH = 100
+INDENT = "    "
 
 HAND_WRITTEN = ("array_api.special", "dtypes", "errors", "experimental.numpy", "nest")
 """Public modules that hold definitions of their own."""
@@ -136,8 +138,7 @@ def _text(path: Path, namespace: str, members: dict[str, Place], later: Sequence
     opening = "\n".join(source.splitlines()[: docstring.end_lineno])
     listed = {name: place for name, place in members.items() if namespace or name not in later}
     before, after = ("import typing as _typing\n\n", _root(later)) if not namespace else ("", "")
-    everything = "".join(f'    "{name}",\n' for name in sorted(listed, key=_order))
-    return f"{opening}\n\n{NOTICE}\n\n{before}{_imports(listed)}{after}\n__all__ = [\n{everything}]\n"
+    return f"{opening}\n\n{NOTICE}\n\n{before}{_imports(listed)}{after}\n{_all(listed)}"
 
 
 def _root(later: Sequence[str]) -> str:
@@ -151,6 +152,15 @@ else:
     from gradtape.start import __dir__ as __dir__
     from gradtape.start import __getattr__ as __getattr__
 """
+
+
+def _all(names: Iterable[str]) -> str:
+    """`__all__`, with as many names in a line as it can hold: the imports have one in each."""
+    quoted = ", ".join(f'"{name}"' for name in sorted(names, key=_order))
+    if len(line := f"__all__ = [{quoted}]\n") <= WIDTH + 1:
+        return line
+    lines = textwrap.fill(f"{quoted},", WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
+    return f"__all__ = [\n{lines}\n]  # fmt: skip\n"
 
 
 def _imports(members: dict[str, Place]) -> str:

@@ -5,7 +5,4 @@
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.tape import GradientTape
 
-__all__ = [
-    "ForwardAccumulator",
-    "GradientTape",
-]
+__all__ = ["ForwardAccumulator", "GradientTape"]

@@ -11,11 +11,4 @@ from gradtape.api.tensorflow.bitwise import (
     right_shift,
 )
 
-__all__ = [
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "invert",
-    "left_shift",
-    "right_shift",
-]
+__all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"]

@@ -14,12 +14,8 @@ from gradtape.api.tensorflow.quantization import (
 )
 
 __all__ = [
-    "fake_quant_with_min_max_args",
-    "fake_quant_with_min_max_args_gradient",
-    "fake_quant_with_min_max_vars",
-    "fake_quant_with_min_max_vars_gradient",
-    "fake_quant_with_min_max_vars_per_channel",
-    "fake_quant_with_min_max_vars_per_channel_gradient",
-    "quantize_and_dequantize",
-    "quantize_and_dequantize_v2",
-]
+    "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+    "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
+    "fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
+    "quantize_and_dequantize", "quantize_and_dequantize_v2",
+]  # fmt: skip

@@ -4,7 +4,4 @@
 
 from gradtape.api.tensorflow.debugging.gradients import batching_fallbacks, check_gradients
 
-__all__ = [
-    "batching_fallbacks",
-    "check_gradients",
-]
+__all__ = ["batching_fallbacks", "check_gradients"]

@@ -6,8 +6,4 @@ from gradtape.api.tensorflow.checkpoint.checkpoint import Checkpoint
 from gradtape.api.tensorflow.checkpoint.manager import CheckpointManager
 from gradtape.api.tensorflow.checkpoint.state_file import latest_checkpoint
 
-__all__ = [
-    "Checkpoint",
-    "CheckpointManager",
-    "latest_checkpoint",
-]
+__all__ = ["Checkpoint", "CheckpointManager", "latest_checkpoint"]

@@ -5,10 +5,4 @@
 from gradtape.autograph import experimental
 from gradtape.functions.autograph.requests import set_verbosity, to_code, to_graph, trace
 
-__all__ = [
-    "experimental",
-    "set_verbosity",
-    "to_code",
-    "to_graph",
-    "trace",
-]
+__all__ = ["experimental", "set_verbosity", "to_code", "to_graph", "trace"]

@@ -4,8 +4,4 @@
 
 from gradtape.functions.autograph.marks import Feature, do_not_convert, set_loop_options
 
-__all__ = [
-    "Feature",
-    "do_not_convert",
-    "set_loop_options",
-]
+__all__ = ["Feature", "do_not_convert", "set_loop_options"]

@@ -4,7 +4,4 @@
 
 from gradtape.experimental import dlpack, numpy
 
-__all__ = [
-    "dlpack",
-    "numpy",
-]
+__all__ = ["dlpack", "numpy"]

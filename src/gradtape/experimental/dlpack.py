@@ -5,7 +5,4 @@
 from gradtape.api.tensorflow.dlpack import from_capsule as from_dlpack
 from gradtape.api.tensorflow.dlpack import to_dlpack
 
-__all__ = [
-    "from_dlpack",
-    "to_dlpack",
-]
+__all__ = ["from_dlpack", "to_dlpack"]

@@ -4,6 +4,4 @@
 
 from gradtape.api.tensorflow.linalg.solvers import conjugate_gradient
 
-__all__ = [
-    "conjugate_gradient",
-]
+__all__ = ["conjugate_gradient"]

@@ -4,7 +4,4 @@
 
 from gradtape.api.tensorflow.nn.activations import general_dropout, stateless_dropout
 
-__all__ = [
-    "general_dropout",
-    "stateless_dropout",
-]
+__all__ = ["general_dropout", "stateless_dropout"]

@@ -13,12 +13,6 @@ from gradtape.api.tensorflow.random.stateless import fold_in as stateless_fold_i
 from gradtape.api.tensorflow.random.stateless import split as stateless_split
 
 __all__ = [
-    "Algorithm",
-    "Generator",
-    "create_rng_state",
-    "get_global_generator",
-    "set_global_generator",
-    "stateless_fold_in",
-    "stateless_shuffle",
-    "stateless_split",
-]
+    "Algorithm", "Generator", "create_rng_state", "get_global_generator", "set_global_generator",
+    "stateless_fold_in", "stateless_shuffle", "stateless_split",
+]  # fmt: skip

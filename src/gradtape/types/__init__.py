@@ -4,6 +4,4 @@
 
 from gradtape.types import experimental
 
-__all__ = [
-    "experimental",
-]
+__all__ = ["experimental"]

@@ -10,10 +10,4 @@ from gradtape.api.tensorflow.function_types import (
 )
 from gradtape.api.tensorflow.function_types import GenericFunction as PolymorphicFunction
 
-__all__ = [
-    "Callable",
-    "ConcreteFunction",
-    "GenericFunction",
-    "PolymorphicFunction",
-    "TensorLike",
-]
+__all__ = ["Callable", "ConcreteFunction", "GenericFunction", "PolymorphicFunction", "TensorLike"]

@@ -9,12 +9,13 @@
 #   make test-versions  the lowest and the newest allowed versions of what gradtape needs, on each Python found (PYTHONS="3.12": on some)
 #   make bench      measure against NumPy and other libraries (QUICK=1: in about two minutes)
 #   make lint       lint and types only
+#   make names      write the public namespaces from what the definitions say is public
 #   make clean      remove everything that these commands made
 
 PYTHON ?= python3
 WORKERS ?= 2
 
-SOURCES := src tests tests_tf examples benchmarks
+SOURCES := src tests tests_tf examples benchmarks tools
 
 # XLA can pretend that there are several CPUs, if it is told so before it starts: a second run of the tests that a second device concerns.
 TWO_DEVICES = JAX_PLATFORMS=cpu XLA_FLAGS="$$XLA_FLAGS --xla_force_host_platform_device_count=2"
@@ -22,7 +23,7 @@ COMPILED := tests/function tests/test_moments.py tests/keras/test_keras_core.py 
 # The longest tables among them say nothing about devices.
 LONG := --ignore=tests/function/test_second_orders_of_effects.py --ignore=tests/function/test_variables_given_twice.py --ignore=tests/function/test_bodies.py
 
-.PHONY: help demo test test-all test-tf test-keras test-array-api test-versions bench lint clean
+.PHONY: help demo test test-all test-tf test-keras test-array-api test-versions bench lint names clean
 .DELETE_ON_ERROR:
 
 help:
@@ -63,6 +64,9 @@ lint: .venv/.installed
 	@.venv/bin/ruff check $(SOURCES)
 	@.venv/bin/ruff format --check $(SOURCES)
 	@.venv/bin/mypy
+
+names: .venv/.installed
+	@.venv/bin/python tools/names.py
 
 # A stamp says that an environment has what pyproject.toml asks for.
 .venv/.installed: EXTRAS := test,demo

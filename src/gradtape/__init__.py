@@ -1,12 +1,12 @@
 """TensorFlow's `GradientTape` without TensorFlow: `import gradtape as tf`."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 import typing as _typing
-from importlib import import_module as _import_module
+
+from numpy import newaxis
 
 from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
-from gradtape.api.numpy import choice as _numpy_choice
-from gradtape.api.tensorflow import experimental_dtypes as _experimental_dtypes
-from gradtape.api.tensorflow import keras_imports as _keras_imports
 from gradtape.api.tensorflow.arithmetic import realdiv, truncatediv, truncatemod
 from gradtape.api.tensorflow.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
 from gradtape.api.tensorflow.conversion import bitcast, saturate_cast
@@ -41,7 +41,14 @@ from gradtape.api.tensorflow.creation import (
     zeros,
     zeros_like,
 )
-from gradtape.api.tensorflow.debugging.printing import Assert, assert_equal, assert_greater, assert_less, assert_rank, print
+from gradtape.api.tensorflow.debugging.printing import (
+    Assert,
+    assert_equal,
+    assert_greater,
+    assert_less,
+    assert_rank,
+    print,
+)
 from gradtape.api.tensorflow.elementwise import (
     abs,
     acos,
@@ -103,6 +110,7 @@ from gradtape.api.tensorflow.indexing import (
     where,
 )
 from gradtape.api.tensorflow.linalg.decompositions import eig, eigvals
+from gradtape.api.tensorflow.linalg.matrices import sqrtm as matrix_square_root
 from gradtape.api.tensorflow.linalg.products import einsum, matmul, norm, tensordot
 from gradtape.api.tensorflow.logic import (
     equal,
@@ -168,7 +176,12 @@ from gradtape.api.tensorflow.shaping import (
     unstack,
 )
 from gradtape.api.tensorflow.tensor_array import TensorArray
-from gradtape.api.tensorflow.type_specs import IndexedSlicesSpec, SparseTensorSpec, TypeSpec, type_spec_from_value
+from gradtape.api.tensorflow.type_specs import (
+    IndexedSlicesSpec,
+    SparseTensorSpec,
+    TypeSpec,
+    type_spec_from_value,
+)
 from gradtape.core.device import device
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.module import Module
@@ -201,18 +214,34 @@ from gradtape.dtypes import (
     uint64,
 )
 from gradtape.dtypes import bool_ as bool
-from gradtape.functions.control_flow import case, cond, foldl, foldr, map_fn, scan, switch_case, while_loop
+from gradtape.functions.control_flow import (
+    case,
+    cond,
+    foldl,
+    foldr,
+    map_fn,
+    scan,
+    switch_case,
+    while_loop,
+)
 from gradtape.functions.decorator import function
-from gradtape.ops import operators as _operators
 from gradtape.shapes import TensorShape, TensorSpec
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
-from gradtape.transforms.functional import diag_hessian, grad, hessian, hvp, jvp, laplacian, value_and_grad, vjp
+from gradtape.transforms.functional import (
+    diag_hessian,
+    grad,
+    hessian,
+    hvp,
+    jvp,
+    laplacian,
+    value_and_grad,
+    vjp,
+)
 from gradtape.transforms.graph_gradients import RegisterGradient, gradients, hessians, no_gradient
 from gradtape.transforms.recompute import recompute_grad
 from gradtape.transforms.vectorize import vectorized_map, vmap
 
-if _typing.TYPE_CHECKING:  # what `__getattr__` finds when it is asked for
-    import keras as keras
+if _typing.TYPE_CHECKING:
     from gradtape import array_api as array_api
     from gradtape import autograph as autograph
     from gradtape import bitwise as bitwise
@@ -227,82 +256,46 @@ if _typing.TYPE_CHECKING:  # what `__getattr__` finds when it is asked for
     from gradtape import testing as testing
     from gradtape import train as train
     from gradtape import types as types
-
-newaxis = None
-matrix_square_root = linalg.sqrtm
-# `tf.dtypes` has functions too; the module itself is the lowest layer, and knows no op.
-dtypes.cast = cast  # type: ignore[attr-defined]
-dtypes.complex = complex  # type: ignore[attr-defined]
-dtypes.saturate_cast = saturate_cast  # type: ignore[attr-defined]
-dtypes.experimental = _experimental_dtypes  # type: ignore[attr-defined]
+    from gradtape.start import __version__ as __version__
+    from gradtape.start import keras as keras
+else:
+    from gradtape.start import __dir__ as __dir__
+    from gradtape.start import __getattr__ as __getattr__
 
 __all__ = [
-    "AggregationMethod", "Assert", "DType", "GradientTape", "IndexedSlices", "IndexedSlicesSpec", "Module",
-    "RegisterGradient", "SparseTensor", "SparseTensorSpec", "Tensor", "TensorArray", "TensorShape", "TensorSpec", "TypeSpec",
-    "UnconnectedGradients", "Variable", "VariableAggregation", "VariableSynchronization", "abs", "acos", "acosh", "add",
-    "add_n", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh", "assert_equal", "assert_greater", "assert_less",
-    "assert_rank", "atan", "atan2", "atanh", "autodiff", "batch_to_space", "bfloat16", "bitcast", "bool", "boolean_mask",
-    "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast", "clip_by_global_norm",
-    "clip_by_norm", "clip_by_value", "complex", "complex128", "complex64", "concat", "cond", "constant",
-    "constant_initializer", "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumsum", "custom_gradient",
-    "debugging", "device", "diag_hessian", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch", "eig",
-    "eigvals", "einsum", "ensure_shape", "equal", "errors", "executing_eagerly", "exp", "expand_dims",
-    "extract_volume_patches", "eye", "fill", "float16", "float32", "float64", "floor", "foldl", "foldr", "function", "gather",
-    "gather_nd", "get_logger", "get_static_value", "grad", "grad_pass_through", "gradients", "greater", "greater_equal",
-    "group", "half", "hessian", "hessians", "histogram_fixed_width", "histogram_fixed_width_bins", "hvp", "identity",
-    "identity_n", "init_scope", "inside_function", "int16", "int32", "int64", "int8", "is_symbolic_tensor", "is_tensor",
-    "jvp", "laplacian", "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or", "map_fn",
-    "math", "matmul", "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply", "name_scope", "negative", "nest",
-    "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal", "numpy_function", "one_hot", "ones", "ones_initializer",
-    "ones_like", "pad", "pow", "print", "py_function", "random", "random_normal_initializer", "random_uniform_initializer",
-    "range", "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean",
-    "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reshape", "reverse", "reverse_sequence", "roll", "round",
-    "saturate_cast", "scalar_mul", "scan", "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid",
-    "sign", "sin", "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd", "split", "sqrt", "square",
-    "squeeze", "stack", "stop_gradient", "strided_slice", "string", "subtract", "switch_case", "tan", "tanh",
-    "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
-    "tensor_scatter_nd_update", "tensordot", "tile", "transpose", "truediv", "truncatediv", "truncatemod", "tuple",
-    "type_spec_from_value", "uint16", "uint32", "uint64", "uint8", "unique", "unique_with_counts", "unravel_index", "unstack",
-    "value_and_grad", "vectorized_map", "vjp", "vmap", "where", "while_loop", "zeros", "zeros_initializer", "zeros_like",
+    "AggregationMethod", "Assert", "DType", "GradientTape", "IndexedSlices", "IndexedSlicesSpec",
+    "Module", "RegisterGradient", "SparseTensor", "SparseTensorSpec", "Tensor", "TensorArray",
+    "TensorShape", "TensorSpec", "TypeSpec", "UnconnectedGradients", "Variable",
+    "VariableAggregation", "VariableSynchronization", "abs", "acos", "acosh", "add", "add_n",
+    "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh", "assert_equal", "assert_greater",
+    "assert_less", "assert_rank", "atan", "atan2", "atanh", "autodiff", "batch_to_space",
+    "bfloat16", "bitcast", "bool", "boolean_mask", "broadcast_dynamic_shape",
+    "broadcast_static_shape", "broadcast_to", "case", "cast", "clip_by_global_norm", "clip_by_norm",
+    "clip_by_value", "complex", "complex64", "complex128", "concat", "cond", "constant",
+    "constant_initializer", "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumsum",
+    "custom_gradient", "debugging", "device", "diag_hessian", "divide", "double", "dtypes",
+    "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum", "ensure_shape", "equal",
+    "errors", "executing_eagerly", "exp", "expand_dims", "extract_volume_patches", "eye", "fill",
+    "float16", "float32", "float64", "floor", "foldl", "foldr", "function", "gather", "gather_nd",
+    "get_logger", "get_static_value", "grad", "grad_pass_through", "gradients", "greater",
+    "greater_equal", "group", "half", "hessian", "hessians", "histogram_fixed_width",
+    "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "init_scope", "inside_function",
+    "int8", "int16", "int32", "int64", "is_symbolic_tensor", "is_tensor", "jvp", "laplacian",
+    "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or",
+    "map_fn", "math", "matmul", "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply",
+    "name_scope", "negative", "nest", "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal",
+    "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pow", "print",
+    "py_function", "random", "random_normal_initializer", "random_uniform_initializer", "range",
+    "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
+    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reshape",
+    "reverse", "reverse_sequence", "roll", "round", "saturate_cast", "scalar_mul", "scan",
+    "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "sin",
+    "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd", "split", "sqrt",
+    "square", "squeeze", "stack", "stop_gradient", "strided_slice", "string", "subtract",
+    "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot",
+    "tile", "transpose", "truediv", "truncatediv", "truncatemod", "tuple", "type_spec_from_value",
+    "uint8", "uint16", "uint32", "uint64", "unique", "unique_with_counts", "unravel_index",
+    "unstack", "value_and_grad", "vectorized_map", "vjp", "vmap", "where", "while_loop", "zeros",
+    "zeros_initializer", "zeros_like",
 ]  # fmt: skip
-
-_LOADED_WHEN_USED = frozenset((
-    "array_api", "autograph", "bitwise", "config", "experimental", "image", "keras", "numpy", "quantization", "signal", "sparse", "test",
-    "testing", "train", "types",
-))  # fmt: skip
-_keras_imports.serve_keras()
-_numpy_choice.serve_choice()
-
-
-__version__: str
-"""The version of TensorFlow whose interface this is, and then gradtape's own: programs that ask for TensorFlow 2.x find it."""
-
-
-def _versions() -> str:
-    from importlib import metadata  # noqa: PLC0415 - it takes long to import, and few ask
-
-    try:
-        own = metadata.version("gradtape")
-    except metadata.PackageNotFoundError:  # used from a folder, without having been installed
-        own = "unknown"
-    return f"2.21.0+gradtape.{own}"
-
-
-if not _typing.TYPE_CHECKING:  # so that a type checker finds a misspelt name
-
-    def __getattr__(name: str) -> object:
-        """Namespaces that few programs use are imported at their first use, which keeps `import gradtape` short."""
-        if name == "__version__":
-            return _versions()
-        if name in _LOADED_WHEN_USED:
-            try:
-                return _import_module(f"gradtape.{name}")
-            except ImportError as error:
-                if error.name != "keras":
-                    raise
-                raise AttributeError(str(error), name=name, obj=None) from None  # so that `hasattr` can ask for it
-        raise AttributeError(f"module 'gradtape' has no attribute '{name}'")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LOADED_WHEN_USED})

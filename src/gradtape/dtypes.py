@@ -13,6 +13,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from gradtape.published import published
+
 __all__ = [
     "DType",
     "as_dtype",
@@ -38,6 +40,7 @@ __all__ = [
 ]
 
 
+@published("DType")
 class DType:
     """The type of a tensor's elements.
 
@@ -216,6 +219,7 @@ _BY_NUMPY = {d.numpy: d for d in ALL}
 _BY_PYTHON: dict[type, DType] = {float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string}
 
 
+@published("as_dtype")
 def as_dtype(type_value: Any) -> DType:
     """The `DType` for a DType, a name, a NumPy dtype or scalar type, or a Python type.
 
@@ -317,3 +321,38 @@ def promote_weak(strong: np.dtype[Any], weak: np.dtype[Any]) -> np.dtype[Any]:
         return strong
     default = _DEFAULT_OF_RANK[_rank(weak)]
     return promote(strong, default)
+
+
+PUBLISHED = {
+    "bfloat16": bfloat16,
+    "bool": bool_,
+    "complex128": complex128,
+    "complex64": complex64,
+    "double": double,
+    "float16": float16,
+    "float32": float32,
+    "float64": float64,
+    "half": half,
+    "int16": int16,
+    "int32": int32,
+    "int64": int64,
+    "int8": int8,
+    "string": string,
+    "uint16": uint16,
+    "uint32": uint32,
+    "uint64": uint64,
+    "uint8": uint8,
+    "array_api.bool": bool_,
+    "array_api.complex128": complex128,
+    "array_api.complex64": complex64,
+    "array_api.float32": float32,
+    "array_api.float64": float64,
+    "array_api.int16": int16,
+    "array_api.int32": int32,
+    "array_api.int64": int64,
+    "array_api.int8": int8,
+    "array_api.uint16": uint16,
+    "array_api.uint32": uint32,
+    "array_api.uint64": uint64,
+    "array_api.uint8": uint8,
+}

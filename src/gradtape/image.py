@@ -1,5 +1,7 @@
 """`tf.image`: images in other sizes, places and colours, and how alike two of them are."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.image.boxes import (
     draw_bounding_boxes,
     extract_glimpse,
@@ -35,7 +37,14 @@ from gradtape.api.tensorflow.image.geometry import (
     rot90,
     transpose,
 )
-from gradtape.api.tensorflow.image.quality import image_gradients, psnr, sobel_edges, ssim, ssim_multiscale, total_variation
+from gradtape.api.tensorflow.image.quality import (
+    image_gradients,
+    psnr,
+    sobel_edges,
+    ssim,
+    ssim_multiscale,
+    total_variation,
+)
 from gradtape.api.tensorflow.image.random import (
     random_brightness,
     random_contrast,
@@ -52,60 +61,24 @@ from gradtape.api.tensorflow.image.random import (
     stateless_random_hue,
     stateless_random_saturation,
 )
-from gradtape.api.tensorflow.image.resizing import ResizeMethod, crop_and_resize, resize, resize_with_pad
+from gradtape.api.tensorflow.image.resizing import (
+    ResizeMethod,
+    crop_and_resize,
+    resize,
+    resize_with_pad,
+)
 
 __all__ = [
-    "ResizeMethod",
-    "adjust_brightness",
-    "adjust_contrast",
-    "adjust_gamma",
-    "adjust_hue",
-    "adjust_saturation",
-    "central_crop",
-    "convert_image_dtype",
-    "crop_and_resize",
-    "crop_to_bounding_box",
-    "draw_bounding_boxes",
-    "extract_glimpse",
-    "extract_patches",
-    "flip_left_right",
-    "flip_up_down",
-    "grayscale_to_rgb",
-    "hsv_to_rgb",
-    "image_gradients",
-    "non_max_suppression",
-    "non_max_suppression_overlaps",
-    "non_max_suppression_with_scores",
-    "pad_to_bounding_box",
-    "per_image_standardization",
-    "psnr",
-    "random_brightness",
-    "random_contrast",
-    "random_crop",
-    "random_flip_left_right",
-    "random_flip_up_down",
-    "random_hue",
-    "random_saturation",
-    "resize",
-    "resize_with_crop_or_pad",
-    "resize_with_pad",
-    "rgb_to_grayscale",
-    "rgb_to_hsv",
-    "rgb_to_yiq",
-    "rgb_to_yuv",
-    "rot90",
-    "sobel_edges",
-    "ssim",
-    "ssim_multiscale",
-    "stateless_random_brightness",
-    "stateless_random_contrast",
-    "stateless_random_crop",
-    "stateless_random_flip_left_right",
-    "stateless_random_flip_up_down",
-    "stateless_random_hue",
-    "stateless_random_saturation",
-    "total_variation",
-    "transpose",
-    "yiq_to_rgb",
-    "yuv_to_rgb",
-]
+    "ResizeMethod", "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue",
+    "adjust_saturation", "central_crop", "convert_image_dtype", "crop_and_resize",
+    "crop_to_bounding_box", "draw_bounding_boxes", "extract_glimpse", "extract_patches",
+    "flip_left_right", "flip_up_down", "grayscale_to_rgb", "hsv_to_rgb", "image_gradients",
+    "non_max_suppression", "non_max_suppression_overlaps", "non_max_suppression_with_scores",
+    "pad_to_bounding_box", "per_image_standardization", "psnr", "random_brightness",
+    "random_contrast", "random_crop", "random_flip_left_right", "random_flip_up_down", "random_hue",
+    "random_saturation", "resize", "resize_with_crop_or_pad", "resize_with_pad", "rgb_to_grayscale",
+    "rgb_to_hsv", "rgb_to_yiq", "rgb_to_yuv", "rot90", "sobel_edges", "ssim", "ssim_multiscale",
+    "stateless_random_brightness", "stateless_random_contrast", "stateless_random_crop",
+    "stateless_random_flip_left_right", "stateless_random_flip_up_down", "stateless_random_hue",
+    "stateless_random_saturation", "total_variation", "transpose", "yiq_to_rgb", "yuv_to_rgb",
+]  # fmt: skip

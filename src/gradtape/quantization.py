@@ -1,5 +1,7 @@
 """`tf.quantization`: numbers as a quantized model would have them, with gradients that pass straight through."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.quantization import (
     fake_quant_with_min_max_args,
     fake_quant_with_min_max_args_gradient,
@@ -12,12 +14,8 @@ from gradtape.api.tensorflow.quantization import (
 )
 
 __all__ = [
-    "fake_quant_with_min_max_args",
-    "fake_quant_with_min_max_args_gradient",
-    "fake_quant_with_min_max_vars",
-    "fake_quant_with_min_max_vars_gradient",
-    "fake_quant_with_min_max_vars_per_channel",
-    "fake_quant_with_min_max_vars_per_channel_gradient",
-    "quantize_and_dequantize",
-    "quantize_and_dequantize_v2",
-]
+    "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+    "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
+    "fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
+    "quantize_and_dequantize", "quantize_and_dequantize_v2",
+]  # fmt: skip

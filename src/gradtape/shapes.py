@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
 from gradtape import dtypes
+from gradtape.published import published
 
 
+@published("TensorShape")
 class TensorShape:
     """The sizes of a tensor's dimensions; a size may be None (unknown), and so may the rank.
 
@@ -254,6 +256,7 @@ def _size(value: Any) -> int | None:
     return int(size)
 
 
+@published("TensorSpec")
 class TensorSpec:
     """A tensor's shape and dtype without its values.
 

@@ -1,5 +1,7 @@
 """`tf.signal`: Fourier and cosine transforms, frames and windows."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.signal.fourier import (
     fft,
     fft2d,
@@ -42,38 +44,10 @@ from gradtape.api.tensorflow.signal.windows import (
 )
 
 __all__ = [
-    "dct",
-    "fft",
-    "fft2d",
-    "fft3d",
-    "fftnd",
-    "fftshift",
-    "frame",
-    "hamming_window",
-    "hann_window",
-    "idct",
-    "ifft",
-    "ifft2d",
-    "ifft3d",
-    "ifftnd",
-    "ifftshift",
-    "inverse_mdct",
-    "inverse_stft",
-    "inverse_stft_window_fn",
-    "irfft",
-    "irfft2d",
-    "irfft3d",
-    "irfftnd",
-    "kaiser_bessel_derived_window",
-    "kaiser_window",
-    "linear_to_mel_weight_matrix",
-    "mdct",
-    "mfccs_from_log_mel_spectrograms",
-    "overlap_and_add",
-    "rfft",
-    "rfft2d",
-    "rfft3d",
-    "rfftnd",
-    "stft",
-    "vorbis_window",
-]
+    "dct", "fft", "fft2d", "fft3d", "fftnd", "fftshift", "frame", "hamming_window", "hann_window",
+    "idct", "ifft", "ifft2d", "ifft3d", "ifftnd", "ifftshift", "inverse_mdct", "inverse_stft",
+    "inverse_stft_window_fn", "irfft", "irfft2d", "irfft3d", "irfftnd",
+    "kaiser_bessel_derived_window", "kaiser_window", "linear_to_mel_weight_matrix", "mdct",
+    "mfccs_from_log_mel_spectrograms", "overlap_and_add", "rfft", "rfft2d", "rfft3d", "rfftnd",
+    "stft", "vorbis_window",
+]  # fmt: skip

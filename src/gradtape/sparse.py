@@ -1,5 +1,7 @@
 """`tf.sparse`: SparseTensors and what is computed with them."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.sparse.mathematics import (
     add,
     maximum,
@@ -34,32 +36,9 @@ from gradtape.api.tensorflow.sparse.tensors import (
 from gradtape.core.sparse_tensor import SparseTensor
 
 __all__ = [
-    "SparseTensor",
-    "add",
-    "concat",
-    "expand_dims",
-    "eye",
-    "fill_empty_rows",
-    "from_dense",
-    "map_values",
-    "mask",
-    "maximum",
-    "minimum",
-    "reduce_max",
-    "reduce_sum",
-    "reorder",
-    "reset_shape",
-    "reshape",
-    "retain",
-    "sampled_addmm",
-    "segment_mean",
-    "segment_sqrt_n",
-    "segment_sum",
-    "slice",
-    "softmax",
-    "sparse_dense_matmul",
-    "split",
-    "to_dense",
-    "to_indicator",
+    "SparseTensor", "add", "concat", "expand_dims", "eye", "fill_empty_rows", "from_dense",
+    "map_values", "mask", "maximum", "minimum", "reduce_max", "reduce_sum", "reorder",
+    "reset_shape", "reshape", "retain", "sampled_addmm", "segment_mean", "segment_sqrt_n",
+    "segment_sum", "slice", "softmax", "sparse_dense_matmul", "split", "to_dense", "to_indicator",
     "transpose",
-]
+]  # fmt: skip

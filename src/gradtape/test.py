@@ -1,5 +1,7 @@
 """`tf.test`: checking derivatives, and what this machine has."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.debugging.gradients import (
     compute_gradient,
     gpu_device_name,
@@ -11,11 +13,6 @@ from gradtape.api.tensorflow.debugging.gradients import (
 )
 
 __all__ = [
-    "compute_gradient",
-    "gpu_device_name",
-    "is_built_with_cuda",
-    "is_built_with_gpu_support",
-    "is_built_with_rocm",
-    "is_built_with_xla",
-    "is_gpu_available",
-]
+    "compute_gradient", "gpu_device_name", "is_built_with_cuda", "is_built_with_gpu_support",
+    "is_built_with_rocm", "is_built_with_xla", "is_gpu_available",
+]  # fmt: skip

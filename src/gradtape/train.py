@@ -1,5 +1,7 @@
 """`tf.train`: the values of Variables in files, and back."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.checkpoint.checkpoint import Checkpoint
 from gradtape.api.tensorflow.checkpoint.manager import CheckpointManager
 from gradtape.api.tensorflow.checkpoint.state_file import latest_checkpoint

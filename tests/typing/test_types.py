@@ -52,6 +52,9 @@ reveal_type(v.assign(x, read_value=False))
 reveal_type(tape.gradient(y, v))
 reveal_type(tape.gradient(y, [v, v]))
 reveal_type(tf.reduce_sum(x))
+reveal_type(tf.math.mod(x, y))
+reveal_type(tf.experimental.numpy.amax(x))
+reveal_type(tf.__version__)
 """
 
 EXPECTED = [
@@ -67,6 +70,9 @@ EXPECTED = [
     "Tensor | None",
     "list[Tensor | None]",
     "Tensor",
+    "Tensor",
+    "Tensor",
+    "str",
 ]
 
 

@@ -1,5 +1,7 @@
 """`gradtape.array_api.linalg`: the linear algebra of the Array API standard on Tensors."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.numpy.linalg import (
     cross,
     det,
@@ -20,27 +22,7 @@ from gradtape.api.numpy.linalg_decompositions import cholesky, eigh, eigvalsh, q
 from gradtape.api.numpy.linalg_norms import matrix_norm, matrix_rank, vector_norm
 
 __all__ = [
-    "cholesky",
-    "cross",
-    "det",
-    "diagonal",
-    "eigh",
-    "eigvalsh",
-    "inv",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "matrix_transpose",
-    "outer",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "svdvals",
-    "tensordot",
-    "trace",
-    "vecdot",
-    "vector_norm",
-]
+    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve",
+    "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+]  # fmt: skip

@@ -1,5 +1,7 @@
 """`tf.config.threading`: numbers of threads."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.config import (
     get_inter_op_parallelism_threads,
     get_intra_op_parallelism_threads,
@@ -8,8 +10,6 @@ from gradtape.api.tensorflow.config import (
 )
 
 __all__ = [
-    "get_inter_op_parallelism_threads",
-    "get_intra_op_parallelism_threads",
-    "set_inter_op_parallelism_threads",
-    "set_intra_op_parallelism_threads",
-]
+    "get_inter_op_parallelism_threads", "get_intra_op_parallelism_threads",
+    "set_inter_op_parallelism_threads", "set_intra_op_parallelism_threads",
+]  # fmt: skip

@@ -14,6 +14,7 @@ from gradtape.blocks import Block, block
 from gradtape.core.node import Node
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import Recorder, here
+from gradtape.published import shown
 
 
 class Level(Block):
@@ -108,6 +109,9 @@ class BatchedTensor(Tensor):
     def with_node(self, node: Node | None) -> BatchedTensor:
         """The same values, recorded by another Node."""
         return BatchedTensor(self.inner, self.level, node)
+
+    def __dir__(self) -> list[str]:
+        return shown(super().__dir__(), "inner", "level")
 
     def __repr__(self) -> str:
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, one example of a batch of {self.level.size}>"

@@ -19,6 +19,7 @@ from gradtape.core.xla.tensor import tensor_of
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
+from gradtape.published import published
 
 _SPEC = r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?"
 
@@ -26,6 +27,7 @@ _REPLACED = frozenset(("CPU", "GPU", "TPU"))
 _said: set[str] = set()
 
 
+@published("device")
 @block
 def device(device_name: Any) -> Iterator[None]:
     """Runs the ops of a block on a device, named as in TensorFlow; what they take is moved there.

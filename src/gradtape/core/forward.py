@@ -17,8 +17,10 @@ from gradtape.core.thread import here, leave_thread
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
+from gradtape.published import published, shown
 
 
+@published("autodiff.ForwardAccumulator")
 class ForwardAccumulator(Block):
     """Carries `tangents` of `primals` through the ops of a `with` block: `jvp(y)` is the derivative of y along them.
 
@@ -111,6 +113,20 @@ class ForwardAccumulator(Block):
             return unconnected_value(leaf, unconnected) if tangent is None else tangent
 
         return nest.map_structure(tangent_of, primals)
+
+    def __dir__(self) -> list[str]:
+        return shown(
+            super().__dir__(),
+            "before_write",
+            "ending",
+            "enter",
+            "leave",
+            "push",
+            "pushes",
+            "recording",
+            "scope",
+            "variable_node",
+        )
 
     def __del__(self) -> None:
         if hasattr(self, "scope"):

@@ -11,9 +11,11 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.dtypes import DType
+from gradtape.published import published
 from gradtape.shapes import TensorShape
 
 
+@published("IndexedSlices")
 class IndexedSlices:
     """Rows `values` that stand at `indices` of a larger tensor of shape `dense_shape`; repeated indices add up.
 

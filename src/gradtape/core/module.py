@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 from gradtape import nest
 from gradtape.core.naming import name_scope
 from gradtape.core.variable import Variable
+from gradtape.published import published
 
 M = TypeVar("M", bound=Callable[..., Any])
 
 
+@published("Module")
 class Module:
     """A container of Variables; subclasses set them as attributes, alone or in lists, tuples and dicts.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from gradtape.blocks import Block
+from gradtape.published import published
 
 
 class _Prefix(threading.local):
@@ -20,6 +21,7 @@ def scoped(name: str) -> str:
     return _prefix.now + name
 
 
+@published("name_scope")
 class name_scope(Block):  # noqa: N801 - TensorFlow's name
     """Puts a prefix before the names of the Variables that a block makes; a name that ends in "/" is the whole prefix.
 

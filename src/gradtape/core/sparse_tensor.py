@@ -14,9 +14,11 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.dtypes import DType, int64
+from gradtape.published import published
 from gradtape.shapes import TensorShape
 
 
+@published("SparseTensor", "sparse.SparseTensor")
 class SparseTensor:
     """A tensor of shape `dense_shape` with `values[i]` at the coordinates `indices[i]` and zeros elsewhere.
 

@@ -31,8 +31,10 @@ from gradtape.core.variable import Variable
 from gradtape.core.walk import finished, pull_back
 from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.errors import invalid_argument
+from gradtape.published import published, shown
 
 
+@published("GradientTape", "autodiff.GradientTape")
 class GradientTape(TapeMethods, Block):
     """Records the ops of a `with` block on this thread and computes gradients of what they computed.
 
@@ -364,6 +366,19 @@ class GradientTape(TapeMethods, Block):
         if self.scope is not None:
             recording, self.scope, self._nodes = self.scope, None, {}
             recording.close()
+
+    def __dir__(self) -> list[str]:
+        return shown(
+            super().__dir__(),
+            "before_write",
+            "ending",
+            "enter",
+            "leave",
+            "pushes",
+            "recording",
+            "scope",
+            "variable_node",
+        )
 
     def __del__(self) -> None:
         if self.scope is not None:

@@ -15,12 +15,14 @@ from gradtape.core.needed_ops import needed
 from gradtape.core.operators import TensorOperators
 from gradtape.core.thread import ThreadState, here
 from gradtape.dtypes import DType
+from gradtape.published import published, shown
 from gradtape.shapes import TensorShape
 
 if TYPE_CHECKING:
     from gradtape.core.node import Node
 
 
+@published("Tensor")
 class Tensor(TensorOperators):
     """An immutable array of one dtype that a `GradientTape` can follow.
 
@@ -123,6 +125,9 @@ class Tensor(TensorOperators):
 
     def __dlpack_device__(self) -> tuple[Any, int]:
         return np.asarray(self.array).__dlpack_device__()
+
+    def __dir__(self) -> list[str]:
+        return shown(super().__dir__(), "array", "held", "node", "with_node")
 
     def __bool__(self) -> bool:
         if self.array.size != 1:

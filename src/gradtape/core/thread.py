@@ -13,6 +13,7 @@ from gradtape.blocks import Block, block
 from gradtape.core.recording import Recording, Scope, scope_of
 from gradtape.engines.numpy.engine import is_reentry, quiet_runner, run_apart
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.published import published
 
 if TYPE_CHECKING:
     from gradtape.core.batching import Level
@@ -150,6 +151,7 @@ class Only(Block):
             self._state.set_recorders([r for r in self._before if r.recording])  # one may have ended in the block
 
 
+@published("init_scope")
 @block
 def init_scope() -> Iterator[None]:
     """Runs a block that nothing records, whatever tapes are open, at once: also while a function is being traced.

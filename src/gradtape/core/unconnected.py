@@ -5,7 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from gradtape.published import published
 
+
+@published("UnconnectedGradients")
 class UnconnectedGradients(Enum):
     """What stands for the gradient of a source that the target does not depend on: None, or zeros."""
 

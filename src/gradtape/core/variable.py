@@ -32,9 +32,11 @@ from gradtape.dtypes import DType
 from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
+from gradtape.published import published, shown
 from gradtape.shapes import TensorShape
 
 
+@published("VariableSynchronization")
 class VariableSynchronization(Enum):
     """When copies of a distributed variable are synchronised. One process has one copy; the values are kept for callers."""
 
@@ -44,6 +46,7 @@ class VariableSynchronization(Enum):
     ON_READ = 3
 
 
+@published("VariableAggregation")
 class VariableAggregation(Enum):
     """How copies of a distributed variable are combined."""
 
@@ -97,7 +100,7 @@ class _Array:
             return self
         known = variable.__dict__
         with writing.lock:
-            while "array" not in known:  # no other thread was faster
+            while (found := known.get("array")) is None:  # no other thread was faster
                 if "held" in known:
                     held = known["held"]
                     try:
@@ -113,9 +116,10 @@ class _Array:
                     del known["aside"]
                 else:
                     raise AttributeError(f"'{type(variable).__name__}' object has no attribute 'array'")
-            return known["array"]
+            return found
 
 
+@published("Variable")
 class Variable(SparseWrites, TensorOperators):
     """A mutable tensor; tapes watch it when it is read, if it is trainable.
 
@@ -499,6 +503,23 @@ class Variable(SparseWrites, TensorOperators):
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         return Tensor(np.bool_(True))
+
+    def __dir__(self) -> list[str]:
+        return shown(
+            super().__dir__(),
+            "array",
+            "aside",
+            "creation",
+            "has_gradient",
+            "held",
+            "keeps_array",
+            "owns",
+            "replace",
+            "swap",
+            "tell_recorders",
+            "tensor",
+            "write_at",
+        )
 
     def __copy__(self) -> Variable:
         return self

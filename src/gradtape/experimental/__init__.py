@@ -1,10 +1,7 @@
 """`tf.experimental`: `numpy`, which is `gradtape.numpy` itself, `dlpack`, `einops` and `scipy`, which lend a hand to these libraries."""
 
-import sys
+# Written by `make names`: the decorators at the definitions say what is public.
 
-from gradtape import numpy
-from gradtape.experimental import dlpack
-
-sys.modules[f"{__name__}.numpy"] = numpy  # so that `import gradtape.experimental.numpy as tnp` finds it
+from gradtape.experimental import dlpack, numpy
 
 __all__ = ["dlpack", "numpy"]

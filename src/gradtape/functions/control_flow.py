@@ -24,8 +24,10 @@ from gradtape.ops.arithmetic import equal, logical_and
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import concat, stack, unstack
+from gradtape.published import published
 
 
+@published("cond")
 def cond(
     pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None, name: str | None = None
 ) -> Any:
@@ -43,6 +45,7 @@ def cond(
     return (true_fn if _truth(pred, "cond: pred") else false_fn)()  # type: ignore[misc]
 
 
+@published("case")
 def case(
     pred_fn_pairs: Any,
     default: Callable[[], Any] | None = None,
@@ -79,6 +82,7 @@ def case(
     return default()
 
 
+@published("switch_case")
 def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case") -> Any:
     """The result of the function number `branch_index`; of `default`, or else of the last one, if there is no such number.
 
@@ -125,6 +129,7 @@ def _whole(value: Any, argument: str) -> int:
         raise TypeError(f"{argument} must be one integer, got {value!r}.") from error
 
 
+@published("while_loop")
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
@@ -177,6 +182,7 @@ def _loop_variable(value: Any, argument: str) -> Any:
     return value if nest.is_composite(value) else as_tensor(value, argument=argument)
 
 
+@published("map_fn")
 def map_fn(
     fn: Callable[[Any], Any],
     elems: Any,
@@ -205,6 +211,7 @@ def map_fn(
     return _stacked(results) if results else _nothing_like(lambda: fn(_zero_entry(elems, tensors)))
 
 
+@published("foldl")
 def foldl(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -223,6 +230,7 @@ def foldl(
     return _fold(fn, elems, initializer, "foldl", reverse=False)
 
 
+@published("foldr")
 def foldr(
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -241,6 +249,7 @@ def foldr(
     return _fold(fn, elems, initializer, "foldr", reverse=True)
 
 
+@published("scan")
 def scan(
     fn: Callable[[Any, Any], Any],
     elems: Any,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
+from gradtape.published import published
+
 if TYPE_CHECKING:
     from gradtape.functions.concrete_function import ConcreteFunction
 
@@ -67,6 +69,7 @@ def function(
 ) -> Callable[[Callable[P, R_co]], Compiled[P, R_co]]: ...
 
 
+@published("function")
 def function(
     func: Callable[..., Any] | None = None,
     input_signature: Any = None,

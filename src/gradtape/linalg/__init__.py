@@ -1,5 +1,7 @@
 """`tf.linalg`: products, norms, diagonals, linear systems, decompositions and functions of matrices."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from gradtape.api.tensorflow.clipping import global_norm
 from gradtape.api.tensorflow.creation import eye
 from gradtape.api.tensorflow.linalg.decompositions import (
@@ -16,7 +18,14 @@ from gradtape.api.tensorflow.linalg.decompositions import (
     qr,
     svd,
 )
-from gradtape.api.tensorflow.linalg.diagonals import band_part, diag, diag_part, set_diag, tensor_diag, tensor_diag_part
+from gradtape.api.tensorflow.linalg.diagonals import (
+    band_part,
+    diag,
+    diag_part,
+    set_diag,
+    tensor_diag,
+    tensor_diag_part,
+)
 from gradtape.api.tensorflow.linalg.matrices import cross, expm, logm, sqrtm
 from gradtape.api.tensorflow.linalg.products import (
     adjoint,
@@ -48,52 +57,11 @@ from gradtape.api.tensorflow.nn.normalization import l2_normalize
 from gradtape.linalg import experimental
 
 __all__ = [
-    "adjoint",
-    "band_part",
-    "banded_triangular_solve",
-    "cholesky",
-    "cholesky_solve",
-    "cross",
-    "det",
-    "diag",
-    "diag_part",
-    "eig",
-    "eigh",
-    "eigh_tridiagonal",
-    "eigvals",
-    "eigvalsh",
-    "einsum",
-    "experimental",
-    "expm",
-    "eye",
-    "global_norm",
-    "inv",
-    "l2_normalize",
-    "logdet",
-    "logm",
-    "lstsq",
-    "lu",
-    "lu_matrix_inverse",
-    "lu_reconstruct",
-    "lu_solve",
-    "matmul",
-    "matrix_rank",
-    "matrix_transpose",
-    "matvec",
-    "norm",
-    "normalize",
-    "pinv",
-    "qr",
-    "set_diag",
-    "slogdet",
-    "solve",
-    "sqrtm",
-    "svd",
-    "tensor_diag",
-    "tensor_diag_part",
-    "tensordot",
-    "trace",
-    "triangular_solve",
-    "tridiagonal_matmul",
-    "tridiagonal_solve",
-]
+    "adjoint", "band_part", "banded_triangular_solve", "cholesky", "cholesky_solve", "cross", "det",
+    "diag", "diag_part", "eig", "eigh", "eigh_tridiagonal", "eigvals", "eigvalsh", "einsum",
+    "experimental", "expm", "eye", "global_norm", "inv", "l2_normalize", "logdet", "logm", "lstsq",
+    "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "matmul", "matrix_rank",
+    "matrix_transpose", "matvec", "norm", "normalize", "pinv", "qr", "set_diag", "slogdet", "solve",
+    "sqrtm", "svd", "tensor_diag", "tensor_diag_part", "tensordot", "trace", "triangular_solve",
+    "tridiagonal_matmul", "tridiagonal_solve",
+]  # fmt: skip

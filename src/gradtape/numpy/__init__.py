@@ -1,5 +1,7 @@
 """`gradtape.numpy`: NumPy's functions, which give Tensors that a tape follows."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from numpy import (
     array2string,
     array_repr,
@@ -62,7 +64,6 @@ from numpy import (
 )
 
 from gradtape.api.numpy.arithmetic import (
-    abs,
     absolute,
     add,
     cbrt,
@@ -86,13 +87,11 @@ from gradtape.api.numpy.arithmetic import (
     ldexp,
     maximum,
     minimum,
-    mod,
     modf,
     multiply,
     negative,
     nextafter,
     positive,
-    pow,
     power,
     reciprocal,
     remainder,
@@ -101,14 +100,13 @@ from gradtape.api.numpy.arithmetic import (
     sqrt,
     square,
     subtract,
-    true_divide,
 )
+from gradtape.api.numpy.arithmetic import absolute as abs
+from gradtape.api.numpy.arithmetic import divide as true_divide
+from gradtape.api.numpy.arithmetic import power as pow
+from gradtape.api.numpy.arithmetic import remainder as mod
 from gradtape.api.numpy.bits import packbits, unpackbits
-from gradtape.api.numpy.by_function import (
-    apply_along_axis,
-    apply_over_axes,
-    vectorize,
-)
+from gradtape.api.numpy.by_function import apply_along_axis, apply_over_axes, vectorize
 from gradtape.api.numpy.calculus import diff, ediff1d, gradient, interp, trapezoid
 from gradtape.api.numpy.creation import (
     array,
@@ -138,8 +136,6 @@ from gradtape.api.numpy.creation import (
 )
 from gradtape.api.numpy.diagonals import diag, diagflat, diagonal, tri, tril, triu
 from gradtape.api.numpy.elementary import (
-    acos,
-    acosh,
     arccos,
     arccosh,
     arcsin,
@@ -148,11 +144,6 @@ from gradtape.api.numpy.elementary import (
     arctan2,
     arctanh,
     around,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
     ceil,
     cos,
     cosh,
@@ -179,6 +170,13 @@ from gradtape.api.numpy.elementary import (
     tanh,
     trunc,
 )
+from gradtape.api.numpy.elementary import arccos as acos
+from gradtape.api.numpy.elementary import arccosh as acosh
+from gradtape.api.numpy.elementary import arcsin as asin
+from gradtape.api.numpy.elementary import arcsinh as asinh
+from gradtape.api.numpy.elementary import arctan as atan
+from gradtape.api.numpy.elementary import arctan2 as atan2
+from gradtape.api.numpy.elementary import arctanh as atanh
 from gradtape.api.numpy.elementwise import (
     angle,
     clip,
@@ -220,7 +218,6 @@ from gradtape.api.numpy.joining import (
     array_split,
     block,
     column_stack,
-    concat,
     concatenate,
     dsplit,
     dstack,
@@ -232,6 +229,7 @@ from gradtape.api.numpy.joining import (
     vsplit,
     vstack,
 )
+from gradtape.api.numpy.joining import concatenate as concat
 from gradtape.api.numpy.linalg import slogdet
 from gradtape.api.numpy.logic import (
     allclose,
@@ -239,11 +237,7 @@ from gradtape.api.numpy.logic import (
     array_equiv,
     bitwise_and,
     bitwise_count,
-    bitwise_invert,
-    bitwise_left_shift,
-    bitwise_not,
     bitwise_or,
-    bitwise_right_shift,
     bitwise_xor,
     equal,
     greater,
@@ -270,6 +264,10 @@ from gradtape.api.numpy.logic import (
     right_shift,
     signbit,
 )
+from gradtape.api.numpy.logic import invert as bitwise_invert
+from gradtape.api.numpy.logic import invert as bitwise_not
+from gradtape.api.numpy.logic import left_shift as bitwise_left_shift
+from gradtape.api.numpy.logic import right_shift as bitwise_right_shift
 from gradtape.api.numpy.nan_reductions import (
     nanargmax,
     nanargmin,
@@ -326,7 +324,14 @@ from gradtape.api.numpy.products import (
     vecdot,
     vecmat,
 )
-from gradtape.api.numpy.quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+from gradtape.api.numpy.quantiles import (
+    median,
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
+)
 from gradtape.api.numpy.rearranging import (
     delete,
     flip,
@@ -385,7 +390,6 @@ from gradtape.api.numpy.shaping import (
     meshgrid,
     moveaxis,
     ndim,
-    permute_dims,
     ravel,
     reshape,
     result_type,
@@ -397,50 +401,62 @@ from gradtape.api.numpy.shaping import (
     transpose,
     view,
 )
+from gradtape.api.numpy.shaping import transpose as permute_dims
 from gradtape.api.numpy.statistics import average, corrcoef, cov, ptp, std, var
 from gradtape.api.numpy.windows import bartlett, blackman, hamming, hanning, kaiser
 from gradtape.api.tensorflow.dlpack import from_dlpack
 from gradtape.numpy import fft, linalg
 
 __all__ = [
-    "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any", "append",
-    "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "argmax", "argmin", "argpartition", "argsort", "argwhere", "around", "array", "array2string", "array_equal",
-    "array_equiv", "array_repr", "array_split", "array_str", "asanyarray", "asarray", "asarray_chkfinite",
-    "ascontiguousarray", "asfortranarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d",
-    "atleast_3d", "average", "bartlett", "bincount", "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift",
-    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman", "block", "bool", "bool_",
-    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "c_", "can_cast", "cbrt", "ceil", "choose", "clip",
-    "column_stack", "complex128", "complex64", "complexfloating", "compress", "concat", "concatenate", "conj", "conjugate",
-    "convolve", "copy", "copysign", "corrcoef", "correlate", "cos", "cosh", "count_nonzero", "cov", "cross", "cumprod",
-    "cumsum", "cumulative_prod", "cumulative_sum", "deg2rad", "degrees", "delete", "diag", "diag_indices",
-    "diag_indices_from", "diagflat", "diagonal", "diff", "digitize", "divide", "divide_no_nan", "divmod", "dot", "double",
-    "dsplit", "dstack", "dtype", "e", "ediff1d", "einsum", "einsum_path", "empty", "empty_like", "equal", "errstate",
-    "euler_gamma", "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs", "fft", "finfo", "fix", "flatnonzero",
-    "flip", "fliplr", "flipud", "float16", "float32", "float64", "float_power", "floating", "floor", "floor_divide", "fmax",
-    "fmin", "fmod", "frexp", "from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "full",
-    "full_like", "gcd", "generic", "genfromtxt", "geomspace", "gradient", "greater", "greater_equal", "half", "hamming",
-    "hanning", "heaviside", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hypot",
-    "i0", "identity", "iinfo", "imag", "index_exp", "indices", "inexact", "inf", "inner", "insert", "int16", "int32", "int64",
-    "int8", "integer", "interp", "intersect1d", "intp", "invert", "isclose", "iscomplex", "iscomplexobj", "isdtype",
-    "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar", "issubdtype", "iterable",
-    "ix_", "kaiser", "kron", "lcm", "ldexp", "left_shift", "less", "less_equal", "lexsort", "linalg", "linspace", "load",
-    "loadtxt", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logspace", "mask_indices", "matmul", "matrix_transpose", "matvec", "max", "maximum", "may_share_memory",
-    "mean", "median", "meshgrid", "mgrid", "min", "minimum", "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num",
-    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
-    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndim", "ndindex", "negative", "newaxis", "nextafter",
-    "nonzero", "not_equal", "number", "ogrid", "ones", "ones_like", "outer", "packbits", "pad", "partition", "percentile",
-    "permute_dims", "pi", "piecewise", "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub",
-    "polyval", "positive", "pow", "power", "printoptions", "prod", "promote_types", "ptp", "quantile", "r_", "rad2deg",
-    "radians", "ravel", "ravel_multi_index", "real", "real_if_close", "reciprocal", "remainder", "repeat", "reshape",
-    "resize", "result_type", "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "s_", "save", "savetxt",
-    "savez", "savez_compressed", "searchsorted", "select", "set_printoptions", "setdiff1d", "setxor1d", "shape",
-    "shares_memory", "sign", "signbit", "signedinteger", "sin", "sinc", "single", "sinh", "size", "slogdet", "sort",
-    "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take",
-    "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid", "tri", "tril", "tril_indices",
-    "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from", "true_divide", "trunc", "uint16",
-    "uint32", "uint64", "uint8", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
-    "unpackbits", "unravel_index", "unsignedinteger", "unstack", "unwrap", "vander", "var", "vdot", "vecdot", "vecmat",
+    "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any",
+    "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin",
+    "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort",
+    "argwhere", "around", "array", "array2string", "array_equal", "array_equiv", "array_repr",
+    "array_split", "array_str", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray",
+    "asfortranarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "atleast_1d",
+    "atleast_2d", "atleast_3d", "average", "bartlett", "bincount", "bitwise_and", "bitwise_count",
+    "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "blackman", "block", "bool", "bool_", "broadcast_arrays", "broadcast_shapes",
+    "broadcast_to", "c_", "can_cast", "cbrt", "ceil", "choose", "clip", "column_stack", "complex64",
+    "complex128", "complexfloating", "compress", "concat", "concatenate", "conj", "conjugate",
+    "convolve", "copy", "copysign", "corrcoef", "correlate", "cos", "cosh", "count_nonzero", "cov",
+    "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "deg2rad", "degrees",
+    "delete", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff",
+    "digitize", "divide", "divide_no_nan", "divmod", "dot", "double", "dsplit", "dstack", "dtype",
+    "e", "ediff1d", "einsum", "einsum_path", "empty", "empty_like", "equal", "errstate",
+    "euler_gamma", "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs", "fft", "finfo",
+    "fix", "flatnonzero", "flip", "fliplr", "flipud", "float16", "float32", "float64",
+    "float_power", "floating", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp",
+    "from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "full",
+    "full_like", "gcd", "generic", "genfromtxt", "geomspace", "gradient", "greater",
+    "greater_equal", "half", "hamming", "hanning", "heaviside", "histogram", "histogram2d",
+    "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hypot", "i0", "identity", "iinfo",
+    "imag", "index_exp", "indices", "inexact", "inf", "inner", "insert", "int8", "int16", "int32",
+    "int64", "integer", "interp", "intersect1d", "intp", "invert", "isclose", "iscomplex",
+    "iscomplexobj", "isdtype", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
+    "isreal", "isrealobj", "isscalar", "issubdtype", "iterable", "ix_", "kaiser", "kron", "lcm",
+    "ldexp", "left_shift", "less", "less_equal", "lexsort", "linalg", "linspace", "load", "loadtxt",
+    "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logspace", "mask_indices", "matmul", "matrix_transpose", "matvec",
+    "max", "maximum", "may_share_memory", "mean", "median", "meshgrid", "mgrid", "min", "minimum",
+    "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin",
+    "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
+    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndim", "ndindex",
+    "negative", "newaxis", "nextafter", "nonzero", "not_equal", "number", "ogrid", "ones",
+    "ones_like", "outer", "packbits", "pad", "partition", "percentile", "permute_dims", "pi",
+    "piecewise", "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul",
+    "polysub", "polyval", "positive", "pow", "power", "printoptions", "prod", "promote_types",
+    "ptp", "quantile", "r_", "rad2deg", "radians", "ravel", "ravel_multi_index", "real",
+    "real_if_close", "reciprocal", "remainder", "repeat", "reshape", "resize", "result_type",
+    "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "s_", "save", "savetxt",
+    "savez", "savez_compressed", "searchsorted", "select", "set_printoptions", "setdiff1d",
+    "setxor1d", "shape", "shares_memory", "sign", "signbit", "signedinteger", "sin", "sinc",
+    "single", "sinh", "size", "slogdet", "sort", "sort_complex", "spacing", "split", "sqrt",
+    "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis",
+    "tan", "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid", "tri", "tril",
+    "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from",
+    "true_divide", "trunc", "uint8", "uint16", "uint32", "uint64", "union1d", "unique",
+    "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "unravel_index",
+    "unsignedinteger", "unstack", "unwrap", "vander", "var", "vdot", "vecdot", "vecmat",
     "vectorize", "view", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip

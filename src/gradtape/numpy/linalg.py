@@ -1,5 +1,7 @@
 """`gradtape.numpy.linalg`: NumPy's linear algebra on Tensors."""
 
+# Written by `make names`: the decorators at the definitions say what is public.
+
 from numpy.linalg import LinAlgError
 
 from gradtape.api.numpy.linalg import (
@@ -22,11 +24,21 @@ from gradtape.api.numpy.linalg import (
     trace,
     vecdot,
 )
-from gradtape.api.numpy.linalg_decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
+from gradtape.api.numpy.linalg_decompositions import (
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    qr,
+    svd,
+    svdvals,
+)
 from gradtape.api.numpy.linalg_norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 
 __all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq",
-    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr",
-    "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
+    "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd",
+    "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ from gradtape.ops.convert import as_tensor
 from gradtape.ops.derivative import transposed
 from gradtape.ops.op import beside, operand
 from gradtape.ops.reductions import reduce_sum
+from gradtape.published import published
 from gradtape.transforms.vectorize import whole
 
 
@@ -231,6 +232,7 @@ def _on_whole_batch(name: str, level: Level, read: Sequence[Any], outputs: Seque
     return [BatchedTensor(out, level) for out in made]
 
 
+@published("custom_gradient")
 def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Gives a function a gradient of its own: `f` returns its outputs and a function of their cotangents.
 
@@ -345,6 +347,7 @@ def _checked(gradients: list[Any], inputs: Sequence[Any], name: str) -> list[Any
     return checked
 
 
+@published("grad_pass_through")
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f` in the forward step and the identity in the backward step, as for a straight-through estimator.
 

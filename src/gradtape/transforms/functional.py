@@ -20,12 +20,14 @@ from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.core.variable import Variable
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.reductions import reduce_sum
+from gradtape.published import published
 from gradtape.transforms.jacobians.jacobian import pace_of
 from gradtape.transforms.jacobians.pulls import pull_diagonal
 
 ZERO = UnconnectedGradients.ZERO
 
 
+@published("value_and_grad")
 def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """A function that gives `f`'s value and its gradient by the arguments that `argnums` counts out.
 
@@ -47,6 +49,7 @@ def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> C
     return call
 
 
+@published("grad")
 def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """A function that gives the gradient of `f`, whose result is a scalar.
 
@@ -63,6 +66,7 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..
     return call
 
 
+@published("vjp")
 def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """`f(*primals)`, and the function that takes a cotangent of it to those of the primals.
 
@@ -84,6 +88,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     return value, pull
 
 
+@published("jvp")
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """`f(*primals)` and its derivative along `tangents`.
 
@@ -101,6 +106,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     return value, accumulator.jvp(value, unconnected_gradients=ZERO)
 
 
+@published("hvp")
 def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     """The Hessian of `f` at `x` times `v`, without the Hessian: the derivative of the gradient along v.
 
@@ -111,6 +117,7 @@ def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     return jvp(lambda at: _dense(grad(f)(at)), [x], [v])[1]
 
 
+@published("hessian")
 def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None) -> Callable[..., Any]:
     """A function that gives the matrix of second derivatives of `f`, with the shape of its argument twice.
 
@@ -131,6 +138,7 @@ def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_l
     return call
 
 
+@published("diag_hessian")
 def diag_hessian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
 ) -> Callable[..., Any]:
@@ -156,6 +164,7 @@ def diag_hessian(
     return call
 
 
+@published("laplacian")
 def laplacian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
 ) -> Callable[..., Tensor]:

@@ -15,6 +15,7 @@ from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import Call, Trace
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import registry
+from gradtape.published import published
 from gradtape.transforms.functional import hessians_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,6 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _registered: dict[str, Callable[..., Any] | None] = {}
 
 
+@published("gradients")
 def gradients(
     ys: Any,
     xs: Any,
@@ -60,6 +62,7 @@ def gradients(
     return list(tape.gradient(followed, again.sources, output_gradients=cotangents, unconnected_gradients=unconnected))
 
 
+@published("hessians")
 def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: Any = None, name: str = "hessians") -> Any:
     """For each of `xs`, the second derivatives by it of the sum of `ys`: a function of `xs`, or, in a `function`, tensors.
 
@@ -160,6 +163,7 @@ def _flat(values: Any, argument: str) -> list[Tensor]:
     return trace.taken_in([as_tensor(leaf, argument=argument) for leaf in leaves if leaf is not None])
 
 
+@published("RegisterGradient")
 class RegisterGradient:
     """Registers a gradient function under an op's name; a name that has one, or that gradtape defines, is a `KeyError`.
 
@@ -182,6 +186,7 @@ class RegisterGradient:
         return f
 
 
+@published("no_gradient")
 def no_gradient(op_type: str) -> None:
     """Marks an op name as not differentiable.
 

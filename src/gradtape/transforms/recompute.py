@@ -16,9 +16,11 @@ from gradtape.core.xla.trace import Trace
 from gradtape.ops.broadcasting import identity
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import operand
+from gradtape.published import published
 from gradtape.transforms.custom_gradient import VariableReads, call_as_one
 
 
+@published("recompute_grad")
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function like `f` that keeps only its arguments for the backward step and runs again then.
 

@@ -13,8 +13,10 @@ from gradtape.errors import invalid_argument
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.shaping import reshape, transpose
+from gradtape.published import published
 
 
+@published("vmap")
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """A function that runs `f` for every example of a batch, without a loop wherever ops have a batching rule.
 
@@ -50,6 +52,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     return call
 
 
+@published("vectorized_map")
 def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
     """`fn` applied to each entry along the first axis of `elems`, all at once.
 

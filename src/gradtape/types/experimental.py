@@ -1,6 +1,13 @@
 """`tf.types.experimental`: types to annotate with, and to ask for with isinstance."""
 
-from gradtape.api.tensorflow.function_types import Callable, ConcreteFunction, GenericFunction, TensorLike
+# Written by `make names`: the decorators at the definitions say what is public.
+
+from gradtape.api.tensorflow.function_types import (
+    Callable,
+    ConcreteFunction,
+    GenericFunction,
+    TensorLike,
+)
 from gradtape.api.tensorflow.function_types import GenericFunction as PolymorphicFunction
 
 __all__ = ["Callable", "ConcreteFunction", "GenericFunction", "PolymorphicFunction", "TensorLike"]

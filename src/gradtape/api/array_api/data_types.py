@@ -18,6 +18,9 @@ from gradtape.dtypes import DType
 from gradtape.errors import invalid_argument
 from gradtape.ops.broadcasting import cast, identity
 from gradtape.ops.op import is_tensor_like, operand
+from gradtape.published import published
+
+__array_api_version__ = "2024.12"
 
 DEVICE = Tensor(np.float32(0)).device
 
@@ -54,6 +57,7 @@ class IntegerInfo(NamedTuple):
     dtype: DType
 
 
+@published("array_api.astype")
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
     """`x` in another dtype; complex numbers are not made real, since that would lose a part.
 
@@ -73,6 +77,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
     return cast(found, dtype=wanted.numpy)
 
 
+@published("array_api.can_cast")
 def can_cast(from_: Any, to: Any, /) -> bool:
     """Whether values of one dtype go into another by promotion, without being told to.
 
@@ -88,6 +93,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
         return False
 
 
+@published("array_api.finfo")
 def finfo(type: Any, /) -> FloatInfo:
     """The limits of a floating-point dtype, or of the parts of a complex one.
 
@@ -104,6 +110,7 @@ def finfo(type: Any, /) -> FloatInfo:
     )  # fmt: skip
 
 
+@published("array_api.iinfo")
 def iinfo(type: Any, /) -> IntegerInfo:
     """The limits of an integer dtype.
 
@@ -117,6 +124,7 @@ def iinfo(type: Any, /) -> IntegerInfo:
     return IntegerInfo(8 * dtype.size, int(dtype.max), int(dtype.min), dtype)
 
 
+@published("array_api.isdtype")
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is `kind`, or of that kind: "integral", "real floating" and so on; a tuple means any of several.
 
@@ -152,6 +160,7 @@ def _kinds(kind: str, function: str) -> tuple[str, ...]:
     raise ValueError(f"{function}: kind must be a dtype or one of {', '.join([*_STANDARD, *_SHORTHAND])}, got {kind!r}.")
 
 
+@published("array_api.result_type")
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """The dtype in which these arrays, dtypes and Python numbers meet.
 
@@ -244,6 +253,7 @@ def _known_device(device: Any, function: str) -> None:
         raise invalid_argument(f"{function}: there is no device {device!r} here; the only one is {DEVICE!r}.") from error
 
 
+@published("array_api.__array_namespace_info__")
 def namespace_info() -> Info:
     """What a program can ask about this library: devices, dtypes, capabilities.
 
@@ -252,3 +262,6 @@ def namespace_info() -> Info:
     tf.int32
     """
     return Info()
+
+
+PUBLISHED = {"array_api.__array_api_version__": __array_api_version__}

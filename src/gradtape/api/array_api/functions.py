@@ -12,8 +12,10 @@ from gradtape.api.tensorflow import ordering
 from gradtape.core.device import check_device
 from gradtape.core.tensor import Tensor
 from gradtape.ops.broadcasting import cast
+from gradtape.published import published
 
 
+@published("array_api.clip")
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     """`x` with everything below `min` raised to it and everything above `max` lowered to it; None leaves a side open.
 
@@ -25,6 +27,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     return elementwise.clip(x, min, max)
 
 
+@published("array_api.meshgrid")
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
     """Coordinates of the points of a grid: one tensor for each axis.
 
@@ -36,6 +39,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
     return list(shaping.meshgrid(*arrays, indexing=indexing))
 
 
+@published("array_api.broadcast_arrays")
 def broadcast_arrays(*arrays: Any) -> list[Tensor]:
     """The arrays in the shape in which they meet.
 
@@ -47,6 +51,7 @@ def broadcast_arrays(*arrays: Any) -> list[Tensor]:
     return list(shaping.broadcast_arrays(*arrays))
 
 
+@published("array_api.sort")
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """`x` sorted along an axis.
 
@@ -59,6 +64,7 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
     return ordering.sort(found, axis_of(axis, found.array.ndim, "sort"), _direction(descending))
 
 
+@published("array_api.argsort")
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The indices that sort `x` along an axis; equal elements keep their order.
 
@@ -75,6 +81,7 @@ def _direction(descending: bool) -> str:
     return "DESCENDING" if descending else "ASCENDING"
 
 
+@published("array_api.fft.fftfreq")
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
     """The frequencies of a discrete Fourier transform of `n` samples that are `d` apart.
 
@@ -85,6 +92,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
     return _frequencies(np.fft.fftfreq(n, d), dtype, device, "fftfreq")
 
 
+@published("array_api.fft.rfftfreq")
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
     """The frequencies of a discrete Fourier transform of `n` real samples that are `d` apart.
 

@@ -9,8 +9,10 @@ from gradtape.api.numpy.ufunc import by_value, floating, floating_pair, is_of_ki
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary, operators, special, truncation, ufuncs
 from gradtape.ops.selection import where, zeros_like
+from gradtape.published import published
 
 
+@published("numpy.add", "array_api.add")
 @ufunc
 def add(x1: Any, x2: Any, /) -> Tensor:
     """`x1 + x2`; for truth values, whether one of them is true.
@@ -23,6 +25,7 @@ def add(x1: Any, x2: Any, /) -> Tensor:
     return by_value("add", x1, x2) if is_of_kind(x1, "b") and is_of_kind(x2, "b") else arithmetic.add(x1, x2)
 
 
+@published("numpy.subtract", "array_api.subtract")
 @ufunc
 def subtract(x1: Any, x2: Any, /) -> Tensor:
     """`x1 - x2`.
@@ -34,6 +37,7 @@ def subtract(x1: Any, x2: Any, /) -> Tensor:
     return arithmetic.subtract(*pair(x1, x2, "subtract"))
 
 
+@published("numpy.multiply", "array_api.multiply")
 @ufunc
 def multiply(x1: Any, x2: Any, /) -> Tensor:
     """`x1 * x2`; for truth values, whether both are true.
@@ -46,6 +50,7 @@ def multiply(x1: Any, x2: Any, /) -> Tensor:
     return by_value("multiply", x1, x2) if is_of_kind(x1, "b") and is_of_kind(x2, "b") else arithmetic.multiply(x1, x2)
 
 
+@published("numpy.divide", "numpy.true_divide", "array_api.divide")
 @ufunc
 def divide(x1: Any, x2: Any, /) -> Tensor:
     """`x1 / x2`; integers are divided as `/` divides them: as float32 up to 16 bits, longer ones as float64.
@@ -57,9 +62,7 @@ def divide(x1: Any, x2: Any, /) -> Tensor:
     return operators.true_divide(*pair(x1, x2, "divide"))
 
 
-true_divide = divide
-
-
+@published("numpy.divide_no_nan")
 def divide_no_nan(x1: Any, x2: Any) -> Tensor:
     """`x1 / x2`, and 0 where `x2` is 0; so are the derivatives.
 
@@ -70,6 +73,7 @@ def divide_no_nan(x1: Any, x2: Any) -> Tensor:
     return arithmetic.divide_no_nan(*floating_pair(x1, x2, "divide_no_nan"))
 
 
+@published("numpy.floor_divide", "array_api.floor_divide")
 @ufunc
 def floor_divide(x1: Any, x2: Any, /) -> Tensor:
     """`x1 / x2` rounded down; no gradient flows through it.
@@ -81,6 +85,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Tensor:
     return by_value("floor_divide", *tensors_of([x1, x2], "floor_divide", ("x1", "x2")))
 
 
+@published("numpy.remainder", "numpy.mod", "array_api.remainder")
 @ufunc
 def remainder(x1: Any, x2: Any, /) -> Tensor:
     """What `floor_divide` leaves over: it has the sign of `x2`.
@@ -92,9 +97,7 @@ def remainder(x1: Any, x2: Any, /) -> Tensor:
     return arithmetic.floormod(*pair(x1, x2, "remainder"))
 
 
-mod = remainder
-
-
+@published("numpy.fmod")
 @ufunc
 def fmod(x1: Any, x2: Any, /) -> Tensor:
     """What a division that is cut off towards 0 leaves over: it has the sign of `x1`.
@@ -106,6 +109,7 @@ def fmod(x1: Any, x2: Any, /) -> Tensor:
     return truncation.truncatemod(*tensors_of([x1, x2], "fmod", ("x1", "x2")))
 
 
+@published("numpy.divmod")
 @ufunc
 def divmod(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
     """`floor_divide(x1, x2)` and `remainder(x1, x2)`; a gradient flows through the second.
@@ -117,6 +121,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
     return floor_divide(x1, x2), remainder(x1, x2)
 
 
+@published("numpy.power", "numpy.pow", "array_api.pow")
 @ufunc
 def power(x1: Any, x2: Any, /) -> Tensor:
     """`x1` to the power of `x2`.
@@ -128,9 +133,7 @@ def power(x1: Any, x2: Any, /) -> Tensor:
     return elementary.power(*pair(x1, x2, "power"))
 
 
-pow = power
-
-
+@published("numpy.float_power")
 @ufunc
 def float_power(x1: Any, x2: Any, /) -> Tensor:
     """`x1` to the power of `x2` as a floating-point number, also if both are integers.
@@ -142,6 +145,7 @@ def float_power(x1: Any, x2: Any, /) -> Tensor:
     return elementary.power(*floating_pair(x1, x2, "float_power"))
 
 
+@published("numpy.maximum", "array_api.maximum")
 @ufunc
 def maximum(x1: Any, x2: Any, /) -> Tensor:
     """The larger of two numbers, NaN if one of them is; the gradient of a tie goes to `x1`.
@@ -153,6 +157,7 @@ def maximum(x1: Any, x2: Any, /) -> Tensor:
     return arithmetic.maximum(*pair(x1, x2, "maximum"))
 
 
+@published("numpy.minimum", "array_api.minimum")
 @ufunc
 def minimum(x1: Any, x2: Any, /) -> Tensor:
     """The smaller of two numbers, NaN if one of them is; the gradient of a tie goes to `x1`.
@@ -164,6 +169,7 @@ def minimum(x1: Any, x2: Any, /) -> Tensor:
     return arithmetic.minimum(*pair(x1, x2, "minimum"))
 
 
+@published("numpy.fmax")
 @ufunc
 def fmax(x1: Any, x2: Any, /) -> Tensor:
     """The larger of two numbers; a NaN counts as missing.
@@ -175,6 +181,7 @@ def fmax(x1: Any, x2: Any, /) -> Tensor:
     return ufuncs.fmax(*pair(x1, x2, "fmax"))
 
 
+@published("numpy.fmin")
 @ufunc
 def fmin(x1: Any, x2: Any, /) -> Tensor:
     """The smaller of two numbers; a NaN counts as missing.
@@ -186,6 +193,7 @@ def fmin(x1: Any, x2: Any, /) -> Tensor:
     return ufuncs.fmin(*pair(x1, x2, "fmin"))
 
 
+@published("numpy.negative", "array_api.negative")
 @ufunc
 def negative(x: Any, /) -> Tensor:
     """`-x`.
@@ -197,6 +205,7 @@ def negative(x: Any, /) -> Tensor:
     return arithmetic.negative(tensor_of(x, "negative"))
 
 
+@published("numpy.positive", "array_api.positive")
 @ufunc
 def positive(x: Any, /) -> Tensor:
     """`+x`, which is `x`.
@@ -208,6 +217,7 @@ def positive(x: Any, /) -> Tensor:
     return broadcasting.identity(tensor_of(x, "positive"))
 
 
+@published("numpy.absolute", "numpy.abs", "array_api.abs")
 @ufunc
 def absolute(x: Any, /) -> Tensor:
     """The absolute value; for complex numbers the modulus.
@@ -219,9 +229,7 @@ def absolute(x: Any, /) -> Tensor:
     return arithmetic.absolute(tensor_of(x, "absolute"))
 
 
-abs = absolute
-
-
+@published("numpy.fabs")
 @ufunc
 def fabs(x: Any, /) -> Tensor:
     """The absolute value as a floating-point number.
@@ -233,6 +241,7 @@ def fabs(x: Any, /) -> Tensor:
     return arithmetic.absolute(floating(x, "fabs"))
 
 
+@published("numpy.sign", "array_api.sign")
 @ufunc
 def sign(x: Any, /) -> Tensor:
     """-1, 0 or 1, by the sign of `x`; for a complex number `x / abs(x)`, and 0 for 0.
@@ -247,6 +256,7 @@ def sign(x: Any, /) -> Tensor:
     return arithmetic.divide_no_nan(x, converted(arithmetic.absolute(x), x.array.dtype))
 
 
+@published("numpy.copysign", "array_api.copysign")
 @ufunc
 def copysign(x1: Any, x2: Any, /) -> Tensor:
     """`x1` with the sign of `x2`, through which no gradient flows.
@@ -259,6 +269,7 @@ def copysign(x1: Any, x2: Any, /) -> Tensor:
     return where(arithmetic.equal(by_value("signbit", x), by_value("signbit", y)), x, -x)
 
 
+@published("numpy.heaviside")
 @ufunc
 def heaviside(x1: Any, x2: Any, /) -> Tensor:
     """0 where `x1` is negative, 1 where it is positive, `x2` where it is 0; a gradient flows through `x2` alone.
@@ -271,6 +282,7 @@ def heaviside(x1: Any, x2: Any, /) -> Tensor:
     return where(arithmetic.equal(x, 0), at_zero, by_value("heaviside", x, zeros_like(x)))
 
 
+@published("numpy.square", "array_api.square")
 @ufunc
 def square(x: Any, /) -> Tensor:
     """`x * x`.
@@ -282,6 +294,7 @@ def square(x: Any, /) -> Tensor:
     return arithmetic.square(tensor_of(x, "square"))
 
 
+@published("numpy.reciprocal", "array_api.reciprocal")
 @ufunc
 def reciprocal(x: Any, /) -> Tensor:
     """`1 / x`; of integers, the whole part.
@@ -294,6 +307,7 @@ def reciprocal(x: Any, /) -> Tensor:
     return by_value("reciprocal", x) if x.array.dtype.kind in "biu" else elementary.reciprocal(x)
 
 
+@published("numpy.sqrt", "array_api.sqrt")
 @ufunc
 def sqrt(x: Any, /) -> Tensor:
     """The square root.
@@ -305,6 +319,7 @@ def sqrt(x: Any, /) -> Tensor:
     return elementary.sqrt(floating(x, "sqrt"))
 
 
+@published("numpy.cbrt")
 @ufunc
 def cbrt(x: Any, /) -> Tensor:
     """The cube root.
@@ -316,6 +331,7 @@ def cbrt(x: Any, /) -> Tensor:
     return ufuncs.cbrt(floating(x, "cbrt"))
 
 
+@published("numpy.hypot", "array_api.hypot")
 @ufunc
 def hypot(x1: Any, x2: Any, /) -> Tensor:
     """The length of the hypotenuse, `sqrt(x1**2 + x2**2)`; its gradient at 0 is 0.
@@ -327,6 +343,7 @@ def hypot(x1: Any, x2: Any, /) -> Tensor:
     return ufuncs.hypot(*floating_pair(x1, x2, "hypot"))
 
 
+@published("numpy.conjugate")
 @ufunc
 def conjugate(x: Any, /) -> Tensor:
     """The complex conjugate; a real tensor as it is.
@@ -342,6 +359,7 @@ def conjugate(x: Any, /) -> Tensor:
 conj = conjugate
 
 
+@published("numpy.nextafter", "array_api.nextafter")
 @ufunc
 def nextafter(x1: Any, x2: Any, /) -> Tensor:
     """The floating-point number next to `x1` in the direction of `x2`.
@@ -353,6 +371,7 @@ def nextafter(x1: Any, x2: Any, /) -> Tensor:
     return special.nextafter(*floating_pair(x1, x2, "nextafter"))
 
 
+@published("numpy.spacing")
 @ufunc
 def spacing(x: Any, /) -> Tensor:
     """The distance from `x` to the next floating-point number; no gradient flows through it.
@@ -364,6 +383,7 @@ def spacing(x: Any, /) -> Tensor:
     return by_value("spacing", floating(x, "spacing"))
 
 
+@published("numpy.ldexp")
 @ufunc
 def ldexp(x1: Any, x2: Any, /) -> Tensor:
     """`x1 * 2**x2` for integers `x2`.
@@ -378,6 +398,7 @@ def ldexp(x1: Any, x2: Any, /) -> Tensor:
     return ufuncs.ldexp(floating(x1, "ldexp"), exponent)
 
 
+@published("numpy.frexp")
 @ufunc
 def frexp(x: Any, /) -> tuple[Tensor, Tensor]:
     """The mantissa, from 1/2 to 1, and the exponent of 2, an integer, whose `ldexp` is `x`.
@@ -391,6 +412,7 @@ def frexp(x: Any, /) -> tuple[Tensor, Tensor]:
     return ufuncs.ldexp(x, arithmetic.negative(exponent)), exponent
 
 
+@published("numpy.modf")
 @ufunc
 def modf(x: Any, /) -> tuple[Tensor, Tensor]:
     """What stands behind the point, and the whole number before it; both have the sign of `x`.
@@ -403,6 +425,7 @@ def modf(x: Any, /) -> tuple[Tensor, Tensor]:
     return ufuncs.fraction(x), by_value("trunc", x)
 
 
+@published("numpy.gcd")
 @ufunc
 def gcd(x1: Any, x2: Any, /) -> Tensor:
     """The greatest common divisor of integers.
@@ -414,6 +437,7 @@ def gcd(x1: Any, x2: Any, /) -> Tensor:
     return by_value("gcd", *promoted(tensors_of([x1, x2], "gcd", ("x1", "x2"))))
 
 
+@published("numpy.lcm")
 @ufunc
 def lcm(x1: Any, x2: Any, /) -> Tensor:
     """The least common multiple of integers.
@@ -423,3 +447,6 @@ def lcm(x1: Any, x2: Any, /) -> Tensor:
     array([24, 72], dtype=int32)
     """
     return by_value("lcm", *promoted(tensors_of([x1, x2], "lcm", ("x1", "x2"))))
+
+
+PUBLISHED = {"numpy.conj": conj, "array_api.conj": conj}

@@ -8,8 +8,10 @@ import numpy as np
 
 from gradtape.api.numpy.operands import tensor_of, values_of, wrapped
 from gradtape.api.tensorflow.arguments import TensorLike
+from gradtape.published import published
 
 
+@published("numpy.packbits")
 def packbits(a: TensorLike, /, axis: int | None = None, bitorder: str = "big") -> Any:
     """Eight truth values, along an axis or in one row, as the bits of each byte.
 
@@ -20,6 +22,7 @@ def packbits(a: TensorLike, /, axis: int | None = None, bitorder: str = "big") -
     return wrapped(np.packbits(values_of(tensor_of(a, "packbits", "a"), "packbits", "a"), axis, bitorder))  # type: ignore[call-overload]
 
 
+@published("numpy.unpackbits")
 def unpackbits(a: TensorLike, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
     """The bits of bytes, each as a byte of 0 or 1.
 

@@ -14,8 +14,10 @@ from gradtape.api.numpy.operands import axis_of, converted, dtype_of, tensor_of,
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping
 from gradtape.ops.broadcasting import broadcast_to
+from gradtape.published import published
 
 
+@published("numpy.vectorize")
 def vectorize(
     pyfunc: Callable[..., Any],
     otypes: Any = None,
@@ -92,6 +94,7 @@ def _gathered(column: Sequence[Any], shape: tuple[int, ...]) -> Tensor:
     return shaping.reshape(stacked, shape=(*shape, *stacked.array.shape[1:]))
 
 
+@published("numpy.apply_along_axis")
 def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Tensor:
     """`func1d` of every slice along `axis`; the axes of its results take the place of that axis.
 
@@ -114,6 +117,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     return shaping.transpose(found, perm=(*before, *core, *range(along, len(others))))
 
 
+@published("numpy.apply_over_axes")
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Tensor:
     """`func(a, axis)` for one axis after another, each on the result of the last, whose number of axes stays the same.
 

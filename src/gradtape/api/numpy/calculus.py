@@ -25,8 +25,10 @@ from gradtape.api.tensorflow.arguments import AxisLike, TensorLike, has_axes
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, counting, indexing, ordering, reductions, selection, shaping
 from gradtape.ops.op import is_tensor_like
+from gradtape.published import published
 
 
+@published("numpy.diff", "array_api.diff")
 def diff(a: TensorLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """Each element less the one before it along an axis, `n` times over; of truth values, whether they differ.
 
@@ -65,6 +67,7 @@ def _part(x: Tensor, axis: int, start: int | None, stop: int | None) -> Tensor:
     return shaping.getitem(x, key=(*(slice(None),) * axis, slice(start, stop)))
 
 
+@published("numpy.ediff1d")
 def ediff1d(ary: TensorLike, to_end: Any = None, to_begin: Any = None) -> Tensor:
     """Each element less the one before it, in all of `ary` read row by row, with what goes before and after them.
 
@@ -94,6 +97,7 @@ def _in_a_row(x: Tensor) -> Tensor:
 # Numerical gradients
 
 
+@published("numpy.gradient")
 def gradient(f: TensorLike, *varargs: Any, axis: AxisLike = None, edge_order: int = 1) -> Any:
     """The slope of `f` at each point along an axis, or along each axis in a tuple: from both neighbours, at the edges from one.
 
@@ -157,6 +161,7 @@ def _slopes_between(f: Tensor, gaps: Tensor, edge_order: int) -> Tensor:
     return shaping.concat(*promoted([first, inside, last]), axis=-1)
 
 
+@published("numpy.trapezoid")
 def trapezoid(y: TensorLike, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
     """The integral of `y` along an axis, by straight lines between points at `x`, or `dx` apart.
 
@@ -180,6 +185,7 @@ def trapezoid(y: TensorLike, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Te
 # Interpolation
 
 
+@published("numpy.interp")
 def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
     """The value at `x` of the straight lines through the points (xp, fp), where `xp` rises; differentiable by all three.
 

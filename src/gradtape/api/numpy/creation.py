@@ -26,10 +26,12 @@ from gradtape.core.device import check_device
 from gradtape.core.tensor import Tensor
 from gradtape.ops import selection, shaping
 from gradtape.ops.op import is_tensor_like
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
 
+@published("numpy.array")
 def array(
     object: Any,
     dtype: DTypeLike = None,
@@ -53,6 +55,7 @@ def array(
     return shaping.reshape(x, shape=(1,) * missing + x.array.shape) if missing > 0 else x
 
 
+@published("numpy.asarray", "array_api.asarray")
 def asarray(
     a: Any, dtype: DTypeLike = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
 ) -> Tensor:
@@ -75,6 +78,7 @@ def asarray(
 asanyarray = asarray
 
 
+@published("numpy.ascontiguousarray")
 def ascontiguousarray(a: Any, dtype: DTypeLike = None, *, like: Any = None) -> Tensor:
     """Values as a Tensor with at least one axis; how they lie in memory is not seen.
 
@@ -89,6 +93,7 @@ def ascontiguousarray(a: Any, dtype: DTypeLike = None, *, like: Any = None) -> T
 asfortranarray = ascontiguousarray
 
 
+@published("numpy.asarray_chkfinite")
 def asarray_chkfinite(a: Any, dtype: DTypeLike = None, order: Any = None) -> Tensor:
     """Values as a Tensor, refused if one of them is infinite or NaN.
 
@@ -136,6 +141,7 @@ def _stacked(values: Sequence[Any], function: str, argument: str) -> Tensor:
 # Of one value
 
 
+@published("numpy.zeros", "array_api.zeros")
 def zeros(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, like: Any = None) -> Tensor:
     """Zeros.
 
@@ -148,6 +154,7 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device
     return Tensor(np.zeros(_sizes(shape, "zeros"), dtype_of(dtype, FLOAT32)))
 
 
+@published("numpy.ones", "array_api.ones")
 def ones(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, like: Any = None) -> Tensor:
     """Ones.
 
@@ -159,6 +166,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device:
     return Tensor(np.ones(_sizes(shape, "ones"), dtype_of(dtype, FLOAT32)))
 
 
+@published("numpy.empty", "array_api.empty")
 def empty(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, like: Any = None) -> Tensor:
     """Zeros: a Tensor does not change, so there is nothing to be filled in later.
 
@@ -170,6 +178,7 @@ def empty(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device
     return Tensor(np.zeros(_sizes(shape, "empty"), dtype_of(dtype, FLOAT32)))
 
 
+@published("numpy.full", "array_api.full")
 def full(
     shape: ShapeLike, fill_value: TensorLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Tensor:
@@ -191,6 +200,7 @@ def _sizes(shape: ShapeLike, function: str) -> Shape:
     return sizes
 
 
+@published("numpy.zeros_like", "array_api.zeros_like")
 def zeros_like(
     a: TensorLike,
     dtype: DTypeLike = None,
@@ -210,6 +220,7 @@ def zeros_like(
     return _like(selection.zeros_like, np.zeros, tensor_of(a, "zeros_like", "a"), dtype, shape, "zeros_like")
 
 
+@published("numpy.ones_like", "array_api.ones_like")
 def ones_like(
     a: TensorLike,
     dtype: DTypeLike = None,
@@ -229,6 +240,7 @@ def ones_like(
     return _like(selection.ones_like, np.ones, tensor_of(a, "ones_like", "a"), dtype, shape, "ones_like")
 
 
+@published("numpy.empty_like", "array_api.empty_like")
 def empty_like(
     prototype: TensorLike,
     /,
@@ -254,6 +266,7 @@ def _like(op: Callable[..., Any], make: Callable[..., Any], x: Tensor, dtype: DT
     return op(x, dtype=wanted) if shape is None else Tensor(make(_sizes(shape, function), wanted))
 
 
+@published("numpy.full_like", "array_api.full_like")
 def full_like(
     a: TensorLike,
     fill_value: TensorLike,
@@ -276,6 +289,7 @@ def full_like(
     return stretched(value, x.array.shape if shape is None else _sizes(shape, "full_like"), "full_like")
 
 
+@published("numpy.eye", "array_api.eye")
 def eye(
     N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Tensor:
@@ -291,6 +305,7 @@ def eye(
     return Tensor(np.eye(as_int(N, "eye: N"), columns, as_int(k, "eye: k"), dtype_of(dtype, FLOAT32)))
 
 
+@published("numpy.identity")
 def identity(n: int, dtype: DTypeLike = None, *, like: Any = None) -> Tensor:
     """The identity matrix.
 
@@ -305,6 +320,7 @@ def identity(n: int, dtype: DTypeLike = None, *, like: Any = None) -> Tensor:
 # From elsewhere
 
 
+@published("numpy.fromfunction")
 def fromfunction(
     function: Callable[..., Any], shape: ShapeLike, *, dtype: DTypeLike = float, like: Any = None, **kwargs: Any
 ) -> Any:
@@ -318,6 +334,7 @@ def fromfunction(
     return function(*shaping.unstack(indices(shape, dtype=dtype), axis=0), **kwargs)
 
 
+@published("numpy.frombuffer")
 def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: int = 0, *, like: Any = None) -> Tensor:
     """The numbers in a buffer of bytes, as float32 unless another dtype is given.
 
@@ -328,6 +345,7 @@ def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: in
     return Tensor(np.array(np.frombuffer(buffer, dtype_of(dtype, FLOAT32), count, offset)))
 
 
+@published("numpy.fromiter")
 def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: Any = None) -> Tensor:
     """The numbers that an iterable gives.
 
@@ -338,6 +356,7 @@ def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: An
     return Tensor(np.fromiter(iter, dtype_of(dtype), count))
 
 
+@published("numpy.fromstring")
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str, like: Any = None) -> Tensor:
     """The numbers in a text, between which `sep` stands.
 
@@ -348,6 +367,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     return Tensor(np.fromstring(string, dtype_of(dtype), count, sep=sep))
 
 
+@published("numpy.fromfile")
 def fromfile(file: Any, dtype: DTypeLike = None, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None) -> Tensor:
     """The numbers in a binary file, or in a text file in which `sep` stands between them.
 
@@ -362,6 +382,7 @@ def fromfile(file: Any, dtype: DTypeLike = None, count: int = -1, sep: str = "",
     return Tensor(np.fromfile(file, dtype_of(dtype, FLOAT32), count, sep, offset))
 
 
+@published("numpy.loadtxt")
 def loadtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> Tensor:
     r"""The numbers in a text file, a row for each line; the options are those of `numpy.loadtxt`.
 
@@ -374,6 +395,7 @@ def loadtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> Tensor:
     return Tensor(np.loadtxt(fname, dtype_of(dtype), **options))
 
 
+@published("numpy.genfromtxt")
 def genfromtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> Tensor:
     r"""The numbers in a text file in which some may be missing; the options are those of `numpy.genfromtxt`.
 
@@ -386,6 +408,7 @@ def genfromtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> Tensor:
     return Tensor(np.genfromtxt(fname, dtype_of(dtype), **options))
 
 
+@published("numpy.load")
 def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = False, **options: Any) -> Any:
     """The array in a file that `save` wrote, as a Tensor; of a file with several arrays, a dict of them.
 
@@ -402,3 +425,6 @@ def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = False, **options
         return Tensor(np.array(found))
     with found:
         return {name: Tensor(found[name]) for name in found.files}
+
+
+PUBLISHED = {"numpy.asanyarray": asanyarray, "numpy.asfortranarray": asfortranarray}

@@ -12,8 +12,10 @@ from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping
 from gradtape.ops.selection import keep
+from gradtape.published import published
 
 
+@published("numpy.diag")
 def diag(v: TensorLike, k: int = 0) -> Tensor:
     """The matrix with a vector on diagonal `k`, or that diagonal of a matrix; those above the main one count as positive.
 
@@ -30,6 +32,7 @@ def diag(v: TensorLike, k: int = 0) -> Tensor:
     raise ValueError(f"diag: v must be a vector or a matrix, got shape {x.shape}.")
 
 
+@published("numpy.diagflat")
 def diagflat(v: TensorLike, k: int = 0) -> Tensor:
     """The matrix with all elements of `v`, in one row, on diagonal `k`.
 
@@ -55,6 +58,7 @@ def _places(count: int, columns: int, k: int) -> slice:
     return slice(start, start + count * (columns + 1) - columns if count else start, columns + 1)
 
 
+@published("numpy.diagonal")
 def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """Diagonal `offset` of the matrices that stand in two axes, as a new last axis.
 
@@ -85,6 +89,7 @@ def diagonals_of(x: Tensor, k: int) -> Tensor:
     return shaping.getitem(lined_up, key=(..., _places(count, columns, k)))
 
 
+@published("numpy.tri")
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Any = None) -> Tensor:
     """An N by M matrix of ones at and below diagonal `k`, and zeros above it.
 
@@ -97,6 +102,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, l
     return Tensor(np.tri(as_int(N, "tri: N"), columns, as_int(k, "tri: k"), dtype_of(dtype, FLOAT32)))
 
 
+@published("numpy.tril", "array_api.tril")
 def tril(m: TensorLike, k: int = 0) -> Tensor:
     """The matrices in the last two axes with zeros above diagonal `k`.
 
@@ -108,6 +114,7 @@ def tril(m: TensorLike, k: int = 0) -> Tensor:
     return _triangle(m, as_int(k, "tril: k"), "tril")
 
 
+@published("numpy.triu", "array_api.triu")
 def triu(m: TensorLike, k: int = 0) -> Tensor:
     """The matrices in the last two axes with zeros below diagonal `k`.
 

@@ -9,8 +9,10 @@ from gradtape.api.numpy.operands import into, tensor_of
 from gradtape.api.numpy.ufunc import by_value, floating, floating_pair, ufunc
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, elementary, ufuncs
+from gradtape.published import published
 
 
+@published("numpy.exp", "array_api.exp")
 @ufunc
 def exp(x: Any, /) -> Tensor:
     """e to the power of `x`.
@@ -22,6 +24,7 @@ def exp(x: Any, /) -> Tensor:
     return elementary.exp(floating(x, "exp"))
 
 
+@published("numpy.exp2")
 @ufunc
 def exp2(x: Any, /) -> Tensor:
     """2 to the power of `x`.
@@ -33,6 +36,7 @@ def exp2(x: Any, /) -> Tensor:
     return ufuncs.exp2(floating(x, "exp2"))
 
 
+@published("numpy.expm1", "array_api.expm1")
 @ufunc
 def expm1(x: Any, /) -> Tensor:
     """`exp(x) - 1`, exact for small `x` too.
@@ -44,6 +48,7 @@ def expm1(x: Any, /) -> Tensor:
     return elementary.expm1(floating(x, "expm1"))
 
 
+@published("numpy.log", "array_api.log")
 @ufunc
 def log(x: Any, /) -> Tensor:
     """The natural logarithm.
@@ -55,6 +60,7 @@ def log(x: Any, /) -> Tensor:
     return elementary.log(floating(x, "log"))
 
 
+@published("numpy.log2", "array_api.log2")
 @ufunc
 def log2(x: Any, /) -> Tensor:
     """The logarithm to the base 2.
@@ -66,6 +72,7 @@ def log2(x: Any, /) -> Tensor:
     return ufuncs.log2(floating(x, "log2"))
 
 
+@published("numpy.log10", "array_api.log10")
 @ufunc
 def log10(x: Any, /) -> Tensor:
     """The logarithm to the base 10.
@@ -77,6 +84,7 @@ def log10(x: Any, /) -> Tensor:
     return ufuncs.log10(floating(x, "log10"))
 
 
+@published("numpy.log1p", "array_api.log1p")
 @ufunc
 def log1p(x: Any, /) -> Tensor:
     """`log(1 + x)`, exact for small `x` too.
@@ -88,6 +96,7 @@ def log1p(x: Any, /) -> Tensor:
     return elementary.log1p(floating(x, "log1p"))
 
 
+@published("numpy.sin", "array_api.sin")
 @ufunc
 def sin(x: Any, /) -> Tensor:
     """The sine.
@@ -99,6 +108,7 @@ def sin(x: Any, /) -> Tensor:
     return elementary.sin(floating(x, "sin"))
 
 
+@published("numpy.cos", "array_api.cos")
 @ufunc
 def cos(x: Any, /) -> Tensor:
     """The cosine.
@@ -110,6 +120,7 @@ def cos(x: Any, /) -> Tensor:
     return elementary.cos(floating(x, "cos"))
 
 
+@published("numpy.tan", "array_api.tan")
 @ufunc
 def tan(x: Any, /) -> Tensor:
     """The tangent.
@@ -121,6 +132,7 @@ def tan(x: Any, /) -> Tensor:
     return elementary.tan(floating(x, "tan"))
 
 
+@published("numpy.arcsin", "numpy.asin", "array_api.asin")
 @ufunc
 def arcsin(x: Any, /) -> Tensor:
     """The arc sine, from -π/2 to π/2.
@@ -132,9 +144,7 @@ def arcsin(x: Any, /) -> Tensor:
     return elementary.asin(floating(x, "arcsin"))
 
 
-asin = arcsin
-
-
+@published("numpy.arccos", "numpy.acos", "array_api.acos")
 @ufunc
 def arccos(x: Any, /) -> Tensor:
     """The arc cosine, from 0 to π.
@@ -146,9 +156,7 @@ def arccos(x: Any, /) -> Tensor:
     return elementary.acos(floating(x, "arccos"))
 
 
-acos = arccos
-
-
+@published("numpy.arctan", "numpy.atan", "array_api.atan")
 @ufunc
 def arctan(x: Any, /) -> Tensor:
     """The arc tangent, from -π/2 to π/2.
@@ -160,9 +168,7 @@ def arctan(x: Any, /) -> Tensor:
     return elementary.atan(floating(x, "arctan"))
 
 
-atan = arctan
-
-
+@published("numpy.sinh", "array_api.sinh")
 @ufunc
 def sinh(x: Any, /) -> Tensor:
     """The hyperbolic sine.
@@ -174,6 +180,7 @@ def sinh(x: Any, /) -> Tensor:
     return elementary.sinh(floating(x, "sinh"))
 
 
+@published("numpy.cosh", "array_api.cosh")
 @ufunc
 def cosh(x: Any, /) -> Tensor:
     """The hyperbolic cosine.
@@ -185,6 +192,7 @@ def cosh(x: Any, /) -> Tensor:
     return elementary.cosh(floating(x, "cosh"))
 
 
+@published("numpy.tanh", "array_api.tanh")
 @ufunc
 def tanh(x: Any, /) -> Tensor:
     """The hyperbolic tangent.
@@ -196,6 +204,7 @@ def tanh(x: Any, /) -> Tensor:
     return elementary.tanh(floating(x, "tanh"))
 
 
+@published("numpy.arcsinh", "numpy.asinh", "array_api.asinh")
 @ufunc
 def arcsinh(x: Any, /) -> Tensor:
     """The inverse hyperbolic sine.
@@ -207,9 +216,7 @@ def arcsinh(x: Any, /) -> Tensor:
     return elementary.asinh(floating(x, "arcsinh"))
 
 
-asinh = arcsinh
-
-
+@published("numpy.arccosh", "numpy.acosh", "array_api.acosh")
 @ufunc
 def arccosh(x: Any, /) -> Tensor:
     """The inverse hyperbolic cosine.
@@ -221,9 +228,7 @@ def arccosh(x: Any, /) -> Tensor:
     return elementary.acosh(floating(x, "arccosh"))
 
 
-acosh = arccosh
-
-
+@published("numpy.arctanh", "numpy.atanh", "array_api.atanh")
 @ufunc
 def arctanh(x: Any, /) -> Tensor:
     """The inverse hyperbolic tangent.
@@ -235,9 +240,7 @@ def arctanh(x: Any, /) -> Tensor:
     return elementary.atanh(floating(x, "arctanh"))
 
 
-atanh = arctanh
-
-
+@published("numpy.arctan2", "numpy.atan2", "array_api.atan2")
 @ufunc
 def arctan2(x1: Any, x2: Any, /) -> Tensor:
     """The angle of the point `(x2, x1)`, from -π to π.
@@ -249,9 +252,7 @@ def arctan2(x1: Any, x2: Any, /) -> Tensor:
     return elementary.atan2(*floating_pair(x1, x2, "arctan2"))
 
 
-atan2 = arctan2
-
-
+@published("numpy.logaddexp", "array_api.logaddexp")
 @ufunc
 def logaddexp(x1: Any, x2: Any, /) -> Tensor:
     """`log(exp(x1) + exp(x2))` without overflow.
@@ -263,6 +264,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Tensor:
     return ufuncs.logaddexp(*floating_pair(x1, x2, "logaddexp"))
 
 
+@published("numpy.logaddexp2")
 @ufunc
 def logaddexp2(x1: Any, x2: Any, /) -> Tensor:
     """`log2(2**x1 + 2**x2)` without overflow.
@@ -274,6 +276,7 @@ def logaddexp2(x1: Any, x2: Any, /) -> Tensor:
     return ufuncs.logaddexp2(*floating_pair(x1, x2, "logaddexp2"))
 
 
+@published("numpy.deg2rad")
 @ufunc
 def deg2rad(x: Any, /) -> Tensor:
     """An angle in degrees in radians.
@@ -285,6 +288,7 @@ def deg2rad(x: Any, /) -> Tensor:
     return arithmetic.multiply(floating(x, "deg2rad"), math.pi / 180)
 
 
+@published("numpy.radians")
 @ufunc
 def radians(x: Any, /) -> Tensor:
     """An angle in degrees in radians.
@@ -296,6 +300,7 @@ def radians(x: Any, /) -> Tensor:
     return arithmetic.multiply(floating(x, "radians"), math.pi / 180)
 
 
+@published("numpy.rad2deg")
 @ufunc
 def rad2deg(x: Any, /) -> Tensor:
     """An angle in radians in degrees.
@@ -307,6 +312,7 @@ def rad2deg(x: Any, /) -> Tensor:
     return arithmetic.multiply(floating(x, "rad2deg"), 180 / math.pi)
 
 
+@published("numpy.degrees")
 @ufunc
 def degrees(x: Any, /) -> Tensor:
     """An angle in radians in degrees.
@@ -318,6 +324,7 @@ def degrees(x: Any, /) -> Tensor:
     return arithmetic.multiply(floating(x, "degrees"), 180 / math.pi)
 
 
+@published("numpy.floor", "array_api.floor")
 @ufunc
 def floor(x: Any, /) -> Tensor:
     """The largest whole number that is not above `x`; no gradient flows through it.
@@ -329,6 +336,7 @@ def floor(x: Any, /) -> Tensor:
     return by_value("floor", tensor_of(x, "floor"))
 
 
+@published("numpy.ceil", "array_api.ceil")
 @ufunc
 def ceil(x: Any, /) -> Tensor:
     """The smallest whole number that is not below `x`; no gradient flows through it.
@@ -340,6 +348,7 @@ def ceil(x: Any, /) -> Tensor:
     return by_value("ceil", tensor_of(x, "ceil"))
 
 
+@published("numpy.trunc", "array_api.trunc")
 @ufunc
 def trunc(x: Any, /) -> Tensor:
     """`x` cut off towards 0; no gradient flows through it.
@@ -351,6 +360,7 @@ def trunc(x: Any, /) -> Tensor:
     return by_value("trunc", tensor_of(x, "trunc"))
 
 
+@published("numpy.rint")
 @ufunc
 def rint(x: Any, /) -> Tensor:
     """The nearest whole number, of two equally near ones the even one; no gradient flows through it.
@@ -362,6 +372,7 @@ def rint(x: Any, /) -> Tensor:
     return by_value("rint", floating(x, "rint"))
 
 
+@published("numpy.fix")
 def fix(x: Any, out: Any = None) -> Tensor:
     """`x` cut off towards 0; no gradient flows through it.
 
@@ -372,6 +383,7 @@ def fix(x: Any, out: Any = None) -> Tensor:
     return into(out, by_value("trunc", tensor_of(x, "fix")), "fix")
 
 
+@published("numpy.round", "array_api.round")
 def round(a: Any, decimals: int = 0, out: Any = None) -> Tensor:
     """The nearest number with `decimals` digits behind the point, of two equally near ones the even one; it has no gradient.
 
@@ -384,3 +396,6 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Tensor:
 
 
 around = round
+
+
+PUBLISHED = {"numpy.around": around}

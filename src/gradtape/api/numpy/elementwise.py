@@ -14,10 +14,12 @@ from gradtape.api.tensorflow.arguments import as_list
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary, selection, shaping, special_bessel, ufuncs
 from gradtape.ops.indexing import scatter_rows, take
+from gradtape.published import published
 
 # Choosing
 
 
+@published("numpy.where", "array_api.where")
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """`x` where the condition holds, else `y`; without them, the indices of what is not 0, one tensor for each axis.
 
@@ -33,6 +35,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     return selection.where(converted(chosen, BOOL), *tensors_of([x, y], "where", ("x", "y")))
 
 
+@published("numpy.select")
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Tensor:
     """For each element the choice of the first condition that holds, or `default`.
 
@@ -57,6 +60,7 @@ def _listed(name: str, values: Sequence[Any]) -> list[str]:
     return [f"{name}[{i}]" for i in range(len(values))]
 
 
+@published("numpy.piecewise")
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Tensor:
     """A function by parts: where a condition holds, the function (or the number) of the same place, of those elements alone.
 
@@ -104,6 +108,7 @@ def _masks(condlist: Any, shape: tuple[int, ...]) -> list[Any]:
 # Bounds and replacements
 
 
+@published("numpy.clip")
 def clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, dtype: Any = None
 ) -> Tensor:
@@ -125,6 +130,7 @@ def clip(
     return into(out, converted(x, dtype_of(dtype, x.array.dtype)), "clip")
 
 
+@published("numpy.nan_to_num")
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
     """`x` with numbers in the place of NaN and infinities: 0 and the largest numbers of the dtype, unless others are given.
 
@@ -147,6 +153,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 # Complex numbers and angles
 
 
+@published("numpy.real", "array_api.real")
 def real(val: Any) -> Tensor:
     """The real part; a real tensor as it is.
 
@@ -158,6 +165,7 @@ def real(val: Any) -> Tensor:
     return broadcasting.real(x) if x.array.dtype.kind == "c" else x
 
 
+@published("numpy.imag", "array_api.imag")
 def imag(val: Any) -> Tensor:
     """The imaginary part; for a real tensor constant zeros.
 
@@ -169,6 +177,7 @@ def imag(val: Any) -> Tensor:
     return broadcasting.imag(x) if x.array.dtype.kind == "c" else selection.zeros_like(x)
 
 
+@published("numpy.angle")
 def angle(z: Any, deg: bool = False) -> Tensor:
     """The angle of a complex number, from -π to π, or in degrees; for a real tensor the constant 0, or π where it is negative.
 
@@ -182,6 +191,7 @@ def angle(z: Any, deg: bool = False) -> Tensor:
     return arithmetic.multiply(result, 180 / math.pi) if deg else result
 
 
+@published("numpy.real_if_close")
 def real_if_close(a: Any, tol: float = 100) -> Tensor:
     """The real part, if every imaginary part is at most `tol` times the rounding of the dtype; else `a` as it is.
 
@@ -196,6 +206,7 @@ def real_if_close(a: Any, tol: float = 100) -> Tensor:
     return broadcasting.real(x) if np.all(np.absolute(values_of(x, "real_if_close", "a").imag) < limit) else x
 
 
+@published("numpy.unwrap")
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> Tensor:
     """Angles along `axis` with whole periods added wherever one jumps by half a period, or by `discont`.
 
@@ -212,6 +223,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 # Functions of a number
 
 
+@published("numpy.sinc")
 def sinc(x: Any) -> Tensor:
     """`sin(πx) / (πx)`, and 1 at 0.
 
@@ -222,6 +234,7 @@ def sinc(x: Any) -> Tensor:
     return ufuncs.sinc(floating(x, "sinc"), order=0)
 
 
+@published("numpy.i0")
 def i0(x: Any) -> Tensor:
     """The modified Bessel function of the first kind and order 0.
 

@@ -32,12 +32,14 @@ from gradtape.api.tensorflow.signal.fourier import resized
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, fourier, shaping
 from gradtape.ops.op import is_tensor_like
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
 # Complex transforms
 
 
+@published("numpy.fft.fft", "array_api.fft.fft")
 def fft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
     """The discrete Fourier transform along an axis.
 
@@ -48,6 +50,7 @@ def fft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, o
     return into(out, _complex_transform(fourier.fft, a, _alone(n), (axis,), norm, "fft"), "fft")
 
 
+@published("numpy.fft.ifft", "array_api.fft.ifft")
 def ifft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
     """The inverse of the discrete Fourier transform along an axis.
 
@@ -58,6 +61,7 @@ def ifft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, 
     return into(out, _complex_transform(fourier.ifft, a, _alone(n), (axis,), norm, "ifft"), "ifft")
 
 
+@published("numpy.fft.fft2")
 def fft2(a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None) -> Tensor:
     """The discrete Fourier transform over two axes.
 
@@ -69,6 +73,7 @@ def fft2(a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), no
     return into(out, _complex_transform(fourier.fft, a, s, axes, norm, "fft2"), "fft2")
 
 
+@published("numpy.fft.ifft2")
 def ifft2(
     a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Tensor:
@@ -82,6 +87,7 @@ def ifft2(
     return into(out, _complex_transform(fourier.ifft, a, s, axes, norm, "ifft2"), "ifft2")
 
 
+@published("numpy.fft.fftn", "array_api.fft.fftn")
 def fftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
     """The discrete Fourier transform over some axes, or over all.
 
@@ -93,6 +99,7 @@ def fftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: 
     return into(out, _complex_transform(fourier.fft, a, s, axes, norm, "fftn"), "fftn")
 
 
+@published("numpy.fft.ifftn", "array_api.fft.ifftn")
 def ifftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
     """The inverse of the discrete Fourier transform over some axes, or over all.
 
@@ -107,6 +114,7 @@ def ifftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm:
 # Real signals, whose spectra are symmetric, so that half of the frequencies say it all
 
 
+@published("numpy.fft.rfft", "array_api.fft.rfft")
 def rfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
     """The Fourier transform of real numbers along an axis: the first half of the frequencies, which the others mirror.
 
@@ -117,6 +125,7 @@ def rfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, 
     return into(out, _to_half_spectrum(a, _alone(n), (axis,), norm, "rfft"), "rfft")
 
 
+@published("numpy.fft.irfft", "array_api.fft.irfft")
 def irfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
     """The real numbers whose half spectrum is given; without `n`, of an even length.
 
@@ -127,6 +136,7 @@ def irfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None,
     return into(out, _from_half_spectrum(a, _alone(n), (axis,), norm, "irfft"), "irfft")
 
 
+@published("numpy.fft.rfft2")
 def rfft2(
     a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Tensor:
@@ -140,6 +150,7 @@ def rfft2(
     return into(out, _to_half_spectrum(a, s, axes, norm, "rfft2"), "rfft2")
 
 
+@published("numpy.fft.irfft2")
 def irfft2(
     a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None
 ) -> Tensor:
@@ -153,6 +164,7 @@ def irfft2(
     return into(out, _from_half_spectrum(a, s, axes, norm, "irfft2"), "irfft2")
 
 
+@published("numpy.fft.rfftn", "array_api.fft.rfftn")
 def rfftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
     """The Fourier transform of real numbers over some axes or all, with half of the frequencies along the last of them.
 
@@ -164,6 +176,7 @@ def rfftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm:
     return into(out, _to_half_spectrum(a, s, axes, norm, "rfftn"), "rfftn")
 
 
+@published("numpy.fft.irfftn", "array_api.fft.irfftn")
 def irfftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
     """The real numbers whose transform over some axes or all is given, with half of the frequencies along the last of them.
 
@@ -175,6 +188,7 @@ def irfftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm
     return into(out, _from_half_spectrum(a, s, axes, norm, "irfftn"), "irfftn")
 
 
+@published("numpy.fft.hfft", "array_api.fft.hfft")
 def hfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
     """The real spectrum of a symmetric signal, of which the first half is given.
 
@@ -186,6 +200,7 @@ def hfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, 
     return into(out, _from_half_spectrum(signal, _alone(n), (axis,), fourier.ADJOINT[_norm(norm, "hfft")], "hfft"), "hfft")
 
 
+@published("numpy.fft.ihfft", "array_api.fft.ihfft")
 def ihfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
     """The first half of the symmetric signal whose real spectrum is given: the inverse of `hfft`.
 
@@ -200,6 +215,7 @@ def ihfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None,
 # Frequencies
 
 
+@published("numpy.fft.fftfreq")
 def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Tensor:
     """The frequencies of the `fft` of `n` samples that are `d` apart, in its order.
 
@@ -212,6 +228,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Tensor:
     return _frequencies(np.concatenate([np.arange(middle), np.arange(-(count // 2), 0)]), count, d, "fftfreq")
 
 
+@published("numpy.fft.rfftfreq")
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Tensor:
     """The frequencies of the `rfft` of `n` samples that are `d` apart.
 
@@ -238,6 +255,7 @@ def _frequencies(numbers: Any, count: int, d: Any, function: str) -> Tensor:
     return Tensor(numbers.astype(spacing.array.dtype)) / (spacing * count)
 
 
+@published("numpy.fft.fftshift", "array_api.fft.fftshift")
 def fftshift(x: TensorLike, axes: AxisLike = None) -> Tensor:
     """The frequency zero moved from the beginning of `axes`, or of all, to their middle.
 
@@ -248,6 +266,7 @@ def fftshift(x: TensorLike, axes: AxisLike = None) -> Tensor:
     return _shifted(x, axes, lambda size: size // 2, "fftshift")
 
 
+@published("numpy.fft.ifftshift", "array_api.fft.ifftshift")
 def ifftshift(x: TensorLike, axes: AxisLike = None) -> Tensor:
     """The inverse of `fftshift`.
 

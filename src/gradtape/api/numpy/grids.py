@@ -96,3 +96,10 @@ mgrid = Grid(np.mgrid)
 ogrid = Grid(np.ogrid)
 r_ = Joiner("r_", 0, 1, -1)
 c_ = Joiner("c_", -1, 2, 0)
+
+PUBLISHED = {
+    "numpy.c_": c_,
+    "numpy.mgrid": mgrid,
+    "numpy.ogrid": ogrid,
+    "numpy.r_": r_,
+}

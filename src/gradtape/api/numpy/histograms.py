@@ -32,8 +32,10 @@ from gradtape.core.tensor import Tensor
 from gradtape.ops import reductions, shaping
 from gradtape.ops.arithmetic import equal, greater, minimum
 from gradtape.ops.selection import where
+from gradtape.published import published
 
 
+@published("numpy.histogram")
 def histogram(
     a: TensorLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: TensorLike | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -52,6 +54,7 @@ def histogram(
     return _density(found, [edges]), edges
 
 
+@published("numpy.histogram_bin_edges")
 def histogram_bin_edges(a: TensorLike, bins: Any = 10, range: Any = None, weights: TensorLike | None = None) -> Tensor:
     """The edges of the bins that `histogram` uses.
 
@@ -62,6 +65,7 @@ def histogram_bin_edges(a: TensorLike, bins: Any = 10, range: Any = None, weight
     return _edges(_numbers(a, "histogram_bin_edges"), bins, range, weights, "histogram_bin_edges")
 
 
+@published("numpy.histogram2d")
 def histogram2d(
     x: TensorLike,
     y: TensorLike,
@@ -88,6 +92,7 @@ def histogram2d(
     return found, edges[0], edges[1]
 
 
+@published("numpy.histogramdd")
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: TensorLike | None = None
 ) -> tuple[Tensor, list[Tensor]]:

@@ -32,6 +32,7 @@ from gradtape.ops import shaping
 from gradtape.ops.arithmetic import add, floormod, less, maximum, minimum, multiply
 from gradtape.ops.indexing import take as gather
 from gradtape.ops.selection import where, where_true
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
@@ -39,6 +40,7 @@ Shape = tuple[int, ...]
 # Picking
 
 
+@published("numpy.take", "array_api.take")
 def take(a: TensorLike, indices: TensorLike, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
     """The elements, or the slices along an axis, at `indices`; `mode` "wrap" and "clip" bring indices into range.
 
@@ -80,6 +82,7 @@ def _in_range(indices: Tensor, size: int, mode: str, function: str, argument: st
     return Tensor(np.where(known < 0, known + size, known)) if low < 0 else indices
 
 
+@published("numpy.take_along_axis", "array_api.take_along_axis")
 def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = -1) -> Tensor:
     """For each place of `indices`, the element of its own row of `arr` along the axis.
 
@@ -119,6 +122,7 @@ def along_axis(x: Tensor, indices: Tensor, axis: int) -> Tensor:
     return gather(flat(x), places, axis=0, sparse=False)
 
 
+@published("numpy.choose")
 def choose(a: TensorLike, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """At each place, the element of the choice that `a` names by its number.
 
@@ -143,6 +147,7 @@ def choose(a: TensorLike, choices: Any, out: Any = None, mode: str = "raise") ->
     return into(out, shaping.reshape(found, shape=first.array.shape), "choose")
 
 
+@published("numpy.compress")
 def compress(condition: TensorLike, a: TensorLike, axis: int | None = None, out: Any = None) -> Any:
     """The elements, or the slices along an axis, for which the condition is true.
 
@@ -161,6 +166,7 @@ def compress(condition: TensorLike, a: TensorLike, axis: int | None = None, out:
     return into(out, gather(x, Tensor(picked), axis=place, sparse=False), "compress")
 
 
+@published("numpy.extract")
 def extract(condition: TensorLike, arr: TensorLike) -> Tensor:
     """The elements for which the condition is true, in one row.
 
@@ -175,6 +181,7 @@ def extract(condition: TensorLike, arr: TensorLike) -> Tensor:
 # Indices of elements
 
 
+@published("numpy.nonzero", "array_api.nonzero")
 def nonzero(a: TensorLike) -> tuple[Tensor, ...]:
     """Where the elements are that are not zero: one vector of indices for each axis.
 
@@ -188,6 +195,7 @@ def nonzero(a: TensorLike) -> tuple[Tensor, ...]:
     return tuple(shaping.unstack(where_true(x), axis=1))
 
 
+@published("numpy.argwhere")
 def argwhere(a: TensorLike) -> Tensor:
     """The coordinates of the elements that are not zero, a row for each.
 
@@ -199,6 +207,7 @@ def argwhere(a: TensorLike) -> Tensor:
     return where_true(tensor_of(a, "argwhere", "a"))
 
 
+@published("numpy.flatnonzero")
 def flatnonzero(a: TensorLike) -> Tensor:
     """Where the elements are that are not zero, when all are in one row.
 
@@ -209,6 +218,7 @@ def flatnonzero(a: TensorLike) -> Tensor:
     return nonzero(flat(tensor_of(a, "flatnonzero", "a")))[0]
 
 
+@published("numpy.unravel_index")
 def unravel_index(indices: TensorLike, shape: ShapeLike, order: str = "C") -> tuple[Tensor, ...]:
     """The coordinates of places in an array of the given shape that is read row by row.
 
@@ -224,6 +234,7 @@ def unravel_index(indices: TensorLike, shape: ShapeLike, order: str = "C") -> tu
         raise ValueError(f"unravel_index: {error}.") from error
 
 
+@published("numpy.ravel_multi_index")
 def ravel_multi_index(multi_index: Any, dims: ShapeLike, mode: Any = "raise", order: str = "C") -> Tensor:
     """The places of coordinates in an array of shape `dims` that is read row by row: the inverse of `unravel_index`.
 
@@ -245,6 +256,7 @@ def ravel_multi_index(multi_index: Any, dims: ShapeLike, mode: Any = "raise", or
 # Indices of a grid
 
 
+@published("numpy.indices")
 def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False) -> Any:
     """For each axis of a grid, the index of every place along it; `sparse` gives them as a tuple that broadcasts to the grid.
 
@@ -256,6 +268,7 @@ def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False)
     return wrapped(np.indices(sizes, dtype_of(dtype, INT32), sparse=sparse))  # type: ignore[call-overload]
 
 
+@published("numpy.diag_indices")
 def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     """The indices of the main diagonal of an array with `ndim` axes of size n.
 
@@ -266,6 +279,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     return wrapped(np.diag_indices(as_int(n, "diag_indices: n"), as_int(ndim, "diag_indices: ndim")))
 
 
+@published("numpy.diag_indices_from")
 def diag_indices_from(arr: TensorLike) -> tuple[Tensor, ...]:
     """The indices of the main diagonal of an array whose axes are of one size.
 
@@ -281,6 +295,7 @@ def _frame(arr: TensorLike, function: str) -> Any:
     return np.broadcast_to(np.int8(0), tensor_of(arr, function, "arr").array.shape)
 
 
+@published("numpy.tril_indices")
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
     """The indices of the lower triangle of an n by m matrix, up to diagonal `k`.
 
@@ -291,6 +306,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]
     return wrapped(np.tril_indices(as_int(n, "tril_indices: n"), as_int(k, "tril_indices: k"), m))
 
 
+@published("numpy.tril_indices_from")
 def tril_indices_from(arr: TensorLike, k: int = 0) -> tuple[Tensor, ...]:
     """The indices of the lower triangle of a matrix of this shape, up to diagonal `k`.
 
@@ -301,6 +317,7 @@ def tril_indices_from(arr: TensorLike, k: int = 0) -> tuple[Tensor, ...]:
     return wrapped(np.tril_indices_from(_frame(arr, "tril_indices_from"), as_int(k, "tril_indices_from: k")))
 
 
+@published("numpy.triu_indices")
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
     """The indices of the upper triangle of an n by m matrix, from diagonal `k` on.
 
@@ -311,6 +328,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]
     return wrapped(np.triu_indices(as_int(n, "triu_indices: n"), as_int(k, "triu_indices: k"), m))
 
 
+@published("numpy.triu_indices_from")
 def triu_indices_from(arr: TensorLike, k: int = 0) -> tuple[Tensor, ...]:
     """The indices of the upper triangle of a matrix of this shape, from diagonal `k` on.
 
@@ -321,6 +339,7 @@ def triu_indices_from(arr: TensorLike, k: int = 0) -> tuple[Tensor, ...]:
     return wrapped(np.triu_indices_from(_frame(arr, "triu_indices_from"), as_int(k, "triu_indices_from: k")))
 
 
+@published("numpy.mask_indices")
 def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Tensor, ...]:
     """The indices of what `mask_func`, such as `triu`, leaves of an n by n matrix of ones.
 

@@ -14,8 +14,10 @@ from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, has
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping
 from gradtape.ops.op import is_tensor_like
+from gradtape.published import published
 
 
+@published("numpy.concatenate", "numpy.concat", "array_api.concat")
 def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: DTypeLike = None, casting: str = "same_kind"
 ) -> Any:
@@ -31,9 +33,6 @@ def concatenate(
     if axis is None:
         tensors, axis = [flat(x) for x in tensors], 0
     return into(out, joined(tensors, axis, "concatenate"), "concatenate")
-
-
-concat = concatenate
 
 
 def _given(arrays: Any, function: str, argument: str, dtype: DTypeLike = None, casting: str = "same_kind") -> list[Tensor]:
@@ -70,6 +69,7 @@ def joined(tensors: list[Tensor], axis: int, function: str) -> Tensor:
     return shaping.concat(*tensors, axis=place)
 
 
+@published("numpy.stack", "array_api.stack")
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Any:
     """Arrays of one shape side by side along a new axis.
 
@@ -85,6 +85,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: DTypeLike = Non
     return into(out, shaping.stack(*tensors, axis=axis_of(axis, len(shapes[0]) + 1, "stack")), "stack")
 
 
+@published("numpy.hstack")
 def hstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Tensor:
     """Arrays side by side: along the second axis, vectors along their only one.
 
@@ -96,6 +97,7 @@ def hstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> 
     return joined(tensors, 0 if tensors[0].array.ndim == 1 else 1, "hstack")
 
 
+@published("numpy.vstack")
 def vstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Tensor:
     """Arrays below each other: along the first axis, vectors as rows.
 
@@ -107,6 +109,7 @@ def vstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> 
     return joined([with_two_axes(x) for x in _given(tup, "vstack", "tup", dtype, casting)], 0, "vstack")
 
 
+@published("numpy.dstack")
 def dstack(tup: Any) -> Tensor:
     """Arrays behind each other: along the third axis.
 
@@ -118,6 +121,7 @@ def dstack(tup: Any) -> Tensor:
     return joined([with_three_axes(x) for x in _given(tup, "dstack", "tup")], 2, "dstack")
 
 
+@published("numpy.column_stack")
 def column_stack(tup: Any) -> Tensor:
     """Vectors, and matrices beside them, as the columns of a matrix.
 
@@ -130,6 +134,7 @@ def column_stack(tup: Any) -> Tensor:
     return joined(columns, 1, "column_stack")
 
 
+@published("numpy.block")
 def block(arrays: Any) -> Tensor:
     """One array of blocks: the innermost lists are joined along the last axis, those around them along the one before it.
 
@@ -181,6 +186,7 @@ def _joined_blocks(blocks: Any, axis: int) -> Tensor:
     return joined([_joined_blocks(entry, axis + 1) for entry in blocks], axis, "block")
 
 
+@published("numpy.append")
 def append(arr: TensorLike, values: TensorLike, axis: int | None = None) -> Tensor:
     """`values` behind `arr`, along an axis or, without one, all elements in one row.
 
@@ -194,6 +200,7 @@ def append(arr: TensorLike, values: TensorLike, axis: int | None = None) -> Tens
     return joined(tensors, axis, "append")
 
 
+@published("numpy.unstack", "array_api.unstack")
 def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis, as a tuple.
 
@@ -207,6 +214,7 @@ def unstack(x: TensorLike, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     return tuple(shaping.unstack(whole, axis=axis_of(axis, whole.array.ndim, "unstack")))
 
 
+@published("numpy.array_split")
 def array_split(ary: TensorLike, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """Pieces along an axis: a number of nearly equal ones, or those between the given places.
 
@@ -217,6 +225,7 @@ def array_split(ary: TensorLike, indices_or_sections: Any, axis: int = 0) -> lis
     return _pieces(tensor_of(ary, "array_split", "ary"), indices_or_sections, axis, "array_split")
 
 
+@published("numpy.split")
 def split(ary: TensorLike, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
     """Pieces along an axis: a number of equal ones, or those between the given places.
 
@@ -227,6 +236,7 @@ def split(ary: TensorLike, indices_or_sections: Any, axis: int = 0) -> list[Tens
     return _equal_pieces(tensor_of(ary, "split", "ary"), indices_or_sections, axis, "split")
 
 
+@published("numpy.hsplit")
 def hsplit(ary: TensorLike, indices_or_sections: Any) -> list[Tensor]:
     """Pieces along the second axis, of a vector along its only one.
 
@@ -238,6 +248,7 @@ def hsplit(ary: TensorLike, indices_or_sections: Any) -> list[Tensor]:
     return _equal_pieces(x, indices_or_sections, 1 if x.array.ndim > 1 else 0, "hsplit")
 
 
+@published("numpy.vsplit")
 def vsplit(ary: TensorLike, indices_or_sections: Any) -> list[Tensor]:
     """Pieces along the first axis of an array with two axes or more.
 
@@ -248,6 +259,7 @@ def vsplit(ary: TensorLike, indices_or_sections: Any) -> list[Tensor]:
     return _equal_pieces(_with_rank(ary, 2, "vsplit"), indices_or_sections, 0, "vsplit")
 
 
+@published("numpy.dsplit")
 def dsplit(ary: TensorLike, indices_or_sections: Any) -> list[Tensor]:
     """Pieces along the third axis.
 

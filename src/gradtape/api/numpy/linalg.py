@@ -39,10 +39,12 @@ from gradtape.ops import (
     solvers,
 )
 from gradtape.ops.op import is_tensor_like
+from gradtape.published import published
 
 # Products
 
 
+@published("numpy.linalg.matmul", "array_api.linalg.matmul")
 def matmul(x1: TensorLike, x2: TensorLike, /) -> Tensor:
     """The matrix product over the last two axes; see `gradtape.numpy.matmul`.
 
@@ -53,6 +55,7 @@ def matmul(x1: TensorLike, x2: TensorLike, /) -> Tensor:
     return products.matmul(x1, x2)
 
 
+@published("numpy.linalg.vecdot", "array_api.linalg.vecdot")
 def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1) -> Tensor:
     """The sum of products along an axis; complex numbers of the first factor are conjugated.
 
@@ -63,6 +66,7 @@ def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1) -> Tensor:
     return products.vecdot(x1, x2, axis=axis)
 
 
+@published("numpy.linalg.outer", "array_api.linalg.outer")
 def outer(x1: TensorLike, x2: TensorLike, /) -> Tensor:
     """The product of each element of one vector with each of another.
 
@@ -77,6 +81,7 @@ def outer(x1: TensorLike, x2: TensorLike, /) -> Tensor:
     return products.outer(x, y)
 
 
+@published("numpy.linalg.tensordot", "array_api.linalg.tensordot")
 def tensordot(x1: TensorLike, x2: TensorLike, /, *, axes: Any = 2) -> Tensor:
     """The sum of products over axes of both; see `gradtape.numpy.tensordot`.
 
@@ -87,6 +92,7 @@ def tensordot(x1: TensorLike, x2: TensorLike, /, *, axes: Any = 2) -> Tensor:
     return products.tensordot(x1, x2, axes)
 
 
+@published("numpy.linalg.cross", "array_api.linalg.cross")
 def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1) -> Tensor:
     """The cross products of vectors of three elements.
 
@@ -100,6 +106,7 @@ def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1) -> Tensor:
     return products.cross(x, y, axis=axis)
 
 
+@published("numpy.linalg.multi_dot")
 def multi_dot(arrays: Sequence[TensorLike], *, out: Any = None) -> Tensor:
     """The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors.
 
@@ -145,6 +152,7 @@ def _multiplied(factors: Sequence[Tensor], splits: dict[tuple[int, int], int], i
     return products.matmul(_multiplied(factors, splits, i, k), _multiplied(factors, splits, k + 1, j))
 
 
+@published("numpy.linalg.matrix_power", "array_api.linalg.matrix_power")
 def matrix_power(a: TensorLike, n: Any) -> Tensor:
     """A square matrix multiplied by itself; a negative `n` is a power of the inverse.
 
@@ -176,6 +184,7 @@ def matrix_power(a: TensorLike, n: Any) -> Tensor:
 # Parts of matrices
 
 
+@published("numpy.linalg.matrix_transpose", "array_api.linalg.matrix_transpose")
 def matrix_transpose(x: TensorLike, /) -> Tensor:
     """The last two axes swapped.
 
@@ -187,6 +196,7 @@ def matrix_transpose(x: TensorLike, /) -> Tensor:
     return shaping.matrix_transpose(_at_least_two_axes(tensor_of(x, "matrix_transpose"), "matrix_transpose", "x"))
 
 
+@published("numpy.linalg.diagonal", "array_api.linalg.diagonal")
 def diagonal(x: TensorLike, /, *, offset: int = 0) -> Tensor:
     """A diagonal of the last two axes, `offset` columns to the right of the main one.
 
@@ -199,6 +209,7 @@ def diagonal(x: TensorLike, /, *, offset: int = 0) -> Tensor:
     )
 
 
+@published("numpy.linalg.trace", "array_api.linalg.trace")
 def trace(x: TensorLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Tensor:
     """The sum of a diagonal of the last two axes.
 
@@ -212,6 +223,7 @@ def trace(x: TensorLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Tens
 # Linear systems
 
 
+@published("numpy.linalg.solve", "array_api.linalg.solve")
 def solve(a: TensorLike, b: TensorLike) -> Tensor:
     """The solution x of a x = b; `b` is one vector, or a matrix of columns.
 
@@ -229,6 +241,7 @@ def solve(a: TensorLike, b: TensorLike) -> Tensor:
     return shaping.reshape(found, shape=found.array.shape[:-1])
 
 
+@published("numpy.linalg.inv", "array_api.linalg.inv")
 def inv(a: TensorLike) -> Tensor:
     """The inverse of a square matrix.
 
@@ -243,6 +256,7 @@ def inv(a: TensorLike) -> Tensor:
 _NOT_GIVEN: Any = object()
 
 
+@published("numpy.linalg.pinv", "array_api.linalg.pinv")
 def pinv(a: TensorLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NOT_GIVEN) -> Tensor:
     """The pseudo-inverse; singular values up to `rcond` times the greatest count as zero. The gradient holds at constant rank.
 
@@ -278,6 +292,7 @@ def _precise(x: Tensor) -> np.dtype[Any]:
     return np.dtype(np.float32) if x.array.dtype.itemsize < 4 else real_dtype(x.array.dtype)
 
 
+@published("numpy.linalg.lstsq")
 def lstsq(a: TensorLike, b: TensorLike, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The x for which a x is nearest to `b` (the shortest one if there are many), what is left, the rank, the singular values.
 
@@ -313,6 +328,7 @@ def _squared_lengths(x: Tensor) -> Tensor:
     return reductions.reduce_sum(sizes, axis=(0,))
 
 
+@published("numpy.linalg.tensorinv")
 def tensorinv(a: TensorLike, ind: int = 2) -> Tensor:
     """The inverse of `tensordot` with `a`: its first `ind` axes stand for rows, the others for columns.
 
@@ -331,6 +347,7 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Tensor:
     return shaping.reshape(inv(flat), shape=(*last, *first))
 
 
+@published("numpy.linalg.tensorsolve")
 def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None) -> Tensor:
     """The x whose product with `a` over all axes of x is `b`; `axes` of `a` are moved to its end first.
 
@@ -354,6 +371,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None) -> Tensor:
 # Determinants
 
 
+@published("numpy.linalg.det", "array_api.linalg.det")
 def det(a: TensorLike) -> Tensor:
     """The determinant of a square matrix. Its gradient are the cofactors, also where the matrix is singular.
 
@@ -371,6 +389,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Tensor
 
 
+@published("numpy.slogdet", "numpy.linalg.slogdet", "array_api.linalg.slogdet")
 def slogdet(a: TensorLike) -> SlogdetResult:
     """The sign of the determinant of a square matrix, and the logarithm of its absolute value.
 

@@ -22,10 +22,12 @@ from gradtape.api.tensorflow.linalg import decompositions as spelled_for_tensorf
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, decompositions, ordering, selection, shaping, solvers
 from gradtape.ops.solvers import adjoint
+from gradtape.published import published
 
 _NO_CONVERGENCE = "the iteration did not converge, as it does not for NaN and infinity"
 
 
+@published("numpy.linalg.cholesky", "array_api.linalg.cholesky")
 def cholesky(a: TensorLike, /, *, upper: bool = False) -> Tensor:
     """The lower triangular factor L of a Hermitian positive definite matrix, with L Lᴴ = `a`; or Lᴴ from the upper triangle.
 
@@ -49,6 +51,7 @@ class QRResult(NamedTuple):
     R: Tensor
 
 
+@published("numpy.linalg.qr", "array_api.linalg.qr")
 def qr(a: TensorLike, mode: str = "reduced") -> Any:
     """A matrix with orthonormal columns and an upper triangular one, whose product is `a`.
 
@@ -81,6 +84,7 @@ class SVDResult(NamedTuple):
     Vh: Tensor
 
 
+@published("numpy.linalg.svd", "array_api.linalg.svd")
 def svd(a: TensorLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """The matrices u and vᴴ and the falling singular values s with `a` = u diag(s) vᴴ; or the values alone.
 
@@ -116,6 +120,7 @@ def _svd_of_hermitian(x: Tensor, compute_uv: bool) -> Any:
     return SVDResult(columns, values, adjoint(turned))
 
 
+@published("numpy.linalg.svdvals", "array_api.linalg.svdvals")
 def svdvals(x: TensorLike, /) -> Tensor:
     """The singular values of a matrix, falling.
 
@@ -136,6 +141,7 @@ class EighResult(NamedTuple):
     eigenvectors: Tensor
 
 
+@published("numpy.linalg.eigh", "array_api.linalg.eigh")
 def eigh(a: TensorLike, UPLO: str = "L") -> EighResult:
     """The eigenvalues of a Hermitian matrix, rising, and its eigenvectors, in columns.
 
@@ -149,6 +155,7 @@ def eigh(a: TensorLike, UPLO: str = "L") -> EighResult:
     return EighResult(not_nan(values, "eigh", _NO_CONVERGENCE), vectors)
 
 
+@published("numpy.linalg.eigvalsh", "array_api.linalg.eigvalsh")
 def eigvalsh(a: TensorLike, UPLO: str = "L") -> Tensor:
     """The eigenvalues of a Hermitian matrix, rising; see `eigh`.
 
@@ -174,6 +181,7 @@ class EigResult(NamedTuple):
     eigenvectors: Tensor
 
 
+@published("numpy.linalg.eig")
 def eig(a: TensorLike) -> EigResult:
     """The eigenvalues of a square matrix, in no order, and its eigenvectors, in columns of length 1.
 
@@ -191,6 +199,7 @@ def eig(a: TensorLike) -> EigResult:
     return EigResult(values, vectors)
 
 
+@published("numpy.linalg.eigvals")
 def eigvals(a: TensorLike) -> Tensor:
     """The eigenvalues of a square matrix, in no order; real if the matrix is and all of them are.
 

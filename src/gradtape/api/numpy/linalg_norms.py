@@ -20,10 +20,12 @@ from gradtape.api.numpy.values import on_values
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, decompositions, elementary, reductions, selection, shaping
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
 
+@published("numpy.linalg.norm")
 def norm(x: TensorLike, ord: Any = None, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """The norm of vectors along one axis, of matrices in two, or of all elements as one vector.
 
@@ -48,6 +50,7 @@ def norm(x: TensorLike, ord: Any = None, axis: AxisLike = None, keepdims: bool =
     raise ValueError(f"norm: a norm with ord={ord!r} is of one axis or of two, got {len(places)}: give axis.")
 
 
+@published("numpy.linalg.vector_norm", "array_api.linalg.vector_norm")
 def vector_norm(x: TensorLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     """The norm of vectors whose elements lie along one axis or several, or of all elements; see `norm` for `ord`.
 
@@ -60,6 +63,7 @@ def vector_norm(x: TensorLike, /, *, axis: AxisLike = None, keepdims: bool = Fal
     return _vector_norm(values, ord, tuple(range(values.array.ndim)) if places is None else places, bool(keepdims), "vector_norm")
 
 
+@published("numpy.linalg.matrix_norm", "array_api.linalg.matrix_norm")
 def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     """The norm of matrices in the last two axes; see `norm` for `ord`.
 
@@ -125,6 +129,7 @@ def _largest(x: Any, **options: Any) -> Any:
     return reductions.reduce_max(x, **options) if x.array.size else reductions.reduce_sum(x, **options)
 
 
+@published("numpy.linalg.cond")
 def cond(x: TensorLike, p: Any = None) -> Tensor:
     """The condition number: the norm of a matrix times that of its inverse; infinite if it has none. See `norm` for `p`.
 
@@ -152,6 +157,7 @@ def cond(x: TensorLike, p: Any = None) -> Tensor:
     return selection.where(singular, math.inf, found)
 
 
+@published("numpy.linalg.matrix_rank", "array_api.linalg.matrix_rank")
 def matrix_rank(A: TensorLike, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """How many singular values are greater than `tol`, or than `rtol` times the greatest; an integer for a vector.
 

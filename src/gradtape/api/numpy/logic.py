@@ -10,8 +10,10 @@ from gradtape.api.numpy.operands import into, plain, tensor_of, tensors_of, valu
 from gradtape.api.numpy.ufunc import by_value, floating, is_of_kind, pair, ufunc
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic
+from gradtape.published import published
 
 
+@published("numpy.equal", "array_api.equal")
 @ufunc
 def equal(x1: Any, x2: Any, /) -> Tensor:
     """Whether `x1` is equal to `x2`.
@@ -23,6 +25,7 @@ def equal(x1: Any, x2: Any, /) -> Tensor:
     return arithmetic.equal(*pair(x1, x2, "equal"))
 
 
+@published("numpy.not_equal", "array_api.not_equal")
 @ufunc
 def not_equal(x1: Any, x2: Any, /) -> Tensor:
     """Whether `x1` differs from `x2`.
@@ -34,6 +37,7 @@ def not_equal(x1: Any, x2: Any, /) -> Tensor:
     return arithmetic.not_equal(*pair(x1, x2, "not_equal"))
 
 
+@published("numpy.less", "array_api.less")
 @ufunc
 def less(x1: Any, x2: Any, /) -> Tensor:
     """Whether `x1` is less than `x2`; complex numbers are compared by their real parts first.
@@ -45,6 +49,7 @@ def less(x1: Any, x2: Any, /) -> Tensor:
     return _compare(arithmetic.less, "less", x1, x2)
 
 
+@published("numpy.less_equal", "array_api.less_equal")
 @ufunc
 def less_equal(x1: Any, x2: Any, /) -> Tensor:
     """Whether `x1` is not greater than `x2`.
@@ -56,6 +61,7 @@ def less_equal(x1: Any, x2: Any, /) -> Tensor:
     return _compare(arithmetic.less_equal, "less_equal", x1, x2)
 
 
+@published("numpy.greater", "array_api.greater")
 @ufunc
 def greater(x1: Any, x2: Any, /) -> Tensor:
     """Whether `x1` is greater than `x2`; complex numbers are compared by their real parts first.
@@ -67,6 +73,7 @@ def greater(x1: Any, x2: Any, /) -> Tensor:
     return _compare(arithmetic.greater, "greater", x1, x2)
 
 
+@published("numpy.greater_equal", "array_api.greater_equal")
 @ufunc
 def greater_equal(x1: Any, x2: Any, /) -> Tensor:
     """Whether `x1` is not less than `x2`.
@@ -84,6 +91,7 @@ def _compare(op: Any, function: str, x1: Any, x2: Any) -> Tensor:
     return by_value(function, x1, x2) if is_of_kind(x1, "bc") or is_of_kind(x2, "bc") else op(x1, x2)
 
 
+@published("numpy.logical_and", "array_api.logical_and")
 @ufunc
 def logical_and(x1: Any, x2: Any, /) -> Tensor:
     """Whether both are true; a number is true if it is not 0.
@@ -95,6 +103,7 @@ def logical_and(x1: Any, x2: Any, /) -> Tensor:
     return by_value("logical_and", *pair(x1, x2, "logical_and"))
 
 
+@published("numpy.logical_or", "array_api.logical_or")
 @ufunc
 def logical_or(x1: Any, x2: Any, /) -> Tensor:
     """Whether one of them is true; a number is true if it is not 0.
@@ -106,6 +115,7 @@ def logical_or(x1: Any, x2: Any, /) -> Tensor:
     return by_value("logical_or", *pair(x1, x2, "logical_or"))
 
 
+@published("numpy.logical_xor", "array_api.logical_xor")
 @ufunc
 def logical_xor(x1: Any, x2: Any, /) -> Tensor:
     """Whether exactly one of them is true; a number is true if it is not 0.
@@ -117,6 +127,7 @@ def logical_xor(x1: Any, x2: Any, /) -> Tensor:
     return by_value("logical_xor", *pair(x1, x2, "logical_xor"))
 
 
+@published("numpy.logical_not", "array_api.logical_not")
 @ufunc
 def logical_not(x: Any, /) -> Tensor:
     """Whether `x` is false; a number is false if it is 0.
@@ -128,6 +139,7 @@ def logical_not(x: Any, /) -> Tensor:
     return by_value("logical_not", tensor_of(x, "logical_not"))
 
 
+@published("numpy.isfinite", "array_api.isfinite")
 @ufunc
 def isfinite(x: Any, /) -> Tensor:
     """Whether `x` is neither infinite nor NaN.
@@ -139,6 +151,7 @@ def isfinite(x: Any, /) -> Tensor:
     return by_value("isfinite", tensor_of(x, "isfinite"))
 
 
+@published("numpy.isinf", "array_api.isinf")
 @ufunc
 def isinf(x: Any, /) -> Tensor:
     """Whether `x` is infinite.
@@ -150,6 +163,7 @@ def isinf(x: Any, /) -> Tensor:
     return by_value("isinf", tensor_of(x, "isinf"))
 
 
+@published("numpy.isnan", "array_api.isnan")
 @ufunc
 def isnan(x: Any, /) -> Tensor:
     """Whether `x` is NaN.
@@ -161,6 +175,7 @@ def isnan(x: Any, /) -> Tensor:
     return by_value("isnan", tensor_of(x, "isnan"))
 
 
+@published("numpy.signbit", "array_api.signbit")
 @ufunc
 def signbit(x: Any, /) -> Tensor:
     """Whether `x` is negative; -0.0 and negative NaN are.
@@ -172,6 +187,7 @@ def signbit(x: Any, /) -> Tensor:
     return by_value("signbit", floating(x, "signbit"))
 
 
+@published("numpy.isposinf")
 def isposinf(x: Any, out: Any = None) -> Tensor:
     """Whether `x` is positive infinity.
 
@@ -182,6 +198,7 @@ def isposinf(x: Any, out: Any = None) -> Tensor:
     return into(out, by_value("isposinf", tensor_of(x, "isposinf")), "isposinf")
 
 
+@published("numpy.isneginf")
 def isneginf(x: Any, out: Any = None) -> Tensor:
     """Whether `x` is negative infinity.
 
@@ -192,6 +209,7 @@ def isneginf(x: Any, out: Any = None) -> Tensor:
     return into(out, by_value("isneginf", tensor_of(x, "isneginf")), "isneginf")
 
 
+@published("numpy.isreal")
 def isreal(x: Any) -> Tensor:
     """Whether the imaginary part is 0.
 
@@ -202,6 +220,7 @@ def isreal(x: Any) -> Tensor:
     return by_value("isreal", tensor_of(x, "isreal"))
 
 
+@published("numpy.iscomplex")
 def iscomplex(x: Any) -> Tensor:
     """Whether the imaginary part is not 0.
 
@@ -212,6 +231,7 @@ def iscomplex(x: Any) -> Tensor:
     return by_value("iscomplex", tensor_of(x, "iscomplex"))
 
 
+@published("numpy.isrealobj")
 def isrealobj(x: Any) -> bool:
     """Whether the dtype is not a complex one.
 
@@ -222,6 +242,7 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
+@published("numpy.iscomplexobj")
 def iscomplexobj(x: Any) -> bool:
     """Whether the dtype is a complex one.
 
@@ -232,6 +253,7 @@ def iscomplexobj(x: Any) -> bool:
     return tensor_of(x, "iscomplexobj").array.dtype.kind == "c"
 
 
+@published("numpy.isclose")
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether `a` and `b` differ by no more than `atol + rtol * abs(b)`.
 
@@ -244,6 +266,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     return by_value("isclose", x, y, **options)
 
 
+@published("numpy.allclose")
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements of `a` and `b` differ by no more than `atol + rtol * abs(b)`.
 
@@ -254,6 +277,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     return bool(values_of(isclose(a, b, rtol, atol, equal_nan), "allclose", "a and b").all())
 
 
+@published("numpy.array_equal")
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Whether two tensors have the same shape and the same elements.
 
@@ -265,6 +289,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return np.array_equal(values_of(x, "array_equal", "a1"), values_of(y, "array_equal", "a2"), equal_nan=equal_nan)
 
 
+@published("numpy.array_equiv")
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether two tensors are equal after broadcasting one against the other.
 
@@ -276,6 +301,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     return np.array_equiv(values_of(x, "array_equiv", "a1"), values_of(y, "array_equiv", "a2"))
 
 
+@published("numpy.bitwise_and", "array_api.bitwise_and")
 @ufunc
 def bitwise_and(x1: Any, x2: Any, /) -> Tensor:
     """The bits that are set in both.
@@ -287,6 +313,7 @@ def bitwise_and(x1: Any, x2: Any, /) -> Tensor:
     return by_value("bitwise_and", *pair(x1, x2, "bitwise_and"))
 
 
+@published("numpy.bitwise_or", "array_api.bitwise_or")
 @ufunc
 def bitwise_or(x1: Any, x2: Any, /) -> Tensor:
     """The bits that are set in one of them.
@@ -298,6 +325,7 @@ def bitwise_or(x1: Any, x2: Any, /) -> Tensor:
     return by_value("bitwise_or", *pair(x1, x2, "bitwise_or"))
 
 
+@published("numpy.bitwise_xor", "array_api.bitwise_xor")
 @ufunc
 def bitwise_xor(x1: Any, x2: Any, /) -> Tensor:
     """The bits that are set in exactly one of them.
@@ -309,6 +337,7 @@ def bitwise_xor(x1: Any, x2: Any, /) -> Tensor:
     return by_value("bitwise_xor", *pair(x1, x2, "bitwise_xor"))
 
 
+@published("numpy.left_shift", "numpy.bitwise_left_shift", "array_api.bitwise_left_shift")
 @ufunc
 def left_shift(x1: Any, x2: Any, /) -> Tensor:
     """The bits of `x1` moved up by `x2` places.
@@ -320,9 +349,7 @@ def left_shift(x1: Any, x2: Any, /) -> Tensor:
     return by_value("left_shift", *pair(x1, x2, "left_shift"))
 
 
-bitwise_left_shift = left_shift
-
-
+@published("numpy.right_shift", "numpy.bitwise_right_shift", "array_api.bitwise_right_shift")
 @ufunc
 def right_shift(x1: Any, x2: Any, /) -> Tensor:
     """The bits of `x1` moved down by `x2` places.
@@ -334,9 +361,7 @@ def right_shift(x1: Any, x2: Any, /) -> Tensor:
     return by_value("right_shift", *pair(x1, x2, "right_shift"))
 
 
-bitwise_right_shift = right_shift
-
-
+@published("numpy.invert", "numpy.bitwise_invert", "numpy.bitwise_not", "array_api.bitwise_invert")
 @ufunc
 def invert(x: Any, /) -> Tensor:
     """Every bit the other way round; of truth values, the opposite.
@@ -348,9 +373,7 @@ def invert(x: Any, /) -> Tensor:
     return by_value("invert", tensor_of(x, "invert"))
 
 
-bitwise_not = bitwise_invert = invert
-
-
+@published("numpy.bitwise_count")
 @ufunc
 def bitwise_count(x: Any, /) -> Tensor:
     """How many bits of the absolute value are set.

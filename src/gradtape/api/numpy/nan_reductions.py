@@ -30,8 +30,10 @@ from gradtape.api.numpy.statistics import degrees_of_freedom, squared_size
 from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions, selection, shaping
+from gradtape.published import published
 
 
+@published("numpy.nansum")
 def nansum(
     a: TensorLike,
     axis: AxisLike = None,
@@ -52,6 +54,7 @@ def nansum(
     return into(out, total if initial is None else total + initial, "nansum")
 
 
+@published("numpy.nanprod")
 def nanprod(
     a: TensorLike,
     axis: AxisLike = None,
@@ -72,6 +75,7 @@ def nanprod(
     return into(out, total if initial is None else total * initial, "nanprod")
 
 
+@published("numpy.nancumsum")
 def nancumsum(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any = None) -> Tensor:
     """Running sums along `axis`, or over all of `a` read row by row, with 0 in the place of NaN.
 
@@ -83,6 +87,7 @@ def nancumsum(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any
     return into(out, running(reductions.cumsum, x, axis, "nancumsum"), "nancumsum")
 
 
+@published("numpy.nancumprod")
 def nancumprod(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any = None) -> Tensor:
     """Running products along `axis`, or over all of `a` read row by row, with 1 in the place of NaN.
 
@@ -94,6 +99,7 @@ def nancumprod(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: An
     return into(out, running(reductions.cumprod, x, axis, "nancumprod"), "nancumprod")
 
 
+@published("numpy.nanmax")
 def nanmax(
     a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Tensor:
@@ -106,6 +112,7 @@ def nanmax(
     return into(out, _extremum(largest, -math.inf, a, axis, keepdims, initial, where, "nanmax"), "nanmax")
 
 
+@published("numpy.nanmin")
 def nanmin(
     a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Tensor:
@@ -129,6 +136,7 @@ def _extremum(
     return selection.where(nothing, math.nan, found)
 
 
+@published("numpy.nanargmax")
 def nanargmax(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index of the largest element along `axis` that is not NaN, or in all of `a` read row by row.
 
@@ -139,6 +147,7 @@ def nanargmax(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: boo
     return into(out, _place_of_extremum(reductions.argmax, a, axis, keepdims, "nanargmax"), "nanargmax")
 
 
+@published("numpy.nanargmin")
 def nanargmin(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index of the smallest element along `axis` that is not NaN, or in all of `a` read row by row.
 
@@ -160,6 +169,7 @@ def _place_of_extremum(op: Callable[..., Any], a: Any, axis: Any, keepdims: bool
     return shaping.reshape(found, shape=kept) if keepdims else found
 
 
+@published("numpy.nanmean")
 def nanmean(
     a: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, *, where: Any = None
 ) -> Tensor:
@@ -176,6 +186,7 @@ def nanmean(
     return into(out, _mean(x, reduced, bool(keepdims)), "nanmean")
 
 
+@published("numpy.nanvar")
 def nanvar(
     a: TensorLike,
     axis: AxisLike = None,
@@ -198,6 +209,7 @@ def nanvar(
     return into(out, _variance(a, axis, dtype, free, keepdims, where, mean, "nanvar"), "nanvar")
 
 
+@published("numpy.nanstd")
 def nanstd(
     a: TensorLike,
     axis: AxisLike = None,

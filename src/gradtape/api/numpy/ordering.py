@@ -34,8 +34,10 @@ from gradtape.ops.arithmetic import not_equal
 from gradtape.ops.counting import searchsorted as searchsorted_rows
 from gradtape.ops.segments import segment_sum
 from gradtape.ops.selection import ones_like
+from gradtape.published import published
 
 
+@published("numpy.sort")
 def sort(a: TensorLike, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Tensor:
     """Sorted along an axis, or all elements in one row; NaN stands last.
 
@@ -48,6 +50,7 @@ def sort(a: TensorLike, axis: int | None = -1, kind: Any = None, order: Any = No
     return _sorted(x, place)
 
 
+@published("numpy.argsort")
 def argsort(a: TensorLike, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Tensor:
     """The indices that would sort along an axis.
 
@@ -83,6 +86,7 @@ def _order(x: Tensor, axis: int) -> Tensor:
     return shaping.transpose(ordering.argsort(shaping.transpose(x, perm=last), descending=False), perm=back)
 
 
+@published("numpy.partition")
 def partition(a: TensorLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Tensor:
     """With the elements `kth` where sorting would put them, smaller ones before and larger ones behind; here all are sorted.
 
@@ -95,6 +99,7 @@ def partition(a: TensorLike, kth: Any, axis: int | None = -1, kind: str = "intro
     return _sorted(x, place)
 
 
+@published("numpy.argpartition")
 def argpartition(a: TensorLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Tensor:
     """The indices that would partition along an axis, as `partition` does.
 
@@ -113,6 +118,7 @@ def _check_kth(kth: Any, size: int, function: str) -> None:
             raise ValueError(f"{function}: kth={k} is not a place in an axis of size {size}.")
 
 
+@published("numpy.lexsort")
 def lexsort(keys: Any, axis: int = -1) -> Tensor:
     """The indices that sort by several keys, of which the last counts first.
 
@@ -125,6 +131,7 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     return wrapped(np.lexsort(values if isinstance(keys, (list, tuple)) else values[0], axis=as_int(axis, "lexsort: axis")))
 
 
+@published("numpy.sort_complex")
 def sort_complex(a: TensorLike) -> Tensor:
     """Complex numbers sorted along the last axis, by their real parts and, where those are equal, by the imaginary ones.
 
@@ -141,6 +148,7 @@ def sort_complex(a: TensorLike) -> Tensor:
 # Searching
 
 
+@published("numpy.searchsorted", "array_api.searchsorted")
 def searchsorted(a: TensorLike, v: TensorLike, side: str = "left", sorter: TensorLike | None = None) -> Tensor:
     """Where each value would go into a sorted vector: before what equals it ("left") or behind it ("right").
 
@@ -162,6 +170,7 @@ def place_in(row: Tensor, values: Tensor, side: str) -> Tensor:
     return shaping.reshape(found, shape=values.array.shape)
 
 
+@published("numpy.digitize")
 def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Tensor:
     """The number of the bin between rising or falling edges that each value lies in; `right` closes bins on the right.
 
@@ -183,6 +192,7 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Tensor:
 # Counting
 
 
+@published("numpy.count_nonzero", "array_api.count_nonzero")
 def count_nonzero(a: TensorLike, axis: AxisLike = None, *, keepdims: bool = False) -> Tensor:
     """How many elements are not zero, in all or along axes.
 
@@ -195,6 +205,7 @@ def count_nonzero(a: TensorLike, axis: AxisLike = None, *, keepdims: bool = Fals
     return reductions.reduce_sum(counted, axis=axes_of(axis, x.array.ndim, "count_nonzero"), keepdims=bool(keepdims))
 
 
+@published("numpy.bincount")
 def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 on is in a vector, or the sum of its `weights`, which a gradient flows back to.
 

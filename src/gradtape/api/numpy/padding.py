@@ -17,6 +17,7 @@ from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.indexing import take
 from gradtape.ops.op import is_tensor_like
 from gradtape.ops.ordering import argsort
+from gradtape.published import published
 
 Widths = tuple[int, int]
 
@@ -27,6 +28,7 @@ _KEYWORDS = {
 }  # fmt: skip
 
 
+@published("numpy.pad")
 def pad(array: TensorLike, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Tensor:
     """With `pad_width` elements added before and behind each axis: a constant, or what `mode` makes of those that are there.
 

@@ -19,8 +19,10 @@ from gradtape.api.numpy.products import convolve
 from gradtape.api.tensorflow.arguments import TensorLike, as_int
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, decompositions, elementary, reductions, selection, shaping
+from gradtape.published import published
 
 
+@published("numpy.polyval")
 def polyval(p: TensorLike, x: TensorLike) -> Tensor:
     """The value of a polynomial at `x`.
 
@@ -38,6 +40,7 @@ def polyval(p: TensorLike, x: TensorLike) -> Tensor:
     return found
 
 
+@published("numpy.polyadd")
 def polyadd(a1: TensorLike, a2: TensorLike) -> Tensor:
     """The sum of two polynomials.
 
@@ -49,6 +52,7 @@ def polyadd(a1: TensorLike, a2: TensorLike) -> Tensor:
     return x + y
 
 
+@published("numpy.polysub")
 def polysub(a1: TensorLike, a2: TensorLike) -> Tensor:
     """The difference of two polynomials.
 
@@ -68,6 +72,7 @@ def _same_degree(a1: Any, a2: Any, function: str) -> list[Tensor]:
     return [shaping.pad(x, paddings=((size - x.array.size, 0),)) if x.array.size < size else x for x in promoted(given)]
 
 
+@published("numpy.polymul")
 def polymul(a1: TensorLike, a2: TensorLike) -> Tensor:
     """The product of two polynomials.
 
@@ -79,6 +84,7 @@ def polymul(a1: TensorLike, a2: TensorLike) -> Tensor:
     return convolve(x, y)
 
 
+@published("numpy.polydiv")
 def polydiv(u: TensorLike, v: TensorLike) -> tuple[Tensor, Tensor]:
     """The quotient of two polynomials, and the rest; zeros (to eight digits) at the beginning of the rest are left out.
 
@@ -105,6 +111,7 @@ def polydiv(u: TensorLike, v: TensorLike) -> tuple[Tensor, Tensor]:
     return shaping.concat(*quotient, axis=0), rest
 
 
+@published("numpy.polyder")
 def polyder(p: TensorLike, m: int = 1) -> Tensor:
     """The derivative of a polynomial, `m` times over.
 
@@ -121,6 +128,7 @@ def polyder(p: TensorLike, m: int = 1) -> Tensor:
     return found
 
 
+@published("numpy.polyint")
 def polyint(p: TensorLike, m: int = 1, k: Any = None) -> Tensor:
     """The integral of a polynomial, `m` times over, with the constants `k` (0 if there are none).
 
@@ -143,6 +151,7 @@ def polyint(p: TensorLike, m: int = 1, k: Any = None) -> Tensor:
     return found
 
 
+@published("numpy.polyfit")
 def polyfit(
     x: TensorLike, y: TensorLike, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:
@@ -206,6 +215,7 @@ def _powers(x: Tensor, count: int) -> Any:
     return shaping.stack(*columns[::-1], axis=1)
 
 
+@published("numpy.poly")
 def poly(seq_of_zeros: TensorLike) -> Any:
     """The polynomial with these roots and a leading 1; of a square matrix, its characteristic polynomial.
 
@@ -235,6 +245,7 @@ def _in_pairs(zeros: Tensor) -> bool:
     return bool(np.all(np.sort(zeros.array) == np.sort(zeros.array.conjugate())))
 
 
+@published("numpy.roots")
 def roots(p: TensorLike) -> Tensor:
     """The roots of a polynomial: the eigenvalues of its companion matrix, differentiable where they are simple.
 

@@ -31,10 +31,12 @@ from gradtape.api.tensorflow.linalg import products
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, matrix, reductions, shaping, vector_convolution
 from gradtape.ops.op import is_tensor_like, operand
+from gradtape.published import published
 
 # The generalized ufuncs: products of the last axes, over all axes in front of them
 
 
+@published("numpy.matmul", "array_api.matmul")
 def matmul(
     x1: TensorLike,
     x2: TensorLike,
@@ -68,6 +70,7 @@ def _matmul_alone(x1: Any, x2: Any) -> Tensor:
 matmul.bare, _matmul_alone.call = _matmul_alone, matmul  # type: ignore[attr-defined]
 
 
+@published("numpy.vecdot", "array_api.vecdot")
 def vecdot(
     x1: TensorLike,
     x2: TensorLike,
@@ -99,6 +102,7 @@ def vecdot(
     return into(out, found, "vecdot")
 
 
+@published("numpy.matvec")
 def matvec(
     x1: TensorLike,
     x2: TensorLike,
@@ -121,6 +125,7 @@ def matvec(
     return into(out, _over_core_axes(_matvec, x1, x2, axes, dtype, "matvec"), "matvec")
 
 
+@published("numpy.vecmat")
 def vecmat(
     x1: TensorLike,
     x2: TensorLike,
@@ -238,6 +243,7 @@ def _conjugated(x: Tensor) -> Any:
 # Dot products of all kinds
 
 
+@published("numpy.dot")
 def dot(a: TensorLike, b: TensorLike, out: Any = None) -> Tensor:
     """The sum of products over the last axis of `a` and the last but one of `b`, which a vector has as its only one.
 
@@ -258,6 +264,7 @@ def _dot(x: Tensor, y: Tensor) -> Any:
     return products.tensordot(x, y, ((-1,), (-2,)))
 
 
+@published("numpy.vdot")
 def vdot(a: TensorLike, b: TensorLike, /) -> Tensor:
     """The sum of the products of all elements; complex numbers of `a` are conjugated.
 
@@ -269,6 +276,7 @@ def vdot(a: TensorLike, b: TensorLike, /) -> Tensor:
     return _with_truth_values(lambda v, w: _vecdot(v, w, "vdot"), _in_a_row(x), _in_a_row(y))
 
 
+@published("numpy.inner")
 def inner(a: TensorLike, b: TensorLike, /) -> Tensor:
     """The sums of products over the last axes of both.
 
@@ -283,6 +291,7 @@ def inner(a: TensorLike, b: TensorLike, /) -> Tensor:
     return _with_truth_values(lambda v, w: products.tensordot(v, w, ((-1,), (-1,))), x, y)
 
 
+@published("numpy.outer")
 def outer(a: TensorLike, b: TensorLike, out: Any = None) -> Tensor:
     """The product of each element of `a` with each of `b`.
 
@@ -299,6 +308,7 @@ def _in_a_row(x: Tensor) -> Tensor:
     return x if x.array.ndim == 1 else shaping.reshape(x, shape=(x.array.size,))
 
 
+@published("numpy.tensordot", "array_api.tensordot")
 def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> Tensor:
     """The sum of products over axes of `a` and `b`: the last of `a` and the first of `b`, as many as `axes` says, or two lists.
 
@@ -310,6 +320,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> Tensor:
     return _with_truth_values(lambda v, w: products.tensordot(v, w, axes), x, y)
 
 
+@published("numpy.kron")
 def kron(a: TensorLike, b: TensorLike) -> Tensor:
     """The Kronecker product: each element of `a` times all of `b`, in blocks.
 
@@ -326,6 +337,7 @@ def kron(a: TensorLike, b: TensorLike) -> Tensor:
     return shaping.reshape(product, shape=tuple(n * m for n, m in zip(outer_sizes, inner_sizes, strict=True)))
 
 
+@published("numpy.cross")
 def cross(a: TensorLike, b: TensorLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Tensor:
     """The cross products of vectors along an axis of each; a vector of two elements has 0 as its third.
 
@@ -361,6 +373,7 @@ def _rolled(x: Any, steps: int) -> Any:
     return shaping.roll(x, shift=(-steps,), axis=(x.array.ndim - 1,))
 
 
+@published("numpy.trace")
 def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: Any = None) -> Tensor:
     """The sum along a diagonal of two axes, `offset` columns to the right of the main one.
 
@@ -379,6 +392,7 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype:
 # Einstein sums
 
 
+@published("numpy.einsum")
 def einsum(
     *operands: Any,
     out: Any = None,
@@ -406,6 +420,7 @@ def einsum(
     return into(out, found, "einsum")
 
 
+@published("numpy.einsum_path")
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
     """In which order `einsum` would best multiply its operands, and a text that explains it; see `numpy.einsum_path`.
 
@@ -489,6 +504,7 @@ def _without_repeated(x: Tensor, term: str, sizes: dict[str, int]) -> tuple[Tens
 # Convolution
 
 
+@published("numpy.convolve")
 def convolve(a: TensorLike, v: TensorLike, mode: str = "full") -> Tensor:
     """The convolution of two vectors: all of it, as much as the longer one has ('same'), or where they overlap in full ('valid').
 
@@ -500,6 +516,7 @@ def convolve(a: TensorLike, v: TensorLike, mode: str = "full") -> Tensor:
     return _with_truth_values(lambda p, q: _convolved(p, q, mode, "convolve", (_shorter(p, q) - 1) // 2), x, y)
 
 
+@published("numpy.correlate")
 def correlate(a: TensorLike, v: TensorLike, mode: str = "valid") -> Tensor:
     """The sums of products of one vector with the other, conjugated, moved along it; see `convolve` for `mode`.
 

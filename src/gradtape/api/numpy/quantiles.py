@@ -35,6 +35,7 @@ from gradtape.api.tensorflow.ordering import sort
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, counting, indexing, ordering, reductions, selection, shaping
 from gradtape.ops.op import is_tensor_like
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
@@ -54,6 +55,7 @@ _WHOLE_PLACES = ("inverted_cdf", "closest_observation", "lower", "higher", "near
 _METHODS = (*_WHOLE_PLACES, *_PLOTTING, "averaged_inverted_cdf", "midpoint")
 
 
+@published("numpy.median")
 def median(
     a: TensorLike, axis: AxisLike = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Tensor:
@@ -72,6 +74,7 @@ def median(
     return into(out, lines.back(_nan_where_nan(found, ordered), 0, keepdims), "median")
 
 
+@published("numpy.quantile")
 def quantile(
     a: TensorLike,
     q: TensorLike,
@@ -92,6 +95,7 @@ def quantile(
     return into(out, _quantile(a, q, 1, axis, method, keepdims, weights, "quantile"), "quantile")
 
 
+@published("numpy.percentile")
 def percentile(
     a: TensorLike,
     q: TensorLike,
@@ -112,6 +116,7 @@ def percentile(
     return into(out, _quantile(a, q, 100, axis, method, keepdims, weights, "percentile"), "percentile")
 
 
+@published("numpy.nanmedian")
 def nanmedian(
     a: TensorLike, axis: AxisLike = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Tensor:
@@ -124,6 +129,7 @@ def nanmedian(
     return into(out, _quantile(a, 0.5, 1, axis, "linear", keepdims, None, "nanmedian", skip_nan=True), "nanmedian")
 
 
+@published("numpy.nanquantile")
 def nanquantile(
     a: TensorLike,
     q: TensorLike,
@@ -145,6 +151,7 @@ def nanquantile(
     return into(out, found, "nanquantile")
 
 
+@published("numpy.nanpercentile")
 def nanpercentile(
     a: TensorLike,
     q: TensorLike,

@@ -15,8 +15,10 @@ from gradtape.api.tensorflow.arguments import AxisLike, ShapeLike, TensorLike, a
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, shaping
 from gradtape.ops.indexing import take
+from gradtape.published import published
 
 
+@published("numpy.tile", "array_api.tile")
 def tile(A: TensorLike, reps: ShapeLike) -> Tensor:
     """Copies side by side, `reps[i]` of them along axis i.
 
@@ -34,6 +36,7 @@ def tile(A: TensorLike, reps: ShapeLike) -> Tensor:
     return shaping.tile(lined_up, multiples=(1,) * (rank - len(counts)) + counts)
 
 
+@published("numpy.repeat", "array_api.repeat")
 def repeat(a: TensorLike, repeats: Any, axis: int | None = None) -> Tensor:
     """Each element, or each slice along `axis`, repeated; `repeats` is a number, or one for each of them.
 
@@ -59,6 +62,7 @@ def _along(x: Tensor, axis: Any, function: str) -> tuple[Tensor, int]:
     return (flat(x), 0) if axis is None else (x, axis_of(axis, x.array.ndim, function))
 
 
+@published("numpy.resize")
 def resize(a: TensorLike, new_shape: ShapeLike) -> Tensor:
     """A new shape filled with the elements row by row, again from the start when they run out.
 
@@ -75,6 +79,7 @@ def resize(a: TensorLike, new_shape: ShapeLike) -> Tensor:
     return take(flat(x), Tensor(np.resize(np.arange(x.array.size), sizes)), axis=0, sparse=False)
 
 
+@published("numpy.flip", "array_api.flip")
 def flip(m: TensorLike, axis: AxisLike = None) -> Tensor:
     """The order along some axes, or all, turned round.
 
@@ -88,6 +93,7 @@ def flip(m: TensorLike, axis: AxisLike = None) -> Tensor:
     return shaping.reverse(x, axis=tuple(range(x.array.ndim)) if turned is None else turned)
 
 
+@published("numpy.fliplr")
 def fliplr(m: TensorLike) -> Tensor:
     """The second axis turned round.
 
@@ -99,6 +105,7 @@ def fliplr(m: TensorLike) -> Tensor:
     return _flipped(m, 1, "fliplr")
 
 
+@published("numpy.flipud")
 def flipud(m: TensorLike) -> Tensor:
     """The first axis turned round.
 
@@ -117,6 +124,7 @@ def _flipped(m: TensorLike, axis: int, function: str) -> Tensor:
     return shaping.reverse(x, axis=(axis,))
 
 
+@published("numpy.roll", "array_api.roll")
 def roll(a: TensorLike, shift: Any, axis: AxisLike = None) -> Tensor:
     """Moved by `shift` places along axes; what falls off an end comes in at the other. Without an axis, as one row.
 
@@ -136,6 +144,7 @@ def roll(a: TensorLike, shift: Any, axis: AxisLike = None) -> Tensor:
     return shaping.roll(x, shift=tuple(step for step, _ in moved), axis=tuple(place for _, place in moved))
 
 
+@published("numpy.rot90")
 def rot90(m: TensorLike, k: int = 1, axes: AxisLike = (0, 1)) -> Tensor:
     """Turned `k` times by a right angle, from the first of two axes towards the second.
 
@@ -160,6 +169,7 @@ def rot90(m: TensorLike, k: int = 1, axes: AxisLike = (0, 1)) -> Tensor:
     return x
 
 
+@published("numpy.insert")
 def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = None) -> Tensor:
     """`values`, in the dtype of `arr`, before the places that `obj` names along an axis.
 
@@ -188,6 +198,7 @@ def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = Non
     return take(shaping.concat(x, new, axis=place), Tensor(order), axis=place, sparse=False)
 
 
+@published("numpy.delete")
 def delete(arr: TensorLike, obj: Any, axis: int | None = None) -> Tensor:
     """Without the places that `obj` (a number, numbers, a slice or truth values) names along an axis.
 
@@ -214,6 +225,7 @@ def _places(obj: Any, function: str) -> Any:
     return found.astype(int) if not found.size else found
 
 
+@published("numpy.trim_zeros")
 def trim_zeros(filt: TensorLike, trim: str = "fb", axis: AxisLike = None) -> Tensor:
     """Without the zeros at the front ("f") and the back ("b") of some axes, or of all.
 

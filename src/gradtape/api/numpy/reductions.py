@@ -28,8 +28,10 @@ from gradtape.api.numpy.operands import (
 from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, reductions, selection, shaping
+from gradtape.published import published
 
 
+@published("numpy.sum", "array_api.sum")
 def sum(
     a: TensorLike,
     axis: AxisLike = None,
@@ -50,6 +52,7 @@ def sum(
     return into(out, total if initial is None else total + initial, "sum")
 
 
+@published("numpy.prod", "array_api.prod")
 def prod(
     a: TensorLike,
     axis: AxisLike = None,
@@ -70,6 +73,7 @@ def prod(
     return into(out, total if initial is None else total * initial, "prod")
 
 
+@published("numpy.mean", "array_api.mean")
 def mean(
     a: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, *, where: Any = None
 ) -> Tensor:
@@ -94,6 +98,7 @@ def mean_of(x: Tensor, mask: Tensor | None, axes: tuple[int, ...] | None, keepdi
     return total / count(mask, axes, keepdims, x.array.dtype)
 
 
+@published("numpy.max", "array_api.max")
 def max(
     a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Tensor:
@@ -108,6 +113,10 @@ def max(
     return into(out, largest(x, axis, keepdims, initial, "max"), "max")
 
 
+amax = max
+
+
+@published("numpy.min", "array_api.min")
 def min(
     a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Tensor:
@@ -121,7 +130,6 @@ def min(
     return into(out, smallest(x, axis, keepdims, initial, "min"), "min")
 
 
-amax = max
 amin = min
 
 
@@ -145,6 +153,7 @@ def _axes_with_elements(x: Tensor, axis: Any, initial: Any, function: str) -> tu
     return reduced
 
 
+@published("numpy.all", "array_api.all")
 def all(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Tensor:
     """Whether all elements over `axis` are true, or are not zero.
 
@@ -157,6 +166,7 @@ def all(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = 
     return into(out, reductions.reduce_all(x, axis=axes_of(axis, x.array.ndim, "all"), keepdims=bool(keepdims)), "all")
 
 
+@published("numpy.any", "array_api.any")
 def any(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Tensor:
     """Whether an element over `axis` is true, or is not zero.
 
@@ -172,6 +182,7 @@ def any(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = 
 # Where an extremum stands
 
 
+@published("numpy.argmax", "array_api.argmax")
 def argmax(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index of the largest element along `axis`, or in all of `a` read row by row; the first NaN counts as the largest.
 
@@ -182,6 +193,7 @@ def argmax(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool =
     return into(out, _place_of_extremum(reductions.argmax, a, axis, keepdims, "argmax"), "argmax")
 
 
+@published("numpy.argmin", "array_api.argmin")
 def argmin(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index of the smallest element along `axis`, or in all of `a` read row by row; the first NaN counts as the smallest.
 
@@ -218,6 +230,7 @@ def one_axis_of(a: Any, axis: Any, function: str) -> tuple[Tensor, int, tuple[in
 # Running sums and products
 
 
+@published("numpy.cumsum")
 def cumsum(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any = None) -> Tensor:
     """Running sums along `axis`, or over all of `a` read row by row.
 
@@ -228,6 +241,7 @@ def cumsum(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any = 
     return into(out, running(reductions.cumsum, to_add_up(a, dtype, "cumsum"), axis, "cumsum"), "cumsum")
 
 
+@published("numpy.cumprod")
 def cumprod(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any = None) -> Tensor:
     """Running products along `axis`, or over all of `a` read row by row.
 
@@ -238,6 +252,7 @@ def cumprod(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any =
     return into(out, running(reductions.cumprod, to_add_up(a, dtype, "cumprod"), axis, "cumprod"), "cumprod")
 
 
+@published("numpy.cumulative_sum", "array_api.cumulative_sum")
 def cumulative_sum(
     x: TensorLike, /, *, axis: Any = None, dtype: DTypeLike = None, out: Any = None, include_initial: bool = False
 ) -> Tensor:
@@ -251,6 +266,7 @@ def cumulative_sum(
     return into(out, found, "cumulative_sum")
 
 
+@published("numpy.cumulative_prod", "array_api.cumulative_prod")
 def cumulative_prod(
     x: TensorLike, /, *, axis: Any = None, dtype: DTypeLike = None, out: Any = None, include_initial: bool = False
 ) -> Tensor:
@@ -291,3 +307,6 @@ def to_add_up(a: Any, dtype: Any, function: str, where: Any = None, neutral: int
     x = tensor_of(a, function, "a")
     x = converted(x, dtype_of(dtype, sum_dtype(x.array.dtype)))
     return x if where is None else chosen(x, mask_of(where, x, function), neutral)
+
+
+PUBLISHED = {"numpy.amax": amax, "numpy.amin": amin}

@@ -34,8 +34,10 @@ from gradtape.ops.elementary import exp, log, power
 from gradtape.ops.op import is_tensor_like
 from gradtape.ops.reductions import cumprod
 from gradtape.ops.selection import where
+from gradtape.published import published
 
 
+@published("numpy.arange", "array_api.arange")
 def arange(
     start_or_stop: TensorLike,
     /,
@@ -70,6 +72,7 @@ def arange(
     return converted(bounds[0] + np.arange(count) * bounds[2], wanted)
 
 
+@published("numpy.linspace", "array_api.linspace")
 def linspace(
     start: TensorLike,
     stop: TensorLike,
@@ -140,6 +143,7 @@ def _at_axis(line: Tensor, axis: int, function: str) -> Tensor:
     return line if axis == 0 else moveaxis(line, 0, axis_of(axis, line.array.ndim, function))
 
 
+@published("numpy.logspace")
 def logspace(
     start: TensorLike,
     stop: TensorLike,
@@ -163,6 +167,7 @@ def logspace(
     return _at_axis(converted(powers, dtype_of(dtype, powers.array.dtype)), axis, "logspace")
 
 
+@published("numpy.geomspace")
 def geomspace(
     start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0
 ) -> Tensor:
@@ -181,6 +186,7 @@ def geomspace(
     return _at_axis(converted(found, dtype_of(dtype, found.array.dtype)), axis, "geomspace")
 
 
+@published("numpy.vander")
 def vander(x: TensorLike, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of each number of a vector in a row, `N` of them, the highest first unless `increasing`.
 

@@ -18,6 +18,7 @@ from gradtape.ops import shaping
 from gradtape.ops.arithmetic import equal, logical_not, minimum
 from gradtape.ops.indexing import take
 from gradtape.ops.selection import zeros_like
+from gradtape.published import published
 
 
 class UniqueAllResult(NamedTuple):
@@ -43,6 +44,7 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: Tensor
 
 
+@published("numpy.unique")
 def unique(
     ar: TensorLike,
     return_index: bool = False,
@@ -82,6 +84,7 @@ def _comparable(x: Tensor, function: str) -> Any:
     return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
+@published("numpy.unique_values", "array_api.unique_values")
 def unique_values(x: TensorLike) -> Tensor:
     """Each element once; every NaN is one of its own.
 
@@ -92,6 +95,7 @@ def unique_values(x: TensorLike) -> Tensor:
     return _unique(tensor_of(x, "unique_values"), None, False)[0]
 
 
+@published("numpy.unique_counts", "array_api.unique_counts")
 def unique_counts(x: TensorLike) -> UniqueCountsResult:
     """Each element once, and how often it was there.
 
@@ -103,6 +107,7 @@ def unique_counts(x: TensorLike) -> UniqueCountsResult:
     return UniqueCountsResult(values, Tensor(counts))
 
 
+@published("numpy.unique_inverse", "array_api.unique_inverse")
 def unique_inverse(x: TensorLike) -> UniqueInverseResult:
     """Each element once, and for each element its number among them.
 
@@ -114,6 +119,7 @@ def unique_inverse(x: TensorLike) -> UniqueInverseResult:
     return UniqueInverseResult(values, Tensor(inverse))
 
 
+@published("numpy.unique_all", "array_api.unique_all")
 def unique_all(x: TensorLike) -> UniqueAllResult:
     """Each element once, where it stood first, for each element its number among them, and how often it was there.
 
@@ -130,6 +136,7 @@ def _pair(ar1: TensorLike, ar2: TensorLike, function: str) -> tuple[Tensor, Tens
     return flat(first), flat(second)
 
 
+@published("numpy.union1d")
 def union1d(ar1: TensorLike, ar2: TensorLike) -> Tensor:
     """The elements that are in either, each once, in rising order.
 
@@ -140,6 +147,7 @@ def union1d(ar1: TensorLike, ar2: TensorLike) -> Tensor:
     return unique(shaping.concat(*_pair(ar1, ar2, "union1d"), axis=0))
 
 
+@published("numpy.intersect1d")
 def intersect1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The elements that are in both, each once, in rising order; and, if asked, where they stand in either.
 
@@ -155,6 +163,7 @@ def intersect1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False, r
     return (common, Tensor(first), Tensor(second)) if return_indices else common
 
 
+@published("numpy.setdiff1d")
 def setdiff1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False) -> Tensor:
     """The elements of the first that are not in the second, each once, in rising order.
 
@@ -168,6 +177,7 @@ def setdiff1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False) -> 
     return take(left, Tensor(kept), axis=0, sparse=False)
 
 
+@published("numpy.setxor1d")
 def setxor1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False) -> Tensor:
     """The elements that are in one of the two only, in rising order.
 
@@ -181,6 +191,7 @@ def setxor1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False) -> T
     return take(values, Tensor(np.flatnonzero(counts == 1)), axis=0, sparse=False)
 
 
+@published("numpy.isin")
 def isin(
     element: TensorLike, test_elements: TensorLike, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Tensor:

@@ -19,10 +19,12 @@ from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, conversion, shaping
 from gradtape.ops.broadcasting import complex_from_parts, identity, imag, real
 from gradtape.ops.op import is_tensor_like
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
 
+@published("numpy.reshape", "array_api.reshape")
 def reshape(a: TensorLike, /, shape: ShapeLike, order: str = "C", *, copy: bool | None = None) -> Tensor:
     """The same elements in another shape, of which one size may be -1; `order="F"` reads and fills the first axis fastest.
 
@@ -59,6 +61,7 @@ def _reversed(x: Tensor) -> Tensor:
     return shaping.transpose(x, perm=tuple(reversed(range(x.array.ndim))))
 
 
+@published("numpy.ravel")
 def ravel(a: TensorLike, order: str = "C") -> Tensor:
     """All elements in one row.
 
@@ -75,6 +78,7 @@ def flat(x: Tensor) -> Tensor:
     return x if x.array.ndim == 1 else shaping.reshape(x, shape=(x.array.size,))
 
 
+@published("numpy.transpose", "numpy.permute_dims", "array_api.permute_dims")
 def transpose(a: TensorLike, axes: AxisLike = None) -> Tensor:
     """The axes in another order, reversed if none is given.
 
@@ -94,9 +98,7 @@ def transpose(a: TensorLike, axes: AxisLike = None) -> Tensor:
     return shaping.transpose(x, perm=order)
 
 
-permute_dims = transpose
-
-
+@published("numpy.matrix_transpose", "array_api.matrix_transpose")
 def matrix_transpose(x: TensorLike, /) -> Tensor:
     """The last two axes swapped.
 
@@ -111,6 +113,7 @@ def matrix_transpose(x: TensorLike, /) -> Tensor:
     return shaping.matrix_transpose(matrices)
 
 
+@published("numpy.moveaxis", "array_api.moveaxis")
 def moveaxis(a: TensorLike, source: AxisLike, destination: AxisLike) -> Tensor:
     """Axes moved to other places; the rest keep their order.
 
@@ -130,6 +133,7 @@ def moveaxis(a: TensorLike, source: AxisLike, destination: AxisLike) -> Tensor:
     return shaping.transpose(x, perm=tuple(order))
 
 
+@published("numpy.rollaxis")
 def rollaxis(a: TensorLike, axis: int, start: int = 0) -> Tensor:
     """One axis moved back until it stands before the axis that is now at `start`.
 
@@ -148,6 +152,7 @@ def rollaxis(a: TensorLike, axis: int, start: int = 0) -> Tensor:
     return moveaxis(x, origin, place - 1 if origin < place else place)
 
 
+@published("numpy.swapaxes")
 def swapaxes(a: TensorLike, axis1: int, axis2: int) -> Tensor:
     """Two axes swapped.
 
@@ -162,6 +167,7 @@ def swapaxes(a: TensorLike, axis1: int, axis2: int) -> Tensor:
     return shaping.transpose(x, perm=tuple(order))
 
 
+@published("numpy.squeeze", "array_api.squeeze")
 def squeeze(a: TensorLike, axis: AxisLike = None) -> Tensor:
     """Without the axes of size 1, or without those of them that `axis` names.
 
@@ -179,6 +185,7 @@ def squeeze(a: TensorLike, axis: AxisLike = None) -> Tensor:
     return shaping.reshape(x, shape=tuple(size for i, size in enumerate(sizes) if i not in dropped))
 
 
+@published("numpy.expand_dims", "array_api.expand_dims")
 def expand_dims(a: TensorLike, axis: AxisLike) -> Tensor:
     """With new axes of size 1 where `axis` says.
 
@@ -193,6 +200,7 @@ def expand_dims(a: TensorLike, axis: AxisLike) -> Tensor:
     return shaping.reshape(x, shape=tuple(1 if i in new else next(old) for i in range(x.array.ndim + len(new))))
 
 
+@published("numpy.broadcast_to", "array_api.broadcast_to")
 def broadcast_to(array: TensorLike, shape: ShapeLike, subok: bool = False) -> Tensor:
     """Repeated along axes of size 1, and along new ones in front, until it has the given shape.
 
@@ -216,6 +224,7 @@ def stretched(x: Tensor, shape: Shape, function: str) -> Tensor:
     return broadcasting.broadcast_to(x, shape=shape)
 
 
+@published("numpy.broadcast_shapes")
 def broadcast_shapes(*args: ShapeLike) -> Shape:
     """The shape that arrays of these shapes have together.
 
@@ -226,6 +235,7 @@ def broadcast_shapes(*args: ShapeLike) -> Shape:
     return np.broadcast_shapes(*(integers(shape, f"broadcast_shapes: args[{i}]") for i, shape in enumerate(args)))
 
 
+@published("numpy.broadcast_arrays")
 def broadcast_arrays(*args: TensorLike, subok: bool = False) -> tuple[Tensor, ...]:
     """All arguments in the shape that they have together.
 
@@ -246,6 +256,7 @@ def broadcast_together(tensors: list[Tensor], function: str) -> list[Tensor]:
     return [stretched(x, shape, function) for x in tensors]
 
 
+@published("numpy.atleast_1d")
 def atleast_1d(*arys: TensorLike) -> Any:
     """With at least one axis: a Tensor, or a tuple of them for several arguments.
 
@@ -256,6 +267,7 @@ def atleast_1d(*arys: TensorLike) -> Any:
     return _each(arys, "atleast_1d", with_one_axis)
 
 
+@published("numpy.atleast_2d")
 def atleast_2d(*arys: TensorLike) -> Any:
     """With at least two axes; a vector becomes a row.
 
@@ -266,6 +278,7 @@ def atleast_2d(*arys: TensorLike) -> Any:
     return _each(arys, "atleast_2d", with_two_axes)
 
 
+@published("numpy.atleast_3d")
 def atleast_3d(*arys: TensorLike) -> Any:
     """With at least three axes; those of a vector or a matrix stay in front of the last one.
 
@@ -296,6 +309,7 @@ def with_three_axes(x: Tensor) -> Tensor:
     return shaping.reshape(x, shape=(*sizes, 1) if len(sizes) == 2 else (1, x.array.size, 1))
 
 
+@published("numpy.copy")
 def copy(a: TensorLike, order: str = "K", subok: bool = False) -> Tensor:
     """The same values as a new Tensor.
 
@@ -306,6 +320,7 @@ def copy(a: TensorLike, order: str = "K", subok: bool = False) -> Tensor:
     return identity(tensor_of(a, "copy", "a"))
 
 
+@published("numpy.astype")
 def astype(x: TensorLike, dtype: DTypeLike, /, *, copy: bool = True, device: Any = None) -> Tensor:
     """The values in another dtype; Python's `float`, `int` and `complex` mean float32, int32 and complex64, or those of twice the
     width if the values have 64 bits.
@@ -323,6 +338,7 @@ def astype(x: TensorLike, dtype: DTypeLike, /, *, copy: bool = True, device: Any
     return converted(given, wanted)
 
 
+@published("numpy.view")
 def view(x: TensorLike, dtype: DTypeLike = None) -> Tensor:
     """The same bits read as another dtype, with more or fewer elements in the last axis if the sizes differ.
 
@@ -362,6 +378,7 @@ def _gathered(x: Tensor, wanted: Any) -> Tensor:
     return conversion.bitcast(grouped, dtype=wanted)
 
 
+@published("numpy.meshgrid")
 def meshgrid(*xi: TensorLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Tensor, ...]:
     """The coordinates of a grid over vectors; `sparse` leaves them in axes of size 1 that broadcast to the grid.
 
@@ -384,6 +401,7 @@ def _line(x: Tensor, axis: int, rank: int) -> Tensor:
     return shaping.reshape(x, shape=tuple(x.array.size if i == axis else 1 for i in range(rank)))
 
 
+@published("numpy.ix_")
 def ix_(*args: TensorLike) -> tuple[Tensor, ...]:
     """Index vectors shaped so that they pick a grid: `x[ix_(rows, columns)]`; truth values stand for the places of the true ones.
 
@@ -405,6 +423,7 @@ def ix_(*args: TensorLike) -> tuple[Tensor, ...]:
     return tuple(lines)
 
 
+@published("numpy.ndim")
 def ndim(a: TensorLike) -> int:
     """How many axes there are.
 
@@ -415,6 +434,7 @@ def ndim(a: TensorLike) -> int:
     return len(shape(a))
 
 
+@published("numpy.shape")
 def shape(a: TensorLike) -> Shape:
     """The size of each axis, as a tuple.
 
@@ -425,6 +445,7 @@ def shape(a: TensorLike) -> Shape:
     return tuple(a.array.shape) if isinstance(a, Tensor) else np.shape(plain(a))
 
 
+@published("numpy.size")
 def size(a: TensorLike, axis: AxisLike = None) -> int:
     """How many elements there are, in all or along some axes.
 
@@ -437,6 +458,7 @@ def size(a: TensorLike, axis: AxisLike = None) -> int:
     return math.prod(sizes if counted is None else [sizes[i] for i in counted])
 
 
+@published("numpy.result_type")
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """The dtype in which Tensors, arrays, numbers and dtypes meet, by gradtape's rule.
 

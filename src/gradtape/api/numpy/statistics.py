@@ -29,8 +29,10 @@ from gradtape.api.numpy.reductions import largest, mean_of, smallest
 from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike, as_float
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary, matrix, reductions, shaping
+from gradtape.published import published
 
 
+@published("numpy.ptp")
 def ptp(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False) -> Tensor:
     """The distance from the smallest to the largest element over `axis`.
 
@@ -42,6 +44,7 @@ def ptp(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = 
     return into(out, largest(x, axis, keepdims, None, "ptp") - smallest(x, axis, keepdims, None, "ptp"), "ptp")
 
 
+@published("numpy.var", "array_api.var")
 def var(
     a: TensorLike,
     axis: AxisLike = None,
@@ -66,6 +69,7 @@ def var(
     return into(out, _variance(a, axis, dtype, free, keepdims, where, mean, "var"), "var")
 
 
+@published("numpy.std", "array_api.std")
 def std(
     a: TensorLike,
     axis: AxisLike = None,
@@ -117,6 +121,7 @@ def squared_size(x: Any) -> Any:
     return broadcasting.real(arithmetic.multiply(broadcasting.conj(x), x))
 
 
+@published("numpy.average")
 def average(a: TensorLike, axis: AxisLike = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """The mean over `axis`, in which each element has its weight; `returned` adds the sum of the weights.
 
@@ -158,6 +163,7 @@ def beside_axes(weights: Tensor, x: Tensor, axes: tuple[int, ...] | None, functi
     return shaping.reshape(ordered, shape=tuple(size if i in axes else 1 for i, size in enumerate(shape)))
 
 
+@published("numpy.cov")
 def cov(
     m: TensorLike,
     y: Any = None,
@@ -233,6 +239,7 @@ def _squeezed(x: Tensor) -> Tensor:
     return shaping.reshape(x, shape=()) if x.array.shape == (1, 1) else x
 
 
+@published("numpy.corrcoef")
 def corrcoef(x: TensorLike, y: Any = None, rowvar: bool = True, *, dtype: DTypeLike = None) -> Tensor:
     """The correlations of variables: their covariances divided by both standard deviations; see `cov`.
 

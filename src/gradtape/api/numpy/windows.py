@@ -10,8 +10,10 @@ from gradtape.api.numpy.operands import FLOAT32, inexact, tensor_of
 from gradtape.api.tensorflow.signal.windows import kaiser_window
 from gradtape.core.tensor import Tensor
 from gradtape.ops.op import is_tensor_like
+from gradtape.published import published
 
 
+@published("numpy.bartlett")
 def bartlett(M: Any) -> Tensor:
     """A triangle of `M` points that begins and ends with 0.
 
@@ -22,6 +24,7 @@ def bartlett(M: Any) -> Tensor:
     return _rounded(np.bartlett(_length(M, "bartlett")))
 
 
+@published("numpy.blackman")
 def blackman(M: Any) -> Tensor:
     """A sum of two cosines over `M` points.
 
@@ -32,6 +35,7 @@ def blackman(M: Any) -> Tensor:
     return _rounded(np.blackman(_length(M, "blackman")))
 
 
+@published("numpy.hamming")
 def hamming(M: Any) -> Tensor:
     """A raised cosine over `M` points that does not go down to 0.
 
@@ -42,6 +46,7 @@ def hamming(M: Any) -> Tensor:
     return _rounded(np.hamming(_length(M, "hamming")))
 
 
+@published("numpy.hanning")
 def hanning(M: Any) -> Tensor:
     """A raised cosine over `M` points that begins and ends with 0.
 
@@ -52,6 +57,7 @@ def hanning(M: Any) -> Tensor:
     return _rounded(np.hanning(_length(M, "hanning")))
 
 
+@published("numpy.kaiser")
 def kaiser(M: Any, beta: Any) -> Tensor:
     """The window of `M` points that is the narrower the larger `beta` is; differentiable by `beta`.
 

@@ -14,6 +14,7 @@ from gradtape.api.tensorflow.ordering import argsort
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops.shaping import getitem, transpose
+from gradtape.published import published
 
 
 class ApproxTopK(NamedTuple):
@@ -23,6 +24,7 @@ class ApproxTopK(NamedTuple):
     indices: Tensor
 
 
+@published("math.approx_max_k", "nn.approx_max_k")
 def approx_max_k(
     operand: TensorLike,
     k: int,
@@ -42,6 +44,7 @@ def approx_max_k(
     return _extreme(operand, k, reduction_dimension, "DESCENDING", "approx_max_k")
 
 
+@published("math.approx_min_k", "nn.approx_min_k")
 def approx_min_k(
     operand: TensorLike,
     k: int,
@@ -76,6 +79,7 @@ def _extreme(operand: Any, k: Any, axis: Any, direction: str, function: str) -> 
     return ApproxTopK(transpose(values, perm=back), transpose(indices, perm=back))
 
 
+@published("math.sobol_sample")
 def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
     """The points of the Sobol sequence in the unit cube of `dim` dimensions, after the first `skip` of them.
 

@@ -17,9 +17,11 @@ from gradtape.ops import arithmetic, running, shaping, truncation
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import ones_like, zeros_like
+from gradtape.published import published
 from gradtape.shapes import TensorShape
 
 
+@published("realdiv")
 def realdiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x / y` for floating-point and complex numbers.
 
@@ -30,6 +32,7 @@ def realdiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.divide(*pair_of_kind(x, y, INEXACT, "realdiv"))
 
 
+@published("truncatediv")
 def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x / y` cut off towards 0; no gradient flows through it.
 
@@ -40,6 +43,7 @@ def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     return truncation.truncatediv(*tensors_of_kind(x, y, REAL, "truncatediv"))
 
 
+@published("truncatemod")
 def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """What `truncatediv` leaves over: it has the sign of `x`.
 
@@ -50,6 +54,7 @@ def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     return truncation.truncatemod(*tensors_of_kind(x, y, REAL, "truncatemod"))
 
 
+@published("math.reciprocal_no_nan")
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """`1 / x`, and 0 where `x` is 0.
 
@@ -61,6 +66,7 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.divide_no_nan(ones_like(given), given)
 
 
+@published("math.rint")
 def rint(x: TensorLike, name: str | None = None) -> Tensor:
     """The nearest whole number, the even one for a half; no gradient flows through it.
 
@@ -71,6 +77,7 @@ def rint(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.round_half_even(of_kind(x, FLOATING, "rint"))
 
 
+@published("math.polyval")
 def polyval(coeffs: list[Any], x: TensorLike, name: str | None = None) -> Tensor:
     """The polynomial with coefficients `coeffs`, the one of the highest power first, at `x`.
 
@@ -89,6 +96,7 @@ def polyval(coeffs: list[Any], x: TensorLike, name: str | None = None) -> Tensor
     return value
 
 
+@published("math.accumulate_n")
 def accumulate_n(
     inputs: list[Any] | tuple[Any, ...], shape: ShapeLike | None = None, tensor_dtype: DTypeLike = None, name: str | None = None
 ) -> Tensor:
@@ -116,6 +124,7 @@ def accumulate_n(
     return add_n(terms)
 
 
+@published("math.cumulative_logsumexp")
 def cumulative_logsumexp(
     x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:

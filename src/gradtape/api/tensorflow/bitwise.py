@@ -9,10 +9,12 @@ from gradtape.api.tensorflow.accepted import Kind, of_kind, tensors_of_kind
 from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, bitwise
+from gradtape.published import published
 
 _INTEGERS = Kind("integer", frozenset(d.numpy for d in dtypes.ALL if d.is_integer))
 
 
+@published("bitwise.bitwise_and")
 def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """The bits that `x` and `y` both have.
 
@@ -23,6 +25,7 @@ def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     return arithmetic.bitwise_and(*_pair(x, y, "bitwise_and"))
 
 
+@published("bitwise.bitwise_or")
 def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """The bits that `x` or `y` has.
 
@@ -33,6 +36,7 @@ def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.bitwise_or(*_pair(x, y, "bitwise_or"))
 
 
+@published("bitwise.bitwise_xor")
 def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """The bits that only one of `x` and `y` has.
 
@@ -43,6 +47,7 @@ def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     return arithmetic.bitwise_xor(*_pair(x, y, "bitwise_xor"))
 
 
+@published("bitwise.invert")
 def invert(x: TensorLike, name: str | None = None) -> Tensor:
     """The bits that `x` does not have.
 
@@ -53,6 +58,7 @@ def invert(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.bitwise_not(of_kind(x, _INTEGERS, "invert"))
 
 
+@published("bitwise.left_shift")
 def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """The bits of `x`, moved up by `y` places.
 
@@ -63,6 +69,7 @@ def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return bitwise.left_shift(*_pair(x, y, "left_shift"))
 
 
+@published("bitwise.right_shift")
 def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """The bits of `x`, moved down by `y` places; a negative number stays negative.
 

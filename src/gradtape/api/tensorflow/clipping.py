@@ -19,9 +19,11 @@ from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions, selection
+from gradtape.published import published
 from gradtape.shapes import TensorShape
 
 
+@published("clip_by_value")
 def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> Any:
     """`t` with what is below `clip_value_min` or above `clip_value_max` put on the bound; on a bound the gradient is 1.
 
@@ -46,6 +48,7 @@ def _check_bound(values: Tensor, bound: Tensor, argument: str) -> None:
         raise ValueError(f"{argument} would broaden the shape {values.shape} of t to {TensorShape(shape)}.")
 
 
+@published("clip_by_norm")
 def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None) -> Any:
     """`t`, scaled down where its Euclidean norm, over `axes` or over all elements, is greater than `clip_norm`.
 
@@ -65,6 +68,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: AxisLike = None, na
     return _like(t, scaled / arithmetic.maximum(length, limit))
 
 
+@published("clip_by_global_norm")
 def clip_by_global_norm(
     t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
 ) -> tuple[list[Any], Tensor]:
@@ -86,6 +90,7 @@ def clip_by_global_norm(
     return clipped, length
 
 
+@published("linalg.global_norm")
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Tensor:
     """The Euclidean norm of the tensors of a list as one long vector; None counts for nothing.
 

@@ -13,8 +13,10 @@ from gradtape.core.settings import settings
 from gradtape.engines.numpy import threads
 from gradtape.engines.xla import cache as xla_cache
 from gradtape.engines.xla import devices as xla_devices
+from gradtape.published import published
 
 
+@published("config.PhysicalDevice")
 class PhysicalDevice(NamedTuple):
     """A device of this machine."""
 
@@ -22,6 +24,7 @@ class PhysicalDevice(NamedTuple):
     device_type: str
 
 
+@published("config.LogicalDevice")
 class LogicalDevice(NamedTuple):
     """A device as code names it."""
 
@@ -37,6 +40,7 @@ def _physical(names: Any) -> list[PhysicalDevice]:
     return [PhysicalDevice(f"/physical_device:{name}", _kind(name)) for name in names]
 
 
+@published("config.list_physical_devices", "config.experimental.list_physical_devices")
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """The devices of this machine, or those of one type.
 
@@ -47,6 +51,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     return [device for device in _physical(xla_devices.devices()) if device_type in (None, device.device_type)]
 
 
+@published("config.list_logical_devices", "config.experimental.list_logical_devices")
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """The devices that code can name, or those of one type.
 
@@ -58,6 +63,7 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     return [LogicalDevice(f"/device:{name}", _kind(name)) for name in names]
 
 
+@published("config.get_visible_devices", "config.experimental.get_visible_devices")
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """The devices that are used: all of them, unless `set_visible_devices` has chosen some.
 
@@ -68,6 +74,7 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     return [device for device in _physical(xla_devices.visible()) if device_type in (None, device.device_type)]
 
 
+@published("config.set_visible_devices", "config.experimental.set_visible_devices")
 def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     """Chooses the devices to use, of one type or of all; the CPU cannot be left out.
 
@@ -88,6 +95,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     xla_devices.show_only(names, kinds)
 
 
+@published("config.get_soft_device_placement")
 def get_soft_device_placement() -> bool:
     """Whether ops may run on another device than the one they are placed on, where that is not there.
 
@@ -98,6 +106,7 @@ def get_soft_device_placement() -> bool:
     return settings.soft_device_placement
 
 
+@published("config.set_soft_device_placement")
 def set_soft_device_placement(enabled: bool) -> None:
     """Sets whether `device` takes another device for one that is not there, or refuses its name.
 
@@ -107,6 +116,7 @@ def set_soft_device_placement(enabled: bool) -> None:
     settings.soft_device_placement = bool(enabled)
 
 
+@published("config.functions_run_eagerly")
 def functions_run_eagerly() -> bool:
     """Whether compiled functions run as plain Python.
 
@@ -117,6 +127,7 @@ def functions_run_eagerly() -> bool:
     return settings.functions_run_eagerly
 
 
+@published("config.run_functions_eagerly")
 def run_functions_eagerly(run_eagerly: bool) -> None:
     """Lets compiled functions run as plain Python, so that they can be stepped through, or ends that.
 
@@ -129,6 +140,7 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
     settings.functions_run_eagerly = bool(run_eagerly)
 
 
+@published("config.get_programs_per_function")
 def get_programs_per_function() -> int:
     """How many programs a function keeps, one for each kind of arguments.
 
@@ -139,6 +151,7 @@ def get_programs_per_function() -> int:
     return settings.programs_per_function
 
 
+@published("config.set_programs_per_function")
 def set_programs_per_function(count: int) -> None:
     """Sets how many programs each function keeps. Of more, those that were used least recently are dropped, and traced again.
 
@@ -153,6 +166,7 @@ def set_programs_per_function(count: int) -> None:
     settings.programs_per_function = count
 
 
+@published("config.enable_compile_cache")
 def enable_compile_cache(path: str | os.PathLike[str] | None = None) -> str:
     """Keeps compiled programs on disk, so that the next process need not compile them again; gives the directory.
 
@@ -169,6 +183,7 @@ def enable_compile_cache(path: str | os.PathLike[str] | None = None) -> str:
     return xla_cache.enable(path)
 
 
+@published("config.disable_compile_cache")
 def disable_compile_cache() -> None:
     """Ends what `enable_compile_cache` began; what is on disk stays there.
 
@@ -178,6 +193,7 @@ def disable_compile_cache() -> None:
     xla_cache.disable()
 
 
+@published("config.experimental.enable_op_determinism")
 def enable_op_determinism() -> None:
     """Asks for the same results in every run, which NumPy on the CPU gives anyway.
 
@@ -186,6 +202,7 @@ def enable_op_determinism() -> None:
     """
 
 
+@published("config.experimental.enable_tensor_float_32_execution")
 def enable_tensor_float_32_execution(enabled: bool) -> None:
     """Sets what `tensor_float_32_execution_enabled` answers; the CPU always computes with all bits of float32.
 
@@ -195,6 +212,7 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
     settings.tensor_float_32 = bool(enabled)
 
 
+@published("config.experimental.tensor_float_32_execution_enabled")
 def tensor_float_32_execution_enabled() -> bool:
     """Whether a GPU may compute float32 products with fewer bits.
 
@@ -205,6 +223,7 @@ def tensor_float_32_execution_enabled() -> bool:
     return settings.tensor_float_32
 
 
+@published("config.experimental.set_memory_growth")
 def set_memory_growth(device: Any, enable: bool) -> None:
     """Lets a GPU take memory as it needs it; for the CPU, which always does, this is an error as in TensorFlow.
 
@@ -227,6 +246,7 @@ def set_memory_growth(device: Any, enable: bool) -> None:
         )  # fmt: skip
 
 
+@published("config.experimental.get_memory_growth")
 def get_memory_growth(device: Any) -> bool:
     """Whether a GPU takes memory as it needs it, instead of most of it at once.
 
@@ -240,6 +260,7 @@ def get_memory_growth(device: Any) -> bool:
     return on_demand or os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR") == "platform"
 
 
+@published("config.threading.get_inter_op_parallelism_threads")
 def get_inter_op_parallelism_threads() -> int:
     """The number that `set_inter_op_parallelism_threads` was given; 0 means that the system chooses.
 
@@ -250,6 +271,7 @@ def get_inter_op_parallelism_threads() -> int:
     return settings.inter_op_threads
 
 
+@published("config.threading.set_inter_op_parallelism_threads")
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
     """Keeps a number of threads for ops that run side by side; eager code runs one op after the other.
 
@@ -259,6 +281,7 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
     settings.inter_op_threads = int(num_threads)
 
 
+@published("config.threading.get_intra_op_parallelism_threads")
 def get_intra_op_parallelism_threads() -> int:
     """The number that `set_intra_op_parallelism_threads` was given; 0 means that the system chooses.
 
@@ -269,6 +292,7 @@ def get_intra_op_parallelism_threads() -> int:
     return threads.chosen()
 
 
+@published("config.threading.set_intra_op_parallelism_threads")
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
     """Sets how many threads share the elementwise work on a large array: 1 for none but the caller's own, 0 for one a core.
 

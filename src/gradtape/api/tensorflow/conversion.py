@@ -13,8 +13,10 @@ from gradtape.errors import invalid_argument
 from gradtape.ops import conversion
 from gradtape.ops.arithmetic import maximum, minimum
 from gradtape.ops.broadcasting import complex_from_parts, imag, real
+from gradtape.published import published
 
 
+@published("bitcast")
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
     """The same bits as another dtype: smaller elements take a new last axis, larger ones are made of the last axis.
 
@@ -29,6 +31,7 @@ def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tens
     return conversion.bitcast(x, dtype=wanted.numpy)
 
 
+@published("saturate_cast")
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """`value` in another dtype; what that cannot hold becomes the nearest number that it can.
 

@@ -24,6 +24,7 @@ from gradtape.ops.reductions import reduce_all
 from gradtape.ops.segments import segment_sum
 from gradtape.ops.selection import ones_like, where
 from gradtape.ops.shaping import getitem, reshape, transpose
+from gradtape.published import published
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 _INDEX_DTYPES = (_INT32, _INT64)
@@ -44,6 +45,7 @@ class UniqueWithCounts(NamedTuple):
     count: Tensor  # type: ignore[assignment] # TensorFlow's name hides tuple.count
 
 
+@published("math.bincount")
 def bincount(
     arr: TensorLike,
     weights: TensorLike | None = None,
@@ -102,6 +104,7 @@ def _length(numbers: Tensor, least: int, most: float) -> int:
     return int(min(max(int(values.max()) + 1 if values.size else 0, least), most))
 
 
+@published("math.confusion_matrix")
 def confusion_matrix(
     labels: TensorLike,
     predictions: TensorLike,
@@ -159,6 +162,7 @@ def _without_last_axis(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return x, y
 
 
+@published("histogram_fixed_width_bins")
 def histogram_fixed_width_bins(
     values: TensorLike, value_range: TensorLike, nbins: Any = 100, dtype: DTypeLike = dtypes.int32, name: str | None = None
 ) -> Tensor:
@@ -174,6 +178,7 @@ def histogram_fixed_width_bins(
     )
 
 
+@published("histogram_fixed_width")
 def histogram_fixed_width(
     values: TensorLike, value_range: TensorLike, nbins: Any = 100, dtype: DTypeLike = dtypes.int32, name: str | None = None
 ) -> Tensor:
@@ -201,6 +206,7 @@ def _bins(values: Any, value_range: Any, nbins: Any, function: str) -> tuple[Ten
     return counting.histogram_bins(x, getitem(limits, key=(0,)), getitem(limits, key=(1,)), nbins=count), count
 
 
+@published("unique")
 def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> Unique:
     """The elements of a vector, each once in the order in which they come, and for each element its place among them.
 
@@ -212,6 +218,7 @@ def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = 
     return Unique(*_unique(x, out_idx, "unique")[:2])
 
 
+@published("unique_with_counts")
 def unique_with_counts(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> UniqueWithCounts:
     """What `unique` gives, and how often each element is there.
 
@@ -244,6 +251,7 @@ def _index_dtype(dtype: Any, argument: str, function: str) -> Any:
     return wanted
 
 
+@published("searchsorted")
 def searchsorted(
     sorted_sequence: TensorLike,
     values: TensorLike,
@@ -268,6 +276,7 @@ def searchsorted(
     return cast(counting.searchsorted(row, x, side=side), dtype=wanted)
 
 
+@published("sequence_mask")
 def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = dtypes.bool_, name: str | None = None) -> Tensor:
     """For each length, a row of `maxlen` (the greatest length, if None) in which so many first elements are true.
 
@@ -293,6 +302,7 @@ def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = dt
     return cast(less(np.arange(size), column), dtype=numpy_dtype(dtype))
 
 
+@published("math.invert_permutation")
 def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
     """The permutation that undoes `x`: element `x[i]` of the result is i.
 
@@ -306,6 +316,7 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
     return counting.invert_permutation(numbers)
 
 
+@published("math.is_non_decreasing")
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether no element of `x`, read row by row, is less than the one before it.
 
@@ -317,6 +328,7 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     return reduce_all(less_equal(getitem(flat, key=(slice(None, -1),)), getitem(flat, key=(slice(1, None),))))
 
 
+@published("math.is_strictly_increasing")
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether each element of `x`, read row by row, is greater than the one before it.
 
@@ -333,6 +345,7 @@ def _in_a_row(x: Any, function: str) -> Tensor:
     return reshape(given, shape=(given.array.size,))
 
 
+@published("unravel_index")
 def unravel_index(indices: TensorLike, dims: ShapeLike, name: str | None = None) -> Tensor:
     """The coordinates of places in a tensor of shape `dims` that is read row by row: one row for each axis.
 

@@ -23,9 +23,11 @@ from gradtape.errors import UnimplementedError, invalid_argument
 from gradtape.ops import activations, broadcasting, selection, shaping
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import operand
+from gradtape.published import published
 from gradtape.shapes import TensorShape
 
 
+@published("constant")
 def constant(value: Any, dtype: DTypeLike = None, shape: ShapeLike | None = None, name: str = "Const") -> Tensor:
     """A tensor of the given values; with `shape`, values are reshaped and a single one is repeated.
 
@@ -56,6 +58,7 @@ def _constant(value: Any, dtype: DTypeLike) -> Tensor:
     return as_tensor(value.numpy() if isinstance(value, Variable) else value, dtype, argument="constant: value")
 
 
+@published("convert_to_tensor")
 def convert_to_tensor(value: Any, dtype: DTypeLike = None, dtype_hint: DTypeLike = None, name: str | None = None) -> Tensor:
     """`value` as a tensor: a Tensor itself, a read of a Variable, or numbers in `dtype`, or in `dtype_hint` if they fit it.
 
@@ -71,6 +74,7 @@ def convert_to_tensor(value: Any, dtype: DTypeLike = None, dtype_hint: DTypeLike
     return as_tensor(value, dtype, argument="convert_to_tensor: value")
 
 
+@published("is_tensor")
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a Tensor, a Variable or an IndexedSlices.
 
@@ -81,6 +85,7 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, (Tensor, Variable)) or hasattr(x, "__gradtape_tensor__")
 
 
+@published("zeros")
 def zeros(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: Any = None) -> Tensor:
     """Zeros; for strings, empty ones.
 
@@ -92,6 +97,7 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None 
     return made(_full(as_shape(shape, "zeros: shape"), _zero(numpy_dtype(dtype)), numpy_dtype(dtype)))
 
 
+@published("ones")
 def ones(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: Any = None) -> Tensor:
     """Ones.
 
@@ -102,6 +108,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None =
     return made(_full(as_shape(shape, "ones: shape"), 1, _with_a_one(numpy_dtype(dtype), "ones", TypeError)))
 
 
+@published("zeros_like")
 def zeros_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = None, layout: Any = None) -> Tensor:
     """Zeros in the shape of `input`, and in its dtype unless another is given.
 
@@ -114,6 +121,7 @@ def zeros_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = No
     return Tensor(_full(x.array.shape, b"", wanted)) if wanted.kind == "O" else selection.zeros_like(x, dtype=wanted)
 
 
+@published("ones_like")
 def ones_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = None, layout: Any = None) -> Tensor:
     """Ones in the shape of `input`, and in its dtype unless another is given.
 
@@ -140,6 +148,7 @@ def _with_a_one(dtype: Any, function: str, refusal: Any) -> Any:
     return dtype
 
 
+@published("fill")
 def fill(dims: ShapeLike, value: TensorLike, name: str | None = None, layout: Any = None) -> Tensor:
     """A tensor of shape `dims` that holds one value; a gradient flows back to the value.
 
@@ -154,6 +163,7 @@ def fill(dims: ShapeLike, value: TensorLike, name: str | None = None, layout: An
     return broadcasting.broadcast_to(x, shape=as_shape(dims, "fill: dims"))
 
 
+@published("eye", "linalg.eye")
 def eye(
     num_rows: int,
     num_columns: int | None = None,
@@ -175,6 +185,7 @@ def eye(
     return made(np.array(np.broadcast_to(matrix, (*batch, *sizes))) if batch else matrix)
 
 
+@published("range")
 def range(
     start: TensorLike, limit: TensorLike | None = None, delta: TensorLike = 1, dtype: DTypeLike = None, name: str = "range"
 ) -> Tensor:
@@ -213,6 +224,7 @@ def _range_bound(value: Any, dtype: Any, argument: str) -> Any:
     return array
 
 
+@published("linspace")
 def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = None, axis: int = 0) -> Tensor:
     """`num` evenly spaced values from `start` to `stop`, both included, along a new axis.
 
@@ -246,6 +258,7 @@ def _with_axis(x: Tensor, place: int, rank: int) -> Tensor:
     return shaping.reshape(x, shape=(*sizes[:place], 1, *sizes[place:]))
 
 
+@published("one_hot")
 def one_hot(
     indices: TensorLike,
     depth: int,
@@ -303,6 +316,7 @@ def _hot_values(on: Any, off: Any, dtype: DTypeLike) -> Any:
     ]
 
 
+@published("identity")
 def identity(input: TensorLike, name: str | None = None) -> Any:
     """The same values as a new tensor that the input's gradient flows through.
 
@@ -315,6 +329,7 @@ def identity(input: TensorLike, name: str | None = None) -> Any:
     return broadcasting.identity(as_operand(input, "identity: input"))
 
 
+@published("stop_gradient")
 def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
     """The same values, which no gradient flows through.
 
@@ -330,6 +345,7 @@ def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
     return broadcasting.stop_gradient(as_operand(input, "stop_gradient: input"))
 
 
+@published("cast")
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     """`x` in another dtype; `x` itself if it has that dtype already. What is sparse stays sparse.
 
@@ -354,6 +370,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     return broadcasting.cast(given, dtype=wanted)
 
 
+@published("shape")
 def shape(input: TensorLike, out_type: DTypeLike = None, name: str | None = None) -> Tensor:
     """The shape of `input` as a tensor of integers.
 
@@ -364,6 +381,7 @@ def shape(input: TensorLike, out_type: DTypeLike = None, name: str | None = None
     return Tensor(np.array(as_operand(input, "shape: input").array.shape, dtype=_index_dtype(out_type, "shape")))
 
 
+@published("size")
 def size(input: TensorLike, out_type: DTypeLike = None, name: str | None = None) -> Tensor:
     """How many elements `input` has.
 
@@ -374,6 +392,7 @@ def size(input: TensorLike, out_type: DTypeLike = None, name: str | None = None)
     return Tensor(_index_dtype(out_type, "size").type(as_operand(input, "size: input").array.size))
 
 
+@published("rank")
 def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """How many axes `input` has.
 
@@ -391,6 +410,7 @@ def _index_dtype(dtype: DTypeLike, function: str) -> Any:
     return wanted
 
 
+@published("ensure_shape")
 def ensure_shape(x: TensorLike, shape: ShapeLike | None, name: str | None = None) -> Tensor:
     """`x`, refused unless its shape fits `shape`, in which None stands for any size.
 
@@ -405,6 +425,7 @@ def ensure_shape(x: TensorLike, shape: ShapeLike | None, name: str | None = None
     return broadcasting.identity(given)
 
 
+@published("executing_eagerly")
 def executing_eagerly() -> bool:
     """Whether ops run as they are called.
 

@@ -11,8 +11,10 @@ from gradtape.core.tensor import Tensor
 from gradtape.ops.broadcasting import identity
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import operand
+from gradtape.published import published
 
 
+@published("experimental.dlpack.to_dlpack")
 def to_dlpack(tf_tensor: Any) -> Any:
     """A DLPack capsule with a copy of a tensor's values, for a library that takes capsules.
 
@@ -24,6 +26,7 @@ def to_dlpack(tf_tensor: Any) -> Any:
     return as_tensor(tf_tensor, argument="to_dlpack: tf_tensor").__dlpack__()
 
 
+@published("experimental.dlpack.from_dlpack")
 def from_capsule(dlcapsule: Any) -> Tensor:
     """A tensor with the values of a DLPack capsule, or of an array of any library that has `__dlpack__`.
 
@@ -43,6 +46,7 @@ def from_capsule(dlcapsule: Any) -> Tensor:
     return from_dlpack(_OnCPU(dlcapsule))
 
 
+@published("numpy.from_dlpack", "array_api.from_dlpack")
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor with the values of an array of another library; they are copied unless `copy=False` promises that nobody writes.
 

@@ -32,8 +32,10 @@ from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import operand
 from gradtape.ops.operators import true_divide
 from gradtape.ops.selection import where, zeros_like
+from gradtape.published import published
 
 
+@published("abs", "math.abs")
 def abs(x: TensorLike, name: str | None = None) -> Tensor:
     """The absolute value; for complex numbers the modulus.
 
@@ -44,6 +46,7 @@ def abs(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.absolute(of_kind(x, NUMERIC, "abs"))
 
 
+@published("add", "math.add")
 def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x + y`, element by element, with broadcasting; strings are joined.
 
@@ -54,6 +57,7 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.add(*pair_of_kind(x, y, SUMMABLE, "add"))
 
 
+@published("add_n", "math.add_n")
 def add_n(inputs: Iterable[TensorLike], name: str | None = None) -> Tensor:
     """The sum of a list of tensors of one shape; `IndexedSlices` count as the tensors they stand for.
 
@@ -77,6 +81,7 @@ def add_n(inputs: Iterable[TensorLike], name: str | None = None) -> Tensor:
     return arithmetic.add_n(*terms)
 
 
+@published("subtract", "math.subtract")
 def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x - y`, element by element, with broadcasting.
 
@@ -87,6 +92,7 @@ def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.subtract(*pair_of_kind(x, y, NUMERIC, "subtract"))
 
 
+@published("multiply", "math.multiply")
 def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x * y`, element by element, with broadcasting.
 
@@ -97,6 +103,7 @@ def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.multiply(*pair_of_kind(x, y, NUMERIC, "multiply"))
 
 
+@published("divide", "math.divide")
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x / y`, element by element; integers are divided as floats.
 
@@ -107,6 +114,7 @@ def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return true_divide(*pair_of_kind(x, y, NUMERIC, "divide", TypeError))
 
 
+@published("truediv", "math.truediv")
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x / y`, element by element; integers of more than 16 bits are divided as float64, shorter ones as float32.
 
@@ -117,6 +125,7 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return true_divide(*pair_of_kind(x, y, NUMERIC, "truediv", TypeError))
 
 
+@published("math.divide_no_nan")
 def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x / y`, and 0 where `y` is 0; so are the derivatives.
 
@@ -130,6 +139,7 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
     return arithmetic.divide_no_nan(x, y)
 
 
+@published("math.multiply_no_nan")
 def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x * y`, and 0 where `y` is 0 even if `x` is infinite or NaN.
 
@@ -140,6 +150,7 @@ def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Te
     return arithmetic.multiply_no_nan(*pair_of_kind(x, y, INEXACT, "multiply_no_nan"))
 
 
+@published("math.floordiv")
 def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x / y` rounded down to a whole number.
 
@@ -150,6 +161,7 @@ def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.floordiv(*pair_of_kind(x, y, REAL, "floordiv"))
 
 
+@published("math.floormod", "math.mod")
 def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """The remainder of `x / y`, with the sign of `y`, as Python's `%` gives it.
 
@@ -160,9 +172,7 @@ def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.floormod(*pair_of_kind(x, y, REAL, "floormod"))
 
 
-mod = floormod
-
-
+@published("pow", "math.pow")
 def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x` to the power of `y`.
 
@@ -173,6 +183,7 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return elementary.power(*pair_of_kind(x, y, NUMERIC, "pow"))
 
 
+@published("maximum", "math.maximum")
 def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """The larger of `x` and `y`, element by element; the gradient of a tie goes to `x`.
 
@@ -183,6 +194,7 @@ def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.maximum(*pair_of_kind(x, y, REAL, "maximum"))
 
 
+@published("minimum", "math.minimum")
 def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """The smaller of `x` and `y`, element by element; the gradient of a tie goes to `x`.
 
@@ -193,6 +205,7 @@ def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.minimum(*pair_of_kind(x, y, REAL, "minimum"))
 
 
+@published("scalar_mul", "math.scalar_mul")
 def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor | IndexedSlices:
     """`x` times a scalar; an `IndexedSlices` stays sparse.
 
@@ -206,6 +219,7 @@ def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Te
     return x.with_values(multiply(scalar, x.values)) if isinstance(x, IndexedSlices) else multiply(scalar, x)
 
 
+@published("math.squared_difference")
 def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`(x - y)` squared, element by element; for complex numbers the squared modulus, as a complex number.
 
@@ -220,6 +234,7 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
     return arithmetic.multiply(broadcasting.conj(difference), difference)
 
 
+@published("negative", "math.negative")
 def negative(x: TensorLike, name: str | None = None) -> Tensor:
     """`-x`.
 
@@ -230,6 +245,7 @@ def negative(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.negative(of_kind(x, SIGNED, "negative"))
 
 
+@published("sign", "math.sign")
 def sign(x: TensorLike, name: str | None = None) -> Tensor:
     """-1, 0 or 1, by the sign of `x`; for a complex number `x / abs(x)`, and 0 for 0.
 
@@ -243,6 +259,7 @@ def sign(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.divide_no_nan(x, broadcasting.cast(arithmetic.absolute(x), dtype=x.array.dtype))
 
 
+@published("square", "math.square")
 def square(x: TensorLike, name: str | None = None) -> Tensor:
     """`x * x`.
 
@@ -253,6 +270,7 @@ def square(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.square(of_kind(x, NUMERIC, "square"))
 
 
+@published("sqrt", "math.sqrt")
 def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
     """The square root.
 
@@ -263,6 +281,7 @@ def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.sqrt(of_kind(x, INEXACT, "sqrt"))
 
 
+@published("math.rsqrt")
 def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
     """One over the square root.
 
@@ -273,6 +292,7 @@ def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.rsqrt(of_kind(x, INEXACT, "rsqrt"))
 
 
+@published("math.reciprocal")
 def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
     """`1 / x`.
 
@@ -283,6 +303,7 @@ def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.reciprocal(of_kind(x, INEXACT, "reciprocal"))
 
 
+@published("floor", "math.floor")
 def floor(x: TensorLike, name: str | None = None) -> Tensor:
     """The largest whole number that is not above `x`.
 
@@ -293,6 +314,7 @@ def floor(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.floor(of_kind(x, FLOATING, "floor"))
 
 
+@published("math.ceil")
 def ceil(x: TensorLike, name: str | None = None) -> Tensor:
     """The smallest whole number that is not below `x`.
 
@@ -303,6 +325,7 @@ def ceil(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.ceil(of_kind(x, FLOATING, "ceil"))
 
 
+@published("round", "math.round")
 def round(x: TensorLike, name: str | None = None) -> Tensor:
     """The nearest whole number, of two equally near ones the even one.
 
@@ -314,6 +337,7 @@ def round(x: TensorLike, name: str | None = None) -> Tensor:
     return x if x.array.dtype.kind in "iu" else arithmetic.round_half_even(x)
 
 
+@published("exp", "math.exp")
 def exp(x: TensorLike, name: str | None = None) -> Tensor:
     """e to the power of `x`.
 
@@ -324,6 +348,7 @@ def exp(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.exp(of_kind(x, INEXACT, "exp"))
 
 
+@published("math.expm1")
 def expm1(x: TensorLike, name: str | None = None) -> Tensor:
     """`exp(x) - 1`, exact for small `x` too.
 
@@ -334,6 +359,7 @@ def expm1(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.expm1(of_kind(x, INEXACT, "expm1"))
 
 
+@published("math.log")
 def log(x: TensorLike, name: str | None = None) -> Tensor:
     """The natural logarithm.
 
@@ -344,6 +370,7 @@ def log(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.log(of_kind(x, INEXACT, "log"))
 
 
+@published("math.log1p")
 def log1p(x: TensorLike, name: str | None = None) -> Tensor:
     """`log(1 + x)`, exact for small `x` too.
 
@@ -354,6 +381,7 @@ def log1p(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.log1p(of_kind(x, INEXACT, "log1p"))
 
 
+@published("math.xlogy")
 def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x * log(y)`, and 0 where `x` is 0; so are the derivatives.
 
@@ -364,6 +392,7 @@ def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return elementary.xlogy(*pair_of_kind(x, y, INEXACT, "xlogy"))
 
 
+@published("math.xdivy")
 def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x / y`, and 0 where `x` is 0; so are the derivatives.
 
@@ -374,6 +403,7 @@ def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return elementary.xdivy(*pair_of_kind(x, y, INEXACT, "xdivy"))
 
 
+@published("sigmoid", "math.sigmoid", "nn.sigmoid")
 def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """`1 / (1 + exp(-x))`.
 
@@ -384,6 +414,7 @@ def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     return activations.sigmoid(of_kind(x, INEXACT, "sigmoid"))
 
 
+@published("math.softplus", "nn.softplus")
 def softplus(features: TensorLike, name: str | None = None) -> Tensor:
     """`log(1 + exp(features))`, a smooth `maximum(features, 0)`.
 
@@ -394,6 +425,7 @@ def softplus(features: TensorLike, name: str | None = None) -> Tensor:
     return activations.softplus(of_kind(features, FLOATING, "softplus", "features"))
 
 
+@published("sin", "math.sin")
 def sin(x: TensorLike, name: str | None = None) -> Tensor:
     """The sine.
 
@@ -404,6 +436,7 @@ def sin(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.sin(of_kind(x, INEXACT, "sin"))
 
 
+@published("cos", "math.cos")
 def cos(x: TensorLike, name: str | None = None) -> Tensor:
     """The cosine.
 
@@ -414,6 +447,7 @@ def cos(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.cos(of_kind(x, INEXACT, "cos"))
 
 
+@published("tan", "math.tan")
 def tan(x: TensorLike, name: str | None = None) -> Tensor:
     """The tangent.
 
@@ -424,6 +458,7 @@ def tan(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.tan(of_kind(x, INEXACT, "tan"))
 
 
+@published("asin", "math.asin")
 def asin(x: TensorLike, name: str | None = None) -> Tensor:
     """The arc sine, from -π/2 to π/2.
 
@@ -434,6 +469,7 @@ def asin(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.asin(of_kind(x, INEXACT, "asin"))
 
 
+@published("acos", "math.acos")
 def acos(x: TensorLike, name: str | None = None) -> Tensor:
     """The arc cosine, from 0 to π.
 
@@ -444,6 +480,7 @@ def acos(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.acos(of_kind(x, INEXACT, "acos"))
 
 
+@published("atan", "math.atan")
 def atan(x: TensorLike, name: str | None = None) -> Tensor:
     """The arc tangent, from -π/2 to π/2.
 
@@ -454,6 +491,7 @@ def atan(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.atan(of_kind(x, INEXACT, "atan"))
 
 
+@published("atan2", "math.atan2")
 def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """The angle of the point `(x, y)`, from -π to π.
 
@@ -464,6 +502,7 @@ def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.atan2(*tensors_of_kind(y, x, FLOATING, "atan2", ("y", "x")))
 
 
+@published("sinh", "math.sinh")
 def sinh(x: TensorLike, name: str | None = None) -> Tensor:
     """The hyperbolic sine.
 
@@ -474,6 +513,7 @@ def sinh(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.sinh(of_kind(x, INEXACT, "sinh"))
 
 
+@published("cosh", "math.cosh")
 def cosh(x: TensorLike, name: str | None = None) -> Tensor:
     """The hyperbolic cosine.
 
@@ -484,6 +524,7 @@ def cosh(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.cosh(of_kind(x, INEXACT, "cosh"))
 
 
+@published("tanh", "math.tanh", "nn.tanh")
 def tanh(x: TensorLike, name: str | None = None) -> Tensor:
     """The hyperbolic tangent.
 
@@ -494,6 +535,7 @@ def tanh(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.tanh(of_kind(x, INEXACT, "tanh"))
 
 
+@published("asinh", "math.asinh")
 def asinh(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse hyperbolic sine.
 
@@ -504,6 +546,7 @@ def asinh(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.asinh(of_kind(x, INEXACT, "asinh"))
 
 
+@published("acosh", "math.acosh")
 def acosh(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse hyperbolic cosine.
 
@@ -514,6 +557,7 @@ def acosh(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.acosh(of_kind(x, INEXACT, "acosh"))
 
 
+@published("atanh", "math.atanh")
 def atanh(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse hyperbolic tangent.
 
@@ -524,6 +568,7 @@ def atanh(x: TensorLike, name: str | None = None) -> Tensor:
     return elementary.atanh(of_kind(x, INEXACT, "atanh"))
 
 
+@published("complex")
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
     """Complex numbers from their real and imaginary parts: complex64 from float32, complex128 from float64.
 
@@ -537,6 +582,7 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
     return broadcasting.complex_from_parts(*parts)
 
 
+@published("math.real")
 def real(input: TensorLike, name: str | None = None) -> Tensor:
     """The real part; a real tensor is returned as it is.
 
@@ -548,6 +594,7 @@ def real(input: TensorLike, name: str | None = None) -> Tensor:
     return broadcasting.real(x) if x.array.dtype.kind == "c" else x
 
 
+@published("math.imag")
 def imag(input: TensorLike, name: str | None = None) -> Tensor:
     """The imaginary part; for a real tensor constant zeros.
 
@@ -559,6 +606,7 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:
     return broadcasting.imag(x) if x.array.dtype.kind == "c" else zeros_like(x)
 
 
+@published("math.conj")
 def conj(x: TensorLike, name: str | None = None) -> Tensor:
     """The complex conjugate; a real tensor is returned as it is.
 
@@ -570,6 +618,7 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
     return broadcasting.conj(x) if x.array.dtype.kind == "c" else x
 
 
+@published("math.angle")
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
     """The angle of a complex number, from -π to π; for a real tensor the constant 0, or π where it is negative.
 

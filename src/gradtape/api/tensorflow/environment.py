@@ -17,9 +17,11 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops.broadcasting import identity
+from gradtape.published import published
 from gradtape.shapes import TensorShape
 
 
+@published("AggregationMethod")
 class AggregationMethod:
     """How gradients that meet are added in a graph; in gradtape they are always added one by one.
 
@@ -34,6 +36,7 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
+@published("no_op")
 def no_op(name: str | None = None) -> None:
     """Does nothing.
 
@@ -42,6 +45,7 @@ def no_op(name: str | None = None) -> None:
     """
 
 
+@published("group")
 def group(*inputs: Any, **kwargs: Any) -> None:
     """Does nothing: in eager code every op in `inputs` has run already.
 
@@ -53,6 +57,7 @@ def group(*inputs: Any, **kwargs: Any) -> None:
     """
 
 
+@published("control_dependencies")
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:
     """A block whose ops run after `control_inputs`, as eager code does anyway; functions among them are called.
 
@@ -69,6 +74,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:
     return nullcontext()
 
 
+@published("tuple")
 def tuple(tensors: Sequence[Any], control_inputs: Any = None, name: str | None = None) -> list[Any]:
     """The list of tensors as it is: in eager code all of them have been computed.
 
@@ -79,6 +85,7 @@ def tuple(tensors: Sequence[Any], control_inputs: Any = None, name: str | None =
     return as_list(tensors, "tuple: tensors")
 
 
+@published("identity_n")
 def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Tensor]:
     """A list of the same tensors.
 
@@ -92,6 +99,7 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Ten
     return [identity(as_operand(x, f"identity_n: input[{i}]")) for i, x in enumerate(input)]
 
 
+@published("shape_n")
 def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, name: str | None = None) -> list[Tensor]:
     """The shape of each of several tensors, as tensors.
 
@@ -106,6 +114,7 @@ def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, nam
     return [Tensor(np.array(as_operand(x, f"shape_n: input[{i}]").array.shape, wanted)) for i, x in enumerate(input)]
 
 
+@published("broadcast_dynamic_shape")
 def broadcast_dynamic_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Tensor:
     """The shape to which two shapes broadcast, as a tensor.
 
@@ -122,6 +131,7 @@ def broadcast_dynamic_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Tensor:
     return Tensor(np.array(found, np.int64 if wide else np.int32))
 
 
+@published("broadcast_static_shape")
 def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
     """What is known of the shape to which two shapes, in which sizes may be unknown, broadcast.
 
@@ -146,6 +156,7 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
     return TensorShape(sizes)
 
 
+@published("get_static_value")
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """The values of a tensor as a NumPy array; None for a Variable, whose value may change, and for what has no values yet.
 
@@ -158,6 +169,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     return tensor.numpy() if isinstance(tensor, Tensor) else tensor
 
 
+@published("is_symbolic_tensor")
 def is_symbolic_tensor(tensor: Any) -> bool:
     """Whether a tensor has no values yet; those of eager code have.
 
@@ -168,6 +180,7 @@ def is_symbolic_tensor(tensor: Any) -> bool:
     return is_traced(tensor)
 
 
+@published("inside_function")
 def inside_function() -> bool:
     """Whether a function is being traced; eager code is not.
 
@@ -178,6 +191,7 @@ def inside_function() -> bool:
     return here.state.trace is not None
 
 
+@published("get_logger")
 def get_logger() -> Any:
     """The logger to which gradtape writes its warnings.
 

@@ -10,11 +10,13 @@ import numpy as np
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.functions import concrete_function, function, open_function
+from gradtape.published import published
 
 TensorLike = Tensor | Variable | int | float | bool | str | bytes | complex | tuple | list | np.ndarray | np.generic  # type: ignore[type-arg]
 """What can be made a tensor: tensors, Variables, numbers, strings, arrays, and sequences of them."""
 
 
+@published("types.experimental.Callable")
 class Callable(ABC):
     """What is called like a function and runs programs.
 
@@ -28,6 +30,7 @@ class Callable(ABC):
         """Runs a program for these arguments."""
 
 
+@published("types.experimental.GenericFunction", "types.experimental.PolymorphicFunction")
 class GenericFunction(Callable):
     """What `tf.function` gives: a function that is traced for each kind of arguments.
 
@@ -37,6 +40,7 @@ class GenericFunction(Callable):
     """
 
 
+@published("types.experimental.ConcreteFunction")
 class ConcreteFunction(Callable):
     """What `get_concrete_function` gives: a function that was traced for arguments of one kind.
 
@@ -50,3 +54,7 @@ class ConcreteFunction(Callable):
 GenericFunction.register(function.Function)
 ConcreteFunction.register(concrete_function.ConcreteFunction)
 ConcreteFunction.register(open_function.OpenFunction)
+
+PUBLISHED = {
+    "types.experimental.TensorLike": TensorLike,
+}

@@ -14,10 +14,12 @@ from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import indexing, selection, shaping
 from gradtape.ops.arithmetic import add, subtract
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
 
+@published("gather")
 def gather(
     params: TensorLike,
     indices: TensorLike,
@@ -60,6 +62,7 @@ def _batch_gather(x: Tensor, indices: Tensor, axis: int, batch: int) -> Tensor:
     return shaping.transpose(found, perm=(*range(batch), *moved, *range(batch, width), *behind))
 
 
+@published("gather_nd")
 def gather_nd(
     params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None, bad_indices_policy: str = ""
 ) -> Tensor:
@@ -104,6 +107,7 @@ def _refuse_policy(policy: str, function: str) -> None:
         raise ValueError(f"{function}: bad_indices_policy={policy!r} is not supported: an index out of range is an error.")
 
 
+@published("boolean_mask")
 def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: AxisLike = None, name: str = "boolean_mask") -> Tensor:
     """The elements of `tensor` where `mask` is true; the mask covers as many axes as it has, from `axis` on.
 
@@ -123,6 +127,7 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: AxisLike = None, na
     return indexing.take(lined_up, np.flatnonzero(chosen), axis=place, sparse=False)
 
 
+@published("where")
 def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None) -> Tensor:
     """`x` where `condition` is true and `y` elsewhere, with broadcasting; without both, the coordinates where it is true.
 
@@ -137,6 +142,7 @@ def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | No
     return selection.where(boolean(condition, "where", "condition"), *as_operands([x, y], ["where: x", "where: y"]))
 
 
+@published("scatter_nd")
 def scatter_nd(
     indices: TensorLike, updates: TensorLike, shape: ShapeLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
@@ -171,6 +177,7 @@ def _rows(places: Tensor, values: Tensor, shape: Shape, function: str) -> tuple[
     return (math.prod(shape[:depth]), *shape[depth:]), flat, lined_up
 
 
+@published("tensor_scatter_nd_update")
 def tensor_scatter_nd_update(tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
     """`tensor` with what stands at the coordinates in the last axis of `indices` replaced; of several updates the last counts.
 
@@ -184,6 +191,7 @@ def tensor_scatter_nd_update(tensor: TensorLike, indices: TensorLike, updates: T
     return shaping.reshape(indexing.set_rows(shaping.reshape(x, shape=rows), flat, lined_up), shape=x.array.shape)
 
 
+@published("tensor_scatter_nd_add")
 def tensor_scatter_nd_add(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
@@ -199,6 +207,7 @@ def tensor_scatter_nd_add(
     return add(x, _scattered(places, values, x.array.shape, "tensor_scatter_nd_add"))
 
 
+@published("tensor_scatter_nd_sub")
 def tensor_scatter_nd_sub(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:

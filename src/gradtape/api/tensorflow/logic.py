@@ -9,8 +9,10 @@ from gradtape.api.tensorflow.accepted import ANY, FLOATING, REAL, boolean, of_ki
 from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic
+from gradtape.published import published
 
 
+@published("equal", "math.equal")
 def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x == y`, element by element, with broadcasting; strings can be compared too.
 
@@ -21,6 +23,7 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.equal(*pair_of_kind(x, y, ANY, "equal"))
 
 
+@published("not_equal", "math.not_equal")
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x != y`, element by element, with broadcasting; strings can be compared too.
 
@@ -31,6 +34,7 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.not_equal(*pair_of_kind(x, y, ANY, "not_equal"))
 
 
+@published("greater", "math.greater")
 def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x > y`, element by element, with broadcasting.
 
@@ -41,6 +45,7 @@ def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.greater(*pair_of_kind(x, y, REAL, "greater"))
 
 
+@published("greater_equal", "math.greater_equal")
 def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x >= y`, element by element, with broadcasting.
 
@@ -51,6 +56,7 @@ def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
     return arithmetic.greater_equal(*pair_of_kind(x, y, REAL, "greater_equal"))
 
 
+@published("less", "math.less")
 def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x < y`, element by element, with broadcasting.
 
@@ -61,6 +67,7 @@ def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.less(*pair_of_kind(x, y, REAL, "less"))
 
 
+@published("less_equal", "math.less_equal")
 def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x <= y`, element by element, with broadcasting.
 
@@ -71,6 +78,7 @@ def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.less_equal(*pair_of_kind(x, y, REAL, "less_equal"))
 
 
+@published("logical_and", "math.logical_and")
 def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether both `x` and `y` are true, element by element.
 
@@ -81,6 +89,7 @@ def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     return arithmetic.logical_and(boolean(x, "logical_and"), boolean(y, "logical_and", "y"))
 
 
+@published("logical_or", "math.logical_or")
 def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x` or `y` is true, or both, element by element.
 
@@ -91,6 +100,7 @@ def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.logical_or(boolean(x, "logical_or"), boolean(y, "logical_or", "y"))
 
 
+@published("math.logical_xor")
 def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -> Tensor:
     """Whether exactly one of `x` and `y` is true, element by element.
 
@@ -101,6 +111,7 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str | None = "LogicalXor") -
     return arithmetic.logical_xor(boolean(x, "logical_xor"), boolean(y, "logical_xor", "y"))
 
 
+@published("logical_not", "math.logical_not")
 def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x` is false, element by element.
 
@@ -111,6 +122,7 @@ def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.logical_not(boolean(x, "logical_not"))
 
 
+@published("math.is_nan")
 def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x` is NaN, element by element.
 
@@ -121,6 +133,7 @@ def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.is_nan(of_kind(x, FLOATING, "is_nan"))
 
 
+@published("math.is_inf")
 def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x` is infinite, element by element.
 
@@ -131,6 +144,7 @@ def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
     return arithmetic.is_inf(of_kind(x, FLOATING, "is_inf"))
 
 
+@published("math.is_finite")
 def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether `x` is neither infinite nor NaN, element by element.
 

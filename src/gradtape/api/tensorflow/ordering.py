@@ -15,6 +15,7 @@ from gradtape.ops import ordering
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.indexing import take
 from gradtape.ops.shaping import getitem, transpose
+from gradtape.published import published
 
 _INT32 = np.dtype(np.int32)
 
@@ -26,6 +27,7 @@ class TopK(NamedTuple):
     indices: Tensor
 
 
+@published("argsort")
 def argsort(
     values: TensorLike, axis: int = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
 ) -> Tensor:
@@ -41,6 +43,7 @@ def argsort(
     return transpose(cast(found, dtype=_INT32), perm=back)
 
 
+@published("sort")
 def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """`values` sorted along `axis`.
 
@@ -53,6 +56,7 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
     return transpose(_picked(last, ordering.argsort(last, descending=_descending(direction, "sort"))), perm=back)
 
 
+@published("math.top_k", "nn.top_k")
 def top_k(input: TensorLike, k: Any = 1, sorted: bool = True, index_type: DTypeLike = "int32", name: str | None = None) -> TopK:
     """The `k` largest elements of the last axis, the largest first, and where they stood; at a tie the first stands first.
 

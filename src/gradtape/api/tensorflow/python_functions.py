@@ -23,6 +23,7 @@ from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import inside_a_program, outside_programs
 from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.ops.convert import as_tensor
+from gradtape.published import published
 from gradtape.shapes import TensorSpec
 from gradtape.transforms.custom_gradient import call_as_one
 
@@ -34,6 +35,7 @@ _ERRORS: tuple[tuple[tuple[type[Exception], ...], type[errors.OpError]], ...] = 
 )
 
 
+@published("py_function")
 def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
     """Calls `func` with the tensors `inp`; it gives a tensor of dtype `Tout`, or several for a list of dtypes.
 
@@ -73,6 +75,7 @@ def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: A
     return found if isinstance(Tout, (list, tuple)) else found[0]
 
 
+@published("numpy_function")
 def numpy_function(
     func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None
 ) -> Any:

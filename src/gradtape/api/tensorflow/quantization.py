@@ -19,6 +19,7 @@ from gradtape.core.values import to_array
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, quantization, reductions, selection, shaping
 from gradtape.ops.op import operand
+from gradtape.published import published
 
 _TRUE = Tensor(np.array(True))
 _ROUND_MODES = ("HALF_TO_EVEN", "HALF_UP")
@@ -32,6 +33,7 @@ class FakeQuantGradient(NamedTuple):
     backprop_wrt_max: Any
 
 
+@published("quantization.fake_quant_with_min_max_args")
 def fake_quant_with_min_max_args(
     inputs: TensorLike, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
@@ -47,6 +49,7 @@ def fake_quant_with_min_max_args(
     return _fake_quant(x, low, high, num_bits, narrow_range, function)
 
 
+@published("quantization.fake_quant_with_min_max_args_gradient")
 def fake_quant_with_min_max_args_gradient(
     gradients: TensorLike,
     inputs: TensorLike,
@@ -69,6 +72,7 @@ def fake_quant_with_min_max_args_gradient(
     return _pulled(g, x, low, high, _bits(num_bits, function), bool(narrow_range)).backprops_wrt_input
 
 
+@published("quantization.fake_quant_with_min_max_vars")
 def fake_quant_with_min_max_vars(
     inputs: TensorLike,
     min: TensorLike,
@@ -88,6 +92,7 @@ def fake_quant_with_min_max_vars(
     return _fake_quant(x, *_range(min, max, x, (), function), num_bits, narrow_range, function)
 
 
+@published("quantization.fake_quant_with_min_max_vars_gradient")
 def fake_quant_with_min_max_vars_gradient(
     gradients: TensorLike,
     inputs: TensorLike,
@@ -110,6 +115,7 @@ def fake_quant_with_min_max_vars_gradient(
     return _pulled(g, x, *_range(min, max, x, (), function), _bits(num_bits, function), bool(narrow_range))
 
 
+@published("quantization.fake_quant_with_min_max_vars_per_channel")
 def fake_quant_with_min_max_vars_per_channel(
     inputs: TensorLike,
     min: TensorLike,
@@ -129,6 +135,7 @@ def fake_quant_with_min_max_vars_per_channel(
     return _fake_quant(x, *_range(min, max, x, x.array.shape[-1:], function), num_bits, narrow_range, function)
 
 
+@published("quantization.fake_quant_with_min_max_vars_per_channel_gradient")
 def fake_quant_with_min_max_vars_per_channel_gradient(
     gradients: TensorLike,
     inputs: TensorLike,
@@ -151,6 +158,7 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     return _pulled(g, x, *_range(min, max, x, x.array.shape[-1:], function), _bits(num_bits, function), bool(narrow_range))
 
 
+@published("quantization.quantize_and_dequantize_v2")
 def quantize_and_dequantize_v2(
     input: TensorLike,
     input_min: TensorLike,
@@ -175,6 +183,7 @@ def quantize_and_dequantize_v2(
     return _rounded(input, input_min, input_max, *options, passes=False, function="quantize_and_dequantize_v2")
 
 
+@published("quantization.quantize_and_dequantize")
 def quantize_and_dequantize(
     input: TensorLike,
     input_min: TensorLike,

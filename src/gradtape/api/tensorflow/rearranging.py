@@ -17,10 +17,12 @@ from gradtape.errors import UnimplementedError, invalid_argument
 from gradtape.ops import counting, segments
 from gradtape.ops.indexing import flat_index, set_rows, take
 from gradtape.ops.shaping import concat, getitem, pad, reshape, split, transpose
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
 
+@published("space_to_batch", "nn.space_to_batch")
 def space_to_batch(input: TensorLike, block_shape: Any, paddings: TensorLike, name: str | None = None) -> Tensor:
     """The axes after the first cut into blocks, each place in a block moved to the batch; `paddings` puts zeros around first.
 
@@ -32,6 +34,7 @@ def space_to_batch(input: TensorLike, block_shape: Any, paddings: TensorLike, na
     return _space_to_batch(input, block_shape, paddings, "space_to_batch")
 
 
+@published("space_to_batch_nd")
 def space_to_batch_nd(input: TensorLike, block_shape: Any, paddings: TensorLike, name: str | None = None) -> Tensor:
     """The same as `space_to_batch`.
 
@@ -62,6 +65,7 @@ def _space_to_batch(value: Any, block_shape: Any, paddings: Any, function: str) 
     return reshape(moved, shape=(batch * math.prod(block), *cut[::2], *rest))
 
 
+@published("batch_to_space")
 def batch_to_space(input: TensorLike, block_shape: Any, crops: TensorLike, name: str | None = None) -> Tensor:
     """Undoes `space_to_batch`: entries of the batch become places in blocks, and `crops` are cut off at the edges.
 
@@ -104,6 +108,7 @@ def _blocks(x: Tensor, block_shape: Any, pairs: Any, argument: str, function: st
     return block, [(int(low), int(high)) for low, high in around]
 
 
+@published("reverse_sequence")
 def reverse_sequence(
     input: TensorLike,
     seq_lengths: TensorLike,
@@ -134,6 +139,7 @@ def reverse_sequence(
     return transpose(found, perm=tuple(order.index(i) for i in range(rank)))
 
 
+@published("dynamic_partition")
 def dynamic_partition(data: TensorLike, partitions: TensorLike, num_partitions: Any, name: str | None = None) -> list[Tensor]:
     """The rows of `data` in `num_partitions` tensors; `partitions` says for each row in which.
 
@@ -158,6 +164,7 @@ def dynamic_partition(data: TensorLike, partitions: TensorLike, num_partitions: 
     return list(split(ordered, sizes=tuple(np.bincount(flat, minlength=count).tolist()), axis=0))
 
 
+@published("dynamic_stitch")
 def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """One tensor of the rows of all `data`, each at its index; of several rows for one index the last counts.
 
@@ -188,6 +195,7 @@ def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], na
     return set_rows(Tensor(np.zeros((size, *rest), rows.array.dtype)), Tensor(numbers), rows)
 
 
+@published("tensor_scatter_nd_max")
 def tensor_scatter_nd_max(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
@@ -200,6 +208,7 @@ def tensor_scatter_nd_max(
     return _extreme(segments.segment_max, tensor, indices, updates, bad_indices_policy, "tensor_scatter_nd_max")
 
 
+@published("tensor_scatter_nd_min")
 def tensor_scatter_nd_min(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: str = "", name: str | None = None
 ) -> Tensor:
@@ -232,6 +241,7 @@ def _extreme(reduce: Any, tensor: Any, indices: Any, updates: Any, policy: str, 
     return reshape(found, shape=shape)
 
 
+@published("extract_volume_patches")
 def extract_volume_patches(
     input: TensorLike, ksizes: Sequence[int], strides: Sequence[int], padding: str, name: str | None = None
 ) -> Tensor:

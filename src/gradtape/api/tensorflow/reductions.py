@@ -13,10 +13,12 @@ from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike, a
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions
+from gradtape.published import published
 
 _INDEX_DTYPES = (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.uint16)
 
 
+@published("reduce_sum", "math.reduce_sum")
 def reduce_sum(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The sum over `axis`: an axis, a list of axes, or None for all of them; `keepdims` keeps them with size 1.
 
@@ -28,6 +30,7 @@ def reduce_sum(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool =
     return reductions.reduce_sum(x, axis=_axes(axis, x, "reduce_sum: axis"), keepdims=bool(keepdims))
 
 
+@published("reduce_mean", "math.reduce_mean")
 def reduce_mean(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The mean over `axis`; the mean of integers is an integer, cut off towards 0.
 
@@ -39,6 +42,7 @@ def reduce_mean(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool 
     return reductions.reduce_mean(x, axis=_axes(axis, x, "reduce_mean: axis"), keepdims=bool(keepdims))
 
 
+@published("reduce_prod", "math.reduce_prod")
 def reduce_prod(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The product over `axis`.
 
@@ -50,6 +54,7 @@ def reduce_prod(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool 
     return reductions.reduce_prod(x, axis=_axes(axis, x, "reduce_prod: axis"), keepdims=bool(keepdims))
 
 
+@published("reduce_max", "math.reduce_max")
 def reduce_max(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The largest element over `axis`; elements that tie share the gradient equally.
 
@@ -62,6 +67,7 @@ def reduce_max(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool =
     return reductions.reduce_max(x, axis=_axes(axis, x, "reduce_max: axis"), keepdims=bool(keepdims))
 
 
+@published("reduce_min", "math.reduce_min")
 def reduce_min(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The smallest element over `axis`; elements that tie share the gradient equally.
 
@@ -73,6 +79,7 @@ def reduce_min(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool =
     return reductions.reduce_min(x, axis=_axes(axis, x, "reduce_min: axis"), keepdims=bool(keepdims))
 
 
+@published("reduce_logsumexp", "math.reduce_logsumexp")
 def reduce_logsumexp(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """`log(reduce_sum(exp(x)))` over `axis`, without overflow for large `x`.
 
@@ -84,6 +91,7 @@ def reduce_logsumexp(input_tensor: TensorLike, axis: AxisLike = None, keepdims: 
     return reductions.reduce_logsumexp(x, axis=_axes(axis, x, "reduce_logsumexp: axis"), keepdims=bool(keepdims))
 
 
+@published("math.reduce_variance")
 def reduce_variance(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The variance over `axis`: the mean of the squared distance from the mean.
 
@@ -94,6 +102,7 @@ def reduce_variance(input_tensor: TensorLike, axis: AxisLike = None, keepdims: b
     return _variance(input_tensor, axis, keepdims, "reduce_variance")
 
 
+@published("math.reduce_std")
 def reduce_std(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The standard deviation over `axis`: the square root of the variance.
 
@@ -104,6 +113,7 @@ def reduce_std(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool =
     return elementary.sqrt(_variance(input_tensor, axis, keepdims, "reduce_std"))
 
 
+@published("math.reduce_euclidean_norm")
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -120,6 +130,7 @@ def reduce_euclidean_norm(
     return norm if norm.array.dtype == x.array.dtype else broadcasting.cast(norm, dtype=x.array.dtype)
 
 
+@published("reduce_all", "math.reduce_all")
 def reduce_all(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """Whether all elements over `axis` are true.
 
@@ -131,6 +142,7 @@ def reduce_all(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool =
     return reductions.reduce_all(x, axis=_axes(axis, x, "reduce_all: axis"), keepdims=bool(keepdims))
 
 
+@published("reduce_any", "math.reduce_any")
 def reduce_any(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """Whether an element over `axis` is true.
 
@@ -142,6 +154,7 @@ def reduce_any(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool =
     return reductions.reduce_any(x, axis=_axes(axis, x, "reduce_any: axis"), keepdims=bool(keepdims))
 
 
+@published("math.count_nonzero")
 def count_nonzero(
     input: TensorLike,
     axis: AxisLike = None,
@@ -162,6 +175,7 @@ def count_nonzero(
     return broadcasting.cast(count, dtype=numpy_dtype(dtype))
 
 
+@published("argmax", "math.argmax")
 def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = dtypes.int64, name: str | None = None) -> Tensor:
     """The index of the largest element along `axis` (None: the first axis); of several, the first.
 
@@ -173,6 +187,7 @@ def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = dtypes.
     return reductions.argmax(x, axis=_one_axis(axis, x, "argmax: axis"), dtype=_index_dtype(output_type, "argmax"))
 
 
+@published("argmin", "math.argmin")
 def argmin(input: TensorLike, axis: Any = None, output_type: DTypeLike = dtypes.int64, name: str | None = None) -> Tensor:
     """The index of the smallest element along `axis` (None: the first axis); of several, the first.
 
@@ -184,6 +199,7 @@ def argmin(input: TensorLike, axis: Any = None, output_type: DTypeLike = dtypes.
     return reductions.argmin(x, axis=_one_axis(axis, x, "argmin: axis"), dtype=_index_dtype(output_type, "argmin"))
 
 
+@published("cumsum", "math.cumsum")
 def cumsum(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """Running sums along `axis`; `exclusive` leaves out the element itself, `reverse` runs from the end.
 
@@ -196,6 +212,7 @@ def cumsum(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool 
     return reductions.cumsum(x, axis=along, exclusive=bool(exclusive), reverse=bool(reverse))
 
 
+@published("math.cumprod")
 def cumprod(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
     """Running products along `axis`; `exclusive` leaves out the element itself, `reverse` runs from the end.
 

@@ -20,8 +20,10 @@ from gradtape.ops.operators import true_divide
 from gradtape.ops.selection import ones_like
 from gradtape.ops.shaping import reshape
 from gradtape.ops.truncation import truncatediv
+from gradtape.published import published
 
 
+@published("math.segment_sum")
 def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """The sum of the rows of each segment; `segment_ids` gives each row's segment in rising order.
 
@@ -33,6 +35,7 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     return segments.segment_sum(x, ids, size=size)
 
 
+@published("math.segment_mean")
 def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """The mean of the rows of each segment, 0 for a segment without rows; that of integers is cut off towards 0.
 
@@ -45,6 +48,7 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = N
     return divide(segments.segment_sum(x, ids, size=size), _counts(x, ids, size))
 
 
+@published("math.segment_prod")
 def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """The product of the rows of each segment, 1 for a segment without rows.
 
@@ -56,6 +60,7 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = N
     return segments.segment_prod(x, ids, size=size)
 
 
+@published("math.segment_max")
 def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """The largest of the rows of each segment, 0 for a segment without rows; rows that tie share the gradient equally.
 
@@ -67,6 +72,7 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     return segments.segment_max(x, ids, size=size, empty=0)
 
 
+@published("math.segment_min")
 def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """The smallest of the rows of each segment, 0 for a segment without rows; rows that tie share the gradient equally.
 
@@ -78,6 +84,7 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     return segments.segment_min(x, ids, size=size, empty=0)
 
 
+@published("math.unsorted_segment_sum")
 def unsorted_segment_sum(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
     """The sum of the rows of each of `num_segments` segments; a row with a negative number belongs to none.
 
@@ -89,6 +96,7 @@ def unsorted_segment_sum(data: TensorLike, segment_ids: TensorLike, num_segments
     return segments.segment_sum(x, ids, size=size)
 
 
+@published("math.unsorted_segment_mean")
 def unsorted_segment_mean(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
     """The mean of the rows of each of `num_segments` segments, 0 for one without rows.
 
@@ -100,6 +108,7 @@ def unsorted_segment_mean(data: TensorLike, segment_ids: TensorLike, num_segment
     return true_divide(segments.segment_sum(x, ids, size=size), _counts(x, ids, size))
 
 
+@published("math.unsorted_segment_sqrt_n")
 def unsorted_segment_sqrt_n(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
     """The sum of the rows of each of `num_segments` segments, divided by the square root of their number.
 
@@ -111,6 +120,7 @@ def unsorted_segment_sqrt_n(data: TensorLike, segment_ids: TensorLike, num_segme
     return true_divide(segments.segment_sum(x, ids, size=size), sqrt(_counts(x, ids, size)))
 
 
+@published("math.unsorted_segment_prod")
 def unsorted_segment_prod(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
     """The product of the rows of each of `num_segments` segments, 1 for one without rows.
 
@@ -122,6 +132,7 @@ def unsorted_segment_prod(data: TensorLike, segment_ids: TensorLike, num_segment
     return segments.segment_prod(x, ids, size=size)
 
 
+@published("math.unsorted_segment_max")
 def unsorted_segment_max(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
     """The largest of the rows of each of `num_segments` segments; the least number of the dtype for one without rows.
 
@@ -133,6 +144,7 @@ def unsorted_segment_max(data: TensorLike, segment_ids: TensorLike, num_segments
     return segments.segment_max(x, ids, size=size, empty=x.dtype.min)
 
 
+@published("math.unsorted_segment_min")
 def unsorted_segment_min(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
     """The smallest of the rows of each of `num_segments` segments; the greatest number of the dtype for one without rows.
 

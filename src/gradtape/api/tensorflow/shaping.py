@@ -28,10 +28,12 @@ from gradtape.errors import invalid_argument
 from gradtape.ops import broadcasting, indexing, selection, shaping
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.operators import index
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
 
+@published("reshape")
 def reshape(tensor: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """The same elements in another shape; one size may be -1, which stands for what is left.
 
@@ -60,6 +62,7 @@ def _complete(sizes: Shape, shape: Shape) -> Shape:
     return tuple(nonzero // known if size == -1 else size for size in sizes)
 
 
+@published("transpose")
 def transpose(a: TensorLike, perm: AxisLike = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
     """The axes of `a` in the order `perm`, reversed if it is None; complex values may be conjugated as well.
 
@@ -79,6 +82,7 @@ def transpose(a: TensorLike, perm: AxisLike = None, conjugate: bool = False, nam
     return broadcasting.conj(moved) if conjugate and x.array.dtype.kind == "c" else moved
 
 
+@published("expand_dims")
 def expand_dims(input: TensorLike, axis: AxisLike, name: str | None = None) -> Tensor:
     """`input` with a new axis of size 1 at `axis`.
 
@@ -103,6 +107,7 @@ def _single(axis: Any, argument: str) -> int:
     return found[0]
 
 
+@published("squeeze")
 def squeeze(input: TensorLike, axis: AxisLike = None, name: str | None = None) -> Tensor:
     """`input` without its axes of size 1, or without those of them that `axis` names.
 
@@ -120,6 +125,7 @@ def squeeze(input: TensorLike, axis: AxisLike = None, name: str | None = None) -
     return shaping.reshape(x, shape=tuple(n for i, n in enumerate(sizes) if i not in dropped))
 
 
+@published("concat")
 def concat(values: Any, axis: AxisLike, name: str = "concat") -> Tensor:
     """Tensors one after the other along an axis that they have.
 
@@ -139,6 +145,7 @@ def concat(values: Any, axis: AxisLike, name: str = "concat") -> Tensor:
     return shaping.concat(*tensors, axis=one_axis(place, tensors[0].array.ndim, "concat: axis"))
 
 
+@published("stack")
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape side by side along a new axis.
 
@@ -167,6 +174,7 @@ def _axis_in_range(axis: Any, rank: int, function: str) -> int:
     return place % rank
 
 
+@published("unstack")
 def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """The slices of `value` along an axis, as a list.
 
@@ -181,6 +189,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     return shaping.unstack(x, axis=place)
 
 
+@published("split")
 def split(
     value: TensorLike, num_or_size_splits: Any, axis: AxisLike = 0, num: int | None = None, name: str = "split"
 ) -> list[Tensor]:
@@ -215,6 +224,7 @@ def _split_sizes(sizes: Shape, total: int, num: int | None) -> Shape:
     return complete
 
 
+@published("tile")
 def tile(input: TensorLike, multiples: ShapeLike, name: str | None = None) -> Tensor:
     """Copies of `input` side by side, `multiples[i]` of them along axis i.
 
@@ -230,6 +240,7 @@ def tile(input: TensorLike, multiples: ShapeLike, name: str | None = None) -> Te
     return shaping.tile(x, multiples=counts)
 
 
+@published("pad")
 def pad(
     tensor: TensorLike, paddings: Any, mode: str = "CONSTANT", constant_values: TensorLike = 0, name: str | None = None
 ) -> Tensor:
@@ -282,6 +293,7 @@ def _padded(x: Tensor, widths: tuple[tuple[int, int], ...], value: Any) -> Tenso
     return selection.where(Tensor(inside), shaping.pad(x, paddings=widths), filler)
 
 
+@published("reverse")
 def reverse(tensor: TensorLike, axis: AxisLike, name: str | None = None) -> Tensor:
     """`tensor` with the order along the given axes turned round.
 
@@ -294,6 +306,7 @@ def reverse(tensor: TensorLike, axis: AxisLike, name: str | None = None) -> Tens
     return shaping.reverse(x, axis=axes(integers(axis, "reverse: axis"), x.array.ndim, "reverse: axis"))
 
 
+@published("roll")
 def roll(input: TensorLike, shift: Any, axis: AxisLike, name: str | None = None) -> Tensor:
     """`input` moved by `shift` places along an axis; what falls off the end comes in at the front.
 
@@ -308,6 +321,7 @@ def roll(input: TensorLike, shift: Any, axis: AxisLike, name: str | None = None)
     return shaping.roll(x, shift=steps, axis=tuple(one_axis(a, x.array.ndim, "roll: axis") for a in places))
 
 
+@published("broadcast_to")
 def broadcast_to(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """`input` repeated along axes of size 1, and along new ones in front, until it has the given shape.
 
@@ -324,6 +338,7 @@ def broadcast_to(input: TensorLike, shape: ShapeLike, name: str | None = None) -
     return broadcasting.broadcast_to(x, shape=wanted)
 
 
+@published("slice")
 def slice(input_: TensorLike, begin: ShapeLike, size: ShapeLike, name: str | None = None) -> Tensor:
     """The block of `size` elements that starts at `begin`; a size of -1 goes to the end of its axis.
 
@@ -372,6 +387,7 @@ def _slice_from(x: Tensor, begin: Any, counts: tuple[int, ...]) -> Tensor:
     return x
 
 
+@published("strided_slice")
 def strided_slice(
     input_: TensorLike,
     begin: ShapeLike,
@@ -427,6 +443,7 @@ def strided_slice(
     return var[tuple(key)] if var is not None else index(as_operand(input_, "strided_slice: input_"), tuple(key))
 
 
+@published("repeat")
 def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
     """Each element of `input`, or each slice along `axis`, repeated; `repeats` is a number or one for each of them.
 
@@ -452,6 +469,7 @@ def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str |
     return indexing.take(x, np.repeat(np.arange(sizes[place]), counts), axis=place, sparse=False)
 
 
+@published("meshgrid")
 def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Tensor]:
     """The coordinates of a grid over the given vectors; `indexing="ij"` keeps their order, "xy" swaps the first two axes.
 

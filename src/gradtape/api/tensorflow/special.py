@@ -19,8 +19,10 @@ from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import special, special_bessel, special_gamma, special_integrals
 from gradtape.ops.reductions import reduce_sum
+from gradtape.published import published
 
 
+@published("math.erf")
 def erf(x: TensorLike, name: str | None = None) -> Tensor:
     """The error function: twice the probability that a normal variable of variance 1/2 lies between 0 and `x`.
 
@@ -31,6 +33,7 @@ def erf(x: TensorLike, name: str | None = None) -> Tensor:
     return special.erf(of_kind(x, FLOATING, "erf"))
 
 
+@published("math.erfc")
 def erfc(x: TensorLike, name: str | None = None) -> Tensor:
     """`1 - erf(x)`, exact also where it is tiny.
 
@@ -41,6 +44,7 @@ def erfc(x: TensorLike, name: str | None = None) -> Tensor:
     return special.erfc(of_kind(x, FLOATING, "erfc"))
 
 
+@published("math.erfinv")
 def erfinv(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of `erf`, from -1 to 1.
 
@@ -51,6 +55,7 @@ def erfinv(x: TensorLike, name: str | None = None) -> Tensor:
     return special.erfinv(of_kind(x, FLOATING, "erfinv"))
 
 
+@published("math.erfcinv")
 def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of `erfc`, from 0 to 2.
 
@@ -61,6 +66,7 @@ def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
     return special.erfcinv(of_kind(x, FLOATING, "erfcinv"))
 
 
+@published("math.ndtri")
 def ndtri(x: TensorLike, name: str | None = None) -> Tensor:
     """The quantile of the standard normal distribution for the probability `x`.
 
@@ -71,6 +77,7 @@ def ndtri(x: TensorLike, name: str | None = None) -> Tensor:
     return special.ndtri(of_kind(x, FLOATING, "ndtri"))
 
 
+@published("math.lgamma")
 def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the absolute value of the gamma function.
 
@@ -81,6 +88,7 @@ def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
     return special_gamma.lgamma(of_kind(x, FLOATING, "lgamma"))
 
 
+@published("math.digamma")
 def digamma(x: TensorLike, name: str | None = None) -> Tensor:
     """The derivative of `lgamma`.
 
@@ -91,6 +99,7 @@ def digamma(x: TensorLike, name: str | None = None) -> Tensor:
     return special_gamma.digamma(of_kind(x, FLOATING, "digamma"))
 
 
+@published("math.bessel_i0", "math.special.bessel_i0")
 def bessel_i0(x: TensorLike, name: str | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
 
@@ -101,6 +110,7 @@ def bessel_i0(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_i(of_kind(x, FLOATING, "bessel_i0"), order=0)
 
 
+@published("math.bessel_i0e", "math.special.bessel_i0e")
 def bessel_i0e(x: TensorLike, name: str | None = None) -> Tensor:
     """`exp(-abs(x)) * bessel_i0(x)`, which does not overflow.
 
@@ -111,6 +121,7 @@ def bessel_i0e(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_ie(of_kind(x, FLOATING, "bessel_i0e"), order=0)
 
 
+@published("math.bessel_i1", "math.special.bessel_i1")
 def bessel_i1(x: TensorLike, name: str | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 1.
 
@@ -121,6 +132,7 @@ def bessel_i1(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_i(of_kind(x, FLOATING, "bessel_i1"), order=1)
 
 
+@published("math.bessel_i1e", "math.special.bessel_i1e")
 def bessel_i1e(x: TensorLike, name: str | None = None) -> Tensor:
     """`exp(-abs(x)) * bessel_i1(x)`, which does not overflow.
 
@@ -131,6 +143,7 @@ def bessel_i1e(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_ie(of_kind(x, FLOATING, "bessel_i1e"), order=1)
 
 
+@published("math.special.bessel_j0")
 def bessel_j0(x: TensorLike, name: str | None = None) -> Tensor:
     """The Bessel function of the first kind of order 0.
 
@@ -141,6 +154,7 @@ def bessel_j0(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_j(of_kind(x, FLOATING, "bessel_j0"), order=0)
 
 
+@published("math.special.bessel_j1")
 def bessel_j1(x: TensorLike, name: str | None = None) -> Tensor:
     """The Bessel function of the first kind of order 1.
 
@@ -151,6 +165,7 @@ def bessel_j1(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_j(of_kind(x, FLOATING, "bessel_j1"), order=1)
 
 
+@published("math.special.bessel_k0")
 def bessel_k0(x: TensorLike, name: str | None = None) -> Tensor:
     """The modified Bessel function of the second kind of order 0.
 
@@ -161,6 +176,7 @@ def bessel_k0(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_k(of_kind(x, FLOATING, "bessel_k0"), order=0)
 
 
+@published("math.special.bessel_k0e")
 def bessel_k0e(x: TensorLike, name: str | None = None) -> Tensor:
     """`exp(x) * bessel_k0(x)`, which does not underflow.
 
@@ -171,6 +187,7 @@ def bessel_k0e(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_ke(of_kind(x, FLOATING, "bessel_k0e"), order=0)
 
 
+@published("math.special.bessel_k1")
 def bessel_k1(x: TensorLike, name: str | None = None) -> Tensor:
     """The modified Bessel function of the second kind of order 1.
 
@@ -181,6 +198,7 @@ def bessel_k1(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_k(of_kind(x, FLOATING, "bessel_k1"), order=1)
 
 
+@published("math.special.bessel_k1e")
 def bessel_k1e(x: TensorLike, name: str | None = None) -> Tensor:
     """`exp(x) * bessel_k1(x)`, which does not underflow.
 
@@ -191,6 +209,7 @@ def bessel_k1e(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_ke(of_kind(x, FLOATING, "bessel_k1e"), order=1)
 
 
+@published("math.special.bessel_y0")
 def bessel_y0(x: TensorLike, name: str | None = None) -> Tensor:
     """The Bessel function of the second kind of order 0.
 
@@ -201,6 +220,7 @@ def bessel_y0(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_y(of_kind(x, FLOATING, "bessel_y0"), order=0)
 
 
+@published("math.special.bessel_y1")
 def bessel_y1(x: TensorLike, name: str | None = None) -> Tensor:
     """The Bessel function of the second kind of order 1.
 
@@ -211,6 +231,7 @@ def bessel_y1(x: TensorLike, name: str | None = None) -> Tensor:
     return special_bessel.bessel_y(of_kind(x, FLOATING, "bessel_y1"), order=1)
 
 
+@published("math.special.dawsn")
 def dawsn(x: TensorLike, name: str | None = None) -> Tensor:
     """Dawson's integral: `exp(-x**2)` times the integral of `exp(t**2)` from 0 to `x`.
 
@@ -221,6 +242,7 @@ def dawsn(x: TensorLike, name: str | None = None) -> Tensor:
     return special.dawsn(of_kind(x, FLOATING, "dawsn"))
 
 
+@published("math.special.expint")
 def expint(x: TensorLike, name: str | None = None) -> Tensor:
     """The exponential integral Ei: the principal value of the integral of `exp(t) / t` up to `x`.
 
@@ -231,6 +253,7 @@ def expint(x: TensorLike, name: str | None = None) -> Tensor:
     return special.expint(of_kind(x, FLOATING, "expint"))
 
 
+@published("math.special.fresnel_cos")
 def fresnel_cos(x: TensorLike, name: str | None = None) -> Tensor:
     """Fresnel's cosine integral: the integral of `cos(pi * t**2 / 2)` from 0 to `x`.
 
@@ -241,6 +264,7 @@ def fresnel_cos(x: TensorLike, name: str | None = None) -> Tensor:
     return special.fresnel_cos(of_kind(x, FLOATING, "fresnel_cos"))
 
 
+@published("math.special.fresnel_sin")
 def fresnel_sin(x: TensorLike, name: str | None = None) -> Tensor:
     """Fresnel's sine integral: the integral of `sin(pi * t**2 / 2)` from 0 to `x`.
 
@@ -251,6 +275,7 @@ def fresnel_sin(x: TensorLike, name: str | None = None) -> Tensor:
     return special.fresnel_sin(of_kind(x, FLOATING, "fresnel_sin"))
 
 
+@published("math.special.spence")
 def spence(x: TensorLike, name: str | None = None) -> Tensor:
     """Spence's integral, which is the dilogarithm of `1 - x`.
 
@@ -261,6 +286,7 @@ def spence(x: TensorLike, name: str | None = None) -> Tensor:
     return special.spence(of_kind(x, FLOATING, "spence"))
 
 
+@published("math.lbeta")
 def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the absolute value of the beta function of the numbers along the last axis.
 
@@ -275,6 +301,7 @@ def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     return reduce_sum(special_gamma.lgamma(x), axis=last) - special_gamma.lgamma(reduce_sum(x, axis=last))
 
 
+@published("math.polygamma")
 def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """The derivative of order `a` of `digamma` at `x`; NaN where `a` is not 0, 1, 2 and so on.
 
@@ -285,6 +312,7 @@ def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     return special_gamma.polygamma(*tensors_of_kind(a, x, FLOATING, "polygamma", ("a", "x")))
 
 
+@published("math.zeta")
 def zeta(x: TensorLike, q: TensorLike, name: str | None = None) -> Tensor:
     """Hurwitz' zeta function: the sum of `(q + k) ** -x` over all k from 0 on.
 
@@ -295,6 +323,7 @@ def zeta(x: TensorLike, q: TensorLike, name: str | None = None) -> Tensor:
     return special_gamma.zeta(*tensors_of_kind(x, q, FLOATING, "zeta", ("x", "q")))
 
 
+@published("math.igamma")
 def igamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """The lower regularised incomplete gamma function: the probability that a gamma variable of shape `a` is less than `x`.
 
@@ -305,6 +334,7 @@ def igamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     return special_integrals.igamma(*tensors_of_kind(a, x, FLOATING, "igamma", ("a", "x")))
 
 
+@published("math.igammac")
 def igammac(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """`1 - igamma(a, x)`, exact also where it is tiny.
 
@@ -315,6 +345,7 @@ def igammac(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     return special_integrals.igammac(*tensors_of_kind(a, x, FLOATING, "igammac", ("a", "x")))
 
 
+@published("math.betainc")
 def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """The regularised incomplete beta function: the probability that a beta variable with `a` and `b` is less than `x`.
 
@@ -328,6 +359,7 @@ def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None
     return special_integrals.betainc(*checked)
 
 
+@published("math.xlog1py")
 def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """`x * log1p(y)`, and 0 where `x` is 0; so are the derivatives.
 
@@ -338,6 +370,7 @@ def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return special.xlog1py(*pair_of_kind(x, y, INEXACT, "xlog1py"))
 
 
+@published("math.nextafter")
 def nextafter(x1: TensorLike, x2: TensorLike, name: str | None = None) -> Tensor:
     """The number beside `x1` in the direction of `x2`. It moves with `x1`, so that its gradient is that of `x1`.
 

@@ -23,11 +23,13 @@ from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import set_rows, take
 from gradtape.ops.op import operand
 from gradtape.ops.shaping import concat, reshape, split, stack, unstack
+from gradtape.published import published
 from gradtape.shapes import TensorShape
 
 _CLEARED = object()
 
 
+@published("TensorArray")
 class TensorArray:
     """A list of tensors; what is written into it and read from it again is differentiable.
 

@@ -12,9 +12,11 @@ from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.ops.convert import as_tensor
+from gradtape.published import published
 from gradtape.shapes import TensorShape, TensorSpec
 
 
+@published("TypeSpec")
 class TypeSpec(ABC):  # noqa: B024 - nothing is abstract: it is there for isinstance
     """What is known of a value without its contents: `TensorSpec`, `SparseTensorSpec` and `IndexedSlicesSpec` are such specs.
 
@@ -27,6 +29,7 @@ class TypeSpec(ABC):  # noqa: B024 - nothing is abstract: it is there for isinst
 TypeSpec.register(TensorSpec)
 
 
+@published("IndexedSlicesSpec")
 class IndexedSlicesSpec(TypeSpec):
     """The shapes and dtypes of an IndexedSlices.
 
@@ -82,6 +85,7 @@ class IndexedSlicesSpec(TypeSpec):
         return f"IndexedSlicesSpec({', '.join(map(repr, parts))})"
 
 
+@published("SparseTensorSpec")
 class SparseTensorSpec(TypeSpec):
     """The shape and dtype of a SparseTensor, for the `input_signature` of a function: how many elements it has is open.
 
@@ -138,6 +142,7 @@ class SparseTensorSpec(TypeSpec):
         return f"SparseTensorSpec({self._shape!r}, {self._dtype!r})"
 
 
+@published("type_spec_from_value")
 def type_spec_from_value(value: Any) -> TensorSpec | IndexedSlicesSpec | SparseTensorSpec:
     """The spec that describes a tensor, a Variable, an IndexedSlices, a SparseTensor, or what can be made a tensor.
 

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape.functions.autograph.fallback import run_as_it_is
+from gradtape.published import published
 
 
+@published("autograph.experimental.Feature")
 class Feature(enum.Enum):
     """TensorFlow's names of parts of the conversion that can be chosen; here they are always as they are best.
 
@@ -38,6 +40,7 @@ class Feature(enum.Enum):
         return tuple(feature for feature in cls if feature not in left_out)
 
 
+@published("autograph.experimental.do_not_convert")
 def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
     """A function that AutoGraph leaves as it is, with all that it calls.
 
@@ -60,6 +63,7 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
     return as_it_is
 
 
+@published("autograph.experimental.set_loop_options")
 def set_loop_options(
     parallel_iterations: Any = None, swap_memory: Any = None, maximum_iterations: Any = None, shape_invariants: Any = None
 ) -> None:

@@ -8,8 +8,10 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from gradtape.functions.autograph import fallback
+from gradtape.published import published
 
 
+@published("autograph.to_graph")
 def to_graph(
     entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
 ) -> Callable[..., Any]:
@@ -31,6 +33,7 @@ def to_graph(
     return MethodType(found, entity.__self__) if isinstance(entity, MethodType) else found
 
 
+@published("autograph.to_code")
 def to_code(entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None) -> str:
     """The source code of a function as AutoGraph converts it.
 
@@ -58,6 +61,7 @@ def _function(entity: Any, name: str) -> FunctionType:
     return function
 
 
+@published("autograph.set_verbosity")
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     """How much AutoGraph tells in the log `gradtape`: with a level of 1 or more, which functions it converts.
 
@@ -68,6 +72,7 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     fallback.talk.to_stdout = bool(alsologtostdout)
 
 
+@published("autograph.trace")
 def trace(*args: Any) -> None:
     """Prints values when a function is traced, as Python's own `print` does.
 

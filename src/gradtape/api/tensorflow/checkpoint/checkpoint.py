@@ -20,6 +20,7 @@ from gradtape.core.values import on_host
 from gradtape.core.variable import Variable
 from gradtape.core.xla.trace import inside_a_program, outside_programs
 from gradtape.core.xla.writing import writing
+from gradtape.published import published
 
 PathLike = str | os.PathLike[str]
 _OWN = frozenset(("root", "_counter", "_latest_order", "_lock", "_newest", "_waiting"))
@@ -38,6 +39,7 @@ class Snapshot(NamedTuple):
         write_tensors(path, self.nodes, self.arrays, self.number)
 
 
+@published("train.Checkpoint")
 class Checkpoint:
     """Variables, and Modules, lists, dicts, generators and Keras objects that hold them, by the names they are given.
 

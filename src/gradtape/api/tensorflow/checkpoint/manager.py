@@ -16,8 +16,10 @@ from gradtape.api.tensorflow.checkpoint.atomic_file import remove_abandoned
 from gradtape.api.tensorflow.checkpoint.checkpoint import Checkpoint
 from gradtape.api.tensorflow.checkpoint.state_file import State, is_bare, latest_checkpoint, read_state, write_state
 from gradtape.api.tensorflow.checkpoint.tensor_file import file_of, is_checkpoint
+from gradtape.published import published
 
 
+@published("train.CheckpointManager")
 class CheckpointManager:
     """Saves a Checkpoint into a folder again and again, and deletes all but the `max_to_keep` latest; None keeps all.
 

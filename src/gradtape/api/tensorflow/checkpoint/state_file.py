@@ -18,6 +18,7 @@ from gradtape.api.tensorflow.checkpoint.atomic_file import write_atomically
 from gradtape.api.tensorflow.checkpoint.strict_json import parsed
 from gradtape.api.tensorflow.checkpoint.tensor_file import file_of
 from gradtape.errors import DataLossError
+from gradtape.published import published
 
 _NAME = "checkpoint"
 _LARGEST = 2**26  # bytes; a million names take half of it
@@ -45,6 +46,7 @@ class State(NamedTuple):
     orders: Mapping[str, int] = {}
 
 
+@published("train.latest_checkpoint")
 def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
     """The path of a folder's latest checkpoint, or None where there is none.
 

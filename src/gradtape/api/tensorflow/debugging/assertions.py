@@ -15,8 +15,10 @@ from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.dtypes import DType
+from gradtape.published import published
 
 
+@published("debugging.assert_integer")
 def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> None:
     """Raises a TypeError unless `x` has an integer dtype.
 
@@ -28,6 +30,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
         raise TypeError(f"{_said(message)}assert_integer: x must have an integer dtype, got {found.name}.")
 
 
+@published("debugging.assert_type")
 def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None) -> None:
     """Raises a TypeError unless `tensor` has the dtype `tf_type`.
 
@@ -39,6 +42,7 @@ def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = No
         raise TypeError(f"{_said(message)}assert_type: tensor must have dtype {wanted.name}, got {found.name}.")
 
 
+@published("debugging.assert_same_float_dtype")
 def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: DTypeLike | None = None) -> DType:
     """The one floating-point dtype of all `tensors`, or of `dtype`; a ValueError if there is none. None entries are skipped.
 
@@ -61,6 +65,7 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: DTypeLi
     return common
 
 
+@published("debugging.assert_scalar")
 def assert_scalar(tensor: TensorLike, message: str | None = None, name: str | None = None) -> None:
     """Raises a ValueError unless `tensor` is a scalar.
 
@@ -72,6 +77,7 @@ def assert_scalar(tensor: TensorLike, message: str | None = None, name: str | No
         raise ValueError(f"{_said(message)}assert_scalar: tensor must be a scalar, got shape {found.shape}.")
 
 
+@published("debugging.assert_rank_at_least")
 def assert_rank_at_least(x: TensorLike, rank: int, message: str | None = None, name: str | None = None) -> None:
     """Raises a ValueError if `x` has fewer axes than `rank` says.
 
@@ -83,6 +89,7 @@ def assert_rank_at_least(x: TensorLike, rank: int, message: str | None = None, n
         raise ValueError(f"{_said(message)}assert_rank_at_least: x must have rank {least} or more, got shape {found.shape}.")
 
 
+@published("debugging.assert_rank_in")
 def assert_rank_in(x: TensorLike, ranks: Iterable[int], message: str | None = None, name: str | None = None) -> None:
     """Raises a ValueError unless the number of axes of `x` is one of `ranks`.
 
@@ -94,6 +101,7 @@ def assert_rank_in(x: TensorLike, ranks: Iterable[int], message: str | None = No
         raise ValueError(f"{_said(message)}assert_rank_in: x must have a rank in {allowed}, got shape {found.shape}.")
 
 
+@published("debugging.assert_shapes")
 def assert_shapes(
     shapes: Any,
     data: Sequence[Any] | None = None,
@@ -153,6 +161,7 @@ def _size(entry: Any) -> Any:
     return int(entry) if isinstance(entry, (int, float, np.number, Tensor, Variable)) else entry
 
 
+@published("debugging.assert_proper_iterable")
 def assert_proper_iterable(values: Any) -> None:
     """Raises a TypeError unless `values` is a list, tuple, dict or the like: a tensor, an array or a string is not meant by that.
 
@@ -165,6 +174,7 @@ def assert_proper_iterable(values: Any) -> None:
         raise TypeError(f"assert_proper_iterable: values must be a list or another collection, got {type(values).__name__}.")
 
 
+@published("debugging.is_numeric_tensor")
 def is_numeric_tensor(tensor: Any) -> bool:
     """Whether `tensor` is a Tensor of numbers: neither a Variable, nor an array, nor of bool or string dtype.
 
@@ -175,6 +185,7 @@ def is_numeric_tensor(tensor: Any) -> bool:
     return isinstance(tensor, Tensor) and (tensor.dtype.is_integer or tensor.dtype.is_floating or tensor.dtype.is_complex)
 
 
+@published("debugging.enable_traceback_filtering")
 def enable_traceback_filtering() -> None:
     """Has errors that leave a function show the lines of the user's code alone, as they do at the start.
 
@@ -188,6 +199,7 @@ def enable_traceback_filtering() -> None:
     settings.short_tracebacks = True
 
 
+@published("debugging.disable_traceback_filtering")
 def disable_traceback_filtering() -> None:
     """Has errors that leave a function show all frames, also those of gradtape and JAX.
 
@@ -200,6 +212,7 @@ def disable_traceback_filtering() -> None:
     settings.short_tracebacks = False
 
 
+@published("debugging.is_traceback_filtering_enabled")
 def is_traceback_filtering_enabled() -> bool:
     """Whether errors that leave a function show the lines of the user's code alone; they do at the start.
 

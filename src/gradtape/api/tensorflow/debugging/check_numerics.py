@@ -30,10 +30,12 @@ from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
 from gradtape.ops.checks import FOUND, check_numerics, check_numerics_on_xla
 from gradtape.ops.op import Op, registry
+from gradtape.published import published
 
 _ADVICE = "found by enable_check_numerics"
 
 
+@published("debugging.enable_check_numerics")
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
     """From now on, an op of this thread whose result has NaN or infinity raises an InvalidArgumentError, and so does a gradient.
 
@@ -59,6 +61,7 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
     state.around_walk = _checked_walk
 
 
+@published("debugging.disable_check_numerics")
 def disable_check_numerics() -> None:
     """Ends what `enable_check_numerics` began on this thread.
 

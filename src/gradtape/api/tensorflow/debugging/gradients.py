@@ -17,6 +17,7 @@ from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.ops import batching
+from gradtape.published import published
 
 Function = Callable[..., Any]
 
@@ -24,6 +25,7 @@ _WIDE = {"f": np.dtype(np.float64), "c": np.dtype(np.complex128), "V": np.dtype(
 _ADJOINT = 1e-8  # how far the two sides of the adjoint identity may be apart: both are exact but for rounding
 
 
+@published("testing.check_gradients")
 def check_gradients(
     f: Function,
     x: Any,
@@ -61,6 +63,7 @@ def check_gradients(
             check = check.of_the_gradient()
 
 
+@published("testing.batching_fallbacks")
 def batching_fallbacks() -> list[str]:
     """The ops that have run as a loop over the examples under `vmap`, for want of a batching rule, in this process.
 
@@ -73,6 +76,7 @@ def batching_fallbacks() -> list[str]:
     return sorted(batching.fallbacks)
 
 
+@published("test.compute_gradient")
 def compute_gradient(
     f: Function, x: Sequence[Any], delta: float | None = None
 ) -> tuple[tuple[np.ndarray[Any, Any], ...], tuple[np.ndarray[Any, Any], ...]]:
@@ -332,6 +336,7 @@ def _real_dtype(array: Any) -> Any:
 # The few facts about this machine that tests ask for
 
 
+@published("test.is_gpu_available")
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
     """Whether eager code can run on a GPU: the NumPy engine has the CPU alone.
 
@@ -342,6 +347,7 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple
     return False
 
 
+@published("test.gpu_device_name")
 def gpu_device_name() -> str:
     """The name of the first GPU, empty if there is none.
 
@@ -352,6 +358,7 @@ def gpu_device_name() -> str:
     return ""
 
 
+@published("test.is_built_with_cuda")
 def is_built_with_cuda() -> bool:
     """Whether the library itself was built for CUDA: it is pure Python.
 
@@ -362,6 +369,7 @@ def is_built_with_cuda() -> bool:
     return False
 
 
+@published("test.is_built_with_rocm")
 def is_built_with_rocm() -> bool:
     """Whether the library itself was built for ROCm: it is pure Python.
 
@@ -372,6 +380,7 @@ def is_built_with_rocm() -> bool:
     return False
 
 
+@published("test.is_built_with_gpu_support")
 def is_built_with_gpu_support() -> bool:
     """Whether the library itself was built for a GPU: it is pure Python.
 
@@ -382,6 +391,7 @@ def is_built_with_gpu_support() -> bool:
     return False
 
 
+@published("test.is_built_with_xla")
 def is_built_with_xla() -> bool:
     """Whether the library itself was built with XLA: it is pure Python.
 

@@ -21,10 +21,12 @@ from gradtape.core.xla.tensor import is_traced
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, checks
+from gradtape.published import published
 
 _SHOWN = 3  # how many elements at each end of an axis are shown
 
 
+@published("assert_equal", "debugging.assert_equal")
 def assert_equal(
     x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
@@ -36,6 +38,7 @@ def assert_equal(
     _compare("assert_equal", "x == y", arithmetic.equal, x, y, message, summarize)
 
 
+@published("debugging.assert_none_equal")
 def assert_none_equal(
     x: TensorLike, y: TensorLike, summarize: int | None = None, message: str | None = None, name: str | None = None
 ) -> None:
@@ -47,6 +50,7 @@ def assert_none_equal(
     _compare("assert_none_equal", "x != y", arithmetic.not_equal, x, y, message, summarize)
 
 
+@published("assert_less", "debugging.assert_less")
 def assert_less(
     x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
@@ -58,6 +62,7 @@ def assert_less(
     _compare("assert_less", "x < y", arithmetic.less, x, y, message, summarize)
 
 
+@published("debugging.assert_less_equal")
 def assert_less_equal(
     x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
@@ -69,6 +74,7 @@ def assert_less_equal(
     _compare("assert_less_equal", "x <= y", arithmetic.less_equal, x, y, message, summarize)
 
 
+@published("assert_greater", "debugging.assert_greater")
 def assert_greater(
     x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
@@ -80,6 +86,7 @@ def assert_greater(
     _compare("assert_greater", "x > y", arithmetic.greater, x, y, message, summarize)
 
 
+@published("debugging.assert_greater_equal")
 def assert_greater_equal(
     x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
@@ -91,6 +98,7 @@ def assert_greater_equal(
     _compare("assert_greater_equal", "x >= y", arithmetic.greater_equal, x, y, message, summarize)
 
 
+@published("debugging.assert_positive")
 def assert_positive(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> None:
     """Raises an InvalidArgumentError unless `x > 0` for every element.
 
@@ -100,6 +108,7 @@ def assert_positive(x: TensorLike, message: str | None = None, summarize: int | 
     _compare("assert_positive", "x > 0", arithmetic.greater, x, 0, message, summarize)
 
 
+@published("debugging.assert_non_negative")
 def assert_non_negative(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> None:
     """Raises an InvalidArgumentError unless `x >= 0` for every element.
 
@@ -109,6 +118,7 @@ def assert_non_negative(x: TensorLike, message: str | None = None, summarize: in
     _compare("assert_non_negative", "x >= 0", arithmetic.greater_equal, x, 0, message, summarize)
 
 
+@published("debugging.assert_negative")
 def assert_negative(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> None:
     """Raises an InvalidArgumentError unless `x < 0` for every element.
 
@@ -118,6 +128,7 @@ def assert_negative(x: TensorLike, message: str | None = None, summarize: int | 
     _compare("assert_negative", "x < 0", arithmetic.less, x, 0, message, summarize)
 
 
+@published("debugging.assert_non_positive")
 def assert_non_positive(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> None:
     """Raises an InvalidArgumentError unless `x <= 0` for every element.
 
@@ -157,6 +168,7 @@ def _require(holds: Tensor, tensors: Sequence[Tensor], condition: str, message: 
         refuse(found.array, *arrays)
 
 
+@published("debugging.assert_near")
 def assert_near(
     x: TensorLike,
     y: TensorLike,
@@ -181,6 +193,7 @@ def assert_near(
     _require(holds, [a, b], "assert_near: |x - y| <= atol + rtol * |y|", message, summarize)
 
 
+@published("assert_rank", "debugging.assert_rank")
 def assert_rank(x: TensorLike, rank: int, message: str | None = None, name: str | None = None) -> None:
     """Raises a ValueError unless `x` has as many axes as `rank` says.
 
@@ -192,6 +205,7 @@ def assert_rank(x: TensorLike, rank: int, message: str | None = None, name: str 
         raise ValueError(f"{f'{message} ' if message else ''}assert_rank: x must have rank {wanted}, got shape {found.shape}.")
 
 
+@published("Assert", "debugging.Assert")
 def Assert(condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> None:  # noqa: N802
     """Raises an InvalidArgumentError with `data` unless `condition` is true.
 
@@ -212,6 +226,7 @@ def Assert(condition: TensorLike, data: Sequence[Any], summarize: int | None = N
         refuse(*values.unknown())
 
 
+@published("debugging.check_numerics")
 def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
     """`tensor`, refused with `message` if it, or later its gradient, holds NaN or infinity.
 
@@ -224,6 +239,7 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     )
 
 
+@published("debugging.assert_all_finite")
 def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Tensor:
     """`x`, refused with `message` if it, or later its gradient, holds NaN or infinity.
 
@@ -234,6 +250,7 @@ def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> T
     return check_numerics(x, message)
 
 
+@published("print")
 def print(*inputs: Any, **kwargs: Any) -> None:
     """Prints tensors and other values on standard error; `summarize` is how many elements at each end of an axis are shown.
 

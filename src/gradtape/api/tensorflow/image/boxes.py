@@ -21,6 +21,7 @@ from gradtape.ops import arithmetic, broadcasting, reductions
 from gradtape.ops.indexing import take
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import getitem, reshape
+from gradtape.published import published
 
 _INT64 = np.dtype(np.int64)
 _INSTEAD = "return the boxes and scores"
@@ -30,6 +31,7 @@ _COLOURS = [
 ]  # fmt: skip
 
 
+@published("image.non_max_suppression")
 def non_max_suppression(
     boxes: TensorLike,
     scores: TensorLike,
@@ -51,6 +53,7 @@ def non_max_suppression(
     return kept
 
 
+@published("image.non_max_suppression_with_scores")
 def non_max_suppression_with_scores(
     boxes: TensorLike,
     scores: TensorLike,
@@ -73,6 +76,7 @@ def non_max_suppression_with_scores(
     return _kept(_overlaps(found), marks, max_output_size, iou_threshold, score_threshold, float(soft_nms_sigma), function)
 
 
+@published("image.non_max_suppression_overlaps")
 def non_max_suppression_overlaps(
     overlaps: TensorLike,
     scores: TensorLike,
@@ -147,6 +151,7 @@ def _kept(
     return Tensor(chosen), Tensor(marks[chosen].astype(scores.array.dtype))
 
 
+@published("image.draw_bounding_boxes")
 def draw_bounding_boxes(images: TensorLike, boxes: TensorLike, colors: TensorLike | None, name: str | None = None) -> Tensor:
     """Images with the outlines of boxes `[y1, x1, y2, x2]`, in coordinates from 0 to 1, in colours that take turns.
 
@@ -188,6 +193,7 @@ def draw_bounding_boxes(images: TensorLike, boxes: TensorLike, colors: TensorLik
     return where(Tensor(drawn[..., None]), Tensor(ink), x)
 
 
+@published("image.extract_glimpse")
 def extract_glimpse(
     input: TensorLike,
     size: Any,

@@ -24,6 +24,7 @@ from gradtape.ops import arithmetic, broadcasting, elementary, matrix, reduction
 from gradtape.ops.op import HALF
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import getitem, reshape, stack
+from gradtape.published import published
 
 _FLOAT16 = np.dtype(np.float16)
 _FLOAT32 = np.dtype(np.float32)
@@ -37,6 +38,7 @@ _FROM_YUV = [[1.0, 1.0, 1.0], [0.0, -0.394642334, 2.03206185], [1.13988303, -0.5
 # Dtypes
 
 
+@published("image.convert_image_dtype")
 def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Tensor:
     """Images in another dtype, scaled so that 1.0 in floats is the largest number in integers.
 
@@ -96,6 +98,7 @@ def _back(x: Tensor, like: Tensor) -> Tensor:
 # Brightness and contrast
 
 
+@published("image.adjust_brightness")
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """`image + delta`, computed in floats.
 
@@ -116,6 +119,7 @@ def _factor(value: Any, x: Tensor, argument: str) -> Any:
     return found if found.array.dtype == x.array.dtype else broadcasting.cast(found, dtype=x.array.dtype)
 
 
+@published("image.adjust_contrast")
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """The distance of each pixel from the mean of its channel, times `contrast_factor`.
 
@@ -131,6 +135,7 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     return _back((floats - mean) * _factor(contrast_factor, floats, "adjust_contrast: contrast_factor") + mean, x)
 
 
+@published("image.adjust_gamma")
 def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: Any = 1) -> Tensor:
     """`gain * image**gamma`, computed in floats.
 
@@ -146,6 +151,7 @@ def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: Any = 1) -> Tensor:
     return _back(power * _factor(gain, floats, "adjust_gamma: gain"), x)
 
 
+@published("image.per_image_standardization")
 def per_image_standardization(image: TensorLike) -> Tensor:
     """Each image less its mean, divided by its standard deviation, which is taken to be at least `1 / sqrt(pixels)`.
 
@@ -165,6 +171,7 @@ def per_image_standardization(image: TensorLike) -> Tensor:
 # Colour spaces
 
 
+@published("image.rgb_to_grayscale")
 def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
     """The brightness of colours: 0.2989 red + 0.587 green + 0.114 blue.
 
@@ -176,6 +183,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
     return _back(_mixed(_as_floats(x), _GRAY, "rgb_to_grayscale"), x)
 
 
+@published("image.grayscale_to_rgb")
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """Three equal channels from one.
 
@@ -189,6 +197,7 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     return broadcasting.broadcast_to(x, shape=(*x.array.shape[:-1], 3))
 
 
+@published("image.rgb_to_yiq")
 def rgb_to_yiq(images: TensorLike) -> Tensor:
     """Colours as luma and the two chroma channels of NTSC.
 
@@ -199,6 +208,7 @@ def rgb_to_yiq(images: TensorLike) -> Tensor:
     return _mixed(of_kind(images, FLOATING, "rgb_to_yiq", "images", TypeError), _YIQ, "rgb_to_yiq")
 
 
+@published("image.yiq_to_rgb")
 def yiq_to_rgb(images: TensorLike) -> Tensor:
     """The inverse of `rgb_to_yiq`.
 
@@ -209,6 +219,7 @@ def yiq_to_rgb(images: TensorLike) -> Tensor:
     return _mixed(of_kind(images, FLOATING, "yiq_to_rgb", "images", TypeError), _FROM_YIQ, "yiq_to_rgb")
 
 
+@published("image.rgb_to_yuv")
 def rgb_to_yuv(images: TensorLike) -> Tensor:
     """Colours as luma and the two chroma channels of PAL.
 
@@ -219,6 +230,7 @@ def rgb_to_yuv(images: TensorLike) -> Tensor:
     return _mixed(of_kind(images, FLOATING, "rgb_to_yuv", "images", TypeError), _YUV, "rgb_to_yuv")
 
 
+@published("image.yuv_to_rgb")
 def yuv_to_rgb(images: TensorLike) -> Tensor:
     """The inverse of `rgb_to_yuv`.
 
@@ -241,6 +253,7 @@ def _check_channels(x: Tensor, function: str, error: Any = invalid_argument) -> 
         raise error(f"{function}: images must have 3 channels in the last axis, got shape {x.shape}.")
 
 
+@published("image.rgb_to_hsv")
 def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Tensor:
     """Colours as hue, saturation and value, all from 0 to 1.
 
@@ -258,6 +271,7 @@ def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Tensor:
     return stack(hue, _saturation(value, spread), value, axis=-1)
 
 
+@published("image.hsv_to_rgb")
 def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of `rgb_to_hsv`; it has derivatives, which TensorFlow's has not.
 
@@ -308,6 +322,7 @@ def _colour(hue: Tensor, darkest: Tensor, spread: Tensor) -> Tensor:
     return stack(*channels, axis=-1)
 
 
+@published("image.adjust_hue")
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
     """Colours whose hue is turned by `delta`, a part of the full circle from -1 to 1.
 
@@ -323,6 +338,7 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
     return _back(_colour(turned, value - spread, spread), x)
 
 
+@published("image.adjust_saturation")
 def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Tensor:
     """Colours whose saturation is multiplied by a factor, and kept between 0 and 1.
 

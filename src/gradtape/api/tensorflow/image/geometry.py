@@ -15,6 +15,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops.shaping import concat, getitem, pad, reshape, reverse
 from gradtape.ops.shaping import transpose as permute
+from gradtape.published import published
 
 _EVERY = slice(None)
 
@@ -58,6 +59,7 @@ def _image(value: Any, function: str) -> Batch:
     return as_batch(as_operand(value, f"{function}: image"), f"{function}: image")
 
 
+@published("image.crop_to_bounding_box")
 def crop_to_bounding_box(
     image: TensorLike, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
@@ -78,6 +80,7 @@ def crop_to_bounding_box(
     return batch.leave(getitem(batch.images, key=(_EVERY, slice(top, top + height), slice(left, left + width))))
 
 
+@published("image.pad_to_bounding_box")
 def pad_to_bounding_box(
     image: TensorLike, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
@@ -110,6 +113,7 @@ def _box(function: str, *numbers: Any) -> tuple[int, ...]:
     return found
 
 
+@published("image.resize_with_crop_or_pad")
 def resize_with_crop_or_pad(image: TensorLike, target_height: Any, target_width: Any) -> Tensor:
     """Images cut off evenly on both sides where they are too large, and with zeros around them where they are too small.
 
@@ -129,6 +133,7 @@ def resize_with_crop_or_pad(image: TensorLike, target_height: Any, target_width:
     return batch.leave(pad_to_bounding_box(crop_to_bounding_box(batch.images, *cut, *part), *added, *wanted))
 
 
+@published("image.central_crop")
 def central_crop(image: TensorLike, central_fraction: Any) -> Tensor:
     """The middle of images: `central_fraction` of their height and of their width.
 
@@ -146,6 +151,7 @@ def central_crop(image: TensorLike, central_fraction: Any) -> Tensor:
     return batch.leave(getitem(batch.images, key=(_EVERY, rows, columns)))
 
 
+@published("image.flip_left_right")
 def flip_left_right(image: TensorLike) -> Tensor:
     """Images with their columns in reverse.
 
@@ -156,6 +162,7 @@ def flip_left_right(image: TensorLike) -> Tensor:
     return _flipped(image, "flip_left_right", 2)
 
 
+@published("image.flip_up_down")
 def flip_up_down(image: TensorLike) -> Tensor:
     """Images with their rows in reverse.
 
@@ -171,6 +178,7 @@ def _flipped(image: Any, function: str, axis: int) -> Tensor:
     return batch.leave(reverse(batch.images, axis=axis))
 
 
+@published("image.rot90")
 def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Tensor:
     """Images turned `k` times by 90 degrees against the clock.
 
@@ -189,6 +197,7 @@ def rot90(image: TensorLike, k: Any = 1, name: str | None = None) -> Tensor:
     return batch.leave(x)
 
 
+@published("image.transpose")
 def transpose(image: TensorLike, name: str | None = None) -> Tensor:
     """Images with rows and columns exchanged.
 
@@ -201,6 +210,7 @@ def transpose(image: TensorLike, name: str | None = None) -> Tensor:
     return batch.leave(permute(batch.images, perm=(0, 2, 1, 3)))
 
 
+@published("image.extract_patches")
 def extract_patches(images: TensorLike, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Tensor:
     """Windows of images, each laid out in the channels of one pixel: row by row, then column by column, then by channel.
 

@@ -23,10 +23,12 @@ from gradtape.ops.convolution import Windows, conv
 from gradtape.ops.indexing import take
 from gradtape.ops.resampling import Taps, resample
 from gradtape.ops.shaping import getitem, pad, reshape, stack
+from gradtape.published import published
 
 _EVERY = slice(None)
 
 
+@published("image.image_gradients")
 def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
     """The differences of each pixel to the one below and to the one on the right; 0 in the last row and column.
 
@@ -54,6 +56,7 @@ def _differences(x: Tensor) -> tuple[Tensor, Tensor]:
     )
 
 
+@published("image.total_variation")
 def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
     """The sum of the absolute differences between neighbouring pixels, for each image.
 
@@ -69,6 +72,7 @@ def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
     return down + right
 
 
+@published("image.sobel_edges")
 def sobel_edges(image: TensorLike) -> Tensor:
     """How much images change downwards and to the right, in a new last axis; the border is mirrored.
 
@@ -100,6 +104,7 @@ def _valid(size: int) -> Windows:
 # How alike two images are
 
 
+@published("image.psnr")
 def psnr(a: TensorLike, b: TensorLike, max_val: Any, name: str | None = None) -> Tensor:
     """The peak signal-to-noise ratio in decibels, for each image; `max_val` is the largest value that a pixel can have.
 
@@ -131,6 +136,7 @@ def _compared(a: Any, b: Any, max_val: Any, function: str) -> tuple[Tensor, Tens
     )
 
 
+@published("image.ssim")
 def ssim(
     img1: TensorLike,
     img2: TensorLike,
@@ -188,6 +194,7 @@ def _similarity(x: Tensor, y: Tensor, limit: Tensor, size: int, sigma: float, k1
     return luminance * structure, structure
 
 
+@published("image.ssim_multiscale")
 def ssim_multiscale(
     img1: TensorLike,
     img2: TensorLike,

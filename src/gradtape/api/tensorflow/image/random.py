@@ -22,6 +22,7 @@ from gradtape.ops import arithmetic, broadcasting
 from gradtape.ops.indexing import take
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import getitem, reverse
+from gradtape.published import published
 
 _FLOAT32 = np.dtype(np.float32)
 
@@ -47,6 +48,7 @@ def _check_range(lower: Any, upper: Any, function: str) -> None:
         raise ValueError(f"{function}: lower must be at least 0 and upper larger than it, got {lower} and {upper}.")
 
 
+@published("image.random_brightness")
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_brightness` by a random number from -max_delta to max_delta.
 
@@ -58,6 +60,7 @@ def random_brightness(image: TensorLike, max_delta: float, seed: int | None = No
     return adjust_brightness(image, _between(source("random_brightness", seed), -delta, delta))
 
 
+@published("image.stateless_random_brightness")
 def stateless_random_brightness(image: TensorLike, max_delta: float, seed: TensorLike) -> Tensor:
     """`random_brightness` that depends on `seed`, a vector of two integers, alone.
 
@@ -71,6 +74,7 @@ def stateless_random_brightness(image: TensorLike, max_delta: float, seed: Tenso
     return adjust_brightness(image, _between(stateless_source(seed, function), -delta, delta))
 
 
+@published("image.random_contrast")
 def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_contrast` by a random factor from `lower` to `upper`.
 
@@ -82,6 +86,7 @@ def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | N
     return adjust_contrast(image, _between(source("random_contrast", seed), lower, upper))
 
 
+@published("image.stateless_random_contrast")
 def stateless_random_contrast(image: TensorLike, lower: float, upper: float, seed: TensorLike) -> Tensor:
     """`random_contrast` that depends on `seed`, a vector of two integers, alone.
 
@@ -93,6 +98,7 @@ def stateless_random_contrast(image: TensorLike, lower: float, upper: float, see
     return adjust_contrast(image, _between(stateless_source(seed, "stateless_random_contrast"), lower, upper))
 
 
+@published("image.random_saturation")
 def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_saturation` by a random factor from `lower` to `upper`.
 
@@ -104,6 +110,7 @@ def random_saturation(image: TensorLike, lower: float, upper: float, seed: int |
     return adjust_saturation(image, _between(source("random_saturation", seed), lower, upper))
 
 
+@published("image.stateless_random_saturation")
 def stateless_random_saturation(image: TensorLike, lower: float, upper: float, seed: TensorLike | None = None) -> Tensor:
     """`random_saturation` that depends on `seed`, a vector of two integers, alone.
 
@@ -118,6 +125,7 @@ def stateless_random_saturation(image: TensorLike, lower: float, upper: float, s
     return adjust_saturation(image, _between(stateless_source(seed, function), lower, upper))
 
 
+@published("image.random_hue")
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_hue` by a random number from -max_delta to max_delta, which is at most 0.5.
 
@@ -129,6 +137,7 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
     return adjust_hue(image, _between(source("random_hue", seed), -delta, delta))
 
 
+@published("image.stateless_random_hue")
 def stateless_random_hue(image: TensorLike, max_delta: float, seed: TensorLike) -> Tensor:
     """`random_hue` that depends on `seed`, a vector of two integers, alone.
 
@@ -143,6 +152,7 @@ def stateless_random_hue(image: TensorLike, max_delta: float, seed: TensorLike) 
 # Flips
 
 
+@published("image.random_flip_left_right")
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
     """Each image with its columns in reverse, or as it is, at random.
 
@@ -153,6 +163,7 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor
     return _flipped(image, source("random_flip_left_right", seed), "random_flip_left_right", 2)
 
 
+@published("image.stateless_random_flip_left_right")
 def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Tensor:
     """`random_flip_left_right` that depends on `seed`, a vector of two integers, alone.
 
@@ -164,6 +175,7 @@ def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Ten
     return _flipped(image, stateless_source(seed, function), function, 2)
 
 
+@published("image.random_flip_up_down")
 def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     """Each image with its rows in reverse, or as it is, at random.
 
@@ -174,6 +186,7 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     return _flipped(image, source("random_flip_up_down", seed), "random_flip_up_down", 1)
 
 
+@published("image.stateless_random_flip_up_down")
 def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Tensor:
     """`random_flip_up_down` that depends on `seed`, a vector of two integers, alone.
 
@@ -194,6 +207,7 @@ def _flipped(image: Any, numbers: draws.Source, function: str, axis: int) -> Ten
 # Crops
 
 
+@published("image.random_crop")
 def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """A part of `value` of this size, at a random place.
 
@@ -204,6 +218,7 @@ def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str
     return _cropped(value, size, source("random_crop", seed), "random_crop")
 
 
+@published("image.stateless_random_crop")
 def stateless_random_crop(value: TensorLike, size: Any, seed: TensorLike, name: str | None = None) -> Tensor:
     """`random_crop` that depends on `seed`, a vector of two integers, alone.
 

@@ -27,6 +27,7 @@ from gradtape.ops.indexing import take
 from gradtape.ops.resampling import Taps, resample
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import getitem, reshape
+from gradtape.published import published
 
 _FLOAT32 = np.dtype(np.float32)
 _INT64 = np.dtype(np.int64)
@@ -35,6 +36,7 @@ Kernel = Callable[[Any], Any]
 """The weight of an element, by its distance from the place that is asked for."""
 
 
+@published("image.ResizeMethod")
 class ResizeMethod:
     """The names of the methods of `resize`.
 
@@ -121,6 +123,7 @@ def _middles(wanted: int, step: Any) -> Any:
     return (np.arange(wanted, dtype=np.asarray(step).dtype) + 0.5) * step
 
 
+@published("image.resize")
 def resize(
     images: TensorLike,
     size: Any,
@@ -166,6 +169,7 @@ def resize(
     return batch.leave(x)
 
 
+@published("image.resize_with_pad")
 def resize_with_pad(
     image: TensorLike, target_height: Any, target_width: Any, method: str = ResizeMethod.BILINEAR, antialias: bool = False
 ) -> Tensor:
@@ -188,6 +192,7 @@ def resize_with_pad(
     return batch.leave(pad_to_bounding_box(resized, top, left, *wanted))
 
 
+@published("image.crop_and_resize")
 def crop_and_resize(
     image: TensorLike,
     boxes: TensorLike,

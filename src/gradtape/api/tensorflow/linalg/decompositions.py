@@ -15,6 +15,7 @@ from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, decompositions, matrix, reductions, shaping, solvers
 from gradtape.ops.decompositions import permutation, rounding, unit_lower
 from gradtape.ops.solvers import adjoint
+from gradtape.published import published
 
 
 class Lu(NamedTuple):
@@ -24,6 +25,7 @@ class Lu(NamedTuple):
     p: Tensor
 
 
+@published("linalg.lu")
 def lu(input: TensorLike, output_idx_type: DTypeLike = "int32", name: str | None = None) -> Lu:
     """The triangular factors of a square matrix in one, and the order of its rows: row i of their product is row p[i] of `input`.
 
@@ -47,6 +49,7 @@ def _factors(lower_upper: Any, perm: Any, function: str) -> tuple[Tensor, Tensor
     return unit_lower(both), solvers.upper_part(both), permutation(rows, both.array.dtype)
 
 
+@published("linalg.lu_reconstruct")
 def lu_reconstruct(lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The matrix whose `lu` this is.
 
@@ -59,6 +62,7 @@ def lu_reconstruct(lower_upper: TensorLike, perm: TensorLike, validate_args: boo
     return order.mT @ (lower @ upper)
 
 
+@published("linalg.lu_solve")
 def lu_solve(
     lower_upper: TensorLike, perm: TensorLike, rhs: TensorLike, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
@@ -78,6 +82,7 @@ def lu_solve(
     return solvers.triangular_solve(upper, solvers.triangular_solve(lower, order @ b, lower=True), lower=False)
 
 
+@published("linalg.lu_matrix_inverse")
 def lu_matrix_inverse(lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The inverse of A, from the `lu` of A.
 
@@ -97,6 +102,7 @@ class Qr(NamedTuple):
     r: Tensor
 
 
+@published("linalg.qr")
 def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Qr:
     """A matrix with orthonormal columns and an upper triangular one, whose product is `input`.
 
@@ -116,6 +122,7 @@ def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) 
     return Qr(q, shaping.concat(first, adjoint(q) @ x[..., rows:], axis=-1))
 
 
+@published("linalg.svd")
 def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """The singular values s, falling, and the matrices u and v with `tensor` = u diag(s) vᴴ; or the values alone.
 
@@ -127,6 +134,7 @@ def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True
     return tuple(decompositions.svd(x, full=bool(full_matrices))) if compute_uv else decompositions.singular_values(x)
 
 
+@published("linalg.matrix_rank")
 def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """How many singular values are greater than `tol`.
 
@@ -165,6 +173,7 @@ def _found(values: Tensor, function: str) -> Tensor:
     return values
 
 
+@published("linalg.eigh")
 def eigh(tensor: TensorLike, name: str | None = None, *, symmetric_gradient: bool = False) -> tuple[Tensor, Tensor]:
     """The eigenvalues of a Hermitian matrix, rising, and its eigenvectors, in columns.
 
@@ -180,6 +189,7 @@ def eigh(tensor: TensorLike, name: str | None = None, *, symmetric_gradient: boo
     return in_dtype(_found(values, "eigh"), x), vectors
 
 
+@published("linalg.eigvalsh")
 def eigvalsh(tensor: TensorLike, name: str | None = None, *, symmetric_gradient: bool = False) -> Tensor:
     """The eigenvalues of a Hermitian matrix, rising; see `eigh`.
 
@@ -191,6 +201,7 @@ def eigvalsh(tensor: TensorLike, name: str | None = None, *, symmetric_gradient:
     return in_dtype(_found(decompositions.eigvalsh(_hermitian(x, symmetric_gradient)), "eigvalsh"), x)
 
 
+@published("eig", "linalg.eig")
 def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The eigenvalues of a square matrix, in no order, and its eigenvectors, in columns of length 1; both are complex.
 
@@ -203,6 +214,7 @@ def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     return _found(values, "eig"), vectors
 
 
+@published("eigvals", "linalg.eigvals")
 def eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     """The eigenvalues of a square matrix, in no order; they are complex.
 
@@ -213,6 +225,7 @@ def eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     return _found(decompositions.eigvals(square(tensor, "eigvals", "tensor")), "eigvals")
 
 
+@published("linalg.eigh_tridiagonal")
 def eigh_tridiagonal(
     alpha: TensorLike,
     beta: TensorLike,

@@ -17,6 +17,7 @@ from gradtape.api.tensorflow.operands import as_operand, as_operands
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import broadcasting, indexing, matrix, selection, shaping, solvers
+from gradtape.published import published
 
 ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
@@ -103,6 +104,7 @@ def _padded(x: Tensor, inside: Any, padding: Any, function: str) -> Tensor:
     return selection.where(Tensor(inside), x, value)
 
 
+@published("linalg.diag_part")
 def diag_part(
     input: TensorLike,
     name: str = "diag_part",
@@ -125,6 +127,7 @@ def diag_part(
     return _padded(_gathered(x, 2, places), inside, padding_value, "diag_part")
 
 
+@published("linalg.diag")
 def diag(
     diagonal: TensorLike,
     name: str = "diag",
@@ -177,6 +180,7 @@ def _diag_shape(length: int, low: int, high: int, rows: int, columns: int) -> tu
     return shape
 
 
+@published("linalg.set_diag")
 def set_diag(input: TensorLike, diagonal: TensorLike, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
     """`input` with other values on a diagonal, `k` columns to the right of the main one; or on several.
 
@@ -196,6 +200,7 @@ def set_diag(input: TensorLike, diagonal: TensorLike, name: str = "set_diag", k:
     return selection.where(Tensor(inside), placed, x)
 
 
+@published("linalg.band_part")
 def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
     """Matrices with zeros outside a band of `num_lower` diagonals below the main one and `num_upper` above it; negative means all.
 
@@ -215,6 +220,7 @@ def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | Non
     return solvers.band(x, low=-math.inf if lower < 0 else -lower, high=math.inf if upper < 0 else upper)
 
 
+@published("linalg.tensor_diag")
 def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     """A tensor of twice the rank, with `diagonal` where both halves of the indices agree, else 0.
 
@@ -232,6 +238,7 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     return shaping.reshape(placed, shape=(*shape, *shape))
 
 
+@published("linalg.tensor_diag_part")
 def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     """What stands where both halves of the indices agree: the inverse of `tensor_diag`.
 

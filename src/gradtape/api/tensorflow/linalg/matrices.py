@@ -9,6 +9,7 @@ from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.errors import FailedPreconditionError, invalid_argument
 from gradtape.ops import broadcasting, matrix_functions, shaping
+from gradtape.published import published
 
 
 def matrices(x: Any, function: str, argument: str, kind: Kind = INEXACT, refusal: Refusal = invalid_argument) -> Tensor:
@@ -42,6 +43,7 @@ def in_dtype(value: Tensor, like: Tensor) -> Tensor:
     return value if value.array.dtype == dtype else broadcasting.cast(value, dtype=dtype)
 
 
+@published("linalg.expm")
 def expm(input: TensorLike, name: str | None = None) -> Tensor:
     """The exponential of a square matrix: the sum of its powers, each divided by a factorial.
 
@@ -54,6 +56,7 @@ def expm(input: TensorLike, name: str | None = None) -> Tensor:
     return matrix_functions.expm(checked_square(x, "expm", "input"))
 
 
+@published("linalg.logm")
 def logm(input: TensorLike, name: str | None = None) -> Tensor:
     """The principal logarithm of a square complex matrix, the inverse of `expm`.
 
@@ -65,6 +68,7 @@ def logm(input: TensorLike, name: str | None = None) -> Tensor:
     return matrix_functions.logm(square(input, "logm", "input", COMPLEX))
 
 
+@published("matrix_square_root", "linalg.sqrtm")
 def sqrtm(input: TensorLike, name: str | None = None) -> Tensor:
     """The principal square root of a square matrix; NaN for a real matrix that has no real one.
 
@@ -76,6 +80,7 @@ def sqrtm(input: TensorLike, name: str | None = None) -> Tensor:
     return matrix_functions.sqrtm(square(input, "sqrtm", "input"))
 
 
+@published("linalg.cross")
 def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     """The cross product of vectors of three elements, which lie along the last axis.
 

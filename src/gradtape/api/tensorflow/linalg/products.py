@@ -18,10 +18,12 @@ from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, decompositions, elementary, matrix, reductions, shaping
 from gradtape.ops.operators import true_divide
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
 
+@published("matmul", "linalg.matmul")
 def matmul(
     a: TensorLike,
     b: TensorLike,
@@ -72,6 +74,7 @@ def _flipped(x: Any, conjugate: bool, argument: str) -> Tensor:
     return broadcasting.conj(flipped) if conjugate and x.array.dtype.kind == "c" else flipped
 
 
+@published("linalg.matvec")
 def matvec(
     a: TensorLike,
     b: TensorLike,
@@ -93,6 +96,7 @@ def matvec(
     return shaping.reshape(product, shape=product.array.shape[:-1])
 
 
+@published("linalg.matrix_transpose")
 def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """The last two axes of `a` swapped; complex values may be conjugated as well.
 
@@ -107,6 +111,7 @@ def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: b
     return _flipped(x, conjugate, "matrix_transpose: a")
 
 
+@published("linalg.adjoint")
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The last two axes of `matrix` swapped, and complex values conjugated.
 
@@ -118,6 +123,7 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     return matrix_transpose(matrix, conjugate=True)
 
 
+@published("tensordot", "linalg.tensordot")
 def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over axes of `a` and `b`: the last of `a` and the first of `b`, as many as `axes` says, or two lists.
 
@@ -164,6 +170,7 @@ def _as_matrix(x: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
     return shaping.reshape(x, shape=(math.prod(shape[i] for i in rows), math.prod(shape[i] for i in columns)))
 
 
+@published("norm", "linalg.norm")
 def norm(
     tensor: TensorLike, ord: Any = "euclidean", axis: AxisLike = None, keepdims: bool | None = None, name: str | None = None
 ) -> Tensor:
@@ -220,6 +227,7 @@ def _check_order(ord: Any, is_matrix: bool) -> None:
         raise ValueError(f"norm: ord for a vector must be 'euclidean' or a positive number, got {ord!r}.")
 
 
+@published("linalg.normalize")
 def normalize(
     tensor: TensorLike, ord: Any = "euclidean", axis: AxisLike = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -235,6 +243,7 @@ def normalize(
     return true_divide(x, length), length
 
 
+@published("linalg.trace")
 def trace(x: TensorLike, name: str | None = None) -> Tensor:
     """The sum of the diagonal of a matrix, or of each matrix of a batch.
 
@@ -258,6 +267,7 @@ _TERM = r"[A-Za-z]*(?:\.\.\.[A-Za-z]*)?"
 _EQUATION = re.compile(rf"({_TERM}(?:,{_TERM})*)(?:->({_TERM}))?")
 
 
+@published("einsum", "linalg.einsum")
 def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
     """The sum of products that `equation` describes: a letter for each axis, and the letters that remain after "->".
 

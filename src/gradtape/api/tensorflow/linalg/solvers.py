@@ -18,8 +18,10 @@ from gradtape.functions.control_flow import while_loop
 from gradtape.ops import arithmetic, broadcasting, determinants, elementary, matrix, reductions, shaping, solvers
 from gradtape.ops.decompositions import rounding
 from gradtape.ops.solvers import adjoint as adjoint_of
+from gradtape.published import published
 
 
+@published("linalg.inv")
 def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The inverse of a square matrix, or of its adjoint.
 
@@ -32,6 +34,7 @@ def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Te
     return solvers.inverse(adjoint_of(x) if adjoint else x)
 
 
+@published("linalg.det")
 def det(input: TensorLike, name: str | None = None) -> Tensor:
     """The determinant of a square matrix. Its gradient are the cofactors, also where the matrix is singular.
 
@@ -49,6 +52,7 @@ class LogMatrixDeterminant(NamedTuple):
     log_abs_determinant: Tensor
 
 
+@published("linalg.slogdet")
 def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
     """The sign of the determinant and the logarithm of its absolute value; for complex matrices both are complex.
 
@@ -62,6 +66,7 @@ def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
     return LogMatrixDeterminant(sign, in_dtype(log, x))
 
 
+@published("linalg.logdet")
 def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of a Hermitian positive definite matrix, from its Cholesky factor.
 
@@ -78,6 +83,7 @@ def _diagonal(x: Tensor) -> Tensor:
     return matrix.diagonal(x)
 
 
+@published("linalg.cholesky")
 def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
     """The lower triangular factor L with L Lᴴ = `input`, which must be Hermitian and positive definite; NaN if it is not.
 
@@ -91,6 +97,7 @@ def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
     return solvers.cholesky(square(input, "cholesky", "input"))
 
 
+@published("linalg.cholesky_solve")
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
     """The solution of A x = `rhs`, from the Cholesky factor `chol` of A.
 
@@ -119,6 +126,7 @@ def _system(a: Any, b: Any, function: str, arguments: tuple[str, str]) -> tuple[
     return x, y
 
 
+@published("linalg.solve")
 def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The solution of `matrix` x = `rhs`, or of the adjoint matrix; both have the same batch axes.
 
@@ -133,6 +141,7 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str 
     return solvers.solve(adjoint_of(a) if adjoint else a, b)
 
 
+@published("linalg.triangular_solve")
 def triangular_solve(
     matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
@@ -147,6 +156,7 @@ def triangular_solve(
     return solvers.triangular_solve(adjoint_of(a) if adjoint else a, b, lower=bool(lower) != bool(adjoint))
 
 
+@published("linalg.banded_triangular_solve")
 def banded_triangular_solve(
     bands: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
@@ -168,6 +178,7 @@ def banded_triangular_solve(
     return triangular_solve(matrix_from_bands(rows, low, high, "LEFT_RIGHT"), b, lower, adjoint)
 
 
+@published("linalg.pinv")
 def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The pseudo-inverse; singular values up to `rcond` times the greatest count as zero. The gradient holds at constant rank.
 
@@ -187,6 +198,7 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: st
     return solvers.pseudoinverse(x, broadcasting.broadcast_to(limit, shape=shape[:-2]))
 
 
+@published("linalg.lstsq")
 def lstsq(matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None) -> Tensor:
     """The x for which `matrix` x is nearest to `rhs` (the shortest one if there are many).
 
@@ -243,6 +255,7 @@ def _filled(x: Tensor, size: int, ends: tuple[int, int]) -> Tensor:
     return shaping.pad(x, paddings=(*((0, 0),) * (x.array.ndim - 1), ends))
 
 
+@published("linalg.tridiagonal_solve")
 def tridiagonal_solve(
     diagonals: Any,
     rhs: TensorLike,
@@ -285,6 +298,7 @@ def tridiagonal_solve(
     return shaping.reshape(found, shape=found.array.shape[:-1]) if is_vector else found
 
 
+@published("linalg.tridiagonal_matmul")
 def tridiagonal_matmul(diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None) -> Tensor:
     """The product of a tridiagonal matrix, given as in `tridiagonal_solve`, and a matrix.
 
@@ -320,6 +334,7 @@ class CGState(NamedTuple):
     gamma: Tensor
 
 
+@published("linalg.experimental.conjugate_gradient")
 def conjugate_gradient(
     operator: Any,
     rhs: TensorLike,

@@ -27,6 +27,7 @@ from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import take
 from gradtape.ops.selection import keep, where, zeros_like
 from gradtape.ops.shaping import concat, reshape, transpose
+from gradtape.published import published
 
 _INTEGERS = Kind("integer", frozenset(d.numpy for d in dtypes.ALL if d.is_integer))
 
@@ -34,6 +35,7 @@ _INTEGERS = Kind("integer", frozenset(d.numpy for d in dtypes.ALL if d.is_intege
 # Activations
 
 
+@published("nn.relu")
 def relu(features: TensorLike, name: str | None = None) -> Tensor:
     """`max(features, 0)`; the derivative at 0 is 0.
 
@@ -44,6 +46,7 @@ def relu(features: TensorLike, name: str | None = None) -> Tensor:
     return activations.relu(of_kind(features, REAL, "relu", "features"))
 
 
+@published("nn.relu6")
 def relu6(features: TensorLike, name: str | None = None) -> Tensor:
     """`min(max(features, 0), 6)`; the derivative at 0 and at 6 is 0.
 
@@ -54,6 +57,7 @@ def relu6(features: TensorLike, name: str | None = None) -> Tensor:
     return activations.relu6(of_kind(features, REAL, "relu6", "features"))
 
 
+@published("nn.leaky_relu")
 def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """`features` where it is positive, else `alpha * features`; the derivative at 0 is `alpha`.
 
@@ -69,6 +73,7 @@ def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None
     return activations.leaky_relu(x, alpha=as_float(alpha, "leaky_relu: alpha"))
 
 
+@published("nn.elu")
 def elu(features: TensorLike, name: str | None = None) -> Tensor:
     """`features` where it is positive, else `exp(features) - 1`.
 
@@ -79,6 +84,7 @@ def elu(features: TensorLike, name: str | None = None) -> Tensor:
     return activations.elu(of_kind(features, FLOATING, "elu", "features"))
 
 
+@published("nn.selu")
 def selu(features: TensorLike, name: str | None = None) -> Tensor:
     """The scaled `elu` that keeps mean 0 and variance 1 from layer to layer.
 
@@ -89,6 +95,7 @@ def selu(features: TensorLike, name: str | None = None) -> Tensor:
     return activations.selu(of_kind(features, FLOATING, "selu", "features"))
 
 
+@published("nn.gelu")
 def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> Tensor:
     """`features` times the normal distribution function of it, or times its approximation by tanh.
 
@@ -100,6 +107,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
     return activations.gelu_by_tanh(x) if approximate else x * activations.normal_cdf(x)
 
 
+@published("nn.silu", "nn.swish")
 def silu(features: TensorLike, beta: TensorLike = 1.0) -> Tensor:
     """`features * sigmoid(beta * features)`, also known as swish.
 
@@ -111,9 +119,7 @@ def silu(features: TensorLike, beta: TensorLike = 1.0) -> Tensor:
     return x * activations.sigmoid(x if type(beta) in (int, float) and beta == 1 else x * beta)
 
 
-swish = silu
-
-
+@published("math.softsign", "nn.softsign")
 def softsign(features: TensorLike, name: str | None = None) -> Tensor:
     """`features / (1 + abs(features))`.
 
@@ -124,6 +130,7 @@ def softsign(features: TensorLike, name: str | None = None) -> Tensor:
     return activations.softsign(of_kind(features, FLOATING, "softsign", "features"))
 
 
+@published("math.log_sigmoid")
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the sigmoid, without underflow.
 
@@ -134,6 +141,7 @@ def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     return -activations.softplus(-of_kind(x, FLOATING, "log_sigmoid"))
 
 
+@published("nn.crelu")
 def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tensor:
     """`relu(features)` and `relu(-features)` side by side.
 
@@ -148,6 +156,7 @@ def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tens
 # Softmax and losses
 
 
+@published("math.softmax", "nn.softmax")
 def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Tensor:
     """`exp(logits)` divided by its sum over `axis`, the last one if not given.
 
@@ -159,6 +168,7 @@ def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None
     return activations.softmax(x, axis=_class_axis(axis, x, "softmax"))
 
 
+@published("math.log_softmax", "nn.log_softmax")
 def log_softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Tensor:
     """The logarithm of `softmax`, without underflow.
 
@@ -176,6 +186,7 @@ def _class_axis(axis: Any, x: Tensor, function: str) -> int:
     return one_axis(-1 if axis is None else axis, x.ndim, f"{function}: axis")
 
 
+@published("nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None) -> Tensor:
     """`-reduce_sum(labels * log_softmax(logits), axis)`; gradients flow to the labels too.
 
@@ -205,6 +216,7 @@ def _broadcast_together(x: Tensor, y: Tensor, what: str) -> list[Tensor]:
     return [value if value.array.shape == shape else broadcasting.broadcast_to(value, shape=shape) for value in (x, y)]
 
 
+@published("nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, name: str | None = None) -> Tensor:
     """The cross entropy of `softmax(logits)` for labels that are class numbers.
 
@@ -222,6 +234,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
     return activations.sparse_softmax_cross_entropy(classes, y)
 
 
+@published("nn.sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(
     labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
@@ -234,6 +247,7 @@ def sigmoid_cross_entropy_with_logits(
     return activations.sigmoid_cross_entropy(*_labels_and_logits(labels, logits, "sigmoid_cross_entropy_with_logits"))
 
 
+@published("nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, pos_weight: TensorLike, name: str | None = None
 ) -> Tensor:
@@ -258,6 +272,7 @@ def _labels_and_logits(labels: Any, logits: Any, function: str) -> tuple[Tensor,
     return p, y
 
 
+@published("nn.log_poisson_loss")
 def log_poisson_loss(
     targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
 ) -> Tensor:
@@ -281,6 +296,7 @@ def log_poisson_loss(
     return loss + where(above, stirling, zeros_like(stirling))
 
 
+@published("nn.l2_loss")
 def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
     """Half the sum of the squares of `t`.
 
@@ -292,6 +308,7 @@ def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
     return reductions.reduce_sum(arithmetic.square(x)) * 0.5
 
 
+@published("nn.compute_average_loss")
 def compute_average_loss(
     per_example_loss: TensorLike, sample_weight: TensorLike | None = None, global_batch_size: int | None = None
 ) -> Tensor:
@@ -316,6 +333,7 @@ def compute_average_loss(
     return reductions.reduce_sum(losses) / float(size)
 
 
+@published("nn.scale_regularization_loss")
 def scale_regularization_loss(regularization_loss: TensorLike) -> Tensor:
     """A regularisation loss divided by the number of replicas that will add it up: here there is one.
 
@@ -326,6 +344,7 @@ def scale_regularization_loss(regularization_loss: TensorLike) -> Tensor:
     return reductions.reduce_sum(of_kind(regularization_loss, FLOATING, "scale_regularization_loss", "regularization_loss"))
 
 
+@published("math.in_top_k", "nn.in_top_k")
 def in_top_k(targets: TensorLike, predictions: TensorLike, k: int, name: str | None = None) -> Tensor:
     """Whether each target class is among the `k` largest predictions of its row; ties count as inside.
 
@@ -342,6 +361,7 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: int, name: str | N
     return activations.in_top_k(classes, scores, k=as_int(k, "in_top_k: k"))
 
 
+@published("math.zero_fraction", "nn.zero_fraction")
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     """The fraction of elements that are 0.
 
@@ -356,6 +376,7 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
 # Layers
 
 
+@published("nn.bias_add")
 def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Tensor:
     """`value` plus a vector `bias` along its channels: the last axis, or the second one for a `data_format` such as 'NCHW'.
 
@@ -380,6 +401,7 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
     return x + (reshape(b, shape=(channels, *(1,) * (x.ndim - 2))) if channels_first else b)
 
 
+@published("nn.dropout")
 def dropout(
     x: TensorLike, rate: TensorLike, noise_shape: ShapeLike | None = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
@@ -394,6 +416,7 @@ def dropout(
     return _dropped(x, rate, noise_shape, lambda shape: _uniforms(source("dropout", seed), shape), "dropout")
 
 
+@published("nn.experimental.stateless_dropout")
 def stateless_dropout(
     x: TensorLike,
     rate: TensorLike,
@@ -413,6 +436,7 @@ def stateless_dropout(
     return _dropped(x, rate, noise_shape, lambda shape: _uniforms(stateless_source(seed, function, algorithm), shape), function)
 
 
+@published("nn.experimental.general_dropout")
 def general_dropout(
     x: TensorLike,
     rate: TensorLike,
@@ -472,6 +496,7 @@ def _scalar_rate(rate: Any, x: Tensor, function: str) -> Tensor:
     return found
 
 
+@published("nn.embedding_lookup")
 def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None) -> Tensor:
     """The rows of `params` at `ids`; their gradient is sparse, an `IndexedSlices`.
 

@@ -21,6 +21,7 @@ from gradtape.ops import activations, arithmetic, broadcasting, elementary, matr
 from gradtape.ops.indexing import take
 from gradtape.ops.selection import ones_like, where, zeros_like
 from gradtape.ops.shaping import concat, getitem, matrix_transpose, reshape
+from gradtape.published import published
 
 _INT64, _FLOAT32, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.float64)
 
@@ -33,6 +34,7 @@ class Candidates(NamedTuple):
     sampled_expected_count: Tensor
 
 
+@published("random.uniform_candidate_sampler")
 def uniform_candidate_sampler(
     true_classes: TensorLike,
     num_true: int,
@@ -55,6 +57,7 @@ def uniform_candidate_sampler(
     )
 
 
+@published("random.log_uniform_candidate_sampler")
 def log_uniform_candidate_sampler(
     true_classes: TensorLike,
     num_true: int,
@@ -76,6 +79,7 @@ def log_uniform_candidate_sampler(
     return _sampled("log_uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, chances, seed)
 
 
+@published("nn.all_candidate_sampler", "random.all_candidate_sampler")
 def all_candidate_sampler(
     true_classes: TensorLike, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None
 ) -> Candidates:
@@ -137,6 +141,7 @@ def _drawn(rng: Any, *, chances: Any, count: int, unique: bool) -> tuple[Any, An
             return found[first[:count]], first[count - 1] + 1
 
 
+@published("nn.nce_loss")
 def nce_loss(
     weights: Any,
     biases: Any,
@@ -172,6 +177,7 @@ def nce_loss(
     return reductions.reduce_sum(activations.sigmoid_cross_entropy(targets, logits), axis=(1,))
 
 
+@published("nn.sampled_softmax_loss")
 def sampled_softmax_loss(
     weights: Any,
     biases: Any,

@@ -21,6 +21,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.errors import UnimplementedError, invalid_argument
 from gradtape.ops.convolution import Shape, Windows, conv, conv_by_input
 from gradtape.ops.shaping import reshape, transpose
+from gradtape.published import published
 
 PerAxis = int | Sequence[Any] | Tensor | None
 """A number for all spatial axes, one for each, or one for every axis of the input."""
@@ -150,6 +151,7 @@ def _check_filters(function: str, w: Tensor, spatial: int, argument: str = "filt
         raise invalid_argument(f"{function}: {argument} must have {spatial + 2} dimensions, none of size 0, got shape {w.shape}.")
 
 
+@published("nn.conv1d")
 def conv1d(
     input: TensorLike,
     filters: TensorLike,
@@ -168,6 +170,7 @@ def conv1d(
     return _convolve("conv1d", input, filters, stride, padding, data_format, dilations, 1)
 
 
+@published("nn.conv2d")
 def conv2d(
     input: TensorLike,
     filters: TensorLike,
@@ -188,6 +191,7 @@ def conv2d(
     return _convolve("conv2d", input, filters, strides, padding, data_format, dilations, 2)
 
 
+@published("nn.conv3d")
 def conv3d(
     input: TensorLike,
     filters: TensorLike,
@@ -206,6 +210,7 @@ def conv3d(
     return _convolve("conv3d", input, filters, strides, padding, data_format, dilations, 3)
 
 
+@published("nn.convolution")
 def convolution(
     input: TensorLike,
     filters: TensorLike,
@@ -224,6 +229,7 @@ def convolution(
     return _convolve("convolution", input, filters, strides, padding, data_format, dilations, None)
 
 
+@published("nn.atrous_conv2d")
 def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: Padding, name: str | None = None) -> Tensor:
     """A 2-d convolution whose filters take every `rate`-th element.
 
@@ -234,6 +240,7 @@ def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: Pa
     return _convolve("atrous_conv2d", value, filters, 1, padding, None, rate, 2)
 
 
+@published("nn.depthwise_conv2d")
 def depthwise_conv2d(
     input: TensorLike,
     filter: TensorLike,
@@ -265,6 +272,7 @@ def depthwise_conv2d(
     return layout.leave(conv(x, w, windows=windows, groups=channels))
 
 
+@published("nn.separable_conv2d")
 def separable_conv2d(
     input: TensorLike,
     depthwise_filter: TensorLike,
@@ -316,6 +324,7 @@ def _convolve_transposed(
     return layout.leave(conv_by_input(w, y, windows=windows, groups=1, sizes=sizes))
 
 
+@published("nn.conv1d_transpose")
 def conv1d_transpose(
     input: TensorLike,
     filters: TensorLike,
@@ -335,6 +344,7 @@ def conv1d_transpose(
     return _convolve_transposed("conv1d_transpose", input, filters, output_shape, strides, padding, data_format, dilations, 1)
 
 
+@published("nn.conv2d_transpose")
 def conv2d_transpose(
     input: TensorLike,
     filters: TensorLike,
@@ -354,6 +364,7 @@ def conv2d_transpose(
     return _convolve_transposed("conv2d_transpose", input, filters, output_shape, strides, padding, data_format, dilations, 2)
 
 
+@published("nn.conv3d_transpose")
 def conv3d_transpose(
     input: TensorLike,
     filters: TensorLike,
@@ -373,6 +384,7 @@ def conv3d_transpose(
     return _convolve_transposed("conv3d_transpose", input, filters, output_shape, strides, padding, data_format, dilations, 3)
 
 
+@published("nn.conv_transpose")
 def conv_transpose(
     input: TensorLike,
     filters: TensorLike,
@@ -392,6 +404,7 @@ def conv_transpose(
     return _convolve_transposed("conv_transpose", input, filters, output_shape, strides, padding, data_format, dilations, None)
 
 
+@published("nn.atrous_conv2d_transpose")
 def atrous_conv2d_transpose(
     value: TensorLike, filters: TensorLike, output_shape: Any, rate: int, padding: Padding, name: str | None = None
 ) -> Tensor:

@@ -27,10 +27,12 @@ from gradtape.ops import arithmetic, elementary, shaping
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.segments import segment_sum
 from gradtape.ops.selection import where, zeros_like
+from gradtape.published import published
 
 _COMBINERS = ("mean", "sqrtn", "sum")
 
 
+@published("nn.embedding_lookup_sparse")
 def embedding_lookup_sparse(
     params: Any,
     sp_ids: SparseTensor,
@@ -62,6 +64,7 @@ def embedding_lookup_sparse(
     return _combined(params, sp.values, weights, rows, size, kind, max_norm)
 
 
+@published("nn.safe_embedding_lookup_sparse")
 def safe_embedding_lookup_sparse(
     embedding_weights: Any,
     sparse_ids: SparseTensor,

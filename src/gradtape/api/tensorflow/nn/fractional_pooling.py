@@ -21,8 +21,10 @@ from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic
 from gradtape.ops.indexing import take
 from gradtape.ops.resampling import Taps, resample
+from gradtape.published import published
 
 
+@published("nn.fractional_max_pool")
 def fractional_max_pool(
     value: TensorLike,
     pooling_ratio: float | Sequence[float],
@@ -52,6 +54,7 @@ def fractional_max_pool(
     return (x, *[Tensor(border) for border in borders])  # type: ignore[return-value]
 
 
+@published("nn.fractional_avg_pool")
 def fractional_avg_pool(
     value: TensorLike,
     pooling_ratio: float | Sequence[float],

@@ -18,8 +18,10 @@ from gradtape.ops.indexing import scatter_rows, take
 from gradtape.ops.isotonic import isotonic_segments
 from gradtape.ops.selection import ones_like
 from gradtape.ops.shaping import reshape, transpose
+from gradtape.published import published
 
 
+@published("nn.isotonic_regression")
 def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: int = -1) -> tuple[Tensor, Tensor]:
     """The nearest sequence, by least squares, that never rises (or falls) along `axis`, and the segments in which it is level.
 

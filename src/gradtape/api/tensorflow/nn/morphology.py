@@ -19,8 +19,10 @@ from gradtape.ops import arithmetic
 from gradtape.ops.convolution import Windows
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import getitem, pad, reverse
+from gradtape.published import published
 
 
+@published("nn.dilation2d")
 def dilation2d(
     input: TensorLike,
     filters: TensorLike,
@@ -41,6 +43,7 @@ def dilation2d(
     return _dilated("dilation2d", x, w, strides, padding, data_format, dilations)
 
 
+@published("nn.erosion2d")
 def erosion2d(
     value: TensorLike,
     filters: TensorLike,

@@ -19,8 +19,10 @@ from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, matrix, reductions
 from gradtape.ops.op import HALF
+from gradtape.published import published
 
 
+@published("nn.moments")
 def moments(
     x: TensorLike, axes: AxisLike, shift: Any = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -44,6 +46,7 @@ def moments(
     return _narrowed(mean, values), _narrowed(variance, values)
 
 
+@published("nn.weighted_moments")
 def weighted_moments(
     x: TensorLike, axes: AxisLike, frequency_weights: TensorLike, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -67,6 +70,7 @@ def weighted_moments(
     return _narrowed(found[0], values), _narrowed(found[1], values)
 
 
+@published("nn.sufficient_statistics")
 def sufficient_statistics(
     x: TensorLike, axes: AxisLike, shift: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
@@ -89,6 +93,7 @@ def sufficient_statistics(
     return total, sums[0], sums[1], found
 
 
+@published("nn.normalize_moments")
 def normalize_moments(
     counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike | None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -106,6 +111,7 @@ def normalize_moments(
     return (shifted if shift is None else shifted + shift), variance
 
 
+@published("nn.batch_norm_with_global_normalization")
 def batch_norm_with_global_normalization(
     input: TensorLike,
     mean: TensorLike,
@@ -125,6 +131,7 @@ def batch_norm_with_global_normalization(
     return batch_normalization(input, mean, variance, beta, gamma if scale_after_normalization else None, variance_epsilon)
 
 
+@published("nn.batch_normalization")
 def batch_normalization(
     x: TensorLike,
     mean: TensorLike,
@@ -148,6 +155,7 @@ def batch_normalization(
     return values * factor + shift
 
 
+@published("linalg.l2_normalize", "math.l2_normalize", "nn.l2_normalize")
 def l2_normalize(
     x: TensorLike, axis: AxisLike = None, epsilon: float = 1e-12, name: str | None = None, dim: AxisLike = None
 ) -> Tensor:
@@ -168,6 +176,7 @@ def l2_normalize(
     return values * (broadcasting.cast(factor, dtype=values.array.dtype) if values.dtype.is_complex else factor)
 
 
+@published("nn.local_response_normalization", "nn.lrn")
 def local_response_normalization(
     input: TensorLike, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, name: str | None = None
 ) -> Tensor:
@@ -189,9 +198,6 @@ def local_response_normalization(
         for value, name in ((alpha, "alpha"), (bias, "bias"), (beta, "beta"))
     )
     return x * elementary.power(squares * scale + offset, -power)
-
-
-lrn = local_response_normalization
 
 
 def _axes(axis: Any, x: Tensor, argument: str) -> tuple[int, ...]:

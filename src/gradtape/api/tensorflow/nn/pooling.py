@@ -21,6 +21,7 @@ from gradtape.errors import invalid_argument
 from gradtape.ops import pooling
 from gradtape.ops.convolution import Windows
 from gradtape.ops.shaping import reshape, transpose
+from gradtape.published import published
 
 _MAX, _AVERAGE = (pooling.max_pool, REAL), (pooling.avg_pool, FLOATING)
 """An op, and the kinds of numbers that it takes."""
@@ -66,6 +67,7 @@ def _laid_out(
     return layout, windows
 
 
+@published("nn.max_pool")
 def max_pool(
     input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -78,6 +80,7 @@ def max_pool(
     return _pool("max_pool", _MAX, input, ksize, strides, padding, data_format, None)
 
 
+@published("nn.max_pool1d")
 def max_pool1d(
     input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NWC", name: str | None = None
 ) -> Tensor:
@@ -90,6 +93,7 @@ def max_pool1d(
     return _pool("max_pool1d", _MAX, input, ksize, strides, padding, data_format, 1)
 
 
+@published("nn.max_pool2d")
 def max_pool2d(
     input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
@@ -105,6 +109,7 @@ def max_pool2d(
     return _pool("max_pool2d", _MAX, input, ksize, strides, padding, data_format, 2)
 
 
+@published("nn.max_pool3d")
 def max_pool3d(
     input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NDHWC", name: str | None = None
 ) -> Tensor:
@@ -117,6 +122,7 @@ def max_pool3d(
     return _pool("max_pool3d", _MAX, input, ksize, strides, padding, data_format, 3)
 
 
+@published("nn.max_pool_with_argmax")
 def max_pool_with_argmax(
     input: TensorLike,
     ksize: PerAxis,
@@ -147,6 +153,7 @@ def max_pool_with_argmax(
     return layout.leave(out), layout.leave(found)
 
 
+@published("nn.avg_pool")
 def avg_pool(
     input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -159,6 +166,7 @@ def avg_pool(
     return _pool("avg_pool", _AVERAGE, input, ksize, strides, padding, data_format, None)
 
 
+@published("nn.avg_pool1d")
 def avg_pool1d(
     input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NWC", name: str | None = None
 ) -> Tensor:
@@ -171,6 +179,7 @@ def avg_pool1d(
     return _pool("avg_pool1d", _AVERAGE, input, ksize, strides, padding, data_format, 1)
 
 
+@published("nn.avg_pool2d")
 def avg_pool2d(
     input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
@@ -184,6 +193,7 @@ def avg_pool2d(
     return _pool("avg_pool2d", _AVERAGE, input, ksize, strides, padding, data_format, 2)
 
 
+@published("nn.avg_pool3d")
 def avg_pool3d(
     input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NDHWC", name: str | None = None
 ) -> Tensor:
@@ -196,6 +206,7 @@ def avg_pool3d(
     return _pool("avg_pool3d", _AVERAGE, input, ksize, strides, padding, data_format, 3)
 
 
+@published("nn.pool")
 def pool(
     input: TensorLike,
     window_shape: PerAxis,
@@ -219,6 +230,7 @@ def pool(
     return _pool("pool", ops[pooling_type], input, window_shape, strides, padding, data_format, None, dilations)
 
 
+@published("nn.depth_to_space")
 def depth_to_space(input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
     """Spreads the channels of each pixel over a square of `block_size` by `block_size` pixels.
 
@@ -234,6 +246,7 @@ def depth_to_space(input: TensorLike, block_size: int, data_format: str = "NHWC"
     return layout.leave(reshape(apart, shape=(batch, height * block, width * block, depth // block**2)))
 
 
+@published("nn.space_to_depth")
 def space_to_depth(input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
     """Gathers squares of `block_size` by `block_size` pixels into the channels of one.
 

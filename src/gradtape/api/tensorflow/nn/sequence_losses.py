@@ -24,6 +24,7 @@ from gradtape.ops.op import HALF
 from gradtape.ops.segments import segment_sum
 from gradtape.ops.selection import where, zeros_like
 from gradtape.ops.shaping import getitem, pad, reshape, stack, transpose
+from gradtape.published import published
 
 _FLOAT32 = np.dtype(np.float32)
 _INT64 = np.dtype(np.int64)
@@ -35,6 +36,7 @@ _UNFINISHED = math.log(1e-307)
 """What TensorFlow adds to the log probability of a path that has not reached the end of its labels, if no path has."""
 
 
+@published("nn.ctc_loss")
 def ctc_loss(
     labels: TensorLike | SparseTensor,
     logits: TensorLike,
@@ -154,6 +156,7 @@ def _later(paths: Tensor, steps: int) -> Tensor:
     return pad(kept, paddings=((0, 0), (min(steps, count), 0)), value=_IMPOSSIBLE)
 
 
+@published("nn.ctc_greedy_decoder")
 def ctc_greedy_decoder(
     inputs: TensorLike, sequence_length: TensorLike, merge_repeated: bool = True, blank_index: int | None = None
 ) -> tuple[list[SparseTensor], Tensor]:
@@ -192,6 +195,7 @@ def ctc_greedy_decoder(
     return [decoded], reshape(-reductions.reduce_sum(tops, axis=(0,)), shape=(batch, 1))
 
 
+@published("nn.collapse_repeated")
 def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Each row of labels with repeats made one, filled up with zeros, and the new lengths.
 

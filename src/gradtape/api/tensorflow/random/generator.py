@@ -29,10 +29,12 @@ from gradtape.ops.broadcasting import cast
 from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import zeros_like
 from gradtape.ops.shaping import getitem, stack, unstack
+from gradtape.published import published
 
 _STEPS_PER_NUMBER = 256
 
 
+@published("random.Generator", "random.experimental.Generator")
 class Generator:
     """Random numbers from a state of three integers: two of a counter, which every draw moves on, and a key.
 
@@ -288,6 +290,7 @@ def _as_int64(words: Any) -> Any:
     return np.array([word % (1 << 64) for word in words], np.uint64).view(np.int64)
 
 
+@published("random.create_rng_state", "random.experimental.create_rng_state")
 def create_rng_state(seed: Any, alg: Any) -> Tensor:
     """The state of a `Generator` for a seed of up to three integers.
 
@@ -306,6 +309,7 @@ _global_lock = RLock()
 _global: Generator | None = None
 
 
+@published("random.get_global_generator", "random.experimental.get_global_generator")
 def get_global_generator() -> Generator:
     """The generator that code shares; it begins in a state that differs in each process.
 
@@ -322,6 +326,7 @@ def get_global_generator() -> Generator:
         return _global
 
 
+@published("random.set_global_generator", "random.experimental.set_global_generator")
 def set_global_generator(generator: Generator) -> None:
     """Replaces the generator that `get_global_generator` gives.
 

@@ -12,6 +12,7 @@ from gradtape.api.tensorflow.creation import constant, ones, zeros
 from gradtape.api.tensorflow.random.sequence import normal, uniform
 from gradtape.api.tensorflow.random.stateless import stateless_normal, stateless_uniform
 from gradtape.core.tensor import Tensor
+from gradtape.published import published
 
 
 class _Initializer:
@@ -41,6 +42,7 @@ class _Initializer:
         return found
 
 
+@published("zeros_initializer")
 class zeros_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
     """Makes tensors of zeros.
 
@@ -53,6 +55,7 @@ class zeros_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
         return zeros(self._shape(shape, kwargs), self._dtype(dtype, allowed="numeric or bool"))
 
 
+@published("ones_initializer")
 class ones_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
     """Makes tensors of ones.
 
@@ -65,6 +68,7 @@ class ones_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
         return ones(self._shape(shape, kwargs), self._dtype(dtype, allowed="numeric or bool"))
 
 
+@published("constant_initializer")
 class constant_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
     """Makes tensors of given values: one for all elements, or as many as there are.
 
@@ -90,6 +94,7 @@ class constant_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
         return {"value": self.value}
 
 
+@published("random_normal_initializer")
 class random_normal_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
     """Draws tensors from a normal distribution; with a `seed`, the same ones in every call.
 
@@ -111,6 +116,7 @@ class random_normal_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
         return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
 
 
+@published("random_uniform_initializer")
 class random_uniform_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
     """Draws tensors from a uniform distribution; with a `seed`, the same ones in every call.
 

@@ -26,6 +26,7 @@ from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.engines.xla.random import halves, next_of
 from gradtape.ops.shaping import unstack
+from gradtape.published import published
 
 _Kind = tuple[str, int] | None
 """The function and the seed of calls that have one of their own, or None: what is counted together."""
@@ -113,6 +114,7 @@ def _entropy() -> tuple[int, int]:
     return int.from_bytes(os.urandom(8), "little"), int.from_bytes(os.urandom(8), "little")
 
 
+@published("random.set_seed")
 def set_seed(seed: int) -> None:
     """Makes the random numbers that follow reproducible.
 
@@ -131,6 +133,7 @@ def set_seed(seed: int) -> None:
     _seeds_of_programs.reset(value)
 
 
+@published("random.normal")
 def normal(
     shape: ShapeLike,
     mean: TensorLike = 0.0,
@@ -148,6 +151,7 @@ def normal(
     return draws.normal(source("normal", seed), shape, mean, stddev, dtype, "normal")
 
 
+@published("random.truncated_normal")
 def truncated_normal(
     shape: ShapeLike,
     mean: TensorLike = 0.0,
@@ -166,6 +170,7 @@ def truncated_normal(
     return draws.normal(numbers, shape, mean, stddev, dtype, "truncated_normal", draws.truncated_normals)
 
 
+@published("random.uniform")
 def uniform(
     shape: ShapeLike,
     minval: TensorLike = 0,
@@ -189,6 +194,7 @@ def uniform(
     return draws.uniform(source("uniform", seed), shape, minval, maxval, wanted, "uniform")
 
 
+@published("random.gamma")
 def gamma(
     shape: ShapeLike,
     alpha: TensorLike,
@@ -206,6 +212,7 @@ def gamma(
     return draws.gamma(source("gamma", seed), as_shape(shape, "gamma: shape"), alpha, beta, dtype, "gamma")
 
 
+@published("random.poisson")
 def poisson(
     shape: ShapeLike, lam: TensorLike, dtype: DTypeLike = dtypes.float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
@@ -219,6 +226,7 @@ def poisson(
     return draws.poisson(source("poisson", seed), (*as_shape(shape, "poisson: shape"), *rates.shape), rates, dtype, "poisson")
 
 
+@published("random.categorical")
 def categorical(
     logits: TensorLike, num_samples: int, dtype: DTypeLike = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
@@ -231,6 +239,7 @@ def categorical(
     return draws.categories(source("categorical", seed), logits, num_samples, dtype, "categorical")
 
 
+@published("random.shuffle")
 def shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """The rows of `value` in random order; a gradient goes back to where each row came from.
 

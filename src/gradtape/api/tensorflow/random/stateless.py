@@ -19,10 +19,12 @@ from gradtape.core.values import on_host
 from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops.shaping import unstack
+from gradtape.published import published
 
 _SEED = Kind("int32 or int64", frozenset((dtypes.int32.numpy, dtypes.int64.numpy)))
 
 
+@published("random.Algorithm", "random.experimental.Algorithm")
 class Algorithm(Enum):
     """The names of random number generators; gradtape has one, Philox, and takes the others for it.
 
@@ -66,6 +68,7 @@ def _words(seed: Tensor) -> list[Any]:
     return [word.array for word in unstack(seed, axis=0)] if is_traced(seed) else on_host(seed.array).tolist()
 
 
+@published("random.stateless_normal")
 def stateless_normal(
     shape: ShapeLike,
     seed: TensorLike,
@@ -85,6 +88,7 @@ def stateless_normal(
     return draws.normal(stateless_source(seed, "stateless_normal", alg), shape, mean, stddev, dtype, "stateless_normal")
 
 
+@published("random.stateless_truncated_normal")
 def stateless_truncated_normal(
     shape: ShapeLike,
     seed: TensorLike,
@@ -104,6 +108,7 @@ def stateless_truncated_normal(
     return draws.normal(stateless_source(seed, function, alg), shape, mean, stddev, dtype, function, draws.truncated_normals)
 
 
+@published("random.stateless_parameterized_truncated_normal")
 def stateless_parameterized_truncated_normal(
     shape: ShapeLike,
     seed: TensorLike,
@@ -124,6 +129,7 @@ def stateless_parameterized_truncated_normal(
     return draws.bounded_normal(stateless_source(seed, function), shape, [means, stddevs, minvals, maxvals], function)
 
 
+@published("random.stateless_uniform")
 def stateless_uniform(
     shape: ShapeLike,
     seed: TensorLike,
@@ -156,6 +162,7 @@ def uniform_from(numbers: draws.Source, shape: Any, minval: Any, maxval: Any, dt
     return draws.uniform(numbers, shape, minval, maxval, wanted, function)
 
 
+@published("random.stateless_categorical")
 def stateless_categorical(
     logits: TensorLike, num_samples: int, seed: TensorLike, dtype: DTypeLike = dtypes.int64, name: str | None = None
 ) -> Tensor:
@@ -168,6 +175,7 @@ def stateless_categorical(
     return draws.categories(stateless_source(seed, "stateless_categorical"), logits, num_samples, dtype, "stateless_categorical")
 
 
+@published("random.stateless_gamma")
 def stateless_gamma(
     shape: ShapeLike,
     seed: TensorLike,
@@ -189,6 +197,7 @@ def stateless_gamma(
     return draws.gamma(stateless_source(seed, function), wanted[: len(wanted) - len(end)], alpha, beta, dtype, function)
 
 
+@published("random.stateless_poisson")
 def stateless_poisson(
     shape: ShapeLike, seed: TensorLike, lam: TensorLike, dtype: DTypeLike = dtypes.int32, name: str | None = None
 ) -> Tensor:
@@ -203,6 +212,7 @@ def stateless_poisson(
     return draws.poisson(stateless_source(seed, function), draws.ending_in(shape, rates.shape, function), rates, dtype, function)
 
 
+@published("random.stateless_binomial")
 def stateless_binomial(
     shape: ShapeLike,
     seed: TensorLike,
@@ -220,6 +230,7 @@ def stateless_binomial(
     return draws.binomial(stateless_source(seed, "stateless_binomial"), shape, counts, probs, output_dtype, "stateless_binomial")
 
 
+@published("random.experimental.stateless_shuffle")
 def stateless_shuffle(value: TensorLike, seed: TensorLike, alg: Any = "auto_select", name: str | None = None) -> Tensor:
     """The rows of `value` in an order that is always the same for one `seed`.
 
@@ -230,6 +241,7 @@ def stateless_shuffle(value: TensorLike, seed: TensorLike, alg: Any = "auto_sele
     return draws.shuffled(stateless_source(seed, "stateless_shuffle", alg), value, "stateless_shuffle")
 
 
+@published("random.split", "random.experimental.stateless_split")
 def split(seed: TensorLike, num: int = 2, alg: Any = "auto_select") -> Tensor:
     """`num` new seeds from one, as the rows of a matrix.
 
@@ -241,6 +253,7 @@ def split(seed: TensorLike, num: int = 2, alg: Any = "auto_select") -> Tensor:
     return stateless_source(seed, "split", alg).tensor(draws.full_integers, (*as_shape([num], "split: num"), 2), dtype)
 
 
+@published("random.fold_in", "random.experimental.stateless_fold_in")
 def fold_in(seed: TensorLike, data: TensorLike, alg: Any = "auto_select") -> Tensor:
     """A new seed from one and an integer, such as the number of a step.
 

@@ -19,12 +19,14 @@ from gradtape.core.values import to_array
 from gradtape.errors import invalid_argument
 from gradtape.ops import fourier, shaping
 from gradtape.ops.op import operand
+from gradtape.published import published
 
 REAL_SIGNAL = Kind("float32 or float64", frozenset({dtypes.float32.numpy, dtypes.float64.numpy}))
 
 _NORMS = ("backward", "ortho", "forward")
 
 
+@published("signal.fft")
 def fft(input: TensorLike, name: str | None = None) -> Tensor:
     """The discrete Fourier transform along the last axis.
 
@@ -35,6 +37,7 @@ def fft(input: TensorLike, name: str | None = None) -> Tensor:
     return fourier.fft(_to_transform(input, 1, "fft"), axes=(-1,))
 
 
+@published("signal.fft2d")
 def fft2d(input: TensorLike, name: str | None = None) -> Tensor:
     """The discrete Fourier transform over the last two axes.
 
@@ -46,6 +49,7 @@ def fft2d(input: TensorLike, name: str | None = None) -> Tensor:
     return fourier.fft(_to_transform(input, 2, "fft2d"), axes=(-2, -1))
 
 
+@published("signal.fft3d")
 def fft3d(input: TensorLike, name: str | None = None) -> Tensor:
     """The discrete Fourier transform over the last three axes.
 
@@ -57,6 +61,7 @@ def fft3d(input: TensorLike, name: str | None = None) -> Tensor:
     return fourier.fft(_to_transform(input, 3, "fft3d"), axes=(-3, -2, -1))
 
 
+@published("signal.ifft")
 def ifft(input: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of the discrete Fourier transform along the last axis.
 
@@ -67,6 +72,7 @@ def ifft(input: TensorLike, name: str | None = None) -> Tensor:
     return fourier.ifft(_to_transform(input, 1, "ifft"), axes=(-1,))
 
 
+@published("signal.ifft2d")
 def ifft2d(input: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of the discrete Fourier transform over the last two axes.
 
@@ -78,6 +84,7 @@ def ifft2d(input: TensorLike, name: str | None = None) -> Tensor:
     return fourier.ifft(_to_transform(input, 2, "ifft2d"), axes=(-2, -1))
 
 
+@published("signal.ifft3d")
 def ifft3d(input: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of the discrete Fourier transform over the last three axes.
 
@@ -89,6 +96,7 @@ def ifft3d(input: TensorLike, name: str | None = None) -> Tensor:
     return fourier.ifft(_to_transform(input, 3, "ifft3d"), axes=(-3, -2, -1))
 
 
+@published("signal.rfft")
 def rfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
     """The Fourier transform of real signals along the last axis: the first half of the frequencies, which the others mirror.
 
@@ -99,6 +107,7 @@ def rfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = No
     return _rfft(input_tensor, fft_length, 1, "rfft")
 
 
+@published("signal.rfft2d")
 def rfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
     """The Fourier transform of real numbers over the last two axes, with half of the frequencies along the last.
 
@@ -110,6 +119,7 @@ def rfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = 
     return _rfft(input_tensor, fft_length, 2, "rfft2d")
 
 
+@published("signal.rfft3d")
 def rfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
     """The Fourier transform of real numbers over the last three axes, with half of the frequencies along the last.
 
@@ -121,6 +131,7 @@ def rfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = 
     return _rfft(input_tensor, fft_length, 3, "rfft3d")
 
 
+@published("signal.irfft")
 def irfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
     """The real signals of half spectra along the last axis; without `fft_length`, of an even length.
 
@@ -131,6 +142,7 @@ def irfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = N
     return _irfft(input_tensor, fft_length, 1, "irfft")
 
 
+@published("signal.irfft2d")
 def irfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
     """The real numbers whose transform over the last two axes is given, with half of the frequencies along the last.
 
@@ -142,6 +154,7 @@ def irfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None =
     return _irfft(input_tensor, fft_length, 2, "irfft2d")
 
 
+@published("signal.irfft3d")
 def irfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
     """The real numbers whose transform over the last three axes is given, with half of the frequencies along the last.
 
@@ -153,6 +166,7 @@ def irfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None =
     return _irfft(input_tensor, fft_length, 3, "irfft3d")
 
 
+@published("signal.fftnd")
 def fftnd(
     input_tensor: TensorLike, fft_length: Any = None, axes: AxisLike = None, norm: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -169,6 +183,7 @@ def fftnd(
     return fourier.fft(resized(x, places, sizes), axes=places, norm=_norm(norm, "fftnd"))
 
 
+@published("signal.ifftnd")
 def ifftnd(
     input_tensor: TensorLike, fft_length: Any = None, axes: AxisLike = None, norm: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -183,6 +198,7 @@ def ifftnd(
     return fourier.ifft(resized(x, places, sizes), axes=places, norm=_norm(norm, "ifftnd"))
 
 
+@published("signal.rfftnd")
 def rfftnd(
     input_tensor: TensorLike, fft_length: Any = None, axes: AxisLike = None, norm: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -197,6 +213,7 @@ def rfftnd(
     return _half_spectrum(resized(x, places, sizes), places, _norm(norm, "rfftnd"))
 
 
+@published("signal.irfftnd")
 def irfftnd(
     input_tensor: TensorLike, fft_length: Any = None, axes: AxisLike = None, norm: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -212,6 +229,7 @@ def irfftnd(
     return _from_half_spectrum(x, places, sizes, _norm(norm, "irfftnd"))
 
 
+@published("signal.fftshift")
 def fftshift(x: TensorLike, axes: AxisLike = None, name: str | None = None) -> Tensor:
     """The frequency zero moved from the beginning of `axes` (None: all) to their middle.
 
@@ -224,6 +242,7 @@ def fftshift(x: TensorLike, axes: AxisLike = None, name: str | None = None) -> T
     return shaping.roll(x, shift=tuple(x.array.shape[a] // 2 for a in places), axis=places)
 
 
+@published("signal.ifftshift")
 def ifftshift(x: TensorLike, axes: AxisLike = None, name: str | None = None) -> Tensor:
     """The inverse of `fftshift`.
 

@@ -20,12 +20,14 @@ from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, fourier, reductions, shaping
 from gradtape.ops.convert import as_tensor
+from gradtape.published import published
 
 Window = Callable[..., Any]
 
 _DCT_OF_INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
+@published("signal.frame")
 def frame(
     signal: TensorLike,
     frame_length: Any,
@@ -64,6 +66,7 @@ def frame(
     return shaping.transpose(framed, perm=back)
 
 
+@published("signal.overlap_and_add")
 def overlap_and_add(signal: TensorLike, frame_step: Any, name: str | None = None) -> Tensor:
     """The signal that frames in the last two axes make when each begins `frame_step` after the one before, and they are added.
 
@@ -77,6 +80,7 @@ def overlap_and_add(signal: TensorLike, frame_step: Any, name: str | None = None
     return fourier.overlap_and_add(x, step=step, size=max(0, (count - 1) * step + length))
 
 
+@published("signal.stft")
 def stft(
     signals: TensorLike,
     frame_length: Any,
@@ -102,6 +106,7 @@ def stft(
     return rfft(_windowed(framed, window_fn, length), [size])
 
 
+@published("signal.inverse_stft")
 def inverse_stft(
     stfts: TensorLike,
     frame_length: Any,
@@ -126,6 +131,7 @@ def inverse_stft(
     return overlap_and_add(_windowed(resized(framed, [-1], [length]), window_fn, length), step)
 
 
+@published("signal.inverse_stft_window_fn")
 def inverse_stft_window_fn(frame_step: Any, forward_window_fn: Window = hann_window, name: str | None = None) -> Window:
     """The function that gives the window of `inverse_stft` for a `stft` with this step and window.
 
@@ -147,6 +153,7 @@ def inverse_stft_window_fn(frame_step: Any, forward_window_fn: Window = hann_win
     return inverse_window
 
 
+@published("signal.dct")
 def dct(
     input: TensorLike, type: Any = 2, n: Any = None, axis: Any = -1, norm: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -161,6 +168,7 @@ def dct(
     return _dct(input, type, n, axis, norm, "dct")
 
 
+@published("signal.idct")
 def idct(
     input: TensorLike, type: Any = 2, n: Any = None, axis: Any = -1, norm: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -175,6 +183,7 @@ def idct(
     return _dct(input, _DCT_OF_INVERSE[type], n, axis, norm, "idct")
 
 
+@published("signal.mdct")
 def mdct(
     signals: TensorLike,
     frame_length: Any,
@@ -199,6 +208,7 @@ def mdct(
     return _dct(folded, 4, None, -1, norm, "mdct")
 
 
+@published("signal.inverse_mdct")
 def inverse_mdct(
     mdcts: TensorLike, window_fn: Window | None = vorbis_window, norm: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -222,6 +232,7 @@ def inverse_mdct(
     return overlap_and_add(framed, max(half, 1))
 
 
+@published("signal.linear_to_mel_weight_matrix")
 def linear_to_mel_weight_matrix(
     num_mel_bins: Any = 20,
     num_spectrogram_bins: Any = 129,
@@ -270,6 +281,7 @@ def linear_to_mel_weight_matrix(
     return shaping.pad(weights, paddings=((1, 0), (0, 0)))
 
 
+@published("signal.mfccs_from_log_mel_spectrograms")
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: str | None = None) -> Tensor:
     """The mel-frequency cepstral coefficients of log-mel spectrograms: a scaled cosine transform of the last axis.
 

@@ -15,8 +15,10 @@ from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions, shaping, special_bessel
 from gradtape.ops.convert import as_tensor
+from gradtape.published import published
 
 
+@published("signal.hann_window")
 def hann_window(window_length: Any, periodic: Any = True, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
     """The Hann window, a raised cosine; `periodic` leaves out the last point of an even length, as a spectrum wants it.
 
@@ -27,6 +29,7 @@ def hann_window(window_length: Any, periodic: Any = True, dtype: DTypeLike = dty
     return _raised_cosine(window_length, periodic, dtype, 0.5, "hann_window")
 
 
+@published("signal.hamming_window")
 def hamming_window(
     window_length: Any, periodic: Any = True, dtype: DTypeLike = dtypes.float32, name: str | None = None
 ) -> Tensor:
@@ -39,6 +42,7 @@ def hamming_window(
     return _raised_cosine(window_length, periodic, dtype, 0.54, "hamming_window")
 
 
+@published("signal.vorbis_window")
 def vorbis_window(window_length: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
     """The window of the Vorbis format: the squares of its two halves add up to 1, as `mdct` needs it.
 
@@ -52,6 +56,7 @@ def vorbis_window(window_length: Any, dtype: DTypeLike = dtypes.float32, name: s
     return Tensor(np.sin(np.pi / 2 * sines**2).astype(wanted))
 
 
+@published("signal.kaiser_window")
 def kaiser_window(
     window_length: Any, beta: TensorLike = 12.0, dtype: DTypeLike = dtypes.float32, name: str | None = None
 ) -> Tensor:
@@ -65,6 +70,7 @@ def kaiser_window(
     return _kaiser(length, beta, _floating(dtype, "kaiser_window"), "kaiser_window")
 
 
+@published("signal.kaiser_bessel_derived_window")
 def kaiser_bessel_derived_window(
     window_length: Any, beta: TensorLike = 12.0, dtype: DTypeLike = dtypes.float32, name: str | None = None
 ) -> Tensor:

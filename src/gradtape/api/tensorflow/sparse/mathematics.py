@@ -32,8 +32,10 @@ from gradtape.ops.broadcasting import cast, conj, stop_gradient
 from gradtape.ops.indexing import scatter_rows, take
 from gradtape.ops.shaping import concat, reshape, transpose
 from gradtape.ops.sparse import dots_at, sparse_matmul
+from gradtape.published import published
 
 
+@published("sparse.add")
 def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike, threshold: Any = 0) -> Any:
     """The sum of two SparseTensors, or of one and a dense tensor of its shape, which is dense.
 
@@ -69,6 +71,7 @@ def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike, threshold: A
     return arithmetic.add(dense, reshape(spread, shape=shape))
 
 
+@published("sparse.maximum")
 def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
     """The larger of two SparseTensors, element by element; an element that only one has is compared with zero.
 
@@ -80,6 +83,7 @@ def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> 
     return _extremum(sp_a, sp_b, arithmetic.maximum, "maximum")
 
 
+@published("sparse.minimum")
 def minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
     """The smaller of two SparseTensors, element by element; an element that only one has is compared with zero.
 
@@ -118,6 +122,7 @@ def _united(a: SparseTensor, b: SparseTensor, function: str) -> tuple[Any, tuple
 # Reductions
 
 
+@published("sparse.reduce_sum")
 def reduce_sum(
     sp_input: SparseTensor,
     axis: AxisLike = None,
@@ -138,6 +143,7 @@ def reduce_sum(
     return _reduced(sp_input, summed, axis, keepdims, output_is_sparse, "reduce_sum")
 
 
+@published("sparse.reduce_max")
 def reduce_max(
     sp_input: SparseTensor,
     axis: AxisLike = None,
@@ -179,6 +185,7 @@ def _reduced(sp_input: Any, reduce: Callable[..., Any], axis: Any, keepdims: Any
     return made(coordinates(found, result), reduce(sp.values, ids, len(found)), result)
 
 
+@published("sparse.softmax")
 def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     """Softmax along the last axis over the elements that are there: the others count as minus infinity.
 
@@ -207,6 +214,7 @@ def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
 # Products
 
 
+@published("sparse.sparse_dense_matmul")
 def sparse_dense_matmul(
     sp_a: SparseTensor | TensorLike,
     b: SparseTensor | TensorLike,
@@ -251,6 +259,7 @@ def _conjugated(x: Tensor, wanted: bool) -> Tensor:
     return conj(x) if wanted and x.array.dtype.kind == "c" else x
 
 
+@published("sparse.sampled_addmm")
 def sampled_addmm(
     indices: TensorLike,
     values: TensorLike,
@@ -299,6 +308,7 @@ def sampled_addmm(
 # Sums by segment of some rows
 
 
+@published("sparse.segment_sum")
 def segment_sum(
     data: TensorLike,
     indices: TensorLike,
@@ -317,6 +327,7 @@ def segment_sum(
     return _segment_sum(data, indices, segment_ids, num_segments, sparse_gradient, "segment_sum")[0]
 
 
+@published("sparse.segment_mean")
 def segment_mean(
     data: TensorLike,
     indices: TensorLike,
@@ -336,6 +347,7 @@ def segment_mean(
     return arithmetic.divide(total, counts)
 
 
+@published("sparse.segment_sqrt_n")
 def segment_sqrt_n(
     data: TensorLike,
     indices: TensorLike,

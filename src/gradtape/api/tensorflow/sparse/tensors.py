@@ -26,6 +26,7 @@ from gradtape.ops.indexing import scatter_rows, set_rows, take
 from gradtape.ops.ordering import argsort
 from gradtape.ops.shaping import concat as concatenate
 from gradtape.ops.shaping import reshape as dense_reshape
+from gradtape.published import published
 
 Shape = tuple[int, ...]
 
@@ -102,6 +103,7 @@ def in_order(indices: Any, values: Tensor, shape: Sequence[int]) -> SparseTensor
 # From and to dense tensors
 
 
+@published("sparse.from_dense")
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """The elements of `tensor` that are not zero (of strings, not empty).
 
@@ -118,6 +120,7 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     return made(coordinates(found, x.array.shape), picked(dense_reshape(x, shape=(x.array.size,)), found), x.array.shape)
 
 
+@published("sparse.to_dense")
 def to_dense(
     sp_input: SparseTensor, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
@@ -147,6 +150,7 @@ def to_dense(
     return dense_reshape(set_rows(broadcast_to(default, shape=(size,)), flat, values), shape=shape)
 
 
+@published("sparse.to_indicator")
 def to_indicator(sp_input: SparseTensor, vocab_size: int, name: str | None = None) -> Tensor:
     """For each row of ids, which of the numbers below `vocab_size` are in it: the ids are the values, the last axis their places.
 
@@ -168,6 +172,7 @@ def to_indicator(sp_input: SparseTensor, vocab_size: int, name: str | None = Non
     return dense_reshape(set_rows(nothing, flat, np.ones(ids.array.shape, bool)), shape=(*shape[:-1], size))
 
 
+@published("sparse.eye")
 def eye(
     num_rows: int, num_columns: int | None = None, dtype: DTypeLike = dtypes.float32, name: str | None = None
 ) -> SparseTensor:
@@ -187,6 +192,7 @@ def eye(
 # Other forms
 
 
+@published("sparse.reorder")
 def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     """The same elements, sorted by where they stand.
 
@@ -198,6 +204,7 @@ def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     return in_order(indices_of(sp), sp.values, shape_of(sp))
 
 
+@published("sparse.transpose")
 def transpose(sp_input: SparseTensor, perm: ShapeLike | None = None, name: str | None = None) -> SparseTensor:
     """The axes in another order: reversed, or as `perm` says.
 
@@ -215,6 +222,7 @@ def transpose(sp_input: SparseTensor, perm: ShapeLike | None = None, name: str |
     return in_order(moved, sp.values, [shape[axis] for axis in order])
 
 
+@published("sparse.reshape")
 def reshape(sp_input: SparseTensor, shape: ShapeLike, name: str | None = None) -> SparseTensor:
     """The same elements in another shape; one entry of it may be -1.
 
@@ -234,6 +242,7 @@ def reshape(sp_input: SparseTensor, shape: ShapeLike, name: str | None = None) -
     return made(coordinates(places(sp, "reshape"), tuple(wanted)), sp.values, wanted)
 
 
+@published("sparse.expand_dims")
 def expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | None = None) -> SparseTensor:
     """One more axis of size 1: before `axis`, or at the end.
 
@@ -250,6 +259,7 @@ def expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | Non
     return made(at, sp.values, (*shape[:place], 1, *shape[place:]))
 
 
+@published("sparse.reset_shape")
 def reset_shape(sp_input: SparseTensor, new_shape: ShapeLike | None = None) -> SparseTensor:
     """The same elements in a larger shape, or in the smallest that holds them.
 
@@ -267,6 +277,7 @@ def reset_shape(sp_input: SparseTensor, new_shape: ShapeLike | None = None) -> S
     return made(sp.indices, sp.values, wanted)
 
 
+@published("sparse.concat")
 def concat(
     axis: int, sp_inputs: Sequence[SparseTensor], expand_nonconcat_dims: bool = False, name: str | None = None
 ) -> SparseTensor:
@@ -299,6 +310,7 @@ def concat(
     return in_order(concatenate(*indices, axis=0), concatenate(*values, axis=0), result)
 
 
+@published("sparse.slice")
 def slice(sp_input: SparseTensor, start: ShapeLike, size: ShapeLike, name: str | None = None) -> SparseTensor:
     """The part of `size` elements along each axis from `start` on, as far as there are so many.
 
@@ -320,6 +332,7 @@ def slice(sp_input: SparseTensor, start: ShapeLike, size: ShapeLike, name: str |
     return made(inside[kept], picked(sp.values, kept), left)
 
 
+@published("sparse.split")
 def split(sp_input: SparseTensor, num_split: int, axis: int, name: str | None = None) -> list[SparseTensor]:
     """`num_split` parts along an axis; the first ones are larger by 1 if they cannot all be the same.
 
@@ -344,6 +357,7 @@ def split(sp_input: SparseTensor, num_split: int, axis: int, name: str | None = 
     ]
 
 
+@published("sparse.retain")
 def retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
     """The elements for which `to_retain` is true; the gradient of the values is an IndexedSlices.
 
@@ -361,6 +375,7 @@ def retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
     return made(take(sp.indices, kept, axis=0), take(sp.values, kept, axis=0), shape_of(sp))
 
 
+@published("sparse.mask")
 def mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) -> IndexedSlices:
     """The slices of `a` whose indices are not in `mask_indices`.
 
@@ -377,6 +392,7 @@ def mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) ->
     return IndexedSlices(take(a.values, kept, axis=0), take(a.indices, kept, axis=0), a.dense_shape)
 
 
+@published("sparse.fill_empty_rows")
 def fill_empty_rows(sp_input: SparseTensor, default_value: TensorLike, name: str | None = None) -> tuple[SparseTensor, Tensor]:
     """The SparseTensor with `default_value` at the start of each row that had no element, and which rows those were.
 
@@ -400,6 +416,7 @@ def fill_empty_rows(sp_input: SparseTensor, default_value: TensorLike, name: str
     return in_order(np.concatenate([indices, starts]), concatenate(values, added, axis=0), shape), Tensor(empty)
 
 
+@published("sparse.map_values")
 def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
     """`op` applied to the values of the SparseTensors among the arguments, which must all have the same places.
 

@@ -12,12 +12,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.interrupted import SCENARIOS, stuck
 
 import gradtape as tf
 from gradtape.blocks import Block, block
 from gradtape.core.scope import here
 from gradtape.engines.xla.engine import _Uncollected
+from tests.interrupted import SCENARIOS, stuck
 
 ROOT = Path(__file__).parent.parent
 KINDS = ["raise", "handle"]

@@ -14,13 +14,13 @@ import sys
 
 import numpy as np
 import pytest
-from tests.interrupted import stuck
-from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
 
 import gradtape as tf
 from gradtape.core.naming import scoped
 from gradtape.core.scope import here
 from gradtape.engines.xla import engine as xla_engine
+from tests.interrupted import stuck
+from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
 
 LARGE = 200 * 200  # elements, of which one copy is enough
 

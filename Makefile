@@ -1,7 +1,7 @@
 # Every command makes the environment it needs; a machine needs only Python 3.11 or newer.
 #
 #   make demo       train a classifier of handwritten digits with a tape; leaves out/digits.png and out/tape-report.txt
-#   make test       lint, types and tests; those of compiled functions a second time with two devices
+#   make test       lint, types and tests; a part of those of compiled functions a second time with two devices
 #   make test-all   the same with the slow tests, and all cases of those that are sampled
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
 #   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
@@ -19,7 +19,7 @@ SOURCES := src tests tests_tf tools examples benchmarks
 # XLA can pretend that there are several CPUs, if it is told so before it starts: a second run of the tests that a second device concerns.
 TWO_DEVICES = JAX_PLATFORMS=cpu XLA_FLAGS="$$XLA_FLAGS --xla_force_host_platform_device_count=2"
 COMPILED := tests/functions tests/core/xla tests/core/test_device.py tests/engines/xla tests/transforms/test_graph_gradients.py tests/test_moments.py tests/keras/test_keras_core.py tests/keras/test_keras_compiled.py tests/keras/test_keras_mixed_precision.py tests/keras/test_keras_training.py
-# The longest tables among them say nothing about devices.
+# The longest tables among them say nothing about devices. Of the others `make test` runs a part, and all that are marked `devices`.
 LONG := --ignore=tests/functions/test_second_orders_of_effects.py --ignore=tests/functions/test_reach.py --ignore=tests/functions/test_bodies.py
 
 .PHONY: help demo test test-all test-tf test-keras test-array-api test-versions bench lint clean
@@ -36,7 +36,7 @@ demo: .venv/.installed
 
 test: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS)
-	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) $(COMPILED) $(LONG)
+	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) --part=4 $(COMPILED) $(LONG)
 
 test-all: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS) --all

@@ -252,7 +252,8 @@ def placed(case):
 
 
 if "device_count=2" in os.environ.get("XLA_FLAGS", ""):
-    CASES += [placed(case) for case in (AssignAdd, ScatterAdd, Compiled, CompiledWithAnArray, CompiledOnATape)]
+    second = (AssignAdd, ScatterAdd, Compiled, CompiledWithAnArray, CompiledOnATape)
+    CASES += [pytest.param(placed(case), marks=pytest.mark.devices) for case in second]
 SIZES = [pytest.param(40, id="small"), pytest.param(LARGE, id="large", marks=pytest.mark.slow)]
 
 

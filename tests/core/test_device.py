@@ -15,6 +15,7 @@ from gradtape.core.scope import here
 from gradtape.engines.xla import devices as xla_devices
 
 HERE = Path(__file__).parent
+pytestmark = pytest.mark.devices
 
 
 @pytest.mark.slow

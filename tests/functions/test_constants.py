@@ -1,7 +1,7 @@
 """Results of bodies that depend on nothing: of branches, loops and inner functions, of every kind of constant, however they are followed.
 
 JAX hands such a result on as something that is neither an array of its own nor one of NumPy's; with several devices it must be told where it
-is. `make test` runs this folder with one device and with two.
+is. `make test` runs these with one device and with two.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+
+pytestmark = pytest.mark.devices
 
 OUTSIDE = tf.constant([4.0, 5.0, 6.0])
 KEPT = tf.Variable([7.0, 8.0, 9.0], trainable=False)

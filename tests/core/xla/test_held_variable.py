@@ -18,6 +18,8 @@ from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.staging import Part
 
+pytestmark = pytest.mark.devices
+
 
 def resident() -> int:
     """The bytes of memory that this process takes."""

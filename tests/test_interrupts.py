@@ -33,6 +33,7 @@ def interrupt(scenario, kind, count, seed):
     assert found["handled"] >= count
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("scenario", "kind"), SAMPLE)
 def test_some_moments(scenario, kind):
     interrupt(scenario, kind, 15, 0)

@@ -298,7 +298,7 @@ USES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("case", CASES)

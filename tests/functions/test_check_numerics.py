@@ -115,6 +115,7 @@ def line_of(text):
     return next(i for i, line in enumerate(lines, start=start + 1) if text in line)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("place", "name", "dtype"), CASES)
 def test_a_program_refuses_what_eager_code_refuses(place, name, dtype):
     bad, found = OPS[name]

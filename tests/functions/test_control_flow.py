@@ -116,7 +116,7 @@ def assert_close(actual, expected):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @each_sign
 @each_function
 def test_tapes_outside(f, sign):
@@ -124,7 +124,7 @@ def test_tapes_outside(f, sign):
     assert_close(everything(tf.function(f), x), everything(f, x))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @each_sign
 @each_function
 def test_tapes_inside(f, sign):

@@ -86,7 +86,7 @@ def test_a_tape_inside(name):
     assert f.experimental_get_tracing_count() == 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @by_name
 def test_a_persistent_tape(name):
     f = compiled(name)
@@ -100,7 +100,7 @@ def test_a_persistent_tape(name):
         check(tape.gradient(y, x), gradient)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @by_name
 def test_second_order(name):
     f, plain = compiled(name), PROGRAMS[name].function
@@ -121,6 +121,7 @@ def test_forward_mode(name):
         check_derivative(*tangents)
 
 
+@pytest.mark.sampled(2)
 @by_name
 def test_inside_another_function(name):
     """A function that calls one that XLA cannot hold is one like that itself."""
@@ -137,6 +138,7 @@ def test_inside_another_function(name):
     assert f.experimental_get_tracing_count() == inner.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.sampled(3)
 @by_name
 def test_concrete_functions(name):
     ((first, _, _), *_) = every(name)

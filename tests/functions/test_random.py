@@ -424,6 +424,7 @@ SEEDED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("name", SEEDED)
 def test_each_example_may_have_a_seed_of_its_own(name, compiled):

@@ -226,6 +226,7 @@ PLACES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_errors_of_python_itself_stay_what_they_are(place, kind):

@@ -44,6 +44,7 @@ ORDERS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("place", [0.0, 1e-4, 0.5])
 def test_second_derivatives_where_a_cotangent_is_zero(order, place):

@@ -57,6 +57,7 @@ def test_a_quantile_at_the_ends_and_of_one_element():
 INFINITE = float("inf")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "row",
     [

@@ -239,7 +239,7 @@ def test_channels_first_equals_channels_last(one, geometry, channels_first):
         np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("one", "geometry", "channels_first"), list(cases(everyday=EVERYDAY)))
 def test_compiled_equals_eager(one, geometry, channels_first):
     function, arrays = made(one, geometry, channels_first)

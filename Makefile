@@ -1,7 +1,7 @@
 # Every command makes the environment it needs; a machine needs only Python 3.11 or newer.
 #
 #   make demo       train a classifier of handwritten digits with a tape; leaves out/digits.png and out/tape-report.txt
-#   make test       lint, types and tests; those of compiled functions a second time with two devices
+#   make test       lint, types and tests; a part of those of compiled functions a second time with two devices
 #   make test-all   the same with the slow tests, and all cases of those that are sampled
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
 #   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
@@ -15,13 +15,13 @@
 PYTHON ?= python3
 WORKERS ?= 2
 
-SOURCES := src tests tests_tf examples benchmarks tools
+SOURCES := src tests tests_tf tools examples benchmarks
 
 # XLA can pretend that there are several CPUs, if it is told so before it starts: a second run of the tests that a second device concerns.
 TWO_DEVICES = JAX_PLATFORMS=cpu XLA_FLAGS="$$XLA_FLAGS --xla_force_host_platform_device_count=2"
-COMPILED := tests/function tests/test_moments.py tests/keras/test_keras_core.py tests/keras/test_keras_compiled.py tests/keras/test_keras_mixed_precision.py tests/keras/test_keras_training.py
-# The longest tables among them say nothing about devices.
-LONG := --ignore=tests/function/test_second_orders_of_effects.py --ignore=tests/function/test_variables_given_twice.py --ignore=tests/function/test_bodies.py
+COMPILED := tests/functions tests/core/xla tests/core/test_device.py tests/engines/xla tests/transforms/test_graph_gradients.py tests/test_moments.py tests/keras/test_keras_core.py tests/keras/test_keras_compiled.py tests/keras/test_keras_mixed_precision.py tests/keras/test_keras_training.py
+# The longest tables among them say nothing about devices. Of the others `make test` runs a part, and all that are marked `devices`.
+LONG := --ignore=tests/functions/test_second_orders_of_effects.py --ignore=tests/functions/test_reach.py --ignore=tests/functions/test_bodies.py
 
 .PHONY: help demo test test-all test-tf test-keras test-array-api test-versions bench lint names clean
 .DELETE_ON_ERROR:
@@ -37,7 +37,7 @@ demo: .venv/.installed
 
 test: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS)
-	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) $(COMPILED) $(LONG)
+	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) --part=4 $(COMPILED) $(LONG)
 
 test-all: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS) --all
@@ -47,15 +47,15 @@ test-tf: .venv-tf/.installed
 	@.venv-tf/bin/python -m pytest -q tests_tf
 
 test-keras: .venv-keras/.installed
-	@WORKERS=$(WORKERS) .venv-keras/bin/python tests/keras/suite.py $(GROUPS)
+	@WORKERS=$(WORKERS) .venv-keras/bin/python tools/keras_suite/suite.py $(GROUPS)
 
 test-array-api: .venv-array-api/.installed
 	@test -f '$(ARRAY_API_TESTS)/array_api_tests/__init__.py' || { echo 'Check out github.com/data-apis/array-api-tests with its submodule, and give its folder: make test-array-api ARRAY_API_TESTS=path'; exit 2; }
 	@cd '$(ARRAY_API_TESTS)' && ARRAY_API_TESTS_MODULE=gradtape.array_api $(CURDIR)/.venv-array-api/bin/python -m pytest -q array_api_tests \
-		--max-examples 20 --disable-deadline --xfails-file $(CURDIR)/tests/array_api/official_failures.txt
+		--max-examples 20 --disable-deadline --xfails-file $(CURDIR)/tests/api/array_api/official_failures.txt
 
 test-versions: .venv-versions/.installed
-	@WORKERS=$(WORKERS) .venv-versions/bin/python tests/versions.py $(PYTHONS)
+	@WORKERS=$(WORKERS) .venv-versions/bin/python tools/versions.py $(PYTHONS)
 
 bench: .venv-bench/.installed
 	@.venv-bench/bin/python -m benchmarks

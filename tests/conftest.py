@@ -1,7 +1,11 @@
-"""What every test gets: a check that it left nothing recording, and `--all` for what is marked slow, or left out of a sample."""
+"""What every test gets: a check that it left nothing recording, and options that say how many of the tests run.
+
+`--all` runs what is marked slow or left out of a sample, `--part n` one of n tests, but all that are marked `devices`.
+"""
 
 from __future__ import annotations
 
+import gc
 from zlib import crc32
 
 import pytest
@@ -13,17 +17,32 @@ def pytest_addoption(parser):
     parser.addoption(
         "--all", action="store_true", help="also run the tests that are marked slow, and all cases of those that are sampled"
     )
+    parser.addoption(
+        "--part",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run one of N tests, always the same ones, and all that are marked devices",
+    )
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--all"):
-        return
-    kept = sample([item for item in items if not item.get_closest_marker("slow")])
+    kept = items
+    if not config.getoption("--all"):
+        kept = sample([item for item in items if not item.get_closest_marker("slow")])
+    count = config.getoption("--part")
+    kept = [item for item in kept if item.get_closest_marker("devices") or crc32(item.nodeid.encode()) % count == 0]
     chosen = set(kept)
     later = [item for item in items if item not in chosen]
     if later:
         config.hook.pytest_deselected(items=later)
         items[:] = kept
+
+
+def pytest_collection_finish(session):
+    """Tests are many thousand objects that stay: `gc.collect()`, which many tests call, need not look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def sample(items):

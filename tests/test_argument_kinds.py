@@ -21,7 +21,7 @@ sys.path.append(str(Path(__file__).parent.parent / "tests_tf"))
 
 from table import all_rows, resolve
 
-from numpy_api.table import all_rows as numpy_rows
+from tests.api.numpy.table import all_rows as numpy_rows
 
 OURS = (TypeError, ValueError, tf.errors.OpError)
 SOURCES = str(Path(tf.__file__).parent)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+
 from benchmarks import aims, chart, clang, document, reference
 from benchmarks.libraries import FUNCTION, GRADTAPE, in_gradtape
 from benchmarks.results import Results

@@ -40,11 +40,28 @@ def test_few(case):
     assert case == "a"
 """
 
+PART = """
+import pytest
+
+@pytest.mark.parametrize("case", range(100))
+def test_many(case):
+    pass
+
+@pytest.mark.devices
+@pytest.mark.parametrize("case", range(10))
+def test_on_every_device(case):
+    pass
+
+@pytest.mark.slow
+def test_slow():
+    pass
+"""
+
 
 @pytest.fixture
 def tests(pytester):
     pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
-    pytester.makeini("[pytest]\nmarkers =\n    slow: left out\n    sampled(n): one of n")
+    pytester.makeini("[pytest]\nmarkers =\n    slow: left out\n    sampled(n): one of n\n    devices: all")
     pytester.makepyfile(TESTS)
     return pytester
 
@@ -68,3 +85,13 @@ def test_a_sample_is_a_part_of_every_test_and_always_the_same(tests):
     assert 15 < found[0]["passed"] < 35
     assert found[0]["passed"] + found[0]["deselected"] == 102
     assert found[2] == {"passed": 101, "failed": 1}
+
+
+def test_a_part_is_always_the_same_and_has_everything_about_devices(tests):
+    file = tests.makepyfile(test_part=PART)
+    options = ([], ["--part=4"], ["--part=4"], ["--part=4", "--all"])
+    found = [tests.runpytest_inprocess("-p", "no:cacheprovider", file, *some).parseoutcomes() for some in options]
+    assert found[0] == {"passed": 110, "deselected": 1}
+    assert found[1] == found[2]
+    assert 10 + 15 < found[1]["passed"] < 10 + 35
+    assert found[3]["passed"] - found[1]["passed"] in (0, 1)  # the slow one may be in the part

@@ -12,12 +12,12 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.interrupted import SCENARIOS, stuck
 
 import gradtape as tf
 from gradtape.blocks import Block, block
 from gradtape.core.thread import here
 from gradtape.engines.xla.engine import Uncollected
+from tests.interrupted import SCENARIOS, stuck
 
 ROOT = Path(__file__).parent.parent
 KINDS = ["raise", "handle"]
@@ -33,6 +33,7 @@ def interrupt(scenario, kind, count, seed):
     assert found["handled"] >= count
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("scenario", "kind"), SAMPLE)
 def test_some_moments(scenario, kind):
     interrupt(scenario, kind, 15, 0)

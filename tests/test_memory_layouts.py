@@ -7,7 +7,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.core.tensor import Tensor
-from ops import checks
+from tests.ops import checks
 
 ARRAYS = {
     "matrix": np.random.default_rng(0).normal(size=(4, 3)),

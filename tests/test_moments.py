@@ -14,13 +14,13 @@ import sys
 
 import numpy as np
 import pytest
-from tests.interrupted import stuck
-from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
 
 import gradtape as tf
 from gradtape.core.naming import scoped
 from gradtape.core.thread import here
 from gradtape.engines.xla import engine as xla_engine
+from tests.interrupted import stuck
+from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
 
 LARGE = 200 * 200  # elements, of which one copy is enough
 
@@ -252,7 +252,8 @@ def placed(case):
 
 
 if "device_count=2" in os.environ.get("XLA_FLAGS", ""):
-    CASES += [placed(case) for case in (AssignAdd, ScatterAdd, Compiled, CompiledWithAnArray, CompiledOnATape)]
+    second = (AssignAdd, ScatterAdd, Compiled, CompiledWithAnArray, CompiledOnATape)
+    CASES += [pytest.param(placed(case), marks=pytest.mark.devices) for case in second]
 SIZES = [pytest.param(40, id="small"), pytest.param(LARGE, id="large", marks=pytest.mark.slow)]
 
 
@@ -297,7 +298,7 @@ USES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("case", CASES)

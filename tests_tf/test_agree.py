@@ -21,7 +21,7 @@ NAMESPACES = {
     "tf", "tf.math", "tf.math.special", "tf.linalg", "tf.linalg.experimental", "tf.nn", "tf.nn.experimental", "tf.signal", "tf.random",
     "tf.random.experimental", "tf.image", "tf.dtypes", "tf.bitwise", "tf.sparse",
 }  # fmt: skip
-SYMBOLS = Path(__file__).parent.parent / "tests" / "api_symbols.csv"
+SYMBOLS = Path(__file__).parent.parent / "tools" / "api_symbols.csv"
 
 
 def cases():

@@ -1,4 +1,4 @@
-"""The functions of `tests/function/autograph_cases.py`, from the same source, as tf.function and as gradtape.function."""
+"""The functions of `tests/functions/autograph/autograph_cases.py`, from the same source, as tf.function and as gradtape.function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import tensorflow  # noqa: ICN001  # `tf` is the library that a function is give
 
 import gradtape
 
-SOURCE = Path(__file__).parents[1] / "tests" / "function" / "autograph_cases.py"
+SOURCE = Path(__file__).parents[1] / "tests" / "functions" / "autograph" / "autograph_cases.py"
 
 
 def loaded(library: str, folder: str) -> Any:

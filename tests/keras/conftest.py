@@ -8,5 +8,3 @@ import keras_gradtape
 
 os.environ.setdefault("KERAS_HOME", str(Path(tempfile.gettempdir()) / "gradtape-keras-home"))
 keras_gradtape.install()
-
-collect_ignore = ["needs_torch.py"]  # it skips whoever looks into it

@@ -203,6 +203,7 @@ def test_ragged_tensors_are_refused_by_name():
         ops.convert_to_tensor([1.0], ragged=True)
 
 
+@pytest.mark.devices
 def test_devices_have_keras_names():
     with keras.device("cpu:0"):
         assert ops.ones(()).device.endswith("CPU:0")

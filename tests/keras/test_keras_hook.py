@@ -148,6 +148,7 @@ def installed_version():
 SHOWN = "import keras; print(keras.__version__, keras.backend.backend(), keras.ops.sum(keras.layers.Dense(2)(keras.ops.ones((1, 3)))).dtype.name)"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("first", [FIRST, FIRST + "gradtape.keras\n", "import keras_gradtape; keras_gradtape.install()\n"])
 def test_a_newer_minor_version_is_tried(tmp_path, first):
     assert output_of(first + SHOWN, PYTHONPATH=imitation(tmp_path, "3.99.0")) == "3.99.0 gradtape float32"

@@ -5,9 +5,12 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
+sys.path.append(str(Path(__file__).parents[2] / "tools" / "keras_suite"))  # as the suite itself has it in its processes
+
 import named_branches
 import needs_torch
-import pytest
 import suite
 
 REPORT = """<testsuites><testsuite>

@@ -103,7 +103,7 @@ def dtypes_to_try(case: Case, one: Sample) -> list[str]:
     return [dtype for dtype in dict.fromkeys([widest(case, one), *others]) if dtype in case.dtypes_of(one)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("case", "one", "dtype"),
     params(

@@ -197,7 +197,7 @@ def test_adjoint_identity(case, one, dtype):
     checks.check_adjoint(case.function(one), case.make(one, dtype), one.wanted)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @derivatives(orders=2)
 @pytest.mark.parametrize(("outer", "inner_mode"), list(product(["reverse", "forward"], repeat=2)))
 def test_second_order(case, one, dtype, outer, inner_mode):

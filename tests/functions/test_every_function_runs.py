@@ -1,0 +1,412 @@
+"""What eager code can do, a function does: shapes and loop lengths that are known only when it runs, with derivatives of every kind."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+from .open_programs import LOOP, ONE, OTHER, PROGRAMS, SHAPE, SIX
+
+by_name = pytest.mark.parametrize("name", PROGRAMS)
+of_shapes = pytest.mark.parametrize("name", [name for name in PROGRAMS if PROGRAMS[name].kind == SHAPE])
+of_loops = pytest.mark.parametrize("name", [name for name in PROGRAMS if PROGRAMS[name].kind == LOOP])
+
+
+def compiled(name, **options):
+    return tf.function(PROGRAMS[name].function, **options)
+
+
+def check(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
+
+
+def check_derivative(found, expected):
+    """Where the way that is taken does not lead to a source, eager code says None and TensorFlow's functions zeros; both are right here."""
+    if expected is None:
+        assert found is None or not np.any(found.numpy())
+    else:
+        check(found, expected)
+
+
+def every(name):
+    """The arguments of a program, with its value and gradient for them."""
+    program = PROGRAMS[name]
+    return [(program.tensors(number), *expected) for number, expected in enumerate(program.expected)]
+
+
+def first_order(f, x, *others):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x, *others)
+    return y, tape.gradient(y, x)
+
+
+def second_order(f, x, *others):
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        _, first = first_order(f, x, *others)
+    return first, outer.gradient(first, x)
+
+
+@by_name
+def test_values_and_traces(name):
+    f = compiled(name)
+    for arguments, value, _ in every(name):
+        result = f(*arguments)
+        assert result.shape == np.shape(value)
+        check(result, value)
+    assert f.experimental_get_tracing_count() == 1
+
+
+@by_name
+def test_gradients(name):
+    f = compiled(name)
+    for arguments, value, gradient in every(name):
+        found = first_order(f, *arguments)
+        check(found[0], value)
+        check(found[1], gradient)
+    assert f.experimental_get_tracing_count() == 1
+
+
+@by_name
+def test_a_tape_inside(name):
+    @tf.function
+    def f(x, *others):
+        return first_order(PROGRAMS[name].function, x, *others)
+
+    for arguments, value, gradient in every(name):
+        found = f(*arguments)
+        check(found[0], value)
+        check(found[1], gradient)
+    assert f.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.sampled(4)
+@by_name
+def test_a_persistent_tape(name):
+    f = compiled(name)
+    for (x, *others), _, gradient in every(name):
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = f(x, *others)
+            z = y * 2.0
+        check(tape.gradient(y, x), gradient)
+        check(tape.gradient(z, x), np.multiply(2.0, gradient))
+        check(tape.gradient(y, x), gradient)
+
+
+@pytest.mark.sampled(4)
+@by_name
+def test_second_order(name):
+    f, plain = compiled(name), PROGRAMS[name].function
+    for arguments, _, _ in every(name):
+        for found, right in zip(second_order(f, *arguments), second_order(plain, *arguments), strict=True):
+            check_derivative(found, right)
+
+
+@by_name
+def test_forward_mode(name):
+    f, plain = compiled(name), PROGRAMS[name].function
+    for (x, *others), _, _ in every(name):
+        tangents = []
+        for function in (f, plain):
+            with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+                y = function(x, *others)
+            tangents.append(accumulator.jvp(y))
+        check_derivative(*tangents)
+
+
+@pytest.mark.sampled(2)
+@by_name
+def test_inside_another_function(name):
+    """A function that calls one that XLA cannot hold is one like that itself."""
+    inner = compiled(name)
+
+    @tf.function
+    def f(x, *others):
+        return inner(x * 1.0, *others) * 2.0
+
+    for arguments, value, gradient in every(name):
+        found = first_order(f, *arguments)
+        check(found[0], np.multiply(2.0, value))
+        check(found[1], np.multiply(2.0, gradient))
+    assert f.experimental_get_tracing_count() == inner.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.sampled(3)
+@by_name
+def test_concrete_functions(name):
+    ((first, _, _), *_) = every(name)
+    f = compiled(name).get_concrete_function(*first)
+    for arguments, value, gradient in every(name):
+        found = first_order(f, *arguments)
+        check(found[0], value)
+        check(found[1], gradient)
+
+
+@of_shapes
+def test_jit_compile_insists(name):
+    with pytest.raises((TypeError, ValueError, tf.errors.InvalidArgumentError)):
+        compiled(name, jit_compile=True)(*PROGRAMS[name].tensors(0))
+
+
+@of_loops
+def test_gradients_of_loops_compile(name):
+    f = compiled(name, jit_compile=True)
+    for arguments, value, slope in every(name):
+        check(f(*arguments), value)
+        check(first_order(f, *arguments)[1], slope)
+
+
+@of_shapes
+def test_the_log_says_why_once(name, caplog):
+    f = compiled(name)
+    with caplog.at_level(logging.INFO, logger="gradtape"):
+        for _ in range(2):
+            for arguments, _, _ in every(name):
+                first_order(f, *arguments)
+    (message,) = [record.getMessage() for record in caplog.records if "open_programs.py" in record.getMessage()]
+    code = PROGRAMS[name].function.__code__
+    (line,) = re.findall(r"open_programs\.py:(\d+)", message)
+    assert code.co_firstlineno < int(line) <= max(end for _, _, end in code.co_lines() if end)
+    assert "XLA" in message
+
+
+def test_what_xla_can_hold_is_not_logged(caplog):
+    f = tf.function(lambda x: tf.cond(x > 0.0, lambda: x * x, lambda: x))
+    with caplog.at_level(logging.INFO, logger="gradtape"):
+        first_order(f, tf.constant(2.0))
+    assert not caplog.records
+
+
+@of_loops
+def test_a_loop_of_unknown_length_compiles_forward(name):
+    """Its Python runs once, and not again in the calls that follow, of which none is recorded."""
+    runs = []
+
+    @tf.function
+    def f(*arguments):
+        runs.append(1)
+        return PROGRAMS[name].function(*arguments)
+
+    for arguments, value, _ in every(name):
+        check(f(*arguments), value)
+    assert len(runs) == 1
+
+
+def test_new_shapes_are_new_traces():
+    f = compiled("boolean_mask")
+    for x in ([1.0, -2.0, 3.0], [1.0, 2.0, 3.0], [1.0, -2.0], [-1.0, -2.0], [3.0, 4.0, -5.0]):
+        check(f(tf.constant(x)), [value**2 for value in x if value > 0.0])
+    assert f.experimental_get_tracing_count() == 2
+    f(tf.constant([[1.0, -1.0]]))
+    f(tf.constant([1.0, -2.0, 3.0], tf.float64))
+    assert f.experimental_get_tracing_count() == 4
+
+
+def test_python_values_are_new_traces():
+    f = tf.function(lambda x, power: tf.boolean_mask(x, x > 0.0) ** power)
+    x = tf.constant(ONE)
+    check(f(x, 2), [1.0, 9.0])
+    check(f(x, 3), [1.0, 27.0])
+    check(f(x, 2), [1.0, 9.0])
+    assert f.experimental_get_tracing_count() == 2
+
+
+def test_a_signature_is_one_trace():
+    f = compiled("boolean_mask", input_signature=[tf.TensorSpec([None], tf.float32)])
+    for x in ([1.0, -2.0, 3.0], [1.0, -2.0], [], [4.0]):
+        check(f(tf.constant(x, tf.float32)), [value**2 for value in x if value > 0.0])
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_functions_that_it_calls_are_compiled():
+    runs = []
+
+    @tf.function
+    def heavy(x):
+        runs.append(1)
+        return tf.sin(x) * x
+
+    @tf.function
+    def f(x):
+        return tf.boolean_mask(heavy(x), x > 0.0)
+
+    for values in (ONE, OTHER, ONE):
+        x = np.array(values, np.float32)
+        y, gradient = first_order(f, tf.constant(x))
+        check(y, (np.sin(x) * x)[x > 0.0])
+        check(gradient, np.where(x > 0.0, np.sin(x) + x * np.cos(x), 0.0))
+    assert len(runs) == 1
+    assert heavy.experimental_get_tracing_count() == 1
+
+
+def test_functions_that_it_calls_with_new_sizes_are_traced_for_each():
+    inner = tf.function(lambda kept: tf.reduce_sum(kept * kept))
+
+    @tf.function
+    def f(x):
+        return inner(tf.boolean_mask(x, x > 0.0))
+
+    for values in (ONE, OTHER, [1.0, 2.0, 3.0]):
+        y, gradient = first_order(f, tf.constant(values))
+        check(y, sum(value**2 for value in values if value > 0.0))
+        check(gradient, [2.0 * value if value > 0.0 else 0.0 for value in values])
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_reads_variables_as_they_are():
+    scale = tf.Variable(2.0)
+    f = tf.function(lambda x: tf.reduce_sum(tf.boolean_mask(x * scale, x > 0.0)))
+    x = tf.constant(ONE)
+    for value in (2.0, 5.0):
+        scale.assign(value)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        check(y, 4.0 * value)
+        by_x, by_scale = tape.gradient(y, [x, scale])
+        check(by_x, [value, 0.0, value])
+        check(by_scale, 4.0)
+        assert tape.watched_variables() == (scale,)
+
+
+def test_captures_tensors_and_variables_in_a_loop_of_unknown_length():
+    scale, captured = tf.Variable(2.0), tf.constant(3.0)
+
+    @tf.function
+    def f(x, n):
+        y = x
+        for _ in tf.range(n):
+            y = y * scale + captured
+        return y
+
+    x = tf.constant(1.0)
+    for n, expected, by_x, by_scale, by_captured in (
+        (0, 1.0, 1.0, None, None),
+        (1, 5.0, 2.0, 1.0, 1.0),
+        (2, 13.0, 4.0, 7.0, 3.0),
+    ):
+        with tf.GradientTape() as tape:
+            tape.watch([x, captured])
+            y = f(x, tf.constant(n))
+        check(y, expected)
+        for found, right in zip(tape.gradient(y, [x, scale, captured]), (by_x, by_scale, by_captured), strict=True):
+            check_derivative(found, right)
+
+
+def test_assigns_variables():
+    total, calls = tf.Variable(0.0), tf.Variable(0, dtype=tf.int32)
+
+    @tf.function
+    def f(x):
+        kept = tf.boolean_mask(x, x > 0.0)
+        total.assign_add(tf.reduce_sum(kept))
+        calls.assign_add(1)
+        return total * 2.0
+
+    check(f(tf.constant(ONE)), 8.0)
+    check(f(tf.constant(OTHER)), 14.0)
+    check(total, 7.0)
+    check(calls, 2)
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_variables_change_together_or_not_at_all():
+    first, second = tf.Variable(1.0), tf.Variable(10.0)
+
+    @tf.function
+    def f(x, n):
+        first.assign_add(1.0)
+        y = tf.reshape(x, [n, 2])  # six elements: n must be 3
+        second.assign_add(1.0)
+        return y * first
+
+    f(tf.constant(SIX), tf.constant(3))
+    assert (float(first), float(second)) == (2.0, 11.0)
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        f(tf.constant(SIX), tf.constant(4))
+    assert (float(first), float(second)) == (2.0, 11.0)
+    check(f(tf.constant(SIX), tf.constant(3)), np.reshape(SIX, [3, 2]) * 3.0)
+    assert (float(first), float(second)) == (3.0, 12.0)
+
+
+def test_a_gradient_step_inside():
+    """The tape, the mask and the update are one function."""
+    weight = tf.Variable(2.0)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.boolean_mask(x * weight, x > 0.0) ** 2)
+        weight.assign_sub(0.01 * tape.gradient(loss, weight))
+        return loss
+
+    check(step(tf.constant(ONE)), 40.0)
+    check(weight, 1.6)
+    check(step(tf.constant(OTHER)), 9.0 * 1.6**2)
+    check(weight, 1.6 - 0.01 * 18.0 * 1.6)
+
+
+def test_a_mask_in_a_rule():
+    @tf.custom_gradient
+    def op(q):
+        def rule(g):
+            return tf.zeros_like(q) + tf.reduce_sum(tf.boolean_mask(g * q, q > 0.0))
+
+        return tf.reduce_sum(q * q), rule
+
+    f = tf.function(lambda x: op(x))
+    check(first_order(f, tf.constant(ONE))[1], [4.0, 4.0, 4.0])
+    check(first_order(f, tf.constant(OTHER))[1], [3.0, 3.0, 3.0])
+
+
+def test_what_raises_in_eager_code_raises_as_there():
+    f = tf.function(lambda x: tf.boolean_mask(x, tf.concat([x, x], 0) > 0.0))
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        f(tf.constant(ONE))
+
+
+def test_random_numbers_follow_the_seed():
+    """A call that runs on gradtape's own ops draws new numbers every time."""
+    tf.random.set_seed(3)
+    f = tf.function(lambda x: (tf.random.uniform([3]), tf.boolean_mask(x, x > 0.0)))
+    first, second = f(tf.constant(ONE))[0], f(tf.constant(ONE))[0]
+    assert np.any(first.numpy() != second.numpy())
+
+
+def test_batches_of_it():
+    f = compiled("for_of_unknown_length")
+    xs = tf.constant([1.0, 2.0, 3.0])
+    y, gradient = first_order(lambda xs: tf.map_fn(lambda x: f(x, tf.constant(2)), xs), xs)
+    check(y, [1.0, 8.0, 27.0])
+    check(gradient, [3.0, 12.0, 27.0])
+
+
+def test_jacobians_of_it():
+    f = compiled("boolean_mask")
+    x = tf.constant(ONE)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    check(tape.jacobian(y, x), [[2.0, 0.0, 0.0], [0.0, 0.0, 6.0]])
+
+
+def test_methods():
+    class Model:
+        def __init__(self):
+            self.scale = tf.Variable(2.0)
+
+        @tf.function
+        def __call__(self, x):
+            return tf.boolean_mask(x * self.scale, x > 0.0)
+
+    one, other = Model(), Model()
+    other.scale.assign(3.0)
+    check(one(tf.constant(ONE)), [2.0, 6.0])
+    check(other(tf.constant(ONE)), [3.0, 9.0])

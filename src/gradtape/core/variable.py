@@ -183,7 +183,7 @@ class Variable(SparseWrites, TensorOperators):
         if here.state.trace is not None:
             here.state.trace.made.add(id(self))
 
-    held: Any = None
+    held: Any
     """The value as a JAX array, where a compiled function has had it: beside `array`, or instead of it."""
 
     array: Any = _Array()
@@ -194,6 +194,7 @@ class Variable(SparseWrites, TensorOperators):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.keeps_array = getattr_static(cls, "array") is not Variable.__dict__["array"]
+        cls.held = None  # a Variable that has none is not to ask a `__getattr__` of the user's for it
 
     # What it is
 

@@ -54,11 +54,22 @@ class UnpreparedError(Exception):
     """A compiled function cannot be called without Python code of JAX's, as at its first call: nothing has been done."""
 
 
+class _Nothing:
+    """Stands for results that were not computed."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise UnpreparedError
+
+
+_UNPREPARED = _Nothing(), None, True
+"""An answer for JAX, which is to forget it at once; an exception it would remember."""
+
+
 class Guarded:
     """A function that JAX has compiled, `call`, and the same as `program`, which runs no Python code.
 
-    If JAX would need some, at a first call or after a change of its settings, `program` raises an UnpreparedError instead. `prepare` calls
-    it with whatever it needs.
+    If JAX would need some, at a first call or after a change of its settings, `program` does nothing, and to iterate over what it gives
+    is an UnpreparedError. `prepare` calls it with whatever it needs.
     """
 
     def __init__(self, call: Any) -> None:
@@ -73,9 +84,7 @@ class Guarded:
 
     def _missed(self, *args: Any) -> Any:
         """JAX's own answer where it is not prepared: results, and what it needs to be so."""
-        if self._preparing != get_ident():
-            raise UnpreparedError
-        return self._miss(*args)
+        return self._miss(*args) if self._preparing == get_ident() else _UNPREPARED
 
     def prepare(self, *args: Any) -> Any:
         """The results of a call for which JAX may prepare itself."""

@@ -32,7 +32,6 @@ ELSEWHERE = {
         " ".join(AUTOGRAPH),
         "each case of autograph_cases.py is a program as users write it, and goes through most of them",
     ),
-    "functions/test_calls.py": ("functions/staging", "what is compiled once, and what a call does not do again"),
     "functions/test_control_flow.py": (
         "functions/traced functions/switch functions/scan functions/loop",
         "XLA's branches and loops against those of eager code",
@@ -49,7 +48,6 @@ ELSEWHERE = {
     "functions/test_gradients.py": ("functions/program", "a program is one op for tapes, accumulators and vmap"),
     "functions/test_random.py": ("engines/xla/random", "its numbers are compared with the distributions of eager code"),
     "functions/test_second_orders_of_effects.py": ("functions/replay", "a replay with assignments and random numbers in it"),
-    "functions/test_without_jax.py": ("engines/xla/engine", "loading JAX; its kernels are compared in ops/test_engines.py"),
     "ops/test_written.py": ("core/late", "an op's call, and an operator's, is written when it is first called"),
     "test_copies.py": ("functions/copying", "copies of functions, of what has them, and of what a function uses"),
     "transforms/jacobians/test_modes.py": (

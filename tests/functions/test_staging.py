@@ -1,0 +1,160 @@
+"""Compiled steps that write Variables lose nothing where JAX runs Python code of its own in the midst of a call."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape.engines.xla import engine as xla_engine
+from gradtape.functions.staging import Part
+
+jax = xla_engine.load()
+
+
+def counting(dtype="float32"):
+    v = tf.Variable(np.zeros(5, dtype))
+
+    @tf.function
+    def step(x):
+        v.assign_add(x)
+        return tf.reduce_sum(v)
+
+    x = tf.ones([5], dtype)
+    for _ in range(5):
+        step(x)
+    return v, step, x
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Ctrl-C right after XLA was handed the buffers for good, in what JAX does in Python."""
+    execute = jax._src.interpreters.pxla.ExecuteReplicated
+    original = execute.__call__
+
+    def call(self, *args):
+        original(self, *args)
+        raise KeyboardInterrupt
+
+    return lambda: monkeypatch.setattr(execute, "__call__", call), monkeypatch.undo
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "setting", [lambda: jax.default_matmul_precision("highest"), lambda: jax.enable_x64(True)], ids=["precision", "x64"]
+)
+def test_a_change_of_jax_settings_in_an_interrupted_call_loses_nothing(dtype, setting, interrupted):
+    v, step, x = counting(dtype)
+    interrupt, undo = interrupted
+    with setting():
+        interrupt()
+        try:
+            step(x)
+            arrived = False  # JAX had everything it needs
+        except KeyboardInterrupt:
+            arrived = True
+        undo()
+        expected = 5.0 if arrived else 6.0
+        np.testing.assert_array_equal(v.numpy(), np.full(5, expected))
+        assert step(x).numpy() == 5 * (expected + 1)
+    assert step(x).numpy() == 5 * (expected + 2)
+
+
+def test_what_runs_in_a_garbage_collection_finds_a_value_and_loses_none():
+    """On Python 3.11 a collection may begin in the midst of a call, and with it handlers and finalizers."""
+    v, step, x = counting()
+    pending, writes = False, 0
+
+    def callback(phase, info):
+        nonlocal pending, writes
+        if pending and phase == "start":  # once in each call, or it would never get further
+            pending = False
+            v.assign_add(np.ones(5, np.float32))
+            writes += 1
+
+    gc.callbacks.append(callback)
+    thresholds = gc.get_threshold()
+    try:
+        for i in range(300):
+            gc.set_threshold(20 + i % 60, 10, 10)
+            pending = True
+            step(x)
+        pending = False
+    finally:
+        gc.callbacks.remove(callback)
+        gc.set_threshold(*thresholds)
+    assert writes > 20
+    np.testing.assert_array_equal(v.numpy(), np.full(5, 305.0 + writes))
+
+
+def test_eager_and_compiled_writes_in_turn_are_prepared_once(monkeypatch):
+    v, step, x = counting()
+    prepared = []
+    monkeypatch.setattr("gradtape.functions.staging.copied", prepared.append)
+    for _ in range(3):
+        v.assign(v * 2.0)
+        step(x)
+    assert not prepared
+
+
+def test_a_call_that_jax_takes_for_one_that_still_runs_is_begun_again(monkeypatch):
+    """JAX may keep in mind a call that an exception of a signal handler has ended."""
+    _v, step, _x = counting()
+    original, calls = Part._called, []
+
+    def stuck(self, given, writes):
+        calls.append(1)
+        if len(calls) == 1:
+            raise RecursionError("Recursively calling <weakref at 0x1; to 'ClosedJaxpr' at 0x2>")
+        return original(self, given, writes)
+
+    monkeypatch.setattr(Part, "_called", stuck)
+    assert step(tf.Tensor(np.ones(5, np.float32))).numpy() == 30.0
+    assert len(calls) == 2
+
+
+class Helped(tf.Variable):
+    def __getattr__(self, name):
+        return self.lookup(name)
+
+    def lookup(self, name):
+        raise AttributeError(name)
+
+
+class Asked(tf.Variable):
+    def __getattribute__(self, name):
+        return super().__getattribute__(name)
+
+
+class Lambda(tf.Variable):
+    __getattr__ = lambda self, name: {}[name] if name == "surprise" else object.__getattribute__(self, name)
+
+
+class Forwards(tf.Variable):
+    """Answers what it does not have from another Variable, which a function has had."""
+
+    def __getattr__(self, name):
+        return getattr(INNER, name)
+
+
+INNER = tf.Variable([1.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", [Helped, Asked, Lambda, Forwards])
+def test_variables_of_users_classes_are_asked_for_nothing_that_they_do_not_have(kind):
+    read_inner = tf.function(lambda: INNER * 1.0)
+    read_inner()
+    variable = kind([10.0, 10.0])
+    read = tf.function(lambda: variable * 1.0)
+
+    @tf.function
+    def write():
+        variable.assign_add([1.0, 1.0])
+        return variable * 1.0
+
+    for i in range(4):
+        np.testing.assert_array_equal(read().numpy(), variable.numpy())
+        variable.assign_add([1.0, 1.0])
+        np.testing.assert_array_equal(read().numpy(), np.full(2, 11.0 + 2 * i))
+        np.testing.assert_array_equal(write().numpy(), np.full(2, 12.0 + 2 * i))
+        np.testing.assert_array_equal(variable.numpy(), np.full(2, 12.0 + 2 * i))

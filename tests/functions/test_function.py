@@ -128,13 +128,18 @@ def test_non_contiguous_arguments():
     np.testing.assert_array_equal(tf.function(lambda x: x + 1)(x[:, ::2]), x[:, ::2] + 1)
 
 
-def test_a_result_is_a_plain_tensor_once_it_is_looked_at():
+def test_eager_code_computes_plain_tensors_from_a_result():
     f = tf.function(lambda x: x * 2)
     with tf.device("/CPU:0"):  # on an accelerator it stays one of XLA's
         y = f(tf.constant([1.0, 2.0]))
     z = y + 1
-    assert type(y) is tf.Tensor
+    assert isinstance(y, tf.Tensor)
     assert type(z) is tf.Tensor
+    assert f(y).numpy().tolist() == [4.0, 8.0]
+    with tf.GradientTape() as tape:
+        tape.watch(y)
+        loss = tf.reduce_sum(y * y + y)
+    assert tape.gradient(loss, y).numpy().tolist() == [5.0, 9.0]
     copy = y.numpy()
     copy[0] = 7
     assert y.numpy().tolist() == [2.0, 4.0]

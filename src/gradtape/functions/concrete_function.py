@@ -175,14 +175,16 @@ class ConcreteFunction(Described):
         outside, large, pack = [self._outside[i - given] for i in part.used[given:]], part.large, self._pack
         if self._written:
             return self._writing_shortcut(run, outside, large)
-        compiled, call_compiled = run.call, xla_engine.call_compiled
+        program, call_uncollected = run.program, xla_engine.call_uncollected
 
         def call(args: Sequence[Any]) -> Any:
             try:
                 arrays = [*map(_its_array, args), *map(_its_array, outside)]
                 if NoneType in map(type, arrays):  # one is to be converted now
                     return NOT_RUN
-                found = call_compiled(compiled, *arrays, *large)
+                found = call_uncollected(program, *arrays, *large)
+                if type(found) is not list:
+                    found = run.prepare(*arrays, *large)
             except Exception as error:
                 if _is_of_a_handler(error):
                     raise

@@ -239,7 +239,7 @@ class Part:
 
     def _called(self, given: Sequence[Any], writes: Writes | None) -> list[Any]:
         if writes is None:
-            return xla_engine.call_compiled(self.compiled, *given)
+            return self._spared.prepare(*given)
         if self.calls_host:
             # It is not to be done again, whatever handlers have written meanwhile.
             return _kept(xla_engine.load().block_until_ready(self.compiled(*given)), writes.after({}))

@@ -66,14 +66,13 @@ _UNPREPARED = _Nothing(), None, True
 
 
 class Guarded:
-    """A function that JAX has compiled, `call`, and the same as `program`, which runs no Python code.
+    """A function that JAX has compiled to give a list, as `program`, which runs no Python code.
 
     If JAX would need some, at a first call or after a change of its settings, `program` does nothing, and to iterate over what it gives
     is an UnpreparedError. `prepare` calls it with whatever it needs.
     """
 
     def __init__(self, call: Any) -> None:
-        self.call = call
         compiled = call if hasattr(call, "_cache_miss") else call._executable.create_cpp_call(call._params)
         self._miss = (lambda *args: (call(*args), None, False)) if compiled is None else compiled._cache_miss
         self._preparing: int | None = None  # the thread that is

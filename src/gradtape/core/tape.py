@@ -1,6 +1,6 @@
 """`GradientTape`: records what runs inside its `with` block and differentiates it.
 
-Jacobians and higher derivatives are put on the class by `gradtape.transforms`.
+Jacobians and higher derivatives are in its base class, see `core.tape_methods`.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ LAYERS = (
     ("blocks", "errors", "dtypes", "nest", "published", "shapes"),
     ("engines",),
     ("core",),
+    ("convert",),
     ("ops",),
     ("transforms", "inspect"),
     ("functions",),
@@ -300,3 +301,16 @@ def test_classes_are_defined_where_they_stand(module):
 )
 def test_a_patch_is_found(wrong):
     assert len(patches(wrong)) == 1
+
+
+# One door
+
+DOOR = "gradtape.convert"
+
+
+@pytest.mark.parametrize("module", [m for m in FILES if not m.startswith(("gradtape.core", DOOR))])
+def test_plain_values_become_tensors_through_one_door(module):
+    """What makes an array of anything is core's own, and for all others in `convert`, with the policies."""
+    path = FILES[module]
+    found = imports(path.read_text(encoding="utf-8"), module, package=path.name == "__init__.py")
+    assert [name for name, *_ in found if name.startswith("gradtape.core.values")] == []

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from gradtape.autodiff import ForwardAccumulator
+from gradtape.convert import operand
 from gradtape.core.node import Node
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.dtypes import TRAINABLE
-from gradtape.ops.op import Op, operand
+from gradtape.ops.op import Op
 from gradtape.transforms.vectorize import vmap
 
 Function = Callable[..., Any]

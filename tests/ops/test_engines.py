@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from gradtape import dtypes
+from gradtape.convert import operand
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.ops.arithmetic import sign
-from gradtape.ops.op import operand, registry
+from gradtape.ops.op import registry
 from gradtape.ops.reductions import reduce_sum
 from gradtape.ops.shaping import concat
 

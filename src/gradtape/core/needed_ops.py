@@ -11,7 +11,6 @@ class NeededOps:
     concatenate_rows: Any
     scatter_rows: Any
     cast: Any
-    convert: Any
     broadcast_to: Any
     conj: Any
     sum_to_shape: Any

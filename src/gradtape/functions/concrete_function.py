@@ -13,10 +13,10 @@ import numpy as np
 import optree
 
 from gradtape import nest
+from gradtape.convert import as_tensor, to_array
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import DisturbedError, Writes, held, is_value, keep_lent, lend, loans
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor, held_tensors
@@ -33,7 +33,6 @@ from gradtape.functions.reach import visible
 from gradtape.functions.signature import Arguments, Parameters, cast_to_kind
 from gradtape.functions.staging import Spared
 from gradtape.ops.broadcasting import identity
-from gradtape.ops.convert import as_tensor
 
 if TYPE_CHECKING:
     from gradtape.functions.function import Function

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import nest
+from gradtape.convert import as_tensor
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
@@ -21,7 +22,6 @@ from gradtape.core.xla.tensor import is_traced
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.errors import invalid_argument
 from gradtape.ops.arithmetic import equal, logical_and
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import concat, stack, unstack
 from gradtape.published import published

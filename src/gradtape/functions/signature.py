@@ -14,9 +14,9 @@ import numpy as np
 import optree
 
 from gradtape import dtypes, nest
+from gradtape.convert import to_array
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import HeldTensor
 from gradtape.errors import invalid_argument

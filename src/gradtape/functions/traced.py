@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
+from gradtape.convert import as_tensor
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.engines.xla.engine import NotTraceableError
@@ -17,7 +18,6 @@ from gradtape.functions.structured import Body, Closed, Spec, around, moved, spe
 from gradtape.functions.switch import Switch
 from gradtape.ops.arithmetic import equal
 from gradtape.ops.broadcasting import cast
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import where
 
 

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape import dtypes, nest
+from gradtape.convert import beside, operand, pair_of_floats
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import caller, locate
@@ -30,8 +31,6 @@ from gradtape.core.record import record, with_node
 from gradtape.core.recording import Scope, connect
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
-from gradtape.core.values import to_array
-from gradtape.core.variable import Variable
 from gradtape.core.xla.placement import Elsewhere
 from gradtape.core.xla.tensor import HeldTensor, tensor_of
 from gradtape.core.xla.trace import Trace
@@ -54,7 +53,6 @@ from gradtape.ops.written import Names, function_of, function_written_later, pos
 
 Pull = Callable[..., Any]
 
-_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _WITHOUT_GRADIENT = "biuO"  # the NumPy kinds of bool, int and string: a result of such a dtype ends a chain
 
 HALF = frozenset((dtypes.float16.numpy, dtypes.bfloat16.numpy))
@@ -418,53 +416,6 @@ def _no_rule(name: str, argument: str) -> Pull:
         )
 
     return pull
-
-
-def operand(value: Any) -> Any:
-    """What an op works with: a Tensor for everything that is one or can say how to become one, else the plain value."""
-    if isinstance(value, Tensor):
-        return value
-    if isinstance(value, Variable):
-        return value.tensor()
-    if isinstance(value, (list, tuple)) and any(is_tensor_like(leaf) for leaf in nest.flatten(value)):
-        return needed.convert(value)
-    convert = getattr(value, "__gradtape_tensor__", None)
-    return value if convert is None else convert()
-
-
-def is_tensor_like(value: Any) -> bool:
-    """Whether a value is a Tensor, a Variable, or says how to become one."""
-    return isinstance(value, (Tensor, Variable)) or hasattr(value, "__gradtape_tensor__")
-
-
-def beside(value: Any, strong: Any, argument: str) -> Any:
-    """A plain value as an array that stands beside a Tensor of dtype `strong`."""
-    array = to_array(value, argument=argument)
-    if strong is None:
-        return array
-    wanted = dtypes.promote_weak(strong, array.dtype)
-    return array if array.dtype == wanted else to_array(value, wanted, argument=argument)
-
-
-def pair_of_floats(x: Any, y: Any) -> tuple[Any, Any] | None:
-    """Both as Tensors where one is a Tensor of floats and the other an array of floats, which the short way can take from here."""
-    if type(y) is np.ndarray and type(x) is Tensor:
-        array = _float_beside(y, x)
-        return None if array is None else (x, Tensor(array))
-    if type(x) is np.ndarray and type(y) is Tensor:
-        array = _float_beside(x, y)
-        return None if array is None else (Tensor(array), y)
-    return None
-
-
-def _float_beside(array: Any, tensor: Tensor) -> Any:
-    """An array in the dtype of the Tensor beside it, copied if a tape may keep it; None if they are of other dtypes."""
-    dtype, strong = array.dtype, tensor.array.dtype
-    if dtype is strong and (dtype is _FLOAT32 or dtype is _FLOAT64):
-        return array if tensor.node is None else array.copy()
-    if dtype is _FLOAT64 and strong is _FLOAT32:
-        return array.astype(_FLOAT32)
-    return None
 
 
 def _run_on_xla(kernel: Callable[..., Any], *arrays: Any, **params: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.convert import as_tensor, operand
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import caller, locate
 from gradtape.core.tensor import Tensor
@@ -20,9 +21,8 @@ from gradtape.errors import InvalidArgumentError, invalid_argument
 from gradtape.ops import arithmetic as a
 from gradtape.ops import elementary, matrix
 from gradtape.ops.broadcasting import cast
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import take, take_at
-from gradtape.ops.op import operand, registry
+from gradtape.ops.op import registry
 from gradtape.ops.picking import pick
 from gradtape.ops.shaping import getitem, reshape
 from gradtape.ops.written import write_call

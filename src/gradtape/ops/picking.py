@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.convert import array_of
 from gradtape.core.tensor import Tensor
-from gradtape.core.values import array_of
 from gradtape.errors import invalid_argument
 from gradtape.ops.arithmetic import add, less
 from gradtape.ops.broadcasting import broadcast_to, cast

@@ -11,6 +11,7 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.blocks import Block
+from gradtape.convert import as_tensor, beside, operand
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.node import Node
@@ -23,9 +24,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.walk import dense
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import Trace
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.derivative import transposed
-from gradtape.ops.op import beside, operand
 from gradtape.ops.reductions import reduce_sum
 from gradtape.published import published
 from gradtape.transforms.vectorize import whole

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape import nest
+from gradtape.convert import as_tensor
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.core.variable import Variable
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.reductions import reduce_sum
 from gradtape.published import published
 from gradtape.transforms.jacobians.jacobian import pace_of

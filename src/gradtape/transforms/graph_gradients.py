@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from gradtape import nest
+from gradtape.convert import as_tensor
 from gradtape.core.tape import GradientTape, source_object, unconnected_value
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
@@ -13,7 +14,6 @@ from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import Call, Trace
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.op import registry
 from gradtape.published import published
 from gradtape.transforms.functional import hessians_of

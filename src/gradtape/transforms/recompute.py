@@ -8,14 +8,13 @@ from typing import Any
 
 from gradtape import nest
 from gradtape.blocks import Block
+from gradtape.convert import as_tensor, operand
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.trace import Trace
 from gradtape.ops.broadcasting import identity
-from gradtape.ops.convert import as_tensor
-from gradtape.ops.op import operand
 from gradtape.published import published
 from gradtape.transforms.custom_gradient import VariableReads, call_as_one
 

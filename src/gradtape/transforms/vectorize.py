@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradtape import nest
+from gradtape.convert import as_tensor
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops.broadcasting import broadcast_to
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.shaping import reshape, transpose
 from gradtape.published import published
 

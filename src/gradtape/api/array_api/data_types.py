@@ -12,12 +12,12 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.numpy.operands import tensor_of
+from gradtape.convert import is_tensor_like, operand
 from gradtape.core.device import check_device
 from gradtape.core.tensor import Tensor
 from gradtape.dtypes import DType
 from gradtape.errors import invalid_argument
 from gradtape.ops.broadcasting import cast, identity
-from gradtape.ops.op import is_tensor_like, operand
 from gradtape.published import published
 
 __array_api_version__ = "2024.12"

@@ -12,7 +12,6 @@ import numpy as np
 from gradtape.api.numpy.operands import (
     axes_of,
     axis_of,
-    common_dtype,
     converted,
     float_dtype,
     inexact,
@@ -22,9 +21,9 @@ from gradtape.api.numpy.operands import (
     tensors_of,
 )
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike, has_axes
+from gradtape.convert import common_dtype, is_tensor_like
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, counting, indexing, ordering, reductions, selection, shaping
-from gradtape.ops.op import is_tensor_like
 from gradtape.published import published
 
 

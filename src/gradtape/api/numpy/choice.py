@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.ops.op import is_tensor_like
+from gradtape.convert import is_tensor_like
 
 _MODULE = "numpy.random"
 

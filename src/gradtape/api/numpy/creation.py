@@ -11,21 +11,13 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.numpy.indexing import indices
-from gradtape.api.numpy.operands import (
-    FLOAT32,
-    array_of,
-    converted,
-    dtype_of,
-    tensor_of,
-    tensors_of,
-    values_of,
-)
+from gradtape.api.numpy.operands import FLOAT32, converted, dtype_of, tensor_of, tensors_of, values_of
 from gradtape.api.numpy.shaping import stretched
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, integers
+from gradtape.convert import is_tensor_like, numpy_array
 from gradtape.core.device import check_device
 from gradtape.core.tensor import Tensor
 from gradtape.ops import selection, shaping
-from gradtape.ops.op import is_tensor_like
 from gradtape.published import published
 
 Shape = tuple[int, ...]
@@ -115,7 +107,7 @@ def _converted(value: Any, dtype: DTypeLike, function: str, argument: str) -> Te
         x = tensor_of(value, function, argument)
         return converted(x, dtype_of(dtype, x.array.dtype))
     wanted = dtype_of(dtype, getattr(value, "dtype", None))
-    checked = array_of(value, function, argument)
+    checked = numpy_array(value, f"{function}: {argument}")
     if checked.dtype.kind not in "biufcV":
         checked = np.asarray(tensor_of(value, function, argument).array)
     return Tensor(checked.astype(wanted)[()])

@@ -12,11 +12,11 @@ from gradtape import nest
 from gradtape.api.numpy.operands import is_recorded, plain, refusal, tensors_of
 from gradtape.api.numpy.ufunc_methods import METHODS
 from gradtape.api.numpy.values import on_values
+from gradtape.convert import is_tensor_like, operand
 from gradtape.core.array_methods import COUNTERPARTS
 from gradtape.core.operators import TensorOperators
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
-from gradtape.ops.op import is_tensor_like, operand
 
 REFUSED: dict[Any, str] = {
     np.copyto: "write x = np.where(mask, source, x)",

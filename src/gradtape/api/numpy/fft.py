@@ -29,9 +29,9 @@ from gradtape.api.numpy.operands import (
 )
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike, as_list
 from gradtape.api.tensorflow.signal.fourier import resized
+from gradtape.convert import is_tensor_like
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, fourier, shaping
-from gradtape.ops.op import is_tensor_like
 from gradtape.published import published
 
 Shape = tuple[int, ...]

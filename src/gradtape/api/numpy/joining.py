@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.numpy.operands import axis_of, common_dtype, converted, dtype_of, into, tensor_of, tensors_of
+from gradtape.api.numpy.operands import axis_of, converted, dtype_of, into, tensor_of, tensors_of
 from gradtape.api.numpy.shaping import flat, with_one_axis, with_three_axes, with_two_axes
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, has_axes, integers
+from gradtape.convert import common_dtype, is_tensor_like
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping
-from gradtape.ops.op import is_tensor_like
 from gradtape.published import published
 
 

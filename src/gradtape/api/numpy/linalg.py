@@ -14,18 +14,9 @@ from numpy.linalg import LinAlgError
 
 from gradtape.api.numpy import products
 from gradtape.api.numpy.checks import certainly, known
-from gradtape.api.numpy.operands import (
-    axis_of,
-    converted,
-    inexact,
-    into,
-    plain_array,
-    promoted,
-    real_dtype,
-    tensor_of,
-    tensors_of,
-)
+from gradtape.api.numpy.operands import axis_of, converted, inexact, into, promoted, real_dtype, tensor_of, tensors_of
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_float, as_int, as_list
+from gradtape.convert import NUMPY, is_tensor_like
 from gradtape.core.tensor import Tensor
 from gradtape.errors import InvalidArgumentError
 from gradtape.ops import (
@@ -38,7 +29,6 @@ from gradtape.ops import (
     shaping,
     solvers,
 )
-from gradtape.ops.op import is_tensor_like
 from gradtape.published import published
 
 # Products
@@ -282,7 +272,9 @@ def pinv(a: TensorLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any
 def limit_of(given: Any, dtype: np.dtype[Any], function: str, argument: str) -> Tensor:
     """A limit for singular values, rounded no more than once."""
     exact = (
-        given if is_tensor_like(given) else np.asarray(plain_array(given, function, argument, np.dtype(np.float64)), np.float64)
+        given
+        if is_tensor_like(given)
+        else np.asarray(NUMPY.array(given, f"{function}: {argument}", np.dtype(np.float64)), np.float64)
     )
     return converted(tensor_of(exact, function, argument), dtype)
 

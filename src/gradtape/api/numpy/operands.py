@@ -7,7 +7,6 @@ float32, int32, complex64. Arguments of 64 bits (complex: 128) keep their width.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +14,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from gradtape import dtypes, nest
+from gradtape.convert import NUMPY, common_dtype, is_tensor_like, operand, pair_of_floats
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
-from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced
 from gradtape.ops.broadcasting import cast
-from gradtape.ops.op import is_tensor_like, operand, pair_of_floats
 
 BOOL = np.dtype(np.bool_)
 INT32, INT64, UINT32 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint32)
@@ -38,83 +36,19 @@ _KNOWN = frozenset(d.numpy for d in dtypes.ALL if d is not dtypes.string)
 
 def tensor_of(value: Any, function: str, argument: str = "x") -> Tensor:
     """`value` as a Tensor. Python numbers take gradtape's default dtypes, NumPy arrays keep their own."""
-    if type(value) is Tensor:
-        return value
-    read = operand(value)
-    return read if isinstance(read, Tensor) else Tensor(plain_array(read, function, argument))
+    return value if type(value) is Tensor else NUMPY.tensor(value, f"{function}: {argument}")
 
 
 def tensors_of(values: Sequence[Any], function: str, arguments: str | Sequence[str]) -> list[Tensor]:
-    """`values` as Tensors; plain ones take the dtype of the Tensors beside them where the kinds allow it.
-
-    `arguments` names each of them, or the sequence that they stand in. If none is a Tensor, NumPy arrays keep their dtypes, and
-    Python numbers and lists take that of the arrays.
-    """
+    """`values` as Tensors, see `NumPyPolicy`; `arguments` names each of them, or the sequence that they stand in."""
     if all(type(value) is Tensor for value in values):
         return list(values)
     pair = pair_of_floats(*values) if len(values) == 2 else None
     if pair is not None:
         return list(pair)
-    names = [f"{arguments}[{i}]" for i in range(len(values))] if isinstance(arguments, str) else arguments
-    read = [operand(value) for value in values]
-    found = [r.array.dtype for r in read if isinstance(r, Tensor)]
-    if not found:
-        found = [r.dtype for r in read if isinstance(r, (np.ndarray, np.generic)) and r.dtype in _KNOWN]
-        kept: tuple[type, ...] = (Tensor, np.ndarray, np.generic)
-    else:
-        kept = (Tensor,)
-    strong = common_dtype(found) if found else None
-    return [
-        r if isinstance(r, Tensor) else Tensor(plain_array(r, function, name, None if isinstance(r, kept) else strong))
-        for r, name in zip(read, names, strict=True)
-    ]
-
-
-def plain_array(value: Any, function: str, argument: str, strong: np.dtype[Any] | None = None) -> Any:
-    """A plain value as a new array, beside a Tensor of dtype `strong` if there is one."""
-    array = value if isinstance(value, (np.ndarray, np.generic)) else array_of(value, function, argument)
-    _check_known(array, value, function, argument)
-    wanted = dtypes.promote_weak(strong, array.dtype) if strong is not None and (array.size or array.dtype == strong) else strong
-    if wanted is None:
-        own = to_array(value, argument=f"{function}: {argument}")
-        return own.astype(COMPLEX64) if own.dtype == COMPLEX128 and value is not array else own
-    return to_array(value, wanted, argument=f"{function}: {argument}")
-
-
-def array_of(value: Any, function: str, argument: str) -> Any:
-    """A plain value as NumPy has it."""
-    try:
-        return np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{function}: {argument} cannot become a tensor: its rows have different lengths.") from error
-
-
-def _check_known(array: Any, value: Any, function: str, argument: str) -> None:
-    """Refuses the arrays of NumPy that are no tensors."""
-    masked = sys.modules.get("numpy.ma")
-    if masked is not None and isinstance(array, masked.MaskedArray):
-        raise TypeError(
-            f"{function}: {argument} is a masked array, which no Tensor can stand beside: use its filled() values and gradtape.where."
-        )
-    if array.dtype.newbyteorder("=") in _KNOWN:
-        return
-    kind = array.dtype.kind
-    if kind == "f":
-        what, instead = f"has dtype {array.dtype}", "convert it with astype(numpy.float64)"
-    elif kind in "mM":
-        what, instead = "holds dates or times", "convert it to numbers with astype(numpy.int64)"
-    elif kind in "SUT" or isinstance(value, (str, bytes)):
-        what, instead = "holds text", "give numbers"
-    elif array.dtype.names is not None:
-        what, instead = f"is a structured array with the fields {array.dtype.names}", "give one of its fields"
-    else:
-        what, instead = f"holds objects such as {_first(array)}", "convert it to an array of numbers first"
-    raise TypeError(f"{function}: {argument} {what}, which no Tensor can stand beside: {instead}.")
-
-
-def _first(array: Any) -> str:
-    text = repr(array.reshape(-1)[0]) if array.size else "none"
-    return text if len(text) <= 60 else text[:57] + "..."
+    named = [arguments] if isinstance(arguments, str) else arguments
+    names = [f"{function}: {argument}" for argument in named]
+    return NUMPY.tensors(values, names[0] if isinstance(arguments, str) else names)
 
 
 def promoted(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -148,14 +82,6 @@ def is_recorded(x: Any) -> bool:
 
 
 # Dtypes
-
-
-def common_dtype(found: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
-    """The dtype in which arguments of these dtypes meet."""
-    common = found[0]
-    for dtype in found[1:]:
-        common = dtypes.promote(common, dtype)
-    return common
 
 
 def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.numpy.operands import FLOAT64, INT32, array_of, axis_of, converted, plain, tensor_of
+from gradtape.api.numpy.operands import FLOAT64, INT32, axis_of, converted, plain, tensor_of
 from gradtape.api.numpy.shaping import stretched
 from gradtape.api.tensorflow.arguments import TensorLike
+from gradtape.convert import is_tensor_like, numpy_array
 from gradtape.core.tensor import Tensor
 from gradtape.ops import reductions, shaping
 from gradtape.ops.arithmetic import floor, round_half_even
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.indexing import take
-from gradtape.ops.op import is_tensor_like
 from gradtape.ops.ordering import argsort
 from gradtape.published import published
 
@@ -68,7 +68,7 @@ def _widths(pad_width: Any, rank: int) -> tuple[Widths, ...]:
         for axis, width in pad_width.items():
             table[axis_of(axis, rank, "pad", "pad_width")] = width
     else:
-        table = array_of(plain(pad_width), "pad", "pad_width")
+        table = numpy_array(plain(pad_width), "pad: pad_width")
     if table.dtype.kind not in "iu":
         raise TypeError(f"pad: pad_width must be integers, got {pad_width!r}.")
     try:

@@ -17,7 +17,6 @@ from gradtape.api.numpy.operands import (
     INT32,
     axes_of,
     axis_of,
-    common_dtype,
     converted,
     dtype_of,
     into,
@@ -28,9 +27,9 @@ from gradtape.api.numpy.operands import (
 )
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, as_list
 from gradtape.api.tensorflow.linalg import products
+from gradtape.convert import common_dtype, is_tensor_like, operand
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, matrix, reductions, shaping, vector_convolution
-from gradtape.ops.op import is_tensor_like, operand
 from gradtape.published import published
 
 # The generalized ufuncs: products of the last axes, over all axes in front of them

@@ -16,25 +16,14 @@ import numpy as np
 
 from gradtape.api.numpy.checks import certainly, known, refuse_nothing
 from gradtape.api.numpy.nan_reductions import may_hold_nan
-from gradtape.api.numpy.operands import (
-    FLOAT32,
-    FLOAT64,
-    INT64,
-    axes_of,
-    common_dtype,
-    converted,
-    inexact,
-    into,
-    plain_array,
-    tensor_of,
-)
+from gradtape.api.numpy.operands import FLOAT32, FLOAT64, INT64, axes_of, converted, inexact, into, tensor_of
 from gradtape.api.numpy.statistics import beside_axes
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike
 from gradtape.api.tensorflow.indexing import gather
 from gradtape.api.tensorflow.ordering import sort
+from gradtape.convert import NUMPY, common_dtype, is_tensor_like
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, counting, indexing, ordering, reductions, selection, shaping
-from gradtape.ops.op import is_tensor_like
 from gradtape.published import published
 
 Shape = tuple[int, ...]
@@ -210,7 +199,7 @@ def _share(q: Any, function: str, whole: int) -> Tensor:
     if is_tensor_like(q):
         shares = inexact(tensor_of(q, function, "q"))
     else:
-        shares = Tensor(np.asarray(plain_array(np.asarray(q), function, "q"), FLOAT64)[()])
+        shares = Tensor(np.asarray(NUMPY.array(np.asarray(q), f"{function}: q"), FLOAT64)[()])
     shares = shares / whole if whole != 1 else shares
     if certainly(arithmetic.logical_not(arithmetic.greater_equal(shares, 0) & arithmetic.less_equal(shares, 1))):
         raise ValueError(f"{function}: q must be from 0 to {whole}, got {q!r}.")

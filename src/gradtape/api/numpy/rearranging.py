@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.numpy.operands import array_of, axes_of, axis_of, converted, plain, tensor_of, values_of
+from gradtape.api.numpy.operands import axes_of, axis_of, converted, plain, tensor_of, values_of
 from gradtape.api.numpy.shaping import flat, moveaxis, stretched
 from gradtape.api.tensorflow.arguments import AxisLike, ShapeLike, TensorLike, as_int, integers
+from gradtape.convert import numpy_array
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, shaping
 from gradtape.ops.indexing import take
@@ -219,7 +220,7 @@ def _places(obj: Any, function: str) -> Any:
     """A slice, or numbers or truth values as an array."""
     if isinstance(obj, slice):
         return obj
-    found = array_of(plain(obj), function, "obj")
+    found = numpy_array(plain(obj), f"{function}: obj")
     if found.size and found.dtype.kind not in "biu":
         raise TypeError(f"{function}: obj must be a slice, integers or truth values, got {obj!r}.")
     return found.astype(int) if not found.size else found

@@ -16,7 +16,6 @@ from gradtape.api.numpy.operands import (
     dtype_of,
     inexact,
     known_values,
-    plain_array,
     promoted,
     tensor_of,
     tensors_of,
@@ -25,13 +24,13 @@ from gradtape.api.numpy.operands import (
 )
 from gradtape.api.numpy.shaping import moveaxis
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int
+from gradtape.convert import NUMPY, is_tensor_like
 from gradtape.core.device import check_device
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping
 from gradtape.ops.arithmetic import floor
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.elementary import exp, log, power
-from gradtape.ops.op import is_tensor_like
 from gradtape.ops.reductions import cumprod
 from gradtape.ops.selection import where
 from gradtape.published import published
@@ -108,7 +107,7 @@ def _ends(given: dict[str, Any], dtype: Any, function: str) -> list[Tensor]:
     """The ends, by their names, in one dtype; Python numbers are not rounded to less than the `dtype` that is asked for."""
     plain = not any(is_tensor_like(end) or hasattr(end, "dtype") for end in given.values())
     if plain and dtype is not None and dtype in (FLOAT64, COMPLEX128):
-        return [Tensor(plain_array(end, function, name, dtype)) for name, end in given.items()]
+        return [Tensor(NUMPY.array(end, f"{function}: {name}", dtype)) for name, end in given.items()]
     return promoted([inexact(x) for x in tensors_of(list(given.values()), function, list(given))])
 
 

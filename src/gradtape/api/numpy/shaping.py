@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.numpy.operands import INT64, axes_of, axis_of, common_dtype, converted, dtype_of, plain, tensor_of, values_of
+from gradtape.api.numpy.operands import INT64, axes_of, axis_of, converted, dtype_of, plain, tensor_of, values_of
 from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, ShapeLike, TensorLike, as_int, integers
+from gradtape.convert import common_dtype, is_tensor_like
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, conversion, shaping
 from gradtape.ops.broadcasting import complex_from_parts, identity, imag, real
-from gradtape.ops.op import is_tensor_like
 from gradtape.published import published
 
 Shape = tuple[int, ...]

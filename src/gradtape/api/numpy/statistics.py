@@ -14,7 +14,6 @@ from gradtape.api.numpy.checks import certainly
 from gradtape.api.numpy.masks import chosen, count, mask_of
 from gradtape.api.numpy.operands import (
     axes_of,
-    common_dtype,
     converted,
     dtype_of,
     float_dtype,
@@ -27,6 +26,7 @@ from gradtape.api.numpy.operands import (
 )
 from gradtape.api.numpy.reductions import largest, mean_of, smallest
 from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike, as_float
+from gradtape.convert import common_dtype
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary, matrix, reductions, shaping
 from gradtape.published import published

@@ -12,18 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.numpy.operands import (
-    FLOAT32,
-    FLOAT64,
-    common_dtype,
-    converted,
-    dtype_of,
-    into,
-    promoted,
-    refusal,
-    tensor_of,
-    tensors_of,
-)
+from gradtape.api.numpy.operands import FLOAT32, FLOAT64, converted, dtype_of, into, promoted, refusal, tensor_of, tensors_of
+from gradtape.convert import common_dtype
 from gradtape.core.tensor import Tensor
 from gradtape.ops.ufuncs import elementwise_value
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.api.numpy.operands import values_of, with_defaults, wrapped
+from gradtape.convert import is_tensor_like, operand
 from gradtape.core.departures import leaving
 from gradtape.core.tensor import Tensor
-from gradtape.ops.op import is_tensor_like, operand
 
 
 def on_values(called: Any, args: Iterable[Any], keywords: Any, name: str | None = None) -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 
 from gradtape.api.numpy.operands import FLOAT32, inexact, tensor_of
 from gradtape.api.tensorflow.signal.windows import kaiser_window
+from gradtape.convert import is_tensor_like
 from gradtape.core.tensor import Tensor
-from gradtape.ops.op import is_tensor_like
 from gradtape.published import published
 
 

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.tensorflow.operands import as_operands
+from gradtape.convert import TENSORFLOW, as_tensor, first_tensor, operand
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
-from gradtape.ops.convert import as_tensor, first_tensor
-from gradtape.ops.op import operand
 
 FLOAT32 = dtypes.float32.numpy
 
@@ -68,7 +66,7 @@ def tensors_of_kind(
     refusal: Refusal = invalid_argument,
 ) -> tuple[Tensor, Tensor]:
     """Two operands as Tensors whose common dtype is of this kind; a plain value takes the dtype of the Tensor beside it."""
-    x, y = as_operands([first_tensor(x, y), y], [f"{function}: {argument}" for argument in arguments])
+    x, y = TENSORFLOW.tensors([first_tensor(x, y), y], [f"{function}: {argument}" for argument in arguments])
     found = (x.array.dtype, y.array.dtype)
     if not all(dtype in kind.dtypes for dtype in found) and dtypes.promote(*found) not in kind.dtypes:
         wrong = 0 if found[0] not in kind.dtypes else 1

@@ -8,12 +8,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.tensorflow.operands import known
+from gradtape.convert import as_tensor
 from gradtape.core.indexed_slices import IndexedSlices
+from gradtape.core.node import caller, locate
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
+from gradtape.core.xla.tensor import is_traced
+from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.errors import invalid_argument
-from gradtape.ops.convert import as_tensor
 from gradtape.shapes import TensorShape
 
 TensorLike: TypeAlias = (
@@ -131,3 +133,13 @@ def _integers(values: Any, argument: str) -> list[int]:
 def numpy_dtype(dtype: Any, default: Any = None) -> Any:
     """The NumPy dtype of a `dtype` argument, or `default`'s if it is None."""
     return dtypes.as_dtype(default if dtype is None else dtype).numpy
+
+
+def known(x: Tensor, argument: str, instead: str) -> Any:
+    """The values of a tensor that a result's shape depends on; `instead` helps where there are none yet."""
+    if is_traced(x):
+        raise NotTraceableError(
+            f"{argument}, at {locate(*caller())}, must be known when a gradtape.function is traced, since the shape of the result depends "
+            f"on it: {instead}, or call it outside the function."
+        )
+    return np.asarray(x.array)

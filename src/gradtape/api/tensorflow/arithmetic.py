@@ -10,12 +10,11 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, REAL, of_kind, pair_of_kind, tensors_of_kind
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, one_axis
 from gradtape.api.tensorflow.elementwise import add_n
-from gradtape.api.tensorflow.operands import as_operands
+from gradtape.convert import TENSORFLOW, as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.ops import arithmetic, running, shaping, truncation
 from gradtape.ops.broadcasting import broadcast_to
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import ones_like, zeros_like
 from gradtape.published import published
 from gradtape.shapes import TensorShape
@@ -87,7 +86,7 @@ def polyval(coeffs: list[Any], x: TensorLike, name: str | None = None) -> Tensor
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"polyval: coeffs must be a list, got {type(coeffs).__name__}.")
-    at, *terms = as_operands([x, *coeffs], ["polyval: x", *(f"polyval: coeffs[{i}]" for i in range(len(coeffs)))])
+    at, *terms = TENSORFLOW.tensors([x, *coeffs], ["polyval: x", *(f"polyval: coeffs[{i}]" for i in range(len(coeffs)))])
     if not terms:
         return zeros_like(at)
     value = terms[0]

@@ -14,7 +14,7 @@ import numpy as np
 from gradtape.api.tensorflow.accepted import FLOATING, of_kind
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike
 from gradtape.api.tensorflow.arguments import axes as reduced_axes
-from gradtape.api.tensorflow.operands import as_operand, as_operands
+from gradtape.convert import TENSORFLOW
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
@@ -32,7 +32,7 @@ def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: Ten
     array([-1. ,  0.5,  1. ], dtype=float32)
     """
     names = ["clip_by_value: t", "clip_by_value: clip_value_min", "clip_by_value: clip_value_max"]
-    values, low, high = as_operands([_values(t), clip_value_min, clip_value_max], names)
+    values, low, high = TENSORFLOW.tensors([_values(t), clip_value_min, clip_value_max], names)
     for bound, argument in ((high, names[2]), (low, names[1])):
         _check_bound(values, bound, argument)
     return _like(t, arithmetic.maximum(arithmetic.minimum(values, high), low))
@@ -57,7 +57,7 @@ def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: AxisLike = None, na
     array([0.6, 0.8], dtype=float32)
     """
     values = _floating(_values(t), "clip_by_norm", "t")
-    values, limit = as_operands([values, clip_norm], ["clip_by_norm: t", "clip_by_norm: clip_norm"])
+    values, limit = TENSORFLOW.tensors([values, clip_norm], ["clip_by_norm: t", "clip_by_norm: clip_norm"])
     limit = arithmetic.maximum(limit, 0)
     over = reduced_axes(axes, values.array.ndim, "clip_by_norm: axes")
     squares = reductions.reduce_sum(arithmetic.square(values), axis=over, keepdims=True)
@@ -82,8 +82,8 @@ def clip_by_global_norm(
     (array([0.6], dtype=float32), array([0.8], dtype=float32), np.float32(5.0))
     """
     values = _values_of_list(t_list, "clip_by_global_norm")
-    length = _global_norm(values) if use_norm is None else as_operand(use_norm, "clip_by_global_norm: use_norm")
-    length, limit = as_operands([length, clip_norm], ["clip_by_global_norm: use_norm", "clip_by_global_norm: clip_norm"])
+    length = _global_norm(values) if use_norm is None else TENSORFLOW.tensor(use_norm, "clip_by_global_norm: use_norm")
+    length, limit = TENSORFLOW.tensors([length, clip_norm], ["clip_by_global_norm: use_norm", "clip_by_global_norm: clip_norm"])
     factor = limit * arithmetic.minimum(arithmetic.divide(1.0, length), arithmetic.divide(1.0, limit))
     factor += length - length  # 0, or NaN for a norm that is not finite
     clipped = [None if v is None else _like(t, v * _in_dtype(factor, v)) for t, v in zip(t_list, values, strict=True)]
@@ -122,7 +122,7 @@ def _like(t: Any, values: Tensor) -> Any:
 
 
 def _floating(t: Any, function: str, argument: str) -> Tensor:
-    return of_kind(as_operand(t, f"{function}: {argument}"), FLOATING, function, argument)
+    return of_kind(TENSORFLOW.tensor(t, f"{function}: {argument}"), FLOATING, function, argument)
 
 
 def _in_dtype(factor: Tensor, values: Tensor) -> Tensor:

@@ -10,8 +10,8 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import ANY, NUMERIC, REAL, of_kind, tensors_of_kind
-from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, numpy_dtype, tensor
-from gradtape.api.tensorflow.operands import as_indices, known
+from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, known, numpy_dtype, tensor
+from gradtape.convert import as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument

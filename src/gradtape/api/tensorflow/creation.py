@@ -10,19 +10,16 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, numpy_dtype, one_axis
-from gradtape.api.tensorflow.operands import as_indices, as_operand, as_operands
+from gradtape.convert import TENSORFLOW, as_indices, as_tensor, operand, to_array
 from gradtape.core.device import made
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import log_warning
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.errors import UnimplementedError, invalid_argument
 from gradtape.ops import activations, broadcasting, selection, shaping
-from gradtape.ops.convert import as_tensor
-from gradtape.ops.op import operand
 from gradtape.published import published
 from gradtape.shapes import TensorShape
 
@@ -116,7 +113,7 @@ def zeros_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = No
     >>> tf.zeros_like([1, 2]).numpy()
     array([0, 0], dtype=int32)
     """
-    x = as_operand(input, "zeros_like: input")
+    x = TENSORFLOW.tensor(input, "zeros_like: input")
     wanted = numpy_dtype(dtype, x.dtype)
     return Tensor(_full(x.array.shape, b"", wanted)) if wanted.kind == "O" else selection.zeros_like(x, dtype=wanted)
 
@@ -129,7 +126,7 @@ def ones_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = Non
     >>> tf.ones_like([1, 2], dtype=tf.float32).numpy()
     array([1., 1.], dtype=float32)
     """
-    x = as_operand(input, "ones_like: input")
+    x = TENSORFLOW.tensor(input, "ones_like: input")
     return selection.ones_like(x, dtype=_with_a_one(numpy_dtype(dtype, x.dtype), "ones_like", invalid_argument))
 
 
@@ -157,7 +154,7 @@ def fill(dims: ShapeLike, value: TensorLike, name: str | None = None, layout: An
     array([[7, 7, 7],
            [7, 7, 7]], dtype=int32)
     """
-    x = as_operand(value, "fill: value")
+    x = TENSORFLOW.tensor(value, "fill: value")
     if x.array.ndim:
         raise invalid_argument(f"fill: value must be a scalar, got shape {x.shape}: use gradtape.broadcast_to.")
     return broadcasting.broadcast_to(x, shape=as_shape(dims, "fill: dims"))
@@ -232,7 +229,7 @@ def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = N
     >>> tf.linspace(0.0, 1.0, 5).numpy()
     array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
-    first, last = _inexact(as_operands([start, stop], ["linspace: start", "linspace: stop"]))
+    first, last = _inexact(TENSORFLOW.tensors([start, stop], ["linspace: start", "linspace: stop"]))
     count = as_int(num, "linspace: num")
     if count < 0:
         raise invalid_argument(f"linspace: num must not be negative, got {count}.")
@@ -275,7 +272,7 @@ def one_hot(
     array([[1., 0., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    labels = as_operand(indices, "one_hot: indices")
+    labels = TENSORFLOW.tensor(indices, "one_hot: indices")
     if labels.array.dtype.kind == "b" or not labels.array.size:
         labels = broadcasting.cast(labels, dtype=np.dtype(np.int32))
     labels = as_indices(labels, "one_hot: indices")
@@ -299,7 +296,9 @@ def _hot_values(on: Any, off: Any, dtype: DTypeLike) -> Any:
     wanted = None if dtype is None else numpy_dtype(dtype)
     if on is None and off is None:
         return _with_a_one(numpy_dtype(wanted, dtypes.float32), "one_hot", TypeError)
-    found = {name: as_operand(v, f"one_hot: {name}") for name, v in (("on_value", on), ("off_value", off)) if v is not None}
+    found = {
+        name: TENSORFLOW.tensor(v, f"one_hot: {name}") for name, v in (("on_value", on), ("off_value", off)) if v is not None
+    }
     for name, x in found.items():
         if x.array.ndim:
             raise invalid_argument(f"one_hot: {name} must be a scalar, got shape {x.shape}.")
@@ -326,7 +325,7 @@ def identity(input: TensorLike, name: str | None = None) -> Any:
     """
     if isinstance(input, IndexedSlices):
         return input.with_values(broadcasting.identity(input.values))
-    return broadcasting.identity(as_operand(input, "identity: input"))
+    return broadcasting.identity(TENSORFLOW.tensor(input, "identity: input"))
 
 
 @published("stop_gradient")
@@ -342,7 +341,7 @@ def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
     """
     if isinstance(input, IndexedSlices):
         return input.with_values(broadcasting.stop_gradient(input.values))
-    return broadcasting.stop_gradient(as_operand(input, "stop_gradient: input"))
+    return broadcasting.stop_gradient(TENSORFLOW.tensor(input, "stop_gradient: input"))
 
 
 @published("cast")
@@ -358,7 +357,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
     wanted = numpy_dtype(dtype)
     if isinstance(x, (IndexedSlices, SparseTensor)):
         return x.with_values(cast(x.values, dtype))
-    given = x if isinstance(x, Variable) else as_operand(x, "cast: x")
+    given = x if isinstance(x, Variable) else TENSORFLOW.tensor(x, "cast: x")
     found = given.array.dtype
     if found == wanted:
         return given
@@ -378,7 +377,7 @@ def shape(input: TensorLike, out_type: DTypeLike = None, name: str | None = None
     >>> tf.shape([[1, 2, 3]]).numpy()
     array([1, 3], dtype=int32)
     """
-    return Tensor(np.array(as_operand(input, "shape: input").array.shape, dtype=_index_dtype(out_type, "shape")))
+    return Tensor(np.array(TENSORFLOW.tensor(input, "shape: input").array.shape, dtype=_index_dtype(out_type, "shape")))
 
 
 @published("size")
@@ -389,7 +388,7 @@ def size(input: TensorLike, out_type: DTypeLike = None, name: str | None = None)
     >>> tf.size([[1, 2, 3]]).numpy()
     np.int32(3)
     """
-    return Tensor(_index_dtype(out_type, "size").type(as_operand(input, "size: input").array.size))
+    return Tensor(_index_dtype(out_type, "size").type(TENSORFLOW.tensor(input, "size: input").array.size))
 
 
 @published("rank")
@@ -400,7 +399,7 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.rank([[1, 2, 3]]).numpy()
     np.int32(2)
     """
-    return Tensor(np.int32(as_operand(input, "rank: input").array.ndim))
+    return Tensor(np.int32(TENSORFLOW.tensor(input, "rank: input").array.ndim))
 
 
 def _index_dtype(dtype: DTypeLike, function: str) -> Any:
@@ -418,7 +417,7 @@ def ensure_shape(x: TensorLike, shape: ShapeLike | None, name: str | None = None
     >>> tf.ensure_shape([[1.0, 2.0]], [None, 2]).numpy()
     array([[1., 2.]], dtype=float32)
     """
-    given = as_operand(x, "ensure_shape: x")
+    given = TENSORFLOW.tensor(x, "ensure_shape: x")
     wanted = TensorShape(shape)
     if not wanted.is_compatible_with(given.array.shape):
         raise invalid_argument(f"ensure_shape: x has shape {given.shape}, which does not fit {wanted}.")

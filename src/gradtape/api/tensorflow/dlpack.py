@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.convert import as_tensor, operand
 from gradtape.core.device import check_device
 from gradtape.core.tensor import Tensor
 from gradtape.ops.broadcasting import identity
-from gradtape.ops.convert import as_tensor
-from gradtape.ops.op import operand
 from gradtape.published import published
 
 

@@ -21,9 +21,9 @@ from gradtape.api.tensorflow.reductions import (
     reduce_sum,
 )
 from gradtape.api.tensorflow.shaping import concat, expand_dims, reshape, stack, tile, transpose
+from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
-from gradtape.ops.convert import as_tensor
 
 _REDUCTIONS = {
     "min": reduce_min,

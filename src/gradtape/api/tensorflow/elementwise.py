@@ -24,12 +24,11 @@ from gradtape.api.tensorflow.accepted import (
     tensors_of_kind,
 )
 from gradtape.api.tensorflow.arguments import TensorLike, as_list, tensor
+from gradtape.convert import as_tensor, operand
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import activations, arithmetic, broadcasting, elementary
-from gradtape.ops.convert import as_tensor
-from gradtape.ops.op import operand
 from gradtape.ops.operators import true_divide
 from gradtape.ops.selection import where, zeros_like
 from gradtape.published import published

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_list, as_shape, numpy_dtype
-from gradtape.api.tensorflow.operands import as_operand
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
@@ -96,7 +96,7 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Ten
     input = as_list(input, "identity_n: input")
     if not input:
         raise invalid_argument("identity_n: input must have at least one tensor.")
-    return [identity(as_operand(x, f"identity_n: input[{i}]")) for i, x in enumerate(input)]
+    return [identity(TENSORFLOW.tensor(x, f"identity_n: input[{i}]")) for i, x in enumerate(input)]
 
 
 @published("shape_n")
@@ -111,7 +111,7 @@ def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, nam
     if not input:
         raise invalid_argument("shape_n: input must have at least one tensor.")
     wanted = numpy_dtype(out_type)
-    return [Tensor(np.array(as_operand(x, f"shape_n: input[{i}]").array.shape, wanted)) for i, x in enumerate(input)]
+    return [Tensor(np.array(TENSORFLOW.tensor(x, f"shape_n: input[{i}]").array.shape, wanted)) for i, x in enumerate(input)]
 
 
 @published("broadcast_dynamic_shape")

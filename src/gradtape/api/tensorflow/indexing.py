@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.tensorflow.accepted import boolean
-from gradtape.api.tensorflow.arguments import AxisLike, ShapeLike, TensorLike, as_int, as_shape, one_axis
-from gradtape.api.tensorflow.operands import as_indices, as_operand, as_operands, known
+from gradtape.api.tensorflow.arguments import AxisLike, ShapeLike, TensorLike, as_int, as_shape, known, one_axis
+from gradtape.convert import TENSORFLOW, as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import indexing, selection, shaping
@@ -37,7 +37,7 @@ def gather(
     array([[5, 6],
            [1, 2]], dtype=int32)
     """
-    x, picked = as_operand(params, "gather: params"), as_indices(indices, "gather: indices")
+    x, picked = TENSORFLOW.tensor(params, "gather: params"), as_indices(indices, "gather: indices")
     batch = as_int(batch_dims, "gather: batch_dims")
     batch += picked.array.ndim if batch < 0 else 0
     place = one_axis(batch if axis is None else axis, x.array.ndim, "gather: axis")
@@ -73,7 +73,7 @@ def gather_nd(
     array([2, 3], dtype=int32)
     """
     _refuse_policy(bad_indices_policy, "gather_nd")
-    x, places = as_operand(params, "gather_nd: params"), as_indices(indices, "gather_nd: indices")
+    x, places = TENSORFLOW.tensor(params, "gather_nd: params"), as_indices(indices, "gather_nd: indices")
     batch = as_int(batch_dims, "gather_nd: batch_dims")
     if not 0 <= batch <= places.array.ndim - 1 or x.array.shape[:batch] != places.array.shape[:batch]:
         raise invalid_argument(
@@ -115,8 +115,8 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, axis: AxisLike = None, na
     >>> tf.boolean_mask([1, 2, 3], [True, False, True]).numpy()
     array([1, 3], dtype=int32)
     """
-    x = as_operand(tensor, "boolean_mask: tensor")
-    given = as_operand(mask, "boolean_mask: mask")
+    x = TENSORFLOW.tensor(tensor, "boolean_mask: tensor")
+    given = TENSORFLOW.tensor(mask, "boolean_mask: mask")
     chosen = known(given, "boolean_mask: mask", "use gradtape.where with three arguments").astype(bool)
     shape, width = x.array.shape, chosen.ndim
     place = 0 if axis is None else as_int(axis, "boolean_mask: axis")
@@ -136,10 +136,10 @@ def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | No
     (array([ 1, -1], dtype=int32), array([[1]]))
     """
     if x is None and y is None:
-        return selection.where_true(as_operand(condition, "where: condition"))
+        return selection.where_true(TENSORFLOW.tensor(condition, "where: condition"))
     if x is None or y is None:
         raise ValueError("where: give both x and y, or neither.")
-    return selection.where(boolean(condition, "where", "condition"), *as_operands([x, y], ["where: x", "where: y"]))
+    return selection.where(boolean(condition, "where", "condition"), *TENSORFLOW.tensors([x, y], ["where: x", "where: y"]))
 
 
 @published("scatter_nd")
@@ -154,7 +154,7 @@ def scatter_nd(
     """
     _refuse_policy(bad_indices_policy, "scatter_nd")
     sizes = as_shape(shape, "scatter_nd: shape")
-    places, values = as_indices(indices, "scatter_nd: indices"), as_operand(updates, "scatter_nd: updates")
+    places, values = as_indices(indices, "scatter_nd: indices"), TENSORFLOW.tensor(updates, "scatter_nd: updates")
     return _scattered(places, values, sizes, "scatter_nd")
 
 
@@ -224,4 +224,4 @@ def tensor_scatter_nd_sub(
 
 
 def _tensor_and_updates(tensor: Any, updates: Any, function: str) -> list[Tensor]:
-    return as_operands([tensor, updates], [f"{function}: tensor", f"{function}: updates"])
+    return TENSORFLOW.tensors([tensor, updates], [f"{function}: tensor", f"{function}: updates"])

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradtape import dtypes, errors, nest
 from gradtape.api.tensorflow.arguments import as_list
+from gradtape.convert import as_tensor
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
@@ -22,7 +23,6 @@ from gradtape.core.xla.host_calls import Spec, call_for_results, call_in_order
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import inside_a_program, outside_programs
 from gradtape.engines.xla.engine import NotTraceableError
-from gradtape.ops.convert import as_tensor
 from gradtape.published import published
 from gradtape.shapes import TensorSpec
 from gradtape.transforms.custom_gradient import call_as_one

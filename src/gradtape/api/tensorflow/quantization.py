@@ -14,11 +14,10 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, of_kind
 from gradtape.api.tensorflow.arguments import TensorLike, as_int, one_axis
+from gradtape.convert import operand, to_array
 from gradtape.core.tensor import Tensor
-from gradtape.core.values import to_array
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, quantization, reductions, selection, shaping
-from gradtape.ops.op import operand
 from gradtape.published import published
 
 _TRUE = Tensor(np.array(True))

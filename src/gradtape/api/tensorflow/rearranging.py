@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.tensorflow.accepted import REAL, of_kind, tensors_of_kind
-from gradtape.api.tensorflow.arguments import TensorLike, as_int, as_list, has_axes, integers
+from gradtape.api.tensorflow.arguments import TensorLike, as_int, as_list, has_axes, integers, known
 from gradtape.api.tensorflow.indexing import gather
-from gradtape.api.tensorflow.operands import as_indices, as_operand, as_operands, known
+from gradtape.convert import TENSORFLOW, as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import UnimplementedError, invalid_argument
 from gradtape.ops import counting, segments
@@ -47,7 +47,7 @@ def space_to_batch_nd(input: TensorLike, block_shape: Any, paddings: TensorLike,
 
 
 def _space_to_batch(value: Any, block_shape: Any, paddings: Any, function: str) -> Tensor:
-    x = as_operand(value, f"{function}: input")
+    x = TENSORFLOW.tensor(value, f"{function}: input")
     if not has_axes(block_shape) or any(map(has_axes, block_shape)):
         raise invalid_argument(f"{function}: block_shape must be a vector, got {block_shape!r}.")
     block, around = _blocks(x, block_shape, paddings, "paddings", function)
@@ -73,7 +73,7 @@ def batch_to_space(input: TensorLike, block_shape: Any, crops: TensorLike, name:
     >>> tf.batch_to_space([[1, 3], [2, 4]], [2], [[0, 1]]).numpy()
     array([[1, 2, 3]], dtype=int32)
     """
-    x = as_operand(input, "batch_to_space: input")
+    x = TENSORFLOW.tensor(input, "batch_to_space: input")
     given = block_shape if has_axes(block_shape) else [block_shape] * len(as_list(crops, "batch_to_space: crops"))
     block, edges = _blocks(x, given, crops, "crops", "batch_to_space")
     depth, count = len(block), math.prod(block)
@@ -123,7 +123,7 @@ def reverse_sequence(
     array([[3, 2, 1, 4],
            [6, 5, 7, 8]], dtype=int32)
     """
-    x, lengths = as_operand(input, "reverse_sequence: input"), as_indices(seq_lengths, "reverse_sequence: seq_lengths")
+    x, lengths = TENSORFLOW.tensor(input, "reverse_sequence: input"), as_indices(seq_lengths, "reverse_sequence: seq_lengths")
     rank = x.array.ndim
     along = as_int(seq_axis, "reverse_sequence: seq_axis")
     batch = as_int(0 if batch_axis is None else batch_axis, "reverse_sequence: batch_axis")
@@ -147,7 +147,7 @@ def dynamic_partition(data: TensorLike, partitions: TensorLike, num_partitions: 
     >>> [part.numpy() for part in tf.dynamic_partition([10, 20, 30], [1, 0, 1], 2)]
     [array([20], dtype=int32), array([10, 30], dtype=int32)]
     """
-    x, numbers = as_operand(data, "dynamic_partition: data"), as_indices(partitions, "dynamic_partition: partitions")
+    x, numbers = TENSORFLOW.tensor(data, "dynamic_partition: data"), as_indices(partitions, "dynamic_partition: partitions")
     count = as_int(num_partitions, "dynamic_partition: num_partitions")
     if count < 1:
         raise invalid_argument(f"dynamic_partition: num_partitions must be at least 1, got {count}.")
@@ -178,7 +178,7 @@ def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], na
     if not indices:
         raise invalid_argument("dynamic_stitch: indices and data must have at least one entry.")
     places = [as_indices(index, f"dynamic_stitch: indices[{i}]") for i, index in enumerate(indices)]
-    values = as_operands(data, "dynamic_stitch: data")
+    values = TENSORFLOW.tensors(data, "dynamic_stitch: data")
     rest = values[0].array.shape[places[0].array.ndim :]
     for i, (place, value) in enumerate(zip(places, values, strict=True)):
         if value.array.shape != place.array.shape + rest:

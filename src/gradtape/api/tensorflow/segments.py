@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.tensorflow.accepted import INEXACT, NUMERIC, REAL, Kind, of_kind
-from gradtape.api.tensorflow.arguments import TensorLike, as_int
-from gradtape.api.tensorflow.operands import as_indices, known
+from gradtape.api.tensorflow.arguments import TensorLike, as_int, known
+from gradtape.convert import as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import segments

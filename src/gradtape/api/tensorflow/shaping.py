@@ -20,13 +20,12 @@ from gradtape.api.tensorflow.arguments import (
     integers,
     one_axis,
 )
-from gradtape.api.tensorflow.operands import as_operand, as_operands
+from gradtape.convert import TENSORFLOW, as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops import broadcasting, indexing, selection, shaping
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.operators import index
 from gradtape.published import published
 
@@ -42,7 +41,7 @@ def reshape(tensor: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
     array([[1, 2],
            [3, 4]], dtype=int32)
     """
-    x = as_operand(tensor, "reshape: tensor")
+    x = TENSORFLOW.tensor(tensor, "reshape: tensor")
     return shaping.reshape(x, shape=_complete(integers(shape, "reshape: shape"), x.array.shape))
 
 
@@ -72,7 +71,7 @@ def transpose(a: TensorLike, perm: AxisLike = None, conjugate: bool = False, nam
            [2, 5],
            [3, 6]], dtype=int32)
     """
-    x = as_operand(a, "transpose: a")
+    x = TENSORFLOW.tensor(a, "transpose: a")
     rank = x.array.ndim
     order = tuple(range(rank))[::-1] if perm is None else axes(perm, rank, "transpose: perm")
     assert order is not None
@@ -91,7 +90,7 @@ def expand_dims(input: TensorLike, axis: AxisLike, name: str | None = None) -> T
     array([[1],
            [2]], dtype=int32)
     """
-    x = as_operand(input, "expand_dims: input")
+    x = TENSORFLOW.tensor(input, "expand_dims: input")
     sizes = x.array.shape
     place = one_axis(_single(axis, "expand_dims: axis"), len(sizes) + 1, "expand_dims: axis")
     return shaping.reshape(x, shape=(*sizes[:place], 1, *sizes[place:]))
@@ -115,7 +114,7 @@ def squeeze(input: TensorLike, axis: AxisLike = None, name: str | None = None) -
     >>> tf.squeeze([[[1], [2]]]).numpy()
     array([1, 2], dtype=int32)
     """
-    x = as_operand(input, "squeeze: input")
+    x = TENSORFLOW.tensor(input, "squeeze: input")
     sizes = x.array.shape
     named = [] if axis is None else integers(axis, "squeeze: axis")
     dropped = {one_axis(a, len(sizes), "squeeze: axis") for a in named} or {i for i, n in enumerate(sizes) if n == 1}
@@ -138,7 +137,7 @@ def concat(values: Any, axis: AxisLike, name: str = "concat") -> Tensor:
     given = values if isinstance(values, (list, tuple)) else [values]
     if not given:
         raise invalid_argument("concat: values is empty; give at least one tensor.")
-    tensors = as_operands(given, "concat: values")
+    tensors = TENSORFLOW.tensors(given, "concat: values")
     place = _single(axis, "concat: axis")
     if len(tensors) == 1:
         return broadcasting.identity(tensors[0])
@@ -155,11 +154,11 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
            [2, 4]], dtype=int32)
     """
     if not isinstance(values, (list, tuple)):
-        whole = as_operand(values, "stack: values")
+        whole = TENSORFLOW.tensor(values, "stack: values")
         return whole if axis == 0 else stack(unstack(whole), axis)
     if not values:
         return as_tensor(values)
-    tensors = as_operands(values, "stack: values")
+    tensors = TENSORFLOW.tensors(values, "stack: values")
     shapes = {x.array.shape for x in tensors}
     if len(shapes) > 1:
         raise invalid_argument(f"stack: values must have one shape, got {', '.join(map(str, sorted(shapes)))}.")
@@ -182,7 +181,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     >>> [x.numpy() for x in tf.unstack([[1, 2], [3, 4]], axis=1)]
     [array([1, 3], dtype=int32), array([2, 4], dtype=int32)]
     """
-    x = as_operand(value, "unstack: value")
+    x = TENSORFLOW.tensor(value, "unstack: value")
     place = _axis_in_range(axis, x.array.ndim, "unstack")
     if num is not None and num != x.array.shape[place]:
         raise invalid_argument(f"unstack: axis {place} of a tensor of shape {x.shape} has no {num} entries.")
@@ -199,7 +198,7 @@ def split(
     >>> [x.numpy() for x in tf.split([1, 2, 3, 4, 5], [1, -1])]
     [array([1], dtype=int32), array([2, 3, 4, 5], dtype=int32)]
     """
-    x = as_operand(value, "split: value")
+    x = TENSORFLOW.tensor(value, "split: value")
     place = one_axis(_single(axis, "split: axis"), x.array.ndim, "split: axis")
     total = x.array.shape[place]
     several = type(num_or_size_splits) is not int and has_axes(num_or_size_splits)
@@ -233,7 +232,7 @@ def tile(input: TensorLike, multiples: ShapeLike, name: str | None = None) -> Te
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]], dtype=int32)
     """
-    x = as_operand(input, "tile: input")
+    x = TENSORFLOW.tensor(input, "tile: input")
     counts = as_shape(multiples, "tile: multiples")
     if len(counts) != x.array.ndim:
         raise invalid_argument(f"tile: multiples={list(counts)} must have {x.array.ndim} entries, one for each axis of input.")
@@ -250,7 +249,7 @@ def pad(
     >>> tf.pad([1, 2, 3], [[1, 2]]).numpy(), tf.pad([1, 2, 3], [[1, 2]], "REFLECT").numpy()
     (array([0, 1, 2, 3, 0, 0], dtype=int32), array([2, 1, 2, 3, 2, 1], dtype=int32))
     """
-    x = as_operand(tensor, "pad: tensor")
+    x = TENSORFLOW.tensor(tensor, "pad: tensor")
     widths = _paddings(paddings, x.array.shape)
     kind = mode.upper() if isinstance(mode, str) else mode
     if isinstance(kind, str) and kind == "CONSTANT":
@@ -271,7 +270,7 @@ def _mirrored(size: int, pair: tuple[int, int], kind: Any, axis: int) -> Any:
 
 
 def _paddings(paddings: Any, shape: Shape) -> tuple[tuple[int, int], ...]:
-    table = np.asarray(as_operand(paddings, "pad: paddings").array)
+    table = np.asarray(TENSORFLOW.tensor(paddings, "pad: paddings").array)
     if table.shape != (len(shape), 2) or (table.size and (table.dtype.kind not in "iu" or table.min() < 0)):
         raise invalid_argument(
             f"pad: paddings must be integers of at least 0 in shape ({len(shape)}, 2), a pair for each axis, got {table.tolist()}."
@@ -286,7 +285,7 @@ def _padded(x: Tensor, widths: tuple[tuple[int, int], ...], value: Any) -> Tenso
         return shaping.pad(x, paddings=widths, value=value)
     if kind == "O" and type(value) is int and not value:
         value = b""
-    x, filler = as_operands([x, value], ["pad: tensor", "pad: constant_values"])
+    x, filler = TENSORFLOW.tensors([x, value], ["pad: tensor", "pad: constant_values"])
     if filler.array.ndim:
         raise invalid_argument(f"pad: constant_values must be a scalar, got shape {filler.shape}.")
     inside = np.pad(np.ones(x.array.shape, bool), widths)
@@ -302,7 +301,7 @@ def reverse(tensor: TensorLike, axis: AxisLike, name: str | None = None) -> Tens
     array([[2, 1],
            [4, 3]], dtype=int32)
     """
-    x = as_operand(tensor, "reverse: tensor")
+    x = TENSORFLOW.tensor(tensor, "reverse: tensor")
     return shaping.reverse(x, axis=axes(integers(axis, "reverse: axis"), x.array.ndim, "reverse: axis"))
 
 
@@ -314,7 +313,7 @@ def roll(input: TensorLike, shift: Any, axis: AxisLike, name: str | None = None)
     >>> tf.roll([1, 2, 3, 4], shift=1, axis=0).numpy()
     array([4, 1, 2, 3], dtype=int32)
     """
-    x = as_operand(input, "roll: input")
+    x = TENSORFLOW.tensor(input, "roll: input")
     steps, places = integers(shift, "roll: shift"), integers(axis, "roll: axis")
     if len(steps) != len(places):
         raise invalid_argument(f"roll: shift={list(steps)} and axis={list(places)} must have as many entries.")
@@ -330,7 +329,7 @@ def broadcast_to(input: TensorLike, shape: ShapeLike, name: str | None = None) -
     array([[1, 2],
            [1, 2]], dtype=int32)
     """
-    x = as_operand(input, "broadcast_to: input")
+    x = TENSORFLOW.tensor(input, "broadcast_to: input")
     sizes, wanted = x.array.shape, as_shape(shape, "broadcast_to: shape")
     added = len(wanted) - len(sizes)
     if added < 0 or any(n not in (1, m) for n, m in zip(sizes, wanted[added:], strict=True)):
@@ -347,7 +346,7 @@ def slice(input_: TensorLike, begin: ShapeLike, size: ShapeLike, name: str | Non
     array([[2, 3],
            [5, 6]], dtype=int32)
     """
-    x = as_operand(input_, "slice: input_")
+    x = TENSORFLOW.tensor(input_, "slice: input_")
     counts = integers(size, "slice: size")
     shape = x.array.shape
     if _any_traced(begin):
@@ -440,7 +439,7 @@ def strided_slice(
             key.append(builtins.slice(None if begin_mask & bit else start, None if end_mask & bit else stop, step))
     if var is not None and not isinstance(var, Variable):
         raise TypeError(f"strided_slice: var must be a Variable, got {var!r}.")
-    return var[tuple(key)] if var is not None else index(as_operand(input_, "strided_slice: input_"), tuple(key))
+    return var[tuple(key)] if var is not None else index(TENSORFLOW.tensor(input_, "strided_slice: input_"), tuple(key))
 
 
 @published("repeat")
@@ -451,7 +450,7 @@ def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str |
     >>> tf.repeat([1, 2, 3], [2, 0, 1]).numpy()
     array([1, 1, 3], dtype=int32)
     """
-    x = as_operand(input, "repeat: input")
+    x = TENSORFLOW.tensor(input, "repeat: input")
     if axis is None:
         x, axis = shaping.reshape(x, shape=(x.array.size,)), 0
     place = _axis_in_range(axis, x.array.ndim, "repeat")
@@ -483,7 +482,7 @@ def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Tensor]:
         raise TypeError(f"meshgrid: unexpected keyword arguments {sorted(kwargs)}; it takes indexing and name.")
     if indexing_of not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing_of!r}.")
-    vectors = [as_operand(x, f"meshgrid: args[{i}]") for i, x in enumerate(args)]
+    vectors = [TENSORFLOW.tensor(x, f"meshgrid: args[{i}]") for i, x in enumerate(args)]
     sizes = [x.array.size for x in vectors]
     places = list(range(len(vectors)))
     if indexing_of == "xy":

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, Kind, of_kind, pair_of_kind, tensors_of_kind
 from gradtape.api.tensorflow.arguments import TensorLike
-from gradtape.api.tensorflow.operands import as_operands
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import special, special_bessel, special_gamma, special_integrals
@@ -354,7 +354,7 @@ def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None
     array([0.2617, 0.6875], dtype=float32)
     """
     names = ("a", "b", "x")
-    tensors = as_operands([a, b, x], [f"betainc: {argument}" for argument in names])
+    tensors = TENSORFLOW.tensors([a, b, x], [f"betainc: {argument}" for argument in names])
     checked = [of_kind(value, FLOATING, "betainc", argument) for value, argument in zip(tensors, names, strict=True)]
     return special_integrals.betainc(*checked)
 

@@ -13,15 +13,13 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, integers
-from gradtape.api.tensorflow.operands import as_indices
+from gradtape.convert import as_indices, as_tensor, operand
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.errors import OutOfRangeError, invalid_argument
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import set_rows, take
-from gradtape.ops.op import operand
 from gradtape.ops.shaping import concat, reshape, split, stack, unstack
 from gradtape.published import published
 from gradtape.shapes import TensorShape

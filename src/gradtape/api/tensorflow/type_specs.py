@@ -7,11 +7,11 @@ from typing import Any
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike
+from gradtape.convert import as_tensor
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
-from gradtape.ops.convert import as_tensor
 from gradtape.published import published
 from gradtape.shapes import TensorShape, TensorSpec
 

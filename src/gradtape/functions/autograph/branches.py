@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gradtape import dtypes, nest
+from gradtape.convert import as_tensor
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
@@ -33,7 +34,6 @@ from gradtape.functions.autograph.values import (
 from gradtape.functions.structured import Body, Closed, Spec, together, values_now, write_back
 from gradtape.functions.switch import Switch
 from gradtape.functions.traced import index_of
-from gradtape.ops.convert import as_tensor
 
 
 def if_stmt(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.convert import as_tensor
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
@@ -16,7 +17,6 @@ from gradtape.functions.autograph.rows import enumerate_, range_, zip_
 from gradtape.functions.autograph.truth import and_, or_, truth
 from gradtape.ops.arithmetic import maximum, minimum
 from gradtape.ops.broadcasting import cast
-from gradtape.ops.convert import as_tensor
 
 
 def _int(*args: Any, **kwargs: Any) -> Any:

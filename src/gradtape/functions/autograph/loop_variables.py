@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
+from gradtape.convert import as_tensor
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -32,7 +33,6 @@ from gradtape.functions.autograph.values import (
     specs_of,
     tensors_in,
 )
-from gradtape.ops.convert import as_tensor
 
 
 class OfBlockError(Exception):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.convert import as_tensor
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -21,7 +22,6 @@ from gradtape.functions.autograph.rows import Progression, Rows, rows_of
 from gradtape.functions.autograph.truth import truth
 from gradtape.functions.autograph.values import location
 from gradtape.ops.arithmetic import add, less, logical_and
-from gradtape.ops.convert import as_tensor
 
 
 def while_stmt(

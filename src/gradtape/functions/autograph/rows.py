@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.convert import as_tensor
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -19,7 +20,6 @@ from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.functions.autograph.values import location
 from gradtape.ops.arithmetic import greater, less, logical_and, logical_or
 from gradtape.ops.broadcasting import cast
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.shaping import getitem
 
 

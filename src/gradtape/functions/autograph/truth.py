@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.convert import as_tensor
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
@@ -15,7 +16,6 @@ from gradtape.core.xla.tensor import XlaTensor, is_traced
 from gradtape.errors import invalid_argument
 from gradtape.functions.autograph.values import location
 from gradtape.ops.arithmetic import logical_and, logical_not, logical_or, not_equal
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import reshape
 

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
+from gradtape.convert import as_tensor, is_tensor_like
 from gradtape.core.node import caller, locate
 from gradtape.core.tape import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.functions.structured import Spec, spec_of
 from gradtape.ops.broadcasting import cast
-from gradtape.ops.convert import as_tensor
-from gradtape.ops.op import is_tensor_like
 
 # malt's own variables: whether a function has returned, and what, or a loop was left.
 _FLAG = re.compile(r"(do_return|break_|continue_)(_\d+)?")

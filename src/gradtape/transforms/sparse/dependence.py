@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.convert import operand
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.node import Node
 from gradtape.core.record import OutputRule, PerOutput
@@ -26,7 +27,6 @@ from gradtape.core.walk import Path, dense
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.derivative import transposed
 from gradtape.ops.links import SAME, Call, Link, Pattern, Shape, aligned, pairs
-from gradtape.ops.op import operand
 from gradtape.ops.shaping import getitem, reshape
 
 

@@ -16,7 +16,7 @@ from gradtape.api.tensorflow.checkpoint.object_graph import children, graph_of, 
 from gradtape.api.tensorflow.checkpoint.restoring import Restoration, RestoreStatus, Waiting
 from gradtape.api.tensorflow.checkpoint.state_file import State, write_state
 from gradtape.api.tensorflow.checkpoint.tensor_file import read_tensors, write_tensors
-from gradtape.core.values import on_host
+from gradtape.convert import on_host
 from gradtape.core.variable import Variable
 from gradtape.core.xla.trace import inside_a_program, outside_programs
 from gradtape.core.xla.writing import writing

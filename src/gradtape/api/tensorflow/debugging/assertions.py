@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int
-from gradtape.api.tensorflow.operands import as_operand
+from gradtape.convert import TENSORFLOW
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
@@ -25,7 +25,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
     >>> import gradtape as tf
     >>> tf.debugging.assert_integer([1, 2])
     """
-    found = as_operand(x, "assert_integer: x").dtype
+    found = TENSORFLOW.tensor(x, "assert_integer: x").dtype
     if not found.is_integer:
         raise TypeError(f"{_said(message)}assert_integer: x must have an integer dtype, got {found.name}.")
 
@@ -37,7 +37,7 @@ def assert_type(tensor: TensorLike, tf_type: DTypeLike, message: str | None = No
     >>> import gradtape as tf
     >>> tf.debugging.assert_type(tf.constant(1.0), tf.float32)
     """
-    wanted, found = dtypes.as_dtype(tf_type), as_operand(tensor, "assert_type: tensor").dtype
+    wanted, found = dtypes.as_dtype(tf_type), TENSORFLOW.tensor(tensor, "assert_type: tensor").dtype
     if found != wanted:
         raise TypeError(f"{_said(message)}assert_type: tensor must have dtype {wanted.name}, got {found.name}.")
 
@@ -54,7 +54,7 @@ def assert_same_float_dtype(tensors: Iterable[Any] | None = None, dtype: DTypeLi
     for i, tensor in enumerate(tensors or ()):
         if tensor is None:
             continue
-        found = as_operand(tensor, f"assert_same_float_dtype: tensors[{i}]").dtype
+        found = TENSORFLOW.tensor(tensor, f"assert_same_float_dtype: tensors[{i}]").dtype
         if common is not None and found != common:
             raise ValueError(f"assert_same_float_dtype: tensors[{i}] has dtype {found.name}, but {common.name} was expected.")
         common = found
@@ -72,7 +72,7 @@ def assert_scalar(tensor: TensorLike, message: str | None = None, name: str | No
     >>> import gradtape as tf
     >>> tf.debugging.assert_scalar(3.0)
     """
-    found = as_operand(tensor, "assert_scalar: tensor")
+    found = TENSORFLOW.tensor(tensor, "assert_scalar: tensor")
     if found.array.ndim:
         raise ValueError(f"{_said(message)}assert_scalar: tensor must be a scalar, got shape {found.shape}.")
 
@@ -84,7 +84,7 @@ def assert_rank_at_least(x: TensorLike, rank: int, message: str | None = None, n
     >>> import gradtape as tf
     >>> tf.debugging.assert_rank_at_least([[1, 2]], 1)
     """
-    found, least = as_operand(x, "assert_rank_at_least: x"), as_int(rank, "assert_rank_at_least: rank")
+    found, least = TENSORFLOW.tensor(x, "assert_rank_at_least: x"), as_int(rank, "assert_rank_at_least: rank")
     if found.array.ndim < least:
         raise ValueError(f"{_said(message)}assert_rank_at_least: x must have rank {least} or more, got shape {found.shape}.")
 
@@ -96,7 +96,7 @@ def assert_rank_in(x: TensorLike, ranks: Iterable[int], message: str | None = No
     >>> import gradtape as tf
     >>> tf.debugging.assert_rank_in([[1, 2]], [1, 2])
     """
-    found, allowed = as_operand(x, "assert_rank_in: x"), [as_int(rank, "assert_rank_in: ranks") for rank in ranks]
+    found, allowed = TENSORFLOW.tensor(x, "assert_rank_in: x"), [as_int(rank, "assert_rank_in: ranks") for rank in ranks]
     if found.array.ndim not in allowed:
         raise ValueError(f"{_said(message)}assert_rank_in: x must have a rank in {allowed}, got shape {found.shape}.")
 
@@ -119,7 +119,7 @@ def assert_shapes(
     """
     sizes: dict[Any, tuple[int, str]] = {}
     for i, (tensor, wanted) in enumerate(shapes.items() if isinstance(shapes, dict) else shapes):
-        shape = tuple(as_operand(tensor, f"assert_shapes: tensor {i}").array.shape)
+        shape = tuple(TENSORFLOW.tensor(tensor, f"assert_shapes: tensor {i}").array.shape)
         label = f"{_said(message)}assert_shapes: tensor {i} of shape {shape}"
         if not (hasattr(wanted, "__iter__") or hasattr(wanted, "__getitem__")):
             raise ValueError(f"{label}: its specified shape must be a sequence, got {wanted!r}.")

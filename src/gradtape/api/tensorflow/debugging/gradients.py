@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
-from gradtape.api.tensorflow.operands import as_operand
+from gradtape.convert import TENSORFLOW
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
@@ -51,7 +51,7 @@ def check_gradients(
     if order < 1:
         raise ValueError(f"check_gradients: order must be at least 1, got {order}.")
     given = list(x) if isinstance(x, (list, tuple)) else [x]
-    args = [_widened(as_operand(arg, f"check_gradients: x[{i}]").array) for i, arg in enumerate(given)]
+    args = [_widened(TENSORFLOW.tensor(arg, f"check_gradients: x[{i}]").array) for i, arg in enumerate(given)]
     wanted = [i for i, arg in enumerate(args) if arg.dtype in dtypes.TRAINABLE]
     if not wanted:
         raise ValueError("check_gradients: x has no floating-point or complex argument to differentiate by.")
@@ -92,7 +92,7 @@ def compute_gradient(
     """
     if not isinstance(x, (list, tuple)):
         raise ValueError(f"compute_gradient: x must be a list or tuple of the arguments of f, got {type(x).__name__}.")
-    args = [as_operand(arg, f"compute_gradient: x[{i}]").array for i, arg in enumerate(x)]
+    args = [TENSORFLOW.tensor(arg, f"compute_gradient: x[{i}]").array for i, arg in enumerate(x)]
     for i, arg in enumerate(args):
         if arg.dtype not in dtypes.TRAINABLE:
             name = dtypes.from_numpy(arg.dtype).name
@@ -241,7 +241,9 @@ def _index(place: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 def _outputs(function: Function, tensors: Sequence[Tensor]) -> list[Tensor]:
     """The outputs that can have a gradient."""
     results = [
-        as_operand(leaf, "check_gradients: an output of f") for leaf in nest.flatten(function(*tensors)) if leaf is not None
+        TENSORFLOW.tensor(leaf, "check_gradients: an output of f")
+        for leaf in nest.flatten(function(*tensors))
+        if leaf is not None
     ]
     return [out for out in results if out.array.dtype in dtypes.TRAINABLE]
 
@@ -257,7 +259,9 @@ def _pulled(function: Function, tensors: Sequence[Any], wanted: Sequence[int], c
         tape.watch(sources)
         targets = _outputs(function, tensors)
     seeds = [Tensor(u.astype(out.array.dtype)) for u, out in zip(cotangents, targets, strict=True)]
-    return [None if g is None else as_operand(g, "gradient") for g in tape.gradient(targets, sources, output_gradients=seeds)]
+    return [
+        None if g is None else TENSORFLOW.tensor(g, "gradient") for g in tape.gradient(targets, sources, output_gradients=seeds)
+    ]
 
 
 def _pushed(function: Function, tensors: Sequence[Any], wanted: Sequence[int], tangents: Sequence[Any]) -> list[Any]:
@@ -278,7 +282,7 @@ def _one_output(f: Function, tensors: Sequence[Tensor]) -> Tensor:
     result = f(*tensors)
     if not hasattr(result, "shape"):
         raise AttributeError(f"compute_gradient: f must give one tensor, got {type(result).__name__}.")
-    return as_operand(result, "compute_gradient: the output of f")
+    return TENSORFLOW.tensor(result, "compute_gradient: the output of f")
 
 
 def _real_size(array: Any) -> int:
@@ -307,7 +311,7 @@ def _by_tape(f: Function, args: Sequence[Any], index: int) -> np.ndarray[Any, An
         seed[row // len(parts)] = parts[row % len(parts)]
         gradient = tape.gradient(out, tensors[index], output_gradients=Tensor(seed.reshape(target.shape)))
         if gradient is not None:
-            jacobian[row] = _real_parts(as_operand(gradient, "gradient").array)
+            jacobian[row] = _real_parts(TENSORFLOW.tensor(gradient, "gradient").array)
     return jacobian
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gradtape import nest
 from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, of_kind
 from gradtape.api.tensorflow.arguments import TensorLike, as_int
-from gradtape.api.tensorflow.operands import as_operand, as_operands
+from gradtape.convert import TENSORFLOW
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -141,7 +141,7 @@ def assert_non_positive(x: TensorLike, message: str | None = None, summarize: in
 def _compare(
     function: str, condition: str, op: Callable[..., Any], x: Any, y: Any, message: str | None, summarize: int | None
 ) -> None:
-    tensors = as_operands([x, y], [f"{function}: x", f"{function}: y"])
+    tensors = TENSORFLOW.tensors([x, y], [f"{function}: x", f"{function}: y"])
     _require(op(*tensors), tensors, f"{function}: {condition}", message, summarize)
 
 
@@ -185,7 +185,7 @@ def assert_near(
     >>> import gradtape as tf
     >>> tf.debugging.assert_near([1.0, 2.0], [1.0, 2.1], atol=0.2)
     """
-    tensors = as_operands([x, y], ["assert_near: x", "assert_near: y"])
+    tensors = TENSORFLOW.tensors([x, y], ["assert_near: x", "assert_near: y"])
     a, b = (of_kind(t, INEXACT, "assert_near", argument, ValueError) for t, argument in zip(tensors, "xy", strict=True))
     usual = 10 * float(ml_dtypes.finfo(a.array.dtype).eps)  # type: ignore[no-untyped-call]
     allowed = arithmetic.absolute(b) * (usual if rtol is None else rtol) + (usual if atol is None else atol)
@@ -200,7 +200,7 @@ def assert_rank(x: TensorLike, rank: int, message: str | None = None, name: str 
     >>> import gradtape as tf
     >>> tf.debugging.assert_rank([[1, 2]], 2)
     """
-    found, wanted = as_operand(x, "assert_rank: x"), as_int(rank, "assert_rank: rank")
+    found, wanted = TENSORFLOW.tensor(x, "assert_rank: x"), as_int(rank, "assert_rank: rank")
     if found.array.ndim != wanted:
         raise ValueError(f"{f'{message} ' if message else ''}assert_rank: x must have rank {wanted}, got shape {found.shape}.")
 
@@ -214,7 +214,7 @@ def Assert(condition: TensorLike, data: Sequence[Any], summarize: int | None = N
     """
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"Assert: data must be a list of tensors, got {type(data).__name__}.")
-    holds, values = as_operand(condition, "Assert: condition"), _Values(data)
+    holds, values = TENSORFLOW.tensor(condition, "Assert: condition"), _Values(data)
 
     def refuse(*arrays: Any) -> NoReturn:
         shown = " ".join(_printed(value, _SHOWN if summarize is None else summarize) for value in values.with_known(arrays))
@@ -235,7 +235,7 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     array([1., 2.], dtype=float32)
     """
     return checks.check_numerics(
-        of_kind(as_operand(tensor, "check_numerics: tensor"), FLOATING, "check_numerics", "tensor"), message=message
+        of_kind(TENSORFLOW.tensor(tensor, "check_numerics: tensor"), FLOATING, "check_numerics", "tensor"), message=message
     )
 
 

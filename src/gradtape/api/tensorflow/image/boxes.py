@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.tensorflow.accepted import FLOATING, REAL, of_kind
-from gradtape.api.tensorflow.arguments import TensorLike, as_int, integers
-from gradtape.api.tensorflow.operands import known
+from gradtape.api.tensorflow.arguments import TensorLike, as_int, integers, known
 from gradtape.api.tensorflow.random import draws
 from gradtape.api.tensorflow.random.sequence import source
 from gradtape.core.tensor import Tensor

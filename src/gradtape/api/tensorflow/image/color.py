@@ -16,7 +16,7 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, REAL, of_kind
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike
 from gradtape.api.tensorflow.image.geometry import at_least_3d
-from gradtape.api.tensorflow.operands import as_operand
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import FailedPreconditionError, invalid_argument
@@ -115,7 +115,7 @@ def _factor(value: Any, x: Tensor, argument: str) -> Any:
     """A number, or a tensor in the dtype of the image."""
     if isinstance(value, (int, float)):
         return value
-    found = as_operand(value, argument)
+    found = TENSORFLOW.tensor(value, argument)
     return found if found.array.dtype == x.array.dtype else broadcasting.cast(found, dtype=x.array.dtype)
 
 
@@ -191,7 +191,7 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.image.grayscale_to_rgb(tf.constant([[[0.5]]])).numpy()
     array([[[0.5, 0.5, 0.5]]], dtype=float32)
     """
-    x = as_operand(images, "grayscale_to_rgb: images")
+    x = TENSORFLOW.tensor(images, "grayscale_to_rgb: images")
     if not x.ndim or x.array.shape[-1] != 1:
         raise ValueError(f"grayscale_to_rgb: images must have one channel in the last axis, got shape {x.shape}.")
     return broadcasting.broadcast_to(x, shape=(*x.array.shape[:-1], 3))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gradtape.api.tensorflow.accepted import NUMERIC, of_kind
 from gradtape.api.tensorflow.arguments import TensorLike, as_float, as_int, integers
 from gradtape.api.tensorflow.nn.convolution import Layout
-from gradtape.api.tensorflow.operands import as_operand
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops.shaping import concat, getitem, pad, reshape, reverse
@@ -56,7 +56,7 @@ def at_least_3d(x: Tensor, function: str) -> Tensor:
 
 
 def _image(value: Any, function: str) -> Batch:
-    return as_batch(as_operand(value, f"{function}: image"), f"{function}: image")
+    return as_batch(TENSORFLOW.tensor(value, f"{function}: image"), f"{function}: image")
 
 
 @published("image.crop_to_bounding_box")
@@ -145,7 +145,7 @@ def central_crop(image: TensorLike, central_fraction: Any) -> Tensor:
     fraction = as_float(central_fraction, "central_crop: central_fraction")
     if not 0 < fraction <= 1:
         raise ValueError(f"central_crop: central_fraction must be in (0, 1], got {fraction}.")
-    batch = _image(at_least_3d(as_operand(image, "central_crop: image"), "central_crop"), "central_crop")
+    batch = _image(at_least_3d(TENSORFLOW.tensor(image, "central_crop: image"), "central_crop"), "central_crop")
     starts = [int((size - size * fraction) / 2) for size in (batch.height, batch.width)]
     rows, columns = [slice(start, size - start) for start, size in zip(starts, (batch.height, batch.width), strict=True)]
     return batch.leave(getitem(batch.images, key=(_EVERY, rows, columns)))

@@ -15,7 +15,7 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, REAL, SIGNED, of_kind
 from gradtape.api.tensorflow.arguments import TensorLike, as_float, as_int, as_list
 from gradtape.api.tensorflow.image.color import convert_image_dtype
-from gradtape.api.tensorflow.operands import as_operand
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import activations, arithmetic, broadcasting, elementary, pooling, reductions
@@ -120,7 +120,7 @@ def psnr(a: TensorLike, b: TensorLike, max_val: Any, name: str | None = None) ->
 def _compared(a: Any, b: Any, max_val: Any, function: str) -> tuple[Tensor, Tensor, Tensor]:
     """Two images of one shape, and the largest value that they can have, as float32."""
     x = of_kind(a, REAL, function, "the first image")
-    y = as_operand(b, f"{function}: the second image")
+    y = TENSORFLOW.tensor(b, f"{function}: the second image")
     refusal = invalid_argument if function == "psnr" else ValueError
     if x.ndim < 3 or x.array.shape[-3:] != y.array.shape[-3:]:
         raise refusal(f"{function}: both images must have the shape (..., height, width, channels), got {x.shape} and {y.shape}.")
@@ -128,7 +128,7 @@ def _compared(a: Any, b: Any, max_val: Any, function: str) -> tuple[Tensor, Tens
         np.broadcast_shapes(x.array.shape, y.array.shape)
     except ValueError as error:
         raise refusal(f"{function}: the shapes {x.shape} and {y.shape} do not fit together.") from error
-    limit = broadcasting.cast(as_operand(max_val, f"{function}: max_val"), dtype=x.array.dtype)
+    limit = broadcasting.cast(TENSORFLOW.tensor(max_val, f"{function}: max_val"), dtype=x.array.dtype)
     return (
         convert_image_dtype(x, dtypes.float32),
         convert_image_dtype(y, dtypes.float32),

@@ -12,10 +12,10 @@ import numpy as np
 from gradtape.api.tensorflow.arguments import TensorLike, as_shape
 from gradtape.api.tensorflow.image.color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from gradtape.api.tensorflow.image.geometry import as_batch
-from gradtape.api.tensorflow.operands import as_operand
 from gradtape.api.tensorflow.random import draws
 from gradtape.api.tensorflow.random.sequence import source
 from gradtape.api.tensorflow.random.stateless import stateless_source
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting
@@ -199,7 +199,7 @@ def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Tensor
 
 
 def _flipped(image: Any, numbers: draws.Source, function: str, axis: int) -> Tensor:
-    batch = as_batch(as_operand(image, f"{function}: image"), f"{function}: image")
+    batch = as_batch(TENSORFLOW.tensor(image, f"{function}: image"), f"{function}: image")
     drawn = _uniforms(numbers, (batch.images.array.shape[0], 1, 1, 1))
     return batch.leave(where(arithmetic.less(drawn, 0.5), reverse(batch.images, axis=axis), batch.images))
 
@@ -230,7 +230,7 @@ def stateless_random_crop(value: TensorLike, size: Any, seed: TensorLike, name: 
 
 
 def _cropped(value: Any, size: Any, numbers: draws.Source, function: str) -> Tensor:
-    x = as_operand(value, f"{function}: value")
+    x = TENSORFLOW.tensor(value, f"{function}: value")
     wanted = as_shape(size, f"{function}: size")
     shape = x.array.shape
     if len(wanted) != len(shape) or any(part > whole for part, whole in zip(wanted, shape, strict=True)):

@@ -18,7 +18,7 @@ import numpy as np
 from gradtape.api.tensorflow.accepted import FLOATING, REAL, of_kind
 from gradtape.api.tensorflow.arguments import TensorLike, as_float, as_int, integers
 from gradtape.api.tensorflow.image.geometry import as_batch, pad_to_bounding_box
-from gradtape.api.tensorflow.operands import as_indices
+from gradtape.convert import as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.errors import OutOfRangeError, invalid_argument

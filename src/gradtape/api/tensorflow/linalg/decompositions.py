@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape.api.tensorflow.accepted import INEXACT, of_kind, tensors_of_kind
-from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, integers, numpy_dtype
+from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, integers, known, numpy_dtype
 from gradtape.api.tensorflow.linalg.matrices import checked_square, in_dtype, matrices, square
-from gradtape.api.tensorflow.operands import as_indices, as_operand, known
+from gradtape.convert import TENSORFLOW, as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, decompositions, matrix, reductions, shaping, solvers
@@ -142,7 +142,7 @@ def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, nam
     >>> tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy()
     np.int32(1)
     """
-    x = as_operand(a, "matrix_rank: a")
+    x = TENSORFLOW.tensor(a, "matrix_rank: a")
     if x.array.ndim < 2:
         raise ValueError(f"matrix_rank: a must have at least two axes, got shape {x.shape}.")
     if x.array.dtype.kind in "biu":
@@ -152,9 +152,9 @@ def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, nam
     if tol is None:
         limit = reductions.reduce_max(values, axis=last, keepdims=True) * (max(x.array.shape[-2:]) * rounding(x))
     else:
-        limit = as_operand(np.asarray(tol, values.array.dtype) if isinstance(tol, (int, float)) else tol, "matrix_rank: tol")[
-            ..., None
-        ]
+        limit = TENSORFLOW.tensor(
+            np.asarray(tol, values.array.dtype) if isinstance(tol, (int, float)) else tol, "matrix_rank: tol"
+        )[..., None]
     above = broadcasting.cast(arithmetic.greater(values, limit), dtype=np.dtype(np.int32))
     return reductions.reduce_sum(above, axis=last)
 

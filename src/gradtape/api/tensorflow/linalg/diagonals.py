@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtape.api.tensorflow.arguments import TensorLike, as_int, integers
 from gradtape.api.tensorflow.linalg.matrices import checked_matrices
-from gradtape.api.tensorflow.operands import as_operand, as_operands
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import broadcasting, indexing, matrix, selection, shaping, solvers
@@ -98,7 +98,7 @@ def _padded(x: Tensor, inside: Any, padding: Any, function: str) -> Tensor:
         return x
     if type(padding) is int and not padding:
         return selection.keep(x, Tensor(inside))
-    value = as_operand(padding, f"{function}: padding_value")
+    value = TENSORFLOW.tensor(padding, f"{function}: padding_value")
     if value.array.dtype != x.array.dtype:
         value = broadcasting.cast(value, dtype=x.array.dtype)
     return selection.where(Tensor(inside), x, value)
@@ -119,7 +119,7 @@ def diag_part(
     array([[2, 6],
            [1, 5]], dtype=int32)
     """
-    x = checked_matrices(as_operand(input, "diag_part: input"), "diag_part", "input")
+    x = checked_matrices(TENSORFLOW.tensor(input, "diag_part: input"), "diag_part", "input")
     band = _band(x.array.shape[-2:], k, align, "diag_part")
     if band.low == band.high:
         return matrix.diagonal(x, offset=band.low)
@@ -144,7 +144,7 @@ def diag(
     array([[1, 0],
            [0, 2]], dtype=int32)
     """
-    x = as_operand(diagonal, "diag: diagonal")
+    x = TENSORFLOW.tensor(diagonal, "diag: diagonal")
     low, high = _bounds(k, "diag")
     if x.array.ndim < (1 if low == high else 2):
         raise invalid_argument(
@@ -189,7 +189,7 @@ def set_diag(input: TensorLike, diagonal: TensorLike, name: str = "set_diag", k:
     array([[0., 2.],
            [3., 0.]], dtype=float32)
     """
-    x, values = as_operands([input, diagonal], ["set_diag: input", "set_diag: diagonal"])
+    x, values = TENSORFLOW.tensors([input, diagonal], ["set_diag: input", "set_diag: diagonal"])
     shape = checked_matrices(x, "set_diag", "input").array.shape
     band = _band(shape[-2:], k, align, "set_diag")
     if values.array.shape != (*shape[:-2], *band.shape):
@@ -210,7 +210,7 @@ def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | Non
            [4, 5, 0],
            [7, 8, 9]], dtype=int32)
     """
-    x = checked_matrices(as_operand(input, "band_part: input"), "band_part", "input")
+    x = checked_matrices(TENSORFLOW.tensor(input, "band_part: input"), "band_part", "input")
     lower, upper = as_int(num_lower, "band_part: num_lower"), as_int(num_upper, "band_part: num_upper")
     rows, columns = x.array.shape[-2:]
     if lower > rows or upper > columns:
@@ -229,7 +229,7 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     array([[1, 0],
            [0, 2]], dtype=int32)
     """
-    x = as_operand(diagonal, "tensor_diag: diagonal")
+    x = TENSORFLOW.tensor(diagonal, "tensor_diag: diagonal")
     shape = x.array.shape
     if not shape:
         raise invalid_argument("tensor_diag: diagonal must have at least one axis, got a scalar.")
@@ -246,7 +246,7 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.linalg.tensor_diag_part([[1, 2], [3, 4]]).numpy()
     array([1, 4], dtype=int32)
     """
-    x = as_operand(input, "tensor_diag_part: input")
+    x = TENSORFLOW.tensor(input, "tensor_diag_part: input")
     shape = x.array.shape
     half = len(shape) // 2
     if not shape or len(shape) % 2 or shape[:half] != shape[half:]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from gradtape.api.tensorflow.accepted import INEXACT, of_kind
 from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike, as_int, axes, integers, numpy_dtype, one_axis
-from gradtape.api.tensorflow.operands import as_operand, as_operands
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
@@ -63,7 +63,7 @@ def _factors(a: Any, b: Any, function: str) -> tuple[Any, Any]:
     """Two factors of a product; the commonest ones go to the op as they are."""
     if type(a) is Tensor and (type(b) is Variable or type(b) is Tensor):
         return a, b
-    x, y = as_operands([a, b], [f"{function}: a", f"{function}: b"])
+    x, y = TENSORFLOW.tensors([a, b], [f"{function}: a", f"{function}: b"])
     return x, y
 
 
@@ -105,7 +105,7 @@ def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: b
     array([[1, 3],
            [2, 4]], dtype=int32)
     """
-    x = as_operand(a, "matrix_transpose: a")
+    x = TENSORFLOW.tensor(a, "matrix_transpose: a")
     if x.array.ndim < 2:
         raise ValueError(f"matrix_transpose: a must have at least two axes, got shape {x.shape}.")
     return _flipped(x, conjugate, "matrix_transpose: a")
@@ -182,7 +182,7 @@ def norm(
     >>> tf.norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
     array([ 5., 10.], dtype=float32)
     """
-    x = as_operand(tensor, "norm: tensor")
+    x = TENSORFLOW.tensor(tensor, "norm: tensor")
     is_matrix = isinstance(axis, (list, tuple))
     if is_matrix and len(set(integers(axis, "norm: axis"))) != 2:
         raise ValueError(f"norm: axis must be None, an integer, or a pair of two axes, got {axis!r}.")
@@ -238,7 +238,7 @@ def normalize(
     >>> unit.numpy(), length.numpy()
     (array([0.6, 0.8], dtype=float32), array([5.], dtype=float32))
     """
-    x = as_operand(tensor, "normalize: tensor")
+    x = TENSORFLOW.tensor(tensor, "normalize: tensor")
     length = norm(x, ord, axis, keepdims=True)
     return true_divide(x, length), length
 
@@ -257,7 +257,7 @@ def trace(x: TensorLike, name: str | None = None) -> Tensor:
 
 def _batch_of_matrices(x: Any, argument: str) -> Tensor:
     """A matrix or a batch of them, as a Tensor."""
-    found = as_operand(x, argument)
+    found = TENSORFLOW.tensor(x, argument)
     if found.array.ndim < 2:
         raise invalid_argument(f"{argument} must have at least two axes, got shape {found.shape}.")
     return found
@@ -280,7 +280,7 @@ def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
         raise TypeError(f"einsum: unexpected keyword arguments {sorted(unexpected)}; it takes optimize, greedy and name.")
     if not isinstance(equation, str):
         raise TypeError(f"einsum: equation must be a string such as 'ij,jk->ik', got {equation!r}.")
-    tensors = as_operands(inputs, "einsum: inputs")
+    tensors = TENSORFLOW.tensors(inputs, "einsum: inputs")
     terms, output, sizes = _plan(equation, tuple([x.array.shape for x in tensors]))
     pairs = [_distinct(*_without_stretched(x, term, sizes)) for x, term in zip(tensors, terms, strict=True)]
     return matrix.einsum(*[x for x, _ in pairs], inputs=tuple(term for _, term in pairs), output=output)

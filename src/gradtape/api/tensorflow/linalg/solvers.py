@@ -10,9 +10,8 @@ from gradtape.api.tensorflow.accepted import INEXACT, of_kind, tensors_of_kind
 from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.api.tensorflow.linalg.diagonals import matrix_from_bands
 from gradtape.api.tensorflow.linalg.matrices import checked_matrices, checked_square, in_dtype, square
-from gradtape.api.tensorflow.operands import as_operand, as_operands
+from gradtape.convert import TENSORFLOW, to_array
 from gradtape.core.tensor import Tensor
-from gradtape.core.values import to_array
 from gradtape.errors import invalid_argument
 from gradtape.functions.control_flow import while_loop
 from gradtape.ops import arithmetic, broadcasting, determinants, elementary, matrix, reductions, shaping, solvers
@@ -194,7 +193,7 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: st
     cutoff: Any = 10.0 * max(shape[-2:]) * rounding(x) if rcond is None else rcond
     real = np.finfo(np.float64 if x.array.dtype.itemsize < 4 else x.array.dtype).dtype
     plain = isinstance(cutoff, (int, float, list, tuple))
-    limit = Tensor(to_array(cutoff, real, argument="pinv: rcond")) if plain else as_operand(cutoff, "pinv: rcond")
+    limit = Tensor(to_array(cutoff, real, argument="pinv: rcond")) if plain else TENSORFLOW.tensor(cutoff, "pinv: rcond")
     return solvers.pseudoinverse(x, broadcasting.broadcast_to(limit, shape=shape[:-2]))
 
 
@@ -239,7 +238,7 @@ def _diagonals(diagonals: Any, form: str, function: str) -> Tensor:
     if form == "sequence":
         if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
             raise ValueError(f"{function}: diagonals must be a sequence of three: the upper, the main and the lower one.")
-        upper, main, lower = as_operands(diagonals, f"{function}: diagonals")
+        upper, main, lower = TENSORFLOW.tensors(diagonals, f"{function}: diagonals")
     else:
         full = of_kind(diagonals, INEXACT, function, "diagonals")
         if full.array.ndim < 2 or full.array.shape[-1] != full.array.shape[-2]:

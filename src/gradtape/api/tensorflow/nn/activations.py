@@ -15,15 +15,14 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, NUMERIC, REAL, Kind, of_kind, tensors_of_kind
 from gradtape.api.tensorflow.arguments import ShapeLike, TensorLike, as_float, as_int, as_shape, integers, one_axis
-from gradtape.api.tensorflow.operands import as_indices, as_operand, as_operands
 from gradtape.api.tensorflow.random import draws
 from gradtape.api.tensorflow.random.sequence import source
 from gradtape.api.tensorflow.random.stateless import stateless_source
+from gradtape.convert import TENSORFLOW, as_indices, as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
 from gradtape.ops import activations, arithmetic, broadcasting, elementary, reductions
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import take
 from gradtape.ops.selection import keep, where, zeros_like
 from gradtape.ops.shaping import concat, reshape, transpose
@@ -196,7 +195,7 @@ def softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, ax
     """
     function = "softmax_cross_entropy_with_logits"
     y = of_kind(logits, FLOATING, function, "logits")
-    p = as_operand(labels, f"{function}: labels")
+    p = TENSORFLOW.tensor(labels, f"{function}: labels")
     if p.array.dtype != y.array.dtype:
         p = broadcasting.cast(p, dtype=y.array.dtype)
     if p.array.shape != y.array.shape:
@@ -455,7 +454,7 @@ def general_dropout(
     values = of_kind(x, FLOATING, "general_dropout", "x", ValueError)
 
     def drawn(shape: tuple[int, ...]) -> Tensor:
-        return as_operand(uniform_sampler(shape=shape, dtype=values.dtype), "general_dropout: uniform_sampler")
+        return TENSORFLOW.tensor(uniform_sampler(shape=shape, dtype=values.dtype), "general_dropout: uniform_sampler")
 
     return _dropped(values, rate, noise_shape, drawn, "general_dropout")
 
@@ -488,7 +487,7 @@ def _dropped(x: Any, rate: Any, noise_shape: Any, sampler: Callable[[tuple[int, 
 def _scalar_rate(rate: Any, x: Tensor, function: str) -> Tensor:
     if not isinstance(rate, (Tensor, Variable, np.ndarray)):
         raise ValueError(f"{function}: rate must be a number or a scalar tensor, got {rate!r}.")
-    found = as_operand(rate, f"{function}: rate")
+    found = TENSORFLOW.tensor(rate, f"{function}: rate")
     if found.ndim or found.array.dtype != x.array.dtype:
         raise ValueError(
             f"{function}: rate must be a scalar of the dtype of x, {x.dtype.name}, got {found.dtype.name} of shape {found.shape}."
@@ -513,10 +512,10 @@ def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None
     if isinstance(params, (list, tuple)):
         if not params:
             raise ValueError("embedding_lookup: params must have at least one tensor, got an empty list.")
-        parts = as_operands(params, "embedding_lookup: params")
+        parts = TENSORFLOW.tensors(params, "embedding_lookup: params")
         table = parts[0] if len(parts) == 1 else concat(*parts, axis=0)
     else:
-        table = as_operand(params, "embedding_lookup: params")
+        table = TENSORFLOW.tensor(params, "embedding_lookup: params")
     if not table.ndim:
         raise invalid_argument("embedding_lookup: params must have rows, got a scalar.")
     rows = take(table, as_indices(ids, "embedding_lookup: ids"), axis=0)

@@ -12,8 +12,8 @@ import numpy as np
 
 from gradtape.api.tensorflow.arguments import TensorLike, as_int, as_list
 from gradtape.api.tensorflow.nn.activations import embedding_lookup
-from gradtape.api.tensorflow.operands import as_indices, as_operand
 from gradtape.api.tensorflow.random.sequence import source
+from gradtape.convert import TENSORFLOW, as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument
@@ -230,12 +230,12 @@ def _sampled_logits(
 ) -> tuple[Tensor, Tensor]:
     """Targets and logits of the true classes and behind them of the sampled ones, less the logarithm of how often each is expected."""
     true = _int64(_true_classes(labels, num_true, function))
-    x = as_operand(inputs, f"{function}: inputs")
+    x = TENSORFLOW.tensor(inputs, f"{function}: inputs")
     batch, wide = true.array.shape
     if sampled_values is None:
         sampled_values = log_uniform_candidate_sampler(true, wide, num_sampled, True, num_classes, seed)
     others, expected_true, expected_others = [
-        as_operand(v, f"{function}: sampled_values") for v in _three(sampled_values, f"{function}: sampled_values")
+        TENSORFLOW.tensor(v, f"{function}: sampled_values") for v in _three(sampled_values, f"{function}: sampled_values")
     ]
     others = _int64(others)
     ids = concat(reshape(true, shape=(batch * wide,)), others, axis=0)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.tensorflow.accepted import FLOATING, of_kind
+from gradtape.api.tensorflow.arguments import known
 from gradtape.api.tensorflow.nn.activations import embedding_lookup
-from gradtape.api.tensorflow.operands import as_indices, known
 from gradtape.api.tensorflow.sparse.tensors import (
     fill_empty_rows,
     given,
@@ -20,6 +20,7 @@ from gradtape.api.tensorflow.sparse.tensors import (
     reshape,
     shape_of,
 )
+from gradtape.convert import as_indices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

@@ -14,7 +14,7 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, NUMERIC, of_kind
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike, as_float, as_int
 from gradtape.api.tensorflow.arguments import axes as canonical_axes
-from gradtape.api.tensorflow.operands import as_operands
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, matrix, reductions
@@ -57,7 +57,7 @@ def weighted_moments(
     >>> mean.numpy(), variance.numpy()
     (np.float32(2.0), np.float32(3.0))
     """
-    values, weights = as_operands([x, frequency_weights], ["weighted_moments: x", "weighted_moments: frequency_weights"])
+    values, weights = TENSORFLOW.tensors([x, frequency_weights], ["weighted_moments: x", "weighted_moments: frequency_weights"])
     reduced = _axes(axes, of_kind(values, FLOATING, "weighted_moments"), "weighted_moments: axes")
     wide = _widened(values)
     counted = _widened(weights) * broadcasting.cast(arithmetic.equal(wide, wide), dtype=wide.array.dtype)
@@ -87,7 +87,7 @@ def sufficient_statistics(
     if shift is None:
         less, found = values, None
     else:
-        values, found = as_operands([values, shift], ["sufficient_statistics: x", "sufficient_statistics: shift"])
+        values, found = TENSORFLOW.tensors([values, shift], ["sufficient_statistics: x", "sufficient_statistics: shift"])
         less = values - found
     sums = [reductions.reduce_sum(part, axis=reduced, keepdims=bool(keepdims)) for part in (less, arithmetic.square(less))]
     return total, sums[0], sums[1], found
@@ -105,7 +105,7 @@ def normalize_moments(
     (np.float32(3.0), np.float32(1.0))
     """
     names = [f"normalize_moments: {argument}" for argument in ("mean_ss", "variance_ss", "counts")]
-    total, squares, count = as_operands([mean_ss, variance_ss, counts], names)
+    total, squares, count = TENSORFLOW.tensors([mean_ss, variance_ss, counts], names)
     shifted = total / count
     variance = squares / count - arithmetic.square(shifted)
     return (shifted if shift is None else shifted + shift), variance
@@ -147,7 +147,9 @@ def batch_normalization(
     >>> tf.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, offset=10.0, scale=2.0, variance_epsilon=0.0).numpy()
     array([ 8., 12.], dtype=float32)
     """
-    values, mean, variance = as_operands([x, mean, variance], [f"batch_normalization: {n}" for n in ("x", "mean", "variance")])
+    values, mean, variance = TENSORFLOW.tensors(
+        [x, mean, variance], [f"batch_normalization: {n}" for n in ("x", "mean", "variance")]
+    )
     factor = elementary.rsqrt(variance + variance_epsilon)
     if scale is not None:
         factor = factor * scale

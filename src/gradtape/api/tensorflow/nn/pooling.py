@@ -15,7 +15,7 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, REAL, Kind, of_kind
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, numpy_dtype
 from gradtape.api.tensorflow.nn.convolution import Layout, Padding, PerAxis
-from gradtape.api.tensorflow.operands import as_operand
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import pooling
@@ -263,7 +263,7 @@ def space_to_depth(input: TensorLike, block_size: int, data_format: str = "NHWC"
 
 
 def _blocked(function: str, value: Any, block_size: Any, data_format: str) -> tuple[Layout, Tensor, int]:
-    x = as_operand(value, f"{function}: input")
+    x = TENSORFLOW.tensor(value, f"{function}: input")
     if x.ndim != 4:
         raise invalid_argument(f"{function}: input must have 4 dimensions, got shape {x.shape}.")
     block = as_int(block_size, f"{function}: block_size")

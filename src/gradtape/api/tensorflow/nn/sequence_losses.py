@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.tensorflow.accepted import FLOATING, of_kind
-from gradtape.api.tensorflow.arguments import TensorLike, as_int
-from gradtape.api.tensorflow.operands import as_indices, known
+from gradtape.api.tensorflow.arguments import TensorLike, as_int, known
 from gradtape.api.tensorflow.sparse.tensors import indices_of, shape_of, to_dense
+from gradtape.convert import as_indices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument

@@ -21,12 +21,11 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, REAL, of_kind
 from gradtape.api.tensorflow.arguments import as_int, as_shape
-from gradtape.api.tensorflow.operands import as_operand, as_operands
+from gradtape.convert import TENSORFLOW, as_tensor, on_host
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.device import placed
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.values import on_host
 from gradtape.core.xla.placement import XlaDevice
 from gradtape.core.xla.tensor import is_traced, tensor_of
 from gradtape.core.xla.trace import inside_a_program
@@ -35,7 +34,6 @@ from gradtape.engines.xla import random as xla_random
 from gradtape.engines.xla.random import XlaRandom
 from gradtape.errors import invalid_argument
 from gradtape.ops.broadcasting import broadcast_to, cast
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.indexing import take
 from gradtape.ops.sampling import class_of, gamma_sample, truncated_sample
 
@@ -227,7 +225,9 @@ def integer_bounds(minval: Any, maxval: Any, shape: Shape, dtype: Any, function:
         if np.ndim(getattr(bound, "array", bound)):
             raise invalid_argument(f"{function}: {name} must be a scalar for integers, got {bound!r}.")
     if is_traced(minval) or is_traced(maxval):
-        return tuple(as_operand(bound, f"{function}: {name}").array for name, bound in (("minval", minval), ("maxval", maxval)))
+        return tuple(
+            TENSORFLOW.tensor(bound, f"{function}: {name}").array for name, bound in (("minval", minval), ("maxval", maxval))
+        )
     low, high = as_int(minval, f"{function}: minval"), as_int(maxval, f"{function}: maxval")
     limits = np.iinfo(dtype)
     if np.prod(shape, dtype=int) and not limits.min <= low < high <= limits.max + 1:
@@ -325,7 +325,7 @@ def gamma(numbers: Source, shape: Shape, alpha: Any, beta: Any, dtype: Any, func
 def bounded_normal(numbers: Source, shape: Any, params: Sequence[Any], function: str) -> Tensor:
     """Normal numbers between bounds, from means, deviations and both bounds; gradients flow to all four."""
     names = ("means", "stddevs", "minvals", "maxvals")
-    tensors = as_operands(params, [f"{function}: {name}" for name in names])
+    tensors = TENSORFLOW.tensors(params, [f"{function}: {name}" for name in names])
     mean, deviation, low, high = (of_kind(x, FLOATING, function, name) for x, name in zip(tensors, names, strict=True))
     sizes = ending_in(shape, broadcast_shape(*[x.array.shape for x in (mean, deviation, low, high)], function=function), function)
     if not holds(operator.gt, deviation, Tensor(np.float32(0))) or not holds(operator.lt, low, high):
@@ -360,7 +360,7 @@ def binomial(numbers: Source, shape: Any, counts: Any, probs: Any, dtype: Any, f
 
 
 def shuffled(numbers: Source, value: Any, function: str) -> Tensor:
-    x = as_operand(value, f"{function}: value")
+    x = TENSORFLOW.tensor(value, f"{function}: value")
     if not x.ndim:
         return x
     rows = np.arange(x.array.shape[0])

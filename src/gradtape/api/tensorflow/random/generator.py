@@ -15,9 +15,9 @@ import numpy as np
 
 from gradtape import dtypes, nest
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, integers
-from gradtape.api.tensorflow.operands import as_indices
 from gradtape.api.tensorflow.random import draws
 from gradtape.api.tensorflow.random.stateless import Algorithm, as_algorithm, uniform_from
+from gradtape.convert import as_indices, as_tensor
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -26,7 +26,6 @@ from gradtape.core.xla.trace import inside_a_program, outside_programs
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.random import moved_on
 from gradtape.ops.broadcasting import cast
-from gradtape.ops.convert import as_tensor
 from gradtape.ops.selection import zeros_like
 from gradtape.ops.shaping import getitem, stack, unstack
 from gradtape.published import published

@@ -17,8 +17,8 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape
-from gradtape.api.tensorflow.operands import as_operand
 from gradtape.api.tensorflow.random import draws
+from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import HiddenState
@@ -222,7 +222,7 @@ def poisson(
     >>> tf.random.poisson([10], lam=[0.5, 1.5]).shape
     TensorShape([10, 2])
     """
-    rates = as_operand(lam, "poisson: lam").array
+    rates = TENSORFLOW.tensor(lam, "poisson: lam").array
     return draws.poisson(source("poisson", seed), (*as_shape(shape, "poisson: shape"), *rates.shape), rates, dtype, "poisson")
 
 

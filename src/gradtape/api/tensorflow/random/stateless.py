@@ -11,11 +11,10 @@ from typing import Any
 from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import Kind, of_kind
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape
-from gradtape.api.tensorflow.operands import as_indices, as_operand
 from gradtape.api.tensorflow.random import draws
+from gradtape.convert import TENSORFLOW, as_indices, on_host
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
-from gradtape.core.values import on_host
 from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops.shaping import unstack
@@ -191,7 +190,7 @@ def stateless_gamma(
     TensorShape([10, 2])
     """
     function = "stateless_gamma"
-    shapes = [() if value is None else as_operand(value, function).array.shape for value in (alpha, beta)]
+    shapes = [() if value is None else TENSORFLOW.tensor(value, function).array.shape for value in (alpha, beta)]
     end = draws.broadcast_shape(*shapes, function=function)
     wanted = draws.ending_in(shape, end, function)
     return draws.gamma(stateless_source(seed, function), wanted[: len(wanted) - len(end)], alpha, beta, dtype, function)
@@ -208,7 +207,7 @@ def stateless_poisson(
     tf.int32
     """
     function = "stateless_poisson"
-    rates = as_operand(lam, f"{function}: lam").array
+    rates = TENSORFLOW.tensor(lam, f"{function}: lam").array
     return draws.poisson(stateless_source(seed, function), draws.ending_in(shape, rates.shape, function), rates, dtype, function)
 
 

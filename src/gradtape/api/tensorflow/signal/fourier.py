@@ -14,11 +14,10 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import COMPLEX, Kind, Refusal
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike, integers, tensor
 from gradtape.api.tensorflow.arguments import axes as as_axes
+from gradtape.convert import operand, to_array
 from gradtape.core.tensor import Tensor
-from gradtape.core.values import to_array
 from gradtape.errors import invalid_argument
 from gradtape.ops import fourier, shaping
-from gradtape.ops.op import operand
 from gradtape.published import published
 
 REAL_SIGNAL = Kind("float32 or float64", frozenset({dtypes.float32.numpy, dtypes.float64.numpy}))

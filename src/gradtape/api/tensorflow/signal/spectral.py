@@ -14,12 +14,12 @@ from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, has
 from gradtape.api.tensorflow.shaping import pad
 from gradtape.api.tensorflow.signal.fourier import REAL_SIGNAL, irfft, resized, rfft
 from gradtape.api.tensorflow.signal.windows import hann_window, vorbis_window
+from gradtape.convert import as_tensor
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, fourier, reductions, shaping
-from gradtape.ops.convert import as_tensor
 from gradtape.published import published
 
 Window = Callable[..., Any]

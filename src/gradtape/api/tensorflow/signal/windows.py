@@ -11,10 +11,10 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, has_axes
+from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions, shaping, special_bessel
-from gradtape.ops.convert import as_tensor
 from gradtape.published import published
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, NUMERIC, REAL, of_kind
-from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike, as_int, integers, numpy_dtype, one_axis
-from gradtape.api.tensorflow.operands import as_indices, as_operand, as_operands, known
+from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike, as_int, integers, known, numpy_dtype, one_axis
 from gradtape.api.tensorflow.sparse.tensors import (
     coordinates,
     flat_places,
@@ -23,6 +22,7 @@ from gradtape.api.tensorflow.sparse.tensors import (
     places,
     shape_of,
 )
+from gradtape.convert import TENSORFLOW, as_indices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
@@ -63,7 +63,7 @@ def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike, threshold: A
         raise TypeError("add: at least one of a and b must be a SparseTensor: use gradtape.add for two dense tensors.")
     sp, other = (a, b) if isinstance(a, SparseTensor) else (b, a)
     assert isinstance(sp, SparseTensor)
-    values, dense = as_operands([sp.values, other], ["add: a", "add: b"])
+    values, dense = TENSORFLOW.tensors([sp.values, other], ["add: a", "add: b"])
     shape = shape_of(sp)
     if dense.array.shape != shape:
         raise invalid_argument(f"add: the shapes {list(shape)} and {dense.shape} differ, and nothing is broadcast.")
@@ -235,7 +235,9 @@ def sparse_dense_matmul(
         return _adjoint(flipped, True)
     function = "sparse_dense_matmul"
     sp = given(sp_a, function, "sp_a")
-    values, dense = as_operands([of_kind(sp.values, NUMERIC, function, "sp_a"), b], [f"{function}: sp_a", f"{function}: b"])
+    values, dense = TENSORFLOW.tensors(
+        [of_kind(sp.values, NUMERIC, function, "sp_a"), b], [f"{function}: sp_a", f"{function}: b"]
+    )
     if len(shape_of(sp)) != 2 or dense.array.ndim != 2:
         raise invalid_argument(f"{function}: both factors must be matrices, got shapes {list(shape_of(sp))} and {dense.shape}.")
     places(sp, function)
@@ -279,7 +281,9 @@ def sampled_addmm(
     function = "sampled_addmm"
     at, shape = as_indices(indices, f"{function}: indices"), as_indices(dense_shape, f"{function}: dense_shape")
     names = [f"{function}: values", f"{function}: mat1", f"{function}: mat2"]
-    old, x, y = (of_kind(t, INEXACT, function, n) for t, n in zip(as_operands([values, mat1, mat2], names), names, strict=True))
+    old, x, y = (
+        of_kind(t, INEXACT, function, n) for t, n in zip(TENSORFLOW.tensors([values, mat1, mat2], names), names, strict=True)
+    )
     dtype = numpy_dtype(output_type)
     old, x, y = (t if t.array.dtype == dtype else cast(t, dtype=dtype) for t in (old, x, y))
     batch = x.array.shape[:-2]
@@ -370,7 +374,7 @@ def _segment_sum(
     data: Any, indices: Any, segment_ids: Any, num_segments: Any, sparse_gradient: bool, function: str
 ) -> tuple[Tensor, Any]:
     """The sums, and beside them how many rows each has, at least 1, in the same dtype."""
-    x = of_kind(as_operand(data, f"{function}: data"), NUMERIC if function == "segment_sum" else INEXACT, function, "data")
+    x = of_kind(TENSORFLOW.tensor(data, f"{function}: data"), NUMERIC if function == "segment_sum" else INEXACT, function, "data")
     rows, ids = as_indices(indices, f"{function}: indices"), as_indices(segment_ids, f"{function}: segment_ids")
     if rows.array.ndim != 1 or ids.array.shape != rows.array.shape:
         raise invalid_argument(
@@ -410,7 +414,7 @@ def divided(sp: SparseTensor, other: Any) -> SparseTensor:
 
 def _with_dense(sp: SparseTensor, other: Any, op: Callable[..., Any], sign: str) -> SparseTensor:
     """`op` of the elements and what stands in their places in a dense tensor, which is broadcast to the shape."""
-    values, dense = as_operands([sp.values, other], ["x", "y"])
+    values, dense = TENSORFLOW.tensors([sp.values, other], ["x", "y"])
     shape = shape_of(sp)
     try:
         fits = np.broadcast_shapes(shape, dense.array.shape) == shape

@@ -13,8 +13,18 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, integers, numpy_dtype, one_axis
-from gradtape.api.tensorflow.operands import as_indices, as_operand, as_operands, known
+from gradtape.api.tensorflow.arguments import (
+    DTypeLike,
+    ShapeLike,
+    TensorLike,
+    as_int,
+    as_shape,
+    integers,
+    known,
+    numpy_dtype,
+    one_axis,
+)
+from gradtape.convert import TENSORFLOW, as_indices
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
@@ -112,7 +122,7 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     >>> x.indices.numpy().tolist(), x.values.numpy().tolist()
     ([[0, 0], [1, 1]], [1, 3])
     """
-    x = as_operand(tensor, "from_dense: tensor")
+    x = TENSORFLOW.tensor(tensor, "from_dense: tensor")
     if not x.array.ndim:
         raise invalid_argument("from_dense: tensor must have at least one axis, got a scalar.")
     values = known(x, "from_dense: tensor", "use functions of dense tensors")
@@ -144,7 +154,7 @@ def to_dense(
         return dense_reshape(scatter_rows(sp.values, flat, shape=(size,)), shape=shape)
     if default_value is None:
         default_value = b"" if sp.values.array.dtype.kind == "O" else np.zeros((), sp.values.array.dtype)
-    values, default = as_operands([sp.values, default_value], ["to_dense: sp_input", "to_dense: default_value"])
+    values, default = TENSORFLOW.tensors([sp.values, default_value], ["to_dense: sp_input", "to_dense: default_value"])
     if default.array.ndim:
         raise invalid_argument(f"to_dense: default_value must be a scalar, got shape {default.shape}.")
     return dense_reshape(set_rows(broadcast_to(default, shape=(size,)), flat, values), shape=shape)
@@ -306,7 +316,7 @@ def concat(
     indices = [indices_of(sp) + start * (np.arange(len(shapes[0])) == place) for sp, start in zip(parts, starts, strict=False)]
     result = [max(sizes) for sizes in zip(*shapes, strict=True)]
     result[place] = int(starts[-1])
-    values = as_operands([sp.values for sp in parts], "concat: sp_inputs")
+    values = TENSORFLOW.tensors([sp.values for sp in parts], "concat: sp_inputs")
     return in_order(concatenate(*indices, axis=0), concatenate(*values, axis=0), result)
 
 
@@ -366,7 +376,7 @@ def retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
     [[0, 0]]
     """
     sp = given(sp_input, "retain")
-    chosen = known(as_operand(to_retain, "retain: to_retain"), "retain: to_retain", "multiply the values by it")
+    chosen = known(TENSORFLOW.tensor(to_retain, "retain: to_retain"), "retain: to_retain", "multiply the values by it")
     if chosen.shape != sp.values.array.shape:
         raise ValueError(
             f"retain: to_retain needs a truth value for each of the {sp.values.shape[0]} elements, got shape {chosen.shape}."
@@ -402,7 +412,9 @@ def fill_empty_rows(sp_input: SparseTensor, default_value: TensorLike, name: str
     (array([1., 9.], dtype=float32), array([False,  True]))
     """
     sp = given(sp_input, "fill_empty_rows")
-    values, default = as_operands([sp.values, default_value], ["fill_empty_rows: sp_input", "fill_empty_rows: default_value"])
+    values, default = TENSORFLOW.tensors(
+        [sp.values, default_value], ["fill_empty_rows: sp_input", "fill_empty_rows: default_value"]
+    )
     if default.array.ndim:
         raise invalid_argument(f"fill_empty_rows: default_value must be a scalar, got shape {default.shape}.")
     shape, indices = shape_of(sp), known_indices(sp, "fill_empty_rows")

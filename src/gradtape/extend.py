@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from gradtape.core.node import own_files
+from gradtape.core.location import own_files
 from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import DisturbedError, hold, undisturbed
 from gradtape.core.xla.tensor import HeldTensor

@@ -3,7 +3,7 @@
 import sys
 
 import gradtape as tf
-from gradtape.core.node import Location, locate
+from gradtape.core.location import Location, locate
 
 
 def line_before():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradtape.core.node import Location, locate, own_files
+from gradtape.core.location import Location, locate, own_files
 from gradtape.core.thread import here
 from gradtape.dtypes import DType
 from gradtape.shapes import TensorShape

@@ -11,7 +11,7 @@ from gradtape.blocks import Block
 from gradtape.core.messages import warn_not_trainable
 from gradtape.core.node import Node, source_node, watch_tensor
 from gradtape.core.recording import Recording
-from gradtape.core.tape import leaves_of, unconnected_value
+from gradtape.core.tape_arguments import leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here, leave_thread
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected

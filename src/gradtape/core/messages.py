@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from gradtape.core.node import caller, locate
+from gradtape.core.location import caller, locate
 from gradtape.dtypes import DType
 
 _said: dict[tuple[Any, str], int] = {}

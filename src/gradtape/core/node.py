@@ -5,13 +5,12 @@ Nodes point to Nodes, never to the Tensors that carry them, so a recording keeps
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from threading import RLock
-from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from types import CodeType
+from typing import TYPE_CHECKING, Any, Protocol
 
+from gradtape.core.location import Location, caller, locate
 from gradtape.core.recording import Recording, Scope, numbers, scope_of
 from gradtape.core.thread import here
 
@@ -129,71 +128,3 @@ def watch_tensor(tensor: Tensor, recording: Recording) -> Node:
             assert joint is not None
             node.scope = joint
         return node
-
-
-class _OwnFiles(dict[str, bool]):
-    """Whether a source file is part of this package, or of what stands between it and a line that the user knows: the compiler
-    that calls it back, and folders that a package built on this one adds. Answered once per file.
-    """
-
-    root = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120 - pathlib takes 4 ms to import
-
-    def __init__(self) -> None:
-        self._between: list[str] = []
-        self.add_between("jax", "_src")
-
-    def add_between(self, *folder: str) -> None:
-        """Passes over the files below a folder, given by the last parts of its path."""
-        self._between.append(os.path.join("", *folder, ""))  # noqa: PTH118 - pathlib takes 4 ms to import
-
-    def __missing__(self, filename: str) -> bool:
-        own = self[filename] = filename.startswith(self.root) or any(folder in filename for folder in self._between)
-        if not own:
-            users_files.add(filename)
-        return own
-
-
-users_files: set[str] = set()
-"""The files known not to be own ones: what a written call looks at first, since a set answers soonest."""
-
-own_files = _OwnFiles()
-
-
-def caller() -> tuple[CodeType, int]:
-    """Where the innermost frame outside this package stands: code object and instruction offset.
-
-    The search begins above the function that asks, which is always one of this package. A call of a program that runs again stands
-    where it stood when the program was traced.
-    """
-    if here.state.where is not None:
-        return here.state.where
-    frame = outside(sys._getframe(2))
-    return frame.f_code, frame.f_lasti
-
-
-def outside(frame: FrameType) -> FrameType:
-    """The innermost frame at or above `frame` that is not this package's."""
-    while own_files[frame.f_code.co_filename] and frame.f_back is not None:
-        frame = frame.f_back
-    return frame
-
-
-class Location(NamedTuple):
-    """A place in the user's source code."""
-
-    file: str
-    line: int
-    function: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}, in {self.function}"
-
-
-def locate(code: CodeType, offset: int) -> Location:
-    """File and line of an instruction."""
-    line = code.co_firstlineno
-    for start, end, number in code.co_lines():
-        if number is not None and start <= offset < end:
-            line = number
-            break
-    return Location(code.co_filename, line, code.co_qualname)

@@ -10,7 +10,8 @@ from typing import Any
 
 from gradtape import dtypes
 from gradtape.core.batching import BatchedTensor
-from gradtape.core.node import Node, caller
+from gradtape.core.location import caller
+from gradtape.core.node import Node
 from gradtape.core.recording import Scope
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here

@@ -9,28 +9,23 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, overload
 
-import numpy as np
 from numpy import ndarray
 
 from gradtape import dtypes, nest
 from gradtape.blocks import Block, block
 from gradtape.core.departures import Departure, Departures, NoDepartures
-from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
-from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.recording import Recording
-from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.strong_zeros import Ones, has_nan
+from gradtape.core.tape_arguments import components, is_flat, leaves_of, ones_like, seeds_of, unconnected_value
 from gradtape.core.tape_methods import TapeMethods
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here, leave_thread
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
-from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
 from gradtape.core.walk import finished, pull_back
 from gradtape.core.xla.tensor import XlaTensor, on_xla
-from gradtape.errors import invalid_argument
 from gradtape.published import published, shown
 
 
@@ -107,7 +102,7 @@ class GradientTape(TapeMethods, Block):
         >>> tape.gradient(y, x).numpy()
         np.float32(12.0)
         """
-        leaves = [part for leaf in nest.flatten(tensor) for part in _components(leaf)]
+        leaves = [part for leaf in nest.flatten(tensor) for part in components(leaf)]
         for leaf in leaves:
             if not isinstance(leaf, (Tensor, Variable)):
                 raise ValueError(
@@ -257,9 +252,9 @@ class GradientTape(TapeMethods, Block):
         recording = self._prepare("gradient")
         unconnected = as_unconnected(unconnected_gradients)
         targets = leaves_of(target, "gradient: target")
-        flat = _is_flat(sources)  # the common case, kept short
+        flat = is_flat(sources)  # the common case, kept short
         leaves = sources if flat else leaves_of(sources, "gradient: sources")
-        given = None if output_gradients is None else _output_gradients(output_gradients, targets)
+        given = None if output_gradients is None else seeds_of(output_gradients, targets)
         self._leave_before_differentiating("gradient")
         release = not self._persistent
         try:
@@ -383,90 +378,3 @@ class GradientTape(TapeMethods, Block):
     def __del__(self) -> None:
         if self.scope is not None:
             self.scope.close()
-
-
-def unconnected_value(source: Any, unconnected: UnconnectedGradients, prefix: tuple[int, ...] = ()) -> Tensor | None:
-    """None or zeros for a source without a path; `prefix` is put before its shape."""
-    if unconnected is UnconnectedGradients.NONE:
-        return None
-    array = source.array
-    zero = b"" if array.dtype == object else 0
-    return Tensor(np.full(prefix + array.shape, zero, dtype=array.dtype))
-
-
-def ones_like(array: Any) -> Any:
-    return np.ones(array.shape, array.dtype) if array.ndim else array.dtype.type(1)
-
-
-def source_object(leaf: Any) -> Any:
-    """A leaf, or the Variable that stands behind it: Keras variables name theirs."""
-    return leaf if isinstance(leaf, (Tensor, Variable)) else getattr(leaf, "__gradtape_variable__", leaf)
-
-
-def _components(leaf: Any) -> Sequence[Any]:
-    """What a leaf is made of: an IndexedSlices or a SparseTensor is watched by its parts."""
-    if isinstance(leaf, (IndexedSlices, SparseTensor)):
-        return [part for part in (leaf.values, leaf.indices, leaf.dense_shape) if part is not None]
-    return [source_object(leaf)]
-
-
-_PLAIN_LEAVES = frozenset((Tensor, Variable))
-
-
-def _is_flat(structure: Any) -> bool:
-    """Whether a structure is a list or tuple of Tensors and Variables: the common case, answered without optree."""
-    if type(structure) is not list and type(structure) is not tuple:
-        return False
-    for leaf in structure:  # noqa: SIM110 - a generator takes twice as long
-        if type(leaf) is not Variable and type(leaf) not in _PLAIN_LEAVES:
-            return False
-    return True
-
-
-def leaves_of(structure: Any, argument: str) -> list[Any]:
-    """The Tensors and Variables of a structure, or the error that names what else is in it."""
-    if type(structure) in _PLAIN_LEAVES:
-        return [structure]
-    if _is_flat(structure):
-        return list(structure)
-    leaves = [source_object(leaf) for leaf in nest.flatten(structure)]
-    for leaf in leaves:
-        if leaf is None:
-            raise TypeError(f"{argument} must be a Tensor, a Variable or a structure of them, got None.")
-        if isinstance(leaf, SparseTensor):
-            raise ValueError(f"{argument} cannot be a SparseTensor: use its `values`.")
-        if not isinstance(leaf, (Tensor, Variable)):
-            raise AttributeError(
-                f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of type {type(leaf).__name__}; "
-                + advice_about(leaf, "a tape follows only what it has seen as a Tensor.")
-            )
-    return leaves
-
-
-def _output_gradients(output_gradients: Any, targets: Sequence[Any]) -> list[Any]:
-    """One seed for each target: None means ones."""
-    given = nest.flatten(output_gradients)[: len(targets)]
-    given += [None] * (len(targets) - len(given))
-    return [
-        None if g is None else _output_gradient(g, target, i) for i, (g, target) in enumerate(zip(given, targets, strict=True))
-    ]
-
-
-def _output_gradient(value: Any, target: Any, index: int) -> Any:
-    argument = f"output_gradients[{index}]"
-    array = target.array
-    if isinstance(value, Variable):
-        value = value.tensor()
-    elif hasattr(value, "__gradtape_tensor__"):
-        value = value.__gradtape_tensor__()
-    elif not isinstance(value, Tensor):
-        value = Tensor(to_array(value, array.dtype, argument=argument))
-    if value.array.dtype != array.dtype:
-        raise invalid_argument(
-            f"gradient: {argument} has dtype {value.dtype.name}, but its target has dtype {target.dtype.name}: cast it first."
-        )
-    if value.array.shape == array.shape:
-        return value
-    if value.array.shape != ():
-        raise invalid_argument(f"gradient: {argument} has shape {value.shape}, but its target has shape {target.shape}.")
-    return needed.broadcast_to(value, shape=array.shape)

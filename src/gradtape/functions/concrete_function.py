@@ -14,7 +14,7 @@ import optree
 
 from gradtape import nest
 from gradtape.convert import as_tensor, to_array
-from gradtape.core.tape import source_object
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable

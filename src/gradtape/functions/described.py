@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gradtape import nest
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.sparse_tensor import SparseTensor
-from gradtape.core.tape import source_object
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.functions.signature import Parameters

@@ -15,7 +15,7 @@ import optree
 
 from gradtape import dtypes, nest
 from gradtape.convert import to_array
-from gradtape.core.tape import source_object
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import HeldTensor

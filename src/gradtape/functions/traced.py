@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape import dtypes, nest
 from gradtape.convert import as_tensor
-from gradtape.core.tape import source_object
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.functions.loop import Loop

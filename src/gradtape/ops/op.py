@@ -22,18 +22,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape import dtypes, nest
+from gradtape import dtypes
 from gradtape.convert import beside, operand, pair_of_floats
 from gradtape.core.batching import BatchedTensor
+from gradtape.core.location import caller, locate
 from gradtape.core.needed_ops import needed
-from gradtape.core.node import caller, locate
 from gradtape.core.record import record, with_node
 from gradtape.core.recording import Scope, connect
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
 from gradtape.core.xla.placement import Elsewhere
-from gradtape.core.xla.tensor import HeldTensor, tensor_of
-from gradtape.core.xla.trace import Trace
+from gradtape.core.xla.tensor import HeldTensor
 from gradtape.engines.numpy.engine import Kernel, bind, is_reentry, run_apart
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.host import on_host, original
@@ -48,6 +47,7 @@ from gradtape.ops.derivative import (
 from gradtape.ops.jets import Jet
 from gradtape.ops.links import Links
 from gradtape.ops.links import elementwise as elementwise_links
+from gradtape.ops.listed import listed
 from gradtape.ops.rows import RowRule
 from gradtape.ops.written import Names, function_of, function_written_later, positional_names, write_save
 
@@ -190,7 +190,7 @@ class Op:
         return tuple(write_save(self, names) for names in self.saves)
 
     @cached_property
-    def _path(self) -> int:
+    def path(self) -> int:
         """The arguments by which there is a derivative, as bits."""
         if self.pull_all is not None:
             return -1
@@ -235,25 +235,11 @@ class Op:
         if state.checker is not None:
             result = state.checker(self, arrays, params, result)
         if state.trace is not None:
-            result = self._listed(state.trace, operands, params, result)
+            result = listed(self, state.trace, operands, params, result)
         out = self.finish(operands, params, result, state, state.scope)
         if self.of_logits and state.trace is not None:
             out._keras_logits = MadeBy(self.name, operands[0], params)
         return out
-
-    def _listed(self, trace: Trace, operands: Sequence[Tensor], params: dict[str, Any], result: Any) -> Any:
-        """The result of a call that is kept by the program that is being traced."""
-        count, moving = len(operands), _traced_leaves(params)
-
-        def again(tensors: list[Tensor]) -> Sequence[Any]:
-            found = self.call_any(*tensors[:count], **_with_leaves(params, moving, tensors[count:]))
-            return found if self.several else [found]
-
-        results = list(result) if self.several else [result]
-        found = trace.listed(again, [*operands, *moving], results, [self._path] * len(results))
-        if trace.on_op is not None:
-            trace.on_op(self, [arg.array for arg in operands], params, found if self.several else found[0])
-        return found if self.several else found[0]
 
     def call_several(self, x: Tensor, params: dict[str, Any]) -> Any:
         """The outputs of an op with several, such as `split`, of a float32 Tensor: the plainest call, without the detours."""
@@ -378,25 +364,6 @@ def forget(name: str) -> None:
     if name not in registry:
         raise KeyError(f"forget: there is no op named '{name}'.")
     _by_kernel.pop(registry.pop(name).kernel, None)
-
-
-def _traced_leaves(params: dict[str, Any]) -> list[Tensor]:
-    """The tensors among parameters that only the program knows which is being traced."""
-    return [leaf if isinstance(leaf, Tensor) else tensor_of(leaf) for leaf in nest.flatten(params) if _is_traced(leaf)]
-
-
-def _with_leaves(params: dict[str, Any], traced: Sequence[Tensor], tensors: Sequence[Tensor]) -> dict[str, Any]:
-    """The parameters with others in the places of such tensors."""
-    if not traced:
-        return params
-    given = iter(tensors)
-    return nest.map_structure(
-        lambda leaf: leaf if not _is_traced(leaf) else next(given) if isinstance(leaf, Tensor) else next(given).array, params
-    )
-
-
-def _is_traced(leaf: Any) -> bool:
-    return xla_engine.is_traced(leaf.array if isinstance(leaf, Tensor) else leaf)
 
 
 def _xla_kernel(kernel: Any) -> Any:

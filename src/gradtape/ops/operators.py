@@ -11,8 +11,8 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.convert import as_tensor, operand
+from gradtape.core.location import caller, locate
 from gradtape.core.needed_ops import needed
-from gradtape.core.node import caller, locate
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape.core.late import written_when_called
-from gradtape.core.node import Node, outside, own_files, users_files
+from gradtape.core.location import outside, own_files, users_files
+from gradtape.core.node import Node
 from gradtape.core.recording import LARGE as LARGE_OUTPUT
 from gradtape.core.recording import numbers
 from gradtape.core.strong_zeros import HIDDEN, repaired, shows_nan

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from gradtape import nest
 from gradtape.convert import as_tensor
-from gradtape.core.tape import GradientTape, source_object, unconnected_value
+from gradtape.core.tape import GradientTape
+from gradtape.core.tape_arguments import source_object, unconnected_value
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected

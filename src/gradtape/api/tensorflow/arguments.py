@@ -10,7 +10,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.convert import as_tensor
 from gradtape.core.indexed_slices import IndexedSlices
-from gradtape.core.node import caller, locate
+from gradtape.core.location import caller, locate
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced

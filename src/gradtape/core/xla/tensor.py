@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.departures import leaving
-from gradtape.core.node import Node, caller, locate, own_files
+from gradtape.core.location import caller, locate, own_files
+from gradtape.core.node import Node
 from gradtape.core.tensor import Tensor, full_name
 from gradtape.core.thread import here
 from gradtape.engines.xla import devices as xla_devices

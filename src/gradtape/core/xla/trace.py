@@ -25,7 +25,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.blocks import block
 from gradtape.core.batching import BatchedTensor
-from gradtape.core.node import caller
+from gradtape.core.location import caller
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor, tensor_of

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gradtape import dtypes, nest
 from gradtape.convert import as_tensor
-from gradtape.core.tape import source_object
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
 from gradtape.engines.xla.engine import NotTraceableError

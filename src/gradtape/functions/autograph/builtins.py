@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.convert import as_tensor
-from gradtape.core.tape import source_object
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
 from gradtape.functions.autograph.rows import enumerate_, range_, zip_

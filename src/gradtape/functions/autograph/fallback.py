@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from gradtape.core.location import Location, locate, own_files
 from gradtape.core.messages import log_warning
-from gradtape.core.node import Location, locate, own_files
 from gradtape.errors import OperatorNotAllowedInGraphError
 
 _said: set[tuple[str, int, str]] = set()

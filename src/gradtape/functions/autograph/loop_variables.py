@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtape import dtypes, nest
 from gradtape.convert import as_tensor
-from gradtape.core.tape import source_object
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.engines.xla.engine import NotTraceableError

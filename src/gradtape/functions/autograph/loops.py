@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.convert import as_tensor
-from gradtape.core.tape import source_object
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced

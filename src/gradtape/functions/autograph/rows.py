@@ -11,7 +11,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.convert import as_tensor
-from gradtape.core.tape import source_object
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape.convert import as_tensor
 from gradtape.core.batching import BatchedTensor
-from gradtape.core.tape import source_object
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.host_calls import call_in_order_unless
 from gradtape.core.xla.tensor import XlaTensor, is_traced

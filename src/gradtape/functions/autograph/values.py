@@ -10,8 +10,8 @@ import numpy as np
 
 from gradtape import dtypes, nest
 from gradtape.convert import as_tensor, is_tensor_like
-from gradtape.core.node import caller, locate
-from gradtape.core.tape import source_object
+from gradtape.core.location import caller, locate
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.functions.structured import Spec, spec_of

@@ -16,9 +16,10 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.departures import DepartureError
-from gradtape.core.node import own_files
+from gradtape.core.location import own_files
 from gradtape.core.recording import Recording
-from gradtape.core.tape import GradientTape, leaves_of, unconnected_value
+from gradtape.core.tape import GradientTape
+from gradtape.core.tape_arguments import leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected

@@ -18,7 +18,8 @@ from gradtape import nest
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.node import Node
 from gradtape.core.recording import Recording
-from gradtape.core.tape import GradientTape, leaves_of, unconnected_value
+from gradtape.core.tape import GradientTape
+from gradtape.core.tape_arguments import leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected

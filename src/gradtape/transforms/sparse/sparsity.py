@@ -15,7 +15,8 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.recording import Recording
-from gradtape.core.tape import GradientTape, leaves_of
+from gradtape.core.tape import GradientTape
+from gradtape.core.tape_arguments import leaves_of
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients

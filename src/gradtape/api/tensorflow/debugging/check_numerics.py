@@ -17,7 +17,8 @@ import numpy as np
 
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
-from gradtape.core.node import Node, caller, locate
+from gradtape.core.location import caller, locate
+from gradtape.core.node import Node
 from gradtape.core.record import PerOutput
 from gradtape.core.recording import Recording
 from gradtape.core.tensor import Tensor

@@ -314,3 +314,33 @@ def test_plain_values_become_tensors_through_one_door(module):
     path = FILES[module]
     found = imports(path.read_text(encoding="utf-8"), module, package=path.name == "__init__.py")
     assert [name for name, *_ in found if name.startswith("gradtape.core.values")] == []
+
+
+# Rules name no engine
+
+ENGINES = {"ndarray", "is_xla", "is_traced", "XlaTensor", "xla_engine", "products", "jax"}
+GENERAL = {f"gradtape.ops.{name}" for name in ("derivative", "op", "written")}  # what serves all ops, and both engines
+FAMILIES = [m for m in FILES.keys() - GENERAL if m.startswith("gradtape.ops.") and not m.endswith("_on_xla")]
+
+
+def engines_in_rules(source: str) -> list[str]:
+    """The pulls, known by the name of their first parameter, that ask of which engine an array is."""
+    return [
+        f"line {node.lineno}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)) and [a.arg for a in node.args.args[:1]] == ["g"]
+        for part in ast.walk(node)
+        if (isinstance(part, ast.Name) and part.id in ENGINES) or (isinstance(part, ast.Attribute) and part.attr in ENGINES)
+    ]
+
+
+@pytest.mark.parametrize("module", sorted(FAMILIES))
+def test_rules_name_no_engine(module):
+    assert engines_in_rules(FILES[module].read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "wrong", ["def pull(g, x):\n    return x if type(g) is np.ndarray else g", "lambda g, b: products.matmul(g, b)"]
+)
+def test_an_engine_in_a_rule_is_found(wrong):
+    assert engines_in_rules(wrong)

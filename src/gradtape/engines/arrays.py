@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines.numpy import products
+
 _LARGE = 4096
 _BESIDE = 512
 _LONG = 256  # BLAS adds up in fewer partial sums than NumPy, which matters for long rows
@@ -49,8 +51,15 @@ def _sum_rows(rows: Any) -> Any:
 
 
 def spread_number(array: Any) -> Any:
-    """The one number of which all elements of an array are views, as of the cotangents that a large sum hands back; else None."""
-    return None if not array.size or any(array.strides) else array[(0,) * array.ndim]
+    """The value of a large, fully broadcast array, such as the cotangent that a sum hands back; else None."""
+    if type(array) is not np.ndarray or array.size <= _LARGE or any(array.strides):
+        return None
+    return array[(0,) * array.ndim]
+
+
+def product(a: Any, b: Any) -> Any:
+    """`a @ b` for matrices, or batches of them: of NumPy's arrays in the form in which BLAS is fastest."""
+    return products.matmul(a, b) if type(b) is np.ndarray and type(a) is np.ndarray else a @ b
 
 
 def in_place(function: Any, array: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines.arrays import product
 from gradtape.engines.numpy import products
 from gradtape.ops import jets, links, products_on_xla
 from gradtape.ops.batching import as_it_is, elementwise
@@ -26,7 +27,7 @@ def _matmul(xp: Any, a: Any, b: Any) -> Any:
 
 
 def _by_a(g: Any, b: Any, a_shape: tuple[int, ...]) -> Any:
-    pulled = products.matmul(g, b.mT) if type(g) is np.ndarray else g @ b.mT
+    pulled = product(g, b.mT)
     return pulled if len(a_shape) == 2 == pulled.ndim else sum_to_shape(pulled, shape=a_shape)
 
 
@@ -36,7 +37,7 @@ def _by_b(g: Any, a: Any, a_shape: tuple[int, ...], b_shape: tuple[int, ...]) ->
     if len(a_shape) > 2:  # one product with all rows together, instead of a sum of many
         rows = math.prod(a_shape[:-1])
         a, g = reshape(a, shape=(rows, a_shape[-1])), reshape(g, shape=(rows, b_shape[-1]))
-    return products.matmul(a.mT, g) if type(g) is np.ndarray else a.mT @ g
+    return product(a.mT, g)
 
 
 def _batch_matmul(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
-from gradtape.core.device import made
+from gradtape.core.device import new_tensor
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.values import array_of, on_host, to_array
@@ -65,7 +65,7 @@ def as_tensor(value: Any, dtype: Any = None, *, argument: str = "value") -> Tens
         return _stacked(value, wanted, argument)
     found = value.read_value() if isinstance(value, Variable) else operand(value)
     if not isinstance(found, Tensor):
-        return made(to_array(value, wanted, argument=argument))
+        return new_tensor(to_array(value, wanted, argument=argument))
     if wanted is not None and found.array.dtype != wanted:
         raise ValueError(
             f"{argument}: a tensor of dtype {found.dtype.name} cannot be converted to dtype "

@@ -32,7 +32,7 @@ COUNTERPARTS: dict[Any, Callable[..., Any]] = {}
 """gradtape's function for each of NumPy's that has one; `api.numpy.protocol` fills it when it is first needed."""
 
 EASY: set[type] = {np.ndarray, float, int, bool, complex, list, tuple, np.float32, np.float64, np.int32, np.int64}
-"""Types of which it is known that they leave the answer to a Tensor beside them."""
+"""Types that leave the answer to a Tensor beside them."""
 
 
 def _numpy(family: str, name: str) -> Callable[..., Any]:

@@ -106,7 +106,7 @@ def check_device(device_name: Any) -> None:
         )
 
 
-def made(array: Any) -> Tensor:
+def new_tensor(array: Any) -> Tensor:
     """A NumPy array as a new Tensor, on the device that is named around."""
     return Tensor(array) if here.state.device is None else placed(array)
 

@@ -154,7 +154,7 @@ class ConcreteFunction(Described):
             if result is not NOT_RUN:
                 return result
         found = self._in_turn(self._run, [array_to_pass(arg) for arg in args])
-        if not found or xla_devices.on_host(found[0]):  # all its results are on one device
+        if not found or xla_devices.is_on_host(found[0]):  # all its results are on one device
             return self._pack(held_tensors(found))
         return self._pack([XlaTensor(array) for array in found])
 

@@ -56,7 +56,7 @@ class ParityError(AssertionError):
     """A compiled function does not compute what its Python function does in eager code."""
 
 
-class Step(NamedTuple):
+class TracedStep(NamedTuple):
     """One op of a program: arrays that NumPy knows already, and tracers."""
 
     op: Op
@@ -71,7 +71,7 @@ class Watched:
 
     def __init__(self, name: str, body: Body, specs: Sequence[Spec]) -> None:
         self.name = name
-        self.steps: list[Step] = []
+        self.steps: list[TracedStep] = []
         self.off_the_host = False  # whether it was last run on an accelerator
         self.unique = True  # whether its results are to be the same on both engines
         self._seen: dict[int, tuple[int, Any]] = {}  # the place of each traced array among the further results
@@ -101,7 +101,7 @@ class Watched:
         if not op.unique:
             self.unique = False
         elif not _depends_on_values(params):
-            self.steps.append(Step(op, list(arrays), params, results, caller()))
+            self.steps.append(TracedStep(op, list(arrays), params, results, caller()))
             for array in (*arrays, *results):
                 if xla_engine.is_xla(array) and array.size and id(array) not in self._seen:
                     self._seen[id(array)] = len(self._seen), array
@@ -153,7 +153,7 @@ def _depends_on_values(params: dict[str, Any]) -> bool:
     return any(xla_engine.is_traced(leaf.array if isinstance(leaf, Tensor) else leaf) for leaf in leaves)
 
 
-def _check_step(watched: Watched, step: Step, value: Callable[[Any], Any]) -> None:
+def _check_step(watched: Watched, step: TracedStep, value: Callable[[Any], Any]) -> None:
     name, off_the_host = watched.name, watched.off_the_host
     inputs = [value(array)[()] for array in step.inputs]
     compiled = [value(array) for array in step.results]
@@ -177,7 +177,7 @@ def _check_step(watched: Watched, step: Step, value: Callable[[Any], Any]) -> No
             raise ParityError(f"{what} computes something else compiled than in eager code: {worst.told(which, allowed)}")
 
 
-def _computed(step: Step, inputs: list[Any]) -> list[Any]:
+def _computed(step: TracedStep, inputs: list[Any]) -> list[Any]:
     """An op's results by NumPy."""
     found = step.op._computed(here.state.run, inputs, step.params)
     return [np.asarray(array) for array in (found if step.op.several else [found])]
@@ -225,7 +225,7 @@ def _largest(array: Any) -> float:
     return float(finite.max()) if finite.size else 0.0
 
 
-def _moved(step: Step, inputs: list[Any], number: int, eager: Any) -> float:
+def _moved(step: TracedStep, inputs: list[Any], number: int, eager: Any) -> float:
     """How far a result moves when the inputs change in the last place: where terms cancel, that is more than its own last place."""
     try:
         return _distance(_computed(step, _changed(inputs, 1))[number], eager)

@@ -29,7 +29,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import Writes, keep_what_is_lent, places_of
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor, tensor_of
-from gradtape.core.xla.trace import Taken, Trace, one_for_all, through
+from gradtape.core.xla.trace import Capture, Trace, one_for_all, through
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.replay import Arrays, Replay
@@ -274,7 +274,7 @@ class Tracing:
     """
 
     def __init__(self, program: Program, gradient: bool) -> None:
-        self.taken: list[Taken] = []
+        self.taken: list[Capture] = []
         self.cotangents: list[Any] = []
         self.gradients: list[Any] = []  # for each input None, or the numbers of the outputs that hold its gradient
         self.output_specs: list[Spec] = []
@@ -294,7 +294,7 @@ class Tracing:
         self.inputs = [*self.staged.arguments, *(self.staged.take(entry.placeholder) for entry in self.taken)]
         self.seeds = [self.staged.take(placeholder) for placeholder in self.cotangents]
         for array in self.staged.captured():  # used as a bare array
-            self.taken.append(Taken(XlaTensor(array), XlaTensor(array)))
+            self.taken.append(Capture(XlaTensor(array), XlaTensor(array)))
             self.inputs.append(self.staged.take(array))
             self.gradients += [None] if gradient else []
         self.results = len(self.output_specs)
@@ -544,11 +544,11 @@ def result(array: Any) -> Tensor:
     """A program's result as a Tensor, on the device where it is; NumPy's array is a constant of a program inside another."""
     if isinstance(array, np.ndarray):
         return Tensor(array[()])
-    return XlaTensor(array) if xla_engine.is_traced(array) or not xla_devices.on_host(array) else HeldTensor(array)
+    return XlaTensor(array) if xla_engine.is_traced(array) or not xla_devices.is_on_host(array) else HeldTensor(array)
 
 
 def _plain_result(array: Any) -> Any:
-    return array if xla_engine.is_traced(array) or not xla_devices.on_host(array) else xla_engine.to_numpy(array)
+    return array if xla_engine.is_traced(array) or not xla_devices.is_on_host(array) else xla_engine.to_numpy(array)
 
 
 def _pulled(parts: list[Any] | None, value: Tensor) -> Any:

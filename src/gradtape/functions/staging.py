@@ -229,7 +229,7 @@ class Part:
                 with xla_engine.wide():
                     return self._evaluated(*given)
             if xla_engine.are_apart(error):
-                return self._run(xla_devices.together(given)[: len(arrays)], writes)
+                return self._run(xla_devices.on_one_device(given)[: len(arrays)], writes)
             if xla_engine.recovers(error):
                 return self._run(arrays, writes)
             original = xla_host.original(error)

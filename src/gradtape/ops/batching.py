@@ -20,7 +20,7 @@ from gradtape.core.thread import here
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
 
-Rule = Callable[["Op", int, Sequence[Any], Sequence[bool], dict[str, Any]], Any]
+BatchRule = Callable[["Op", int, Sequence[Any], Sequence[bool], dict[str, Any]], Any]
 
 fallbacks: set[str] = set()
 """The names of ops that have run as a loop over examples."""
@@ -83,7 +83,7 @@ def every_mapped(size: int, args: Sequence[Any], mapped: Sequence[bool]) -> list
     ]
 
 
-def shifted(*names: str, every: bool = False) -> Rule:
+def shifted(*names: str, every: bool = False) -> BatchRule:
     """For ops whose parameters `names` are axes: non-negative ones move up by one; None means all but the batch.
 
     `every` first gives all arguments a batch axis.
@@ -105,7 +105,7 @@ def _moved(axis: Any, rank: int) -> Any:
     return tuple([_moved(a, rank) for a in axis]) if isinstance(axis, tuple) else axis + 1 if axis >= 0 else axis
 
 
-def with_params(change: Callable[..., dict[str, Any]]) -> Rule:
+def with_params(change: Callable[..., dict[str, Any]]) -> BatchRule:
     """For ops of one argument: `change(size, shape, **params)` gives the parameters for the whole batch."""
 
     def rule(op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from gradtape.engines.arrays import sum_array_to
 from gradtape.ops import jets, links, products_on_xla
 from gradtape.ops.batching import as_it_is, elementwise, lined_up
 from gradtape.ops.declare import op
-from gradtape.ops.rows import moving, spread, summed
+from gradtape.ops.rows import moving, rows_summed, spread
 
 
 def _broadcast_to(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
@@ -77,7 +77,7 @@ sum_to_shape = op(
     batch=_batch_sum_to_shape,
     plain=True,
     xla=products_on_xla.sum_to_shape,
-    rows=moving(lambda rows, x_shape: spread(rows, x_shape), summed),
+    rows=moving(lambda rows, x_shape: spread(rows, x_shape), rows_summed),
 )
 broadcast_to = op(
     "broadcast_to",
@@ -87,7 +87,7 @@ broadcast_to = op(
     moves=True,
     batch=_batch_broadcast_to,
     plain=True,
-    rows=moving(lambda rows, x_shape: summed(rows, x_shape), spread),
+    rows=moving(lambda rows, x_shape: rows_summed(rows, x_shape), spread),
 )
 cast = op("cast", _cast, [lambda g, x_dtype: cast(g, dtype=x_dtype)], linear=True, moves=True, batch=as_it_is, **IN_PLACE)
 identity = op("identity", lambda xp, x: x, [lambda g: g], linear=True, moves=True, batch=as_it_is, plain=True, **IN_PLACE)

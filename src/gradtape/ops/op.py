@@ -35,7 +35,7 @@ from gradtape.core.xla.placement import Elsewhere
 from gradtape.core.xla.tensor import HeldTensor
 from gradtape.engines.numpy.engine import Kernel, bind, is_reentry, run_apart
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.engines.xla.host import on_host, original
+from gradtape.engines.xla.host import host_kernel, original
 from gradtape.errors import OpError, invalid_argument
 from gradtape.ops import batching, jets
 from gradtape.ops.derivative import (
@@ -117,7 +117,7 @@ class Op:
         conjugate: bool = True,
         several: bool = False,
         moves: bool = False,
-        batch: batching.Rule | None = None,
+        batch: batching.BatchRule | None = None,
         kinds: str | None = None,
         xla: Kernel | None = None,
         native: bool = False,
@@ -199,7 +199,7 @@ class Op:
     @cached_property
     def xla_kernel(self) -> Callable[..., Any]:
         """The kernel on JAX arrays."""
-        return on_host(self.kernel) if self._xla == ON_HOST else xla_engine.bind(self._xla)
+        return host_kernel(self.kernel) if self._xla == ON_HOST else xla_engine.bind(self._xla)
 
     def call_any(self, *args: Any, **params: Any) -> Any:
         """A call with arguments of any kind and number."""

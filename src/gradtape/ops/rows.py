@@ -51,7 +51,7 @@ def spread(rows: Any, shape: Shape) -> Any:
     return np.broadcast_to(lined_up(rows, len(shape)), (len(rows), *shape))
 
 
-def summed(rows: Any, shape: Shape) -> Any:
+def rows_summed(rows: Any, shape: Shape) -> Any:
     """Rows summed back to the shape from which they had been broadcast."""
     count = len(rows)
     return sum_array_to(rows, (count, *(1,) * (rows.ndim - 1 - len(shape)), *shape)).reshape(count, *shape)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape.engines.xla.host import on_host
+from gradtape.engines.xla.host import host_kernel
 from gradtape.ops.arithmetic import times
 from gradtape.ops.batching import elementwise, every_mapped
 from gradtape.ops.broadcasting import sum_to_shape
@@ -40,7 +40,7 @@ def _gamma_sample_on_xla(xp: Any, alpha: Any, start: Any, drawn: Any) -> Any:
     """Without a look at the values: a sample of the very tensor that it was drawn with is itself."""
     if alpha is start:
         return xp.broadcast_to(drawn, np.broadcast_shapes(alpha.shape, drawn.shape))
-    return on_host(partial(_gamma_sample, np))(alpha, start, drawn)
+    return host_kernel(partial(_gamma_sample, np))(alpha, start, drawn)
 
 
 def _truncated_sample(xp: Any, lower: Any, upper: Any, uniform: Any) -> Any:

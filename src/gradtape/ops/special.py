@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.engines.xla.engine import is_xla
-from gradtape.engines.xla.host import on_host
+from gradtape.engines.xla.host import host_kernel
 from gradtape.ops import special_on_xla
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.elementary import _nonzero, cos, exp, sin, xdivy
@@ -36,7 +36,7 @@ def scipy_kernel(name: str) -> Callable[..., Any]:
         if xp is np:
             return getattr(scipy_special(), name)(*same_dtype(args))
         own = special_on_xla.FUNCTIONS.get(name)
-        return on_host(partial(kernel, np))(*args) if own is None else own(xp, *args)
+        return host_kernel(partial(kernel, np))(*args) if own is None else own(xp, *args)
 
     return kernel
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla.host import on_host
+from gradtape.engines.xla.host import host_kernel
 from gradtape.ops.arithmetic import sign
 from gradtape.ops.declare import op
 from gradtape.ops.special import scipy_kernel, scipy_special
@@ -20,7 +20,7 @@ def _kernel(first: str, second: str, general: str) -> Callable[..., Any]:
     def kernel(xp: Any, x: Any, *, order: int) -> Any:
         if order < 2:
             return kernels[order](xp, x)
-        return getattr(scipy_special(), general)(order, x) if xp is np else on_host(partial(kernel, np))(x, order=order)
+        return getattr(scipy_special(), general)(order, x) if xp is np else host_kernel(partial(kernel, np))(x, order=order)
 
     kernels = scipy_kernel(first), scipy_kernel(second)
     return kernel

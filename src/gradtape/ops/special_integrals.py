@@ -29,12 +29,12 @@ from gradtape.ops.special_gamma import psi as psi_of
 _NEGLIGIBLE = 42.0  # exp(-42) is below the rounding of float64
 _CHUNK = 1024  # elements that are integrated at once, so that their nodes stay in the cache
 
-Rule = tuple[Any, Any]
+Quadrature = tuple[Any, Any]
 Psi = Callable[[int, Any], Any]
 
 
 @cache
-def _rule(dtype: Any) -> Rule:
+def _rule(dtype: Any) -> Quadrature:
     """The nodes and the weights of the tanh-sinh rule on [0, 1], to the precision of a dtype.
 
     The last node is exp(-pi * sinh(reach)) from the end: 1e-15 for float64.
@@ -147,7 +147,7 @@ def _gamma_density(xp: Any, a: Any, x: Any) -> Any:
     return _in_chunks(xp, density, (a, x))
 
 
-def _gamma_below(xp: Any, order: int, rule: Rule, a: Any, x: Any) -> Any:
+def _gamma_below(xp: Any, order: int, rule: Quadrature, a: Any, x: Any) -> Any:
     """The derivative by a of the probability of less than x, over the density at x."""
     # P(a, x) = density(a + 1, x) + P(a + 1, x), where the second density vanishes at 0, logarithms and all.
     psi = partial(psi_of, xp)
@@ -164,7 +164,7 @@ def _gamma_below(xp: Any, order: int, rule: Rule, a: Any, x: Any) -> Any:
     return part * xp.where(raised, result + _moment((order, 0), _gamma_cumulants(a, xp.log(x), psi)), result)
 
 
-def _gamma_above(xp: Any, order: int, rule: Rule, a: Any, x: Any) -> Any:
+def _gamma_above(xp: Any, order: int, rule: Quadrature, a: Any, x: Any) -> Any:
     """The same from the probability of more than x, where z = t / x - 1 goes from 0 up.
 
     The density falls there by at least slope * z + curvature * 3 * z**2 / (6 + 4 * z).
@@ -263,7 +263,7 @@ def _beta_density(xp: Any, a: Any, b: Any, x: Any) -> Any:
     return _in_chunks(xp, density, (a, b, x))
 
 
-def _beta_below(orders: tuple[int, int], rule: Rule, a: Any, b: Any, x: Any, rest: Any) -> Any:
+def _beta_below(orders: tuple[int, int], rule: Quadrature, a: Any, b: Any, x: Any, rest: Any) -> Any:
     """The derivative by a and b of the probability of less than x, where `rest` is 1 - x."""
     special = scipy_special()
     log_x, log_rest = np.log(x), np.log(rest)

@@ -21,12 +21,12 @@ import gradtape as tf
 from gradtape.extend import DisturbedError, combine_rows, undisturbed, writing
 
 Array = np.ndarray[Any, Any]
-Rule = Callable[[Any, Any, Any, Any], bool]
+UpdateRule = Callable[[Any, Any, Any, Any], bool]
 
 _BLOCK = 32768
 
 
-def rule_of(optimizer: Any) -> Rule:
+def rule_of(optimizer: Any) -> UpdateRule:
     """The rule for an optimizer; a subclass with an `update_step` of its own has none."""
     return _rules().get(type(optimizer).update_step, nothing)
 
@@ -230,7 +230,7 @@ def _summed_rows(gradient: tf.IndexedSlices) -> tuple[Array, Array]:
 
 
 @cache
-def _rules() -> dict[Any, Rule]:
+def _rules() -> dict[Any, UpdateRule]:
     from keras.src.optimizers.adam import Adam  # noqa: PLC0415 - Keras's optimizers are made from this package's base
     from keras.src.optimizers.sgd import SGD  # noqa: PLC0415
 

@@ -305,7 +305,7 @@ class _Eager:
 
 
 class _Compiled:
-    """A step as a compiled function, one for each structure of a batch: a function of flat tensors is called with the least ado."""
+    """A step as a compiled function, one for each structure of a batch: a function of flat tensors needs no conversion."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
@@ -359,7 +359,7 @@ def _flat(batch: Any) -> tuple[list[tf.Tensor], Any]:
 
 
 def _tensor(leaf: Any) -> tf.Tensor:
-    """An array of a batch as a tensor of its own, with the least ado for arrays of the dtypes that most batches have."""
+    """An array of a batch as a tensor of its own; those of the dtypes that most batches have are taken without conversion."""
     kind = _USUAL.get(leaf.dtype.type) if type(leaf) is np.ndarray and leaf.ndim else None
     return convert_to_tensor(leaf) if kind is None else tf.Tensor(leaf.astype(kind))
 

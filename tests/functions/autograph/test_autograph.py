@@ -511,4 +511,4 @@ def test_a_file_that_has_changed(tmp_path, caplog):
         assert tf.function(module["f"])(tf.constant(2.0)).numpy() == 4
         assert tf.function(module["g"])(tf.constant(2.0)).numpy() == 6
     assert caplog.text.count("because line 1 of ") == caplog.text.count("has changed since it was loaded") == 1
-    assert "its source code is not to be had" in caplog.text
+    assert "its source code is not available" in caplog.text

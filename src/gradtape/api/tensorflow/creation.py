@@ -11,7 +11,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, numpy_dtype, one_axis
 from gradtape.convert import TENSORFLOW, as_indices, as_tensor, operand, to_array
-from gradtape.core.device import made
+from gradtape.core.device import new_tensor
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import log_warning
 from gradtape.core.sparse_tensor import SparseTensor
@@ -91,7 +91,7 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None 
     array([[0., 0., 0.],
            [0., 0., 0.]], dtype=float32)
     """
-    return made(_full(as_shape(shape, "zeros: shape"), _zero(numpy_dtype(dtype)), numpy_dtype(dtype)))
+    return new_tensor(_full(as_shape(shape, "zeros: shape"), _zero(numpy_dtype(dtype)), numpy_dtype(dtype)))
 
 
 @published("ones")
@@ -102,7 +102,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None =
     >>> tf.ones([3], tf.int32).numpy()
     array([1, 1, 1], dtype=int32)
     """
-    return made(_full(as_shape(shape, "ones: shape"), 1, _with_a_one(numpy_dtype(dtype), "ones", TypeError)))
+    return new_tensor(_full(as_shape(shape, "ones: shape"), 1, _with_a_one(numpy_dtype(dtype), "ones", TypeError)))
 
 
 @published("zeros_like")
@@ -179,7 +179,7 @@ def eye(
     sizes = as_shape([rows, rows if num_columns is None else as_int(num_columns, "eye: num_columns")], "eye: size")
     batch = () if batch_shape is None else as_shape(batch_shape, "eye: batch_shape")
     matrix = np.eye(*sizes, dtype=_with_a_one(numpy_dtype(dtype), "eye", TypeError))
-    return made(np.array(np.broadcast_to(matrix, (*batch, *sizes))) if batch else matrix)
+    return new_tensor(np.array(np.broadcast_to(matrix, (*batch, *sizes))) if batch else matrix)
 
 
 @published("range")
@@ -202,11 +202,11 @@ def range(
     if not ((step > 0 and first <= last) or (step < 0 and first >= last)):
         raise invalid_argument(f"range: no steps of delta={step} lead from start={first} to limit={last}.")
     if common.kind in "iu":
-        return made(np.arange(first, last, step, dtype=common))
+        return new_tensor(np.arange(first, last, step, dtype=common))
     count = (last - first) / step
     if not np.isfinite(count):
         raise invalid_argument(f"range: start={first}, limit={last} and delta={step} must be finite.")
-    return made(first + np.arange(math.ceil(count)).astype(common) * step)
+    return new_tensor(first + np.arange(math.ceil(count)).astype(common) * step)
 
 
 def _range_bound(value: Any, dtype: Any, argument: str) -> Any:

@@ -39,7 +39,7 @@ class NeedsValues(Exception):  # noqa: N818 - it asks for something, and is no e
     """Raised while tracing by what needs real values, such as a Variable's first value computed from an argument."""
 
 
-class Taken:
+class Capture:
     """A Variable or Tensor from outside, and the Tensor that stands for its value in the program now."""
 
     __slots__ = ("outside", "placeholder", "tensor", "written")
@@ -81,7 +81,7 @@ class Trace:
     ) -> None:
         self.around = here.state.trace
         self.stage: object = self
-        self.taken: dict[int, Taken] = {}
+        self.taken: dict[int, Capture] = {}
         self.made: set[int] = set()  # the Variables that were created while tracing
         self.calls: list[Call] | None = [] if staged else None
         self._program = program
@@ -143,7 +143,7 @@ class Trace:
         self._placeholders.add(id(array))
         return array
 
-    def entry(self, outside: Any) -> Taken:
+    def entry(self, outside: Any) -> Capture:
         """What is known of a Variable or a Tensor from outside, which is taken in if it was not yet."""
         key = key_of(outside)
         taken = self.taken.get(key)
@@ -154,7 +154,7 @@ class Trace:
             self._is_input(stand_in.array, self._arguments + len(self.taken))
             if not self._may_be_asked_about(outside):
                 self._paths[id(stand_in.array)] = 0
-            taken = self.taken[key] = Taken(outside, stand_in)
+            taken = self.taken[key] = Capture(outside, stand_in)
         return taken
 
     def value(self, outside: Variable | Tensor) -> Any:

@@ -53,13 +53,13 @@ def _of_the_host(jax: Any) -> list[Any]:
         return []
 
 
-def on_host(array: Any) -> bool:
+def is_on_host(array: Any) -> bool:
     """Whether NumPy can see an array's memory: whether it is NumPy's, or a JAX array on the host's device."""
     known = devices()
     return len(known) == 1 or isinstance(array, np.ndarray) or array.devices() == {known["CPU:0"]}
 
 
-def together(arrays: Sequence[Any]) -> list[Any]:
+def on_one_device(arrays: Sequence[Any]) -> list[Any]:
     """Arrays that are on several devices on one, that of the first."""
     device = next(array.device for array in arrays if getattr(array, "committed", False))
     return [put(array, device) for array in arrays]

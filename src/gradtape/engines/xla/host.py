@@ -26,7 +26,7 @@ _kept: dict[int, Exception] = {}
 _numbers = count()
 
 
-def on_host(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def host_kernel(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """An XLA kernel that calls a NumPy kernel back on the host: for ops that XLA has no way to compute.
 
     The result's shape and dtype come from one run of the kernel on ones.

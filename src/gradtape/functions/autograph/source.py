@@ -19,7 +19,7 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if len(lines) < code.co_firstlineno:
-        raise NotConvertedError(f"its source code is not to be had (it was defined in {code.co_filename})")
+        raise NotConvertedError(f"its source code is not available (it was defined in {code.co_filename})")
     changed = f"line {code.co_firstlineno} of {code.co_filename} has changed since it was loaded"
     try:
         node = _lambda(code, lines) if code.co_name == "<lambda>" else _definition(code, lines)

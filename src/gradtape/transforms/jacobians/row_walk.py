@@ -21,7 +21,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.walk import Path, dense, walk
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
-from gradtape.ops.rows import RowRule, Shape, summed
+from gradtape.ops.rows import RowRule, Shape, rows_summed
 from gradtape.transforms.vectorize import whole
 
 
@@ -135,7 +135,7 @@ def _times(g: Rows, partial: Any, *, own: bool, shared: bool) -> Rows:
 
 def _summed(rows: Rows, shape: Shape) -> Rows:
     """Rows summed back to the shape from which they had been broadcast."""
-    total = here.state.run_on_host(summed, rows.array, shape)
+    total = here.state.run_on_host(rows_summed, rows.array, shape)
     return Rows(total, own=rows.own or total.size != rows.array.size)
 
 

@@ -16,7 +16,7 @@ from keras.src.backend.common import dtypes
 import gradtape as tf
 from keras_gradtape.src.conversion import convert_to_tensor
 
-Rule = Callable[[str], str]
+DtypeRule = Callable[[str], str]
 
 PYTHON_NUMBERS = frozenset((bool, int, float))
 _WHOLE = frozenset(("bool", *dtypes.INT_TYPES))
@@ -56,7 +56,7 @@ def counting(dtype: str) -> str:
     return "int32" if dtype == "bool" else dtype
 
 
-def summed(dtype: str) -> str:
+def sum_dtype(dtype: str) -> str:
     """The dtype of a sum: 32 bits at least."""
     return _SUMS.get(dtype, dtype)
 
@@ -74,13 +74,13 @@ def cast_to(x: Any, dtype: str) -> Any:
     return x if x.dtype.name == dtype else tf.cast(x, dtype)
 
 
-def by_rule(x: Any, rule: Rule) -> Any:
+def by_rule(x: Any, rule: DtypeRule) -> Any:
     """Anything as a tensor in the dtype that a rule gives for its own."""
     x = convert_to_tensor(x)
     return x if x.dtype is tf.float32 else cast_to(x, rule(x.dtype.name))
 
 
-def together(values: Sequence[Any], *more: Any, rule: Rule | None = None) -> Sequence[Any]:
+def together(values: Sequence[Any], *more: Any, rule: DtypeRule | None = None) -> Sequence[Any]:
     """Arguments of one op in the dtype in which they meet each other and `more` dtypes, or in what a rule makes of it.
 
     Python numbers beside tensors stay what they are, as gradtape treats them as Keras does.
@@ -88,7 +88,7 @@ def together(values: Sequence[Any], *more: Any, rule: Rule | None = None) -> Seq
     return values if is_settled(values) else _brought_together(values, more, rule)
 
 
-def _brought_together(values: Sequence[Any], more: Sequence[Any], rule: Rule | None) -> Sequence[Any]:
+def _brought_together(values: Sequence[Any], more: Sequence[Any], rule: DtypeRule | None) -> Sequence[Any]:
     read = [value if type(value) in PYTHON_NUMBERS else convert_to_tensor(value) for value in values]
     found = [type(value) if type(value) in PYTHON_NUMBERS else value.dtype.name for value in read]
     dtype = result_type(*found, *more)
@@ -110,7 +110,7 @@ def is_settled(values: Sequence[Any]) -> bool:
     return found
 
 
-def tensors(values: Sequence[Any], *more: Any, rule: Rule | None = None) -> list[Any]:
+def tensors(values: Sequence[Any], *more: Any, rule: DtypeRule | None = None) -> list[Any]:
     """As `together`, with tensors in the place of Python numbers too, for functions that need their shapes."""
     met = together(values, *more, rule=rule)
     dtype = next(value.dtype for value in met if type(value) not in PYTHON_NUMBERS)

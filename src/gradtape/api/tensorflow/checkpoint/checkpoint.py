@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradtape.api.tensorflow.checkpoint.layout import Node
+from gradtape.api.tensorflow.checkpoint.layout import GraphNode
 from gradtape.api.tensorflow.checkpoint.object_graph import children, graph_of, is_followed, variable_of
 from gradtape.api.tensorflow.checkpoint.restoring import Restoration, RestoreStatus, Waiting
 from gradtape.api.tensorflow.checkpoint.state_file import State, write_state
@@ -30,7 +30,7 @@ _order = count()
 class Snapshot(NamedTuple):
     """The objects and values of one moment. `order` is larger for those of later moments, of all Checkpoints."""
 
-    nodes: Sequence[Node]
+    nodes: Sequence[GraphNode]
     arrays: Mapping[str, Any]
     number: int
     order: int

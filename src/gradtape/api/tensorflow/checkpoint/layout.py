@@ -39,7 +39,7 @@ _CODES = {
 }  # fmt: skip
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     """An object: the objects below it by name, and the key of its own value, if it has one."""
 
     children: dict[str, int]
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 class Layout(NamedTuple):
     """The objects, the first being the root, and the arrays by key."""
 
-    nodes: Sequence[Node]
+    nodes: Sequence[GraphNode]
     places: Mapping[str, Place]
 
 
@@ -189,7 +189,7 @@ def _check_that_they_fill(places: Mapping[str, Place], size: int) -> None:
         raise DamagedError("its arrays do not lie one after the other, up to the end of the file")
 
 
-def _nodes(objects: Any, keys: Mapping[str, Any]) -> list[Node]:
+def _nodes(objects: Any, keys: Mapping[str, Any]) -> list[GraphNode]:
     """The objects; each key belongs to one of them."""
     if not isinstance(objects, list) or not objects:
         raise DamagedError("it has no objects")
@@ -201,7 +201,7 @@ def _nodes(objects: Any, keys: Mapping[str, Any]) -> list[Node]:
             raise DamagedError("an object refers to one that is not there")
         if found["tensor"] is not None and (not isinstance(found["tensor"], str) or found["children"]):
             raise DamagedError("the value of an object is not one that can be")
-        nodes.append(Node(found["children"], found["tensor"]))
+        nodes.append(GraphNode(found["children"], found["tensor"]))
     named = [node.tensor for node in nodes if node.tensor is not None]
     if sorted(named) != sorted(keys):
         raise DamagedError("its objects have other values than it has arrays")

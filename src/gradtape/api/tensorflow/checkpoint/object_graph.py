@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.tensorflow.checkpoint.layout import Node
+from gradtape.api.tensorflow.checkpoint.layout import GraphNode
 from gradtape.core.module import Module
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -138,9 +138,9 @@ def _alike(names: Sequence[str]) -> dict[str, list[str]]:
     return groups
 
 
-def graph_of(root: Any) -> tuple[list[Node], dict[str, Any]]:
+def graph_of(root: Any) -> tuple[list[GraphNode], dict[str, Any]]:
     """Every object below `root`, the nearest first, each once; and those with a value, by a key that is the path to it."""
-    nodes: list[Node] = []
+    nodes: list[GraphNode] = []
     leaves: dict[str, Any] = {}
     things, paths, number = [root], [""], {identity(root): 0}
     for thing, path in zip(things, paths, strict=True):  # both grow as the loop goes on
@@ -155,7 +155,7 @@ def graph_of(root: Any) -> tuple[list[Node], dict[str, Any]]:
         if variable_of(thing) is not None:
             key = _unused(path or "root", leaves)
             leaves[key] = thing
-        nodes.append(Node(below, key))
+        nodes.append(GraphNode(below, key))
     return nodes, leaves
 
 

@@ -27,7 +27,7 @@ from gradtape.api.tensorflow.checkpoint.layout import (
     STORED_AS,
     VERSION,
     DamagedError,
-    Node,
+    GraphNode,
     Place,
     read_head,
     read_layout,
@@ -42,7 +42,7 @@ _PIECE = 2**22  # bytes that are read at once where an array is checked only
 class Contents(NamedTuple):
     """What a checkpoint holds: the objects, the first being the root, and the arrays by key."""
 
-    nodes: Sequence[Node]
+    nodes: Sequence[GraphNode]
     arrays: dict[str, Any]
 
 
@@ -52,7 +52,7 @@ def file_of(path: Any) -> Path:
     return Path(text if text.endswith(SUFFIX) else text + SUFFIX)
 
 
-def write_tensors(path: Any, nodes: Sequence[Node], arrays: Mapping[str, Any], save_counter: int) -> None:
+def write_tensors(path: Any, nodes: Sequence[GraphNode], arrays: Mapping[str, Any], save_counter: int) -> None:
     """Writes a checkpoint's file whole or not at all."""
     from safetensors import SafetensorError  # noqa: PLC0415 - few programs save checkpoints
     from safetensors.numpy import save_file  # noqa: PLC0415

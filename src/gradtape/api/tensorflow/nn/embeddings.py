@@ -15,7 +15,7 @@ from gradtape.api.tensorflow.sparse.tensors import (
     given,
     indices_of,
     known_indices,
-    made,
+    new_sparse,
     picked,
     reshape,
     shape_of,
@@ -99,7 +99,7 @@ def safe_embedding_lookup_sparse(
     if weights is not None and kind != "sum":
         kept = kept & (known(weights, f"{function}: sparse_weights", instead) > 0)
     chosen = np.flatnonzero(kept)
-    ids = made(known_indices(flat, function)[chosen], picked(flat.values, chosen), shape_of(flat))
+    ids = new_sparse(known_indices(flat, function)[chosen], picked(flat.values, chosen), shape_of(flat))
     filled, empty = fill_empty_rows(ids, np.asarray(default_id or 0, ids.values.array.dtype))
     if weights is not None:
         weights = fill_empty_rows(ids.with_values(picked(weights, chosen)), 1.0)[0].values

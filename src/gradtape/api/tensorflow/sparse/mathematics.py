@@ -17,7 +17,7 @@ from gradtape.api.tensorflow.sparse.tensors import (
     given,
     indices_of,
     known_indices,
-    made,
+    new_sparse,
     picked,
     places,
     shape_of,
@@ -58,7 +58,7 @@ def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike, threshold: A
             found = known(values, "add: threshold", "leave the threshold 0")
             kept = np.flatnonzero(~(both & (np.abs(found) < small)))
             flat, values = flat[kept], picked(values, kept)
-        return made(coordinates(flat, shape), values, shape)
+        return new_sparse(coordinates(flat, shape), values, shape)
     if not isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
         raise TypeError("add: at least one of a and b must be a SparseTensor: use gradtape.add for two dense tensors.")
     sp, other = (a, b) if isinstance(a, SparseTensor) else (b, a)
@@ -99,7 +99,7 @@ def _extremum(sp_a: Any, sp_b: Any, op: Callable[..., Any], function: str) -> Sp
     x, y, shape = _pair(given(sp_a, function, "sp_a"), given(sp_b, function, "sp_b"), function)
     flat, at = _united(x, y, function)
     spread = [scatter_rows(sp.values, rows, shape=(len(flat),)) for sp, rows in zip((x, y), at, strict=True)]
-    return made(coordinates(flat, shape), op(*spread), shape)
+    return new_sparse(coordinates(flat, shape), op(*spread), shape)
 
 
 def _pair(a: SparseTensor, b: SparseTensor, function: str) -> tuple[SparseTensor, SparseTensor, tuple[int, ...]]:
@@ -182,7 +182,7 @@ def _reduced(sp_input: Any, reduce: Callable[..., Any], axis: Any, keepdims: Any
         return reshape(reduce(sp.values, flat, math.prod(left)), shape=result)
     known_indices(sp, function)
     found, ids = np.unique(flat, return_inverse=True)
-    return made(coordinates(found, result), reduce(sp.values, ids, len(found)), result)
+    return new_sparse(coordinates(found, result), reduce(sp.values, ids, len(found)), result)
 
 
 @published("sparse.softmax")

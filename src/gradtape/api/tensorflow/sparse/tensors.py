@@ -94,7 +94,7 @@ def coordinates(flat: Any, shape: Shape) -> Any:
     return np.stack(np.unravel_index(flat, shape), axis=-1).astype(np.int64) if len(flat) else np.zeros((0, len(shape)), np.int64)
 
 
-def made(indices: Any, values: Any, shape: Sequence[int]) -> SparseTensor:
+def new_sparse(indices: Any, values: Any, shape: Sequence[int]) -> SparseTensor:
     at = indices if isinstance(indices, Tensor) else Tensor(np.asarray(indices, np.int64))
     return SparseTensor(at, values, Tensor(np.asarray(shape, np.int64)))
 
@@ -107,7 +107,7 @@ def picked(values: Tensor, order: Any) -> Tensor:
 def in_order(indices: Any, values: Tensor, shape: Sequence[int]) -> SparseTensor:
     """The elements sorted by where they stand."""
     order = argsort(flat_places(indices, tuple(shape), range(len(shape))), descending=False)
-    return made(picked(indices, order) if isinstance(indices, Tensor) else indices[order], picked(values, order), shape)
+    return new_sparse(picked(indices, order) if isinstance(indices, Tensor) else indices[order], picked(values, order), shape)
 
 
 # From and to dense tensors
@@ -127,7 +127,7 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
         raise invalid_argument("from_dense: tensor must have at least one axis, got a scalar.")
     values = known(x, "from_dense: tensor", "use functions of dense tensors")
     found = np.flatnonzero(np.asarray(values != (b"" if values.dtype.kind == "O" else 0)))
-    return made(coordinates(found, x.array.shape), picked(dense_reshape(x, shape=(x.array.size,)), found), x.array.shape)
+    return new_sparse(coordinates(found, x.array.shape), picked(dense_reshape(x, shape=(x.array.size,)), found), x.array.shape)
 
 
 @published("sparse.to_dense")
@@ -196,7 +196,9 @@ def eye(
     rows = as_int(num_rows, "eye: num_rows")
     columns = rows if num_columns is None else as_int(num_columns, "eye: num_columns")
     diagonal = np.arange(min(rows, columns))
-    return made(np.stack([diagonal, diagonal], axis=-1), Tensor(np.ones(len(diagonal), numpy_dtype(dtype))), (rows, columns))
+    return new_sparse(
+        np.stack([diagonal, diagonal], axis=-1), Tensor(np.ones(len(diagonal), numpy_dtype(dtype))), (rows, columns)
+    )
 
 
 # Other forms
@@ -249,7 +251,7 @@ def reshape(sp_input: SparseTensor, shape: ShapeLike, name: str | None = None) -
         wanted[wanted.index(-1)] = size // others if others else 0
     if math.prod(wanted) != size:
         raise invalid_argument(f"reshape: a SparseTensor of shape {list(shape_of(sp))} cannot have the shape {wanted}.")
-    return made(coordinates(places(sp, "reshape"), tuple(wanted)), sp.values, wanted)
+    return new_sparse(coordinates(places(sp, "reshape"), tuple(wanted)), sp.values, wanted)
 
 
 @published("sparse.expand_dims")
@@ -266,7 +268,7 @@ def expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | Non
     indices, nothing = indices_of(sp), np.zeros((sp.indices.array.shape[0], 1), np.int64)
     parts = [indices[:, :place], nothing, indices[:, place:]]
     at = concatenate(*parts, axis=1)
-    return made(at, sp.values, (*shape[:place], 1, *shape[place:]))
+    return new_sparse(at, sp.values, (*shape[:place], 1, *shape[place:]))
 
 
 @published("sparse.reset_shape")
@@ -280,11 +282,11 @@ def reset_shape(sp_input: SparseTensor, new_shape: ShapeLike | None = None) -> S
     sp = given(sp_input, "reset_shape")
     shape = shape_of(sp)
     if new_shape is None:
-        return made(sp.indices, sp.values, known_indices(sp, "reset_shape").max(axis=0, initial=-1) + 1)
+        return new_sparse(sp.indices, sp.values, known_indices(sp, "reset_shape").max(axis=0, initial=-1) + 1)
     wanted = as_shape(new_shape, "reset_shape: new_shape")
     if len(wanted) != len(shape) or any(new < old for new, old in zip(wanted, shape, strict=True)):
         raise ValueError(f"reset_shape: new_shape={list(wanted)} must be at least {list(shape)} in every axis.")
-    return made(sp.indices, sp.values, wanted)
+    return new_sparse(sp.indices, sp.values, wanted)
 
 
 @published("sparse.concat")
@@ -339,7 +341,7 @@ def slice(sp_input: SparseTensor, start: ShapeLike, size: ShapeLike, name: str |
     left = [max(0, min(n, whole - at)) for at, n, whole in zip(first, length, shape, strict=True)]
     inside = indices - np.array(first, np.int64)
     kept = np.flatnonzero(((inside >= 0) & (inside < np.array(left, np.int64))).all(axis=1))
-    return made(inside[kept], picked(sp.values, kept), left)
+    return new_sparse(inside[kept], picked(sp.values, kept), left)
 
 
 @published("sparse.split")
@@ -382,7 +384,7 @@ def retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
             f"retain: to_retain needs a truth value for each of the {sp.values.shape[0]} elements, got shape {chosen.shape}."
         )
     kept = np.flatnonzero(chosen)
-    return made(take(sp.indices, kept, axis=0), take(sp.values, kept, axis=0), shape_of(sp))
+    return new_sparse(take(sp.indices, kept, axis=0), take(sp.values, kept, axis=0), shape_of(sp))
 
 
 @published("sparse.mask")

@@ -12,7 +12,7 @@ import gradtape as tf
 import gradtape.numpy as gnp
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops import sparse
-from keras_gradtape.src.ops.operands import PYTHON_NUMBERS, Rule, by_rule, cast_to, result_type, tensors, together
+from keras_gradtape.src.ops.operands import PYTHON_NUMBERS, DtypeRule, by_rule, cast_to, result_type, tensors, together
 
 Function = Callable[..., Any]
 
@@ -27,7 +27,7 @@ def _named(call: Function, name: str) -> Function:
     return call
 
 
-def unary(name: str, rule: Rule | None = None, *, keeps_zeros: bool = False, linear: bool = False) -> Function:
+def unary(name: str, rule: DtypeRule | None = None, *, keeps_zeros: bool = False, linear: bool = False) -> Function:
     """A function of one tensor, in the dtype that a rule gives for its own; one that keeps zeros leaves a sparse tensor sparse."""
     function = getattr(gnp, name)
     keeps_zeros = keeps_zeros or linear
@@ -40,7 +40,7 @@ def unary(name: str, rule: Rule | None = None, *, keeps_zeros: bool = False, lin
     return _named(call, name)
 
 
-def binary(name: str, *more: Any, rule: Rule | None = None, of_sparse: Function | None = None) -> Function:
+def binary(name: str, *more: Any, rule: DtypeRule | None = None, of_sparse: Function | None = None) -> Function:
     """A function of two tensors or numbers, in the dtype in which they meet each other and `more` dtypes.
 
     `of_sparse` says how the values of sparse tensors are brought together.
@@ -76,7 +76,7 @@ def bitwise(name: str) -> Function:
     return _named(call, name)
 
 
-def product(name: str, rule: Rule | None = None) -> Function:
+def product(name: str, rule: DtypeRule | None = None) -> Function:
     """A product of two tensors, in the dtype in which they meet."""
     function = getattr(gnp, name)
 
@@ -96,7 +96,7 @@ def relation(name: str) -> Function:
     return _named(call, name)
 
 
-def reduction(name: str, compute: Rule | None = None, result: Rule | None = None) -> Function:
+def reduction(name: str, compute: DtypeRule | None = None, result: DtypeRule | None = None) -> Function:
     """A reduction over axes: computed in one dtype, given in another; each is what a rule makes of the argument's."""
     function = getattr(gnp, name)
 
@@ -113,7 +113,7 @@ def reduction(name: str, compute: Rule | None = None, result: Rule | None = None
     return _named(call, name)
 
 
-def quantile_like(name: str, rule: Rule) -> Function:
+def quantile_like(name: str, rule: DtypeRule) -> Function:
     """A function that gives the values below which parts `q` of the elements lie."""
     function = getattr(gnp, name)
 
@@ -126,7 +126,7 @@ def quantile_like(name: str, rule: Rule) -> Function:
     return _named(call, name)
 
 
-def cumulative(name: str, rule: Rule) -> Function:
+def cumulative(name: str, rule: DtypeRule) -> Function:
     """Running sums and products, in the dtype that is asked for, or in what a rule makes of the argument's."""
     function = getattr(gnp, name)
 

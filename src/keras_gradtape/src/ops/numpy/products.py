@@ -11,7 +11,7 @@ import gradtape.numpy as gnp
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops import sparse
 from keras_gradtape.src.ops.numpy.declare import product
-from keras_gradtape.src.ops.operands import by_rule, cast_to, floating, inexact, is_settled, result_type, summed, tensors
+from keras_gradtape.src.ops.operands import by_rule, cast_to, floating, inexact, is_settled, result_type, sum_dtype, tensors
 
 dot = product("dot")
 vdot = product("vdot")
@@ -66,7 +66,7 @@ def correlate(x1: Any, x2: Any, mode: str = "valid") -> Any:
 
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The sums of the diagonals."""
-    return gnp.trace(by_rule(x, summed), offset=offset, axis1=axis1, axis2=axis2)
+    return gnp.trace(by_rule(x, sum_dtype), offset=offset, axis1=axis1, axis2=axis2)
 
 
 def slogdet(x: Any) -> Any:

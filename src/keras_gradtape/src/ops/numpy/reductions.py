@@ -17,7 +17,7 @@ from keras_gradtape.src.ops.operands import (
     floating,
     inexact,
     result_type,
-    summed,
+    sum_dtype,
     tensors,
 )
 
@@ -28,10 +28,10 @@ def _mean_of(dtype: str) -> str:
 
 
 def _product_of(dtype: str) -> str:
-    return summed(result_type(dtype))
+    return sum_dtype(result_type(dtype))
 
 
-_sum = reduction("sum", summed)
+_sum = reduction("sum", sum_dtype)
 _prod = reduction("prod", _product_of)
 mean = reduction("mean", _mean_of)
 std = reduction("std", inexact)
@@ -42,7 +42,7 @@ any = reduction("any")
 amax = reduction("amax")
 amin = reduction("amin")
 ptp = reduction("ptp")
-nansum = reduction("nansum", summed)
+nansum = reduction("nansum", sum_dtype)
 nanprod = reduction("nanprod", _product_of)
 nanmean = reduction("nanmean", floating)
 nanstd = reduction("nanstd", at_least_float32, floating)
@@ -65,7 +65,7 @@ nancumprod = cumulative("nancumprod", counting)
 def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The sums of the elements along axes."""
     if type(x) is not tf.Tensor and isinstance(x, tf.SparseTensor):
-        return sparse.summed(x.with_values(by_rule(x.values, summed)), axis, keepdims)
+        return sparse.summed(x.with_values(by_rule(x.values, sum_dtype)), axis, keepdims)
     return _sum(x, axis, keepdims)
 
 

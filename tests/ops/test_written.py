@@ -1,6 +1,6 @@
 """The written-out calls and steps, which training runs on, do for every op what the general ones do.
 
-`Op.call` and `Derivative.step` are lines that `ops.written` writes for one op; `Op.call_any` with `Op.finish`, and
+`Op.call` and `Derivative.pull_into` are lines that `ops.written` writes for one op; `Op.call_any` with `Op.finish`, and
 `Derivative.pull_tensors`, are the general way, in which they are to be understood.
 """
 
@@ -96,7 +96,7 @@ def test_a_written_step_pulls_what_the_general_rule_does(case, one, dtype):
         general = [None if p is None else dense(p).array for p in rule.pull_tensors(node, Tensor(g), node.parents)]
         at_once = [dense(p) for p in rule.pull_arrays(node, g, node.parents)]
         cotangents = {}
-        rule.step(node, g, cotangents, set(), [])
+        rule.pull_into(node, g, cotangents, set(), [])
     stepped = [dense(cotangents.pop(parent, None)) if parent is not None else None for parent in node.parents]
     assert not cotangents
     for expected, pulled, summed in zip(general, at_once, stepped, strict=True):
@@ -111,5 +111,5 @@ def test_a_step_adds_to_what_is_there():
     _tape, out = recorded(registry["tanh"].call, [x], [x], {})
     (parent,) = out.node.parents
     cotangents = {parent: np.ones(2, np.float32)}
-    out.node.rule.step(out.node, np.ones(2, np.float32), cotangents, set(), [])
+    out.node.rule.pull_into(out.node, np.ones(2, np.float32), cotangents, set(), [])
     np.testing.assert_allclose(cotangents[parent], 1 + 1 / np.cosh([1.0, 2.0]) ** 2, rtol=1e-6)

@@ -28,7 +28,7 @@ class Rule(Protocol):
     """Whether a NaN anywhere in an input is sure to show in the output: see `core.strong_zeros`."""
 
     @property
-    def step(self) -> Callable[[Node, Any, dict[Node, Any], set[Node], list[str]], None] | None:
+    def pull_into(self) -> Callable[[Node, Any, dict[Node, Any], set[Node], list[str]], None] | None:
         """`pull_arrays` for all parents, added to their cotangents, if the rule has such a short cut for the plainest walks."""
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:

@@ -95,7 +95,7 @@ class OutputRule:
 
     takes_slices = False
     shows_nan = True
-    step = None
+    pull_into = None
 
     def __init__(self, index: int) -> None:
         self.index = index

@@ -62,7 +62,7 @@ class ReadRule:
     name = "read_variable"
     takes_slices = True
     shows_nan = True
-    step = None
+    pull_into = None
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
         return [None if parent is None else g for parent in wanted]

@@ -171,8 +171,8 @@ def _pull_everything(
             rule: Any = node.rule
             if type(g) is RawSlices and not rule.takes_slices:
                 g = g.dense()
-            step = rule.step or _pull_and_add
-            step(node, g, cotangents, owned, watch)
+            pull_into = rule.pull_into or _pull_into
+            pull_into(node, g, cotangents, owned, watch)
             g = None  # what has been passed on is not kept alive through the next rule
         if release:
             node.saved = node.params = None
@@ -183,7 +183,7 @@ def _pull_everything(
     return found
 
 
-def _pull_and_add(node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]) -> None:
+def _pull_into(node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]) -> None:
     """A step of the walk by a rule that has none of its own."""
     rule: Any = node.rule
     if not rule.shows_nan:

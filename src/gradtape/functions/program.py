@@ -439,7 +439,7 @@ class CallRule:
 
     takes_slices = False
     shows_nan = False
-    step = None
+    pull_into = None
 
     def __init__(self, program: Program, variant: Variant) -> None:
         self.name = program.name
@@ -502,7 +502,7 @@ class WithoutGradient:
 
     takes_slices = False
     shows_nan = False
-    step = None
+    pull_into = None
 
     def __init__(self, program: Program, why: Exception) -> None:
         self.name = program.name

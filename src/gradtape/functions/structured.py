@@ -160,7 +160,7 @@ class StructuredRule:
 
     takes_slices = False
     shows_nan = False
-    step = None
+    pull_into = None
 
     def __init__(self, op: Structured, specs: Sequence[Spec], parents: Sequence[Node | None], trace: Trace) -> None:
         self.name = op.name

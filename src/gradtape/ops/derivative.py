@@ -19,7 +19,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.walk import dense
 from gradtape.core.xla.placement import place_of
-from gradtape.ops.written import write_pulls, write_step
+from gradtape.ops.written import write_pull_into, write_pulls
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
@@ -37,7 +37,7 @@ class Derivative:
         self.op = op
         self.name = op.name
         self.pull_arrays: Callable[[Node, Any, Wanted], Sequence[Any]] = self._first_pull
-        self.step: Callable[[Node, Any, Any, Any, Any], None] | None = self._first_step if op.pull_all is None else None
+        self.pull_into: Callable[[Node, Any, Any, Any, Any], None] | None = self._first_pull_into if op.pull_all is None else None
 
     def _first_pull(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         """Every training step runs `pull_arrays`, so it is written to measure for each op, when it is first needed."""
@@ -52,9 +52,9 @@ class Derivative:
             here.state.watch.append(HIDDEN)
         return self._pull(node, g, wanted, tensors=False)
 
-    def _first_step(self, node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]) -> None:
-        self.step = write_step(self.op)
-        self.step(node, g, cotangents, owned, watch)
+    def _first_pull_into(self, node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]) -> None:
+        self.pull_into = write_pull_into(self.op)
+        self.pull_into(node, g, cotangents, owned, watch)
 
     def pull_tensors(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         return self._pull(node, g, wanted, tensors=True)
@@ -135,7 +135,7 @@ class Conjugated:
     """The adjoint from pulls that are written as transposes: conjugates what goes in and what comes out."""
 
     takes_slices = False
-    step = None
+    pull_into = None
 
     def __init__(self, rule: Derivative) -> None:
         self._rule = rule
@@ -159,7 +159,7 @@ class OnTensors:
 
     takes_slices = False
     shows_nan = False
-    step = None
+    pull_into = None
 
     def __init__(self, rule: Any) -> None:
         self._rule = rule

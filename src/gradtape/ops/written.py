@@ -1,6 +1,6 @@
 """The functions of an op that every training step runs, written out as source for that op alone.
 
-`function_written_later` gives the call: read Variables, run the kernel, record a Node that saves what the pulls name. `write_step` gives the
+`function_written_later` gives the call: read Variables, run the kernel, record a Node that saves what the pulls name. `write_pull_into` gives the
 backward step on plain arrays, `write_pulls` the same for walks that want the cotangents of some arguments only. All are written and compiled when the op is first used, as `collections.namedtuple` does; loops
 over arguments and names would cost more than the NumPy kernels they serve (1.0 µs against 0.5 µs for a small product).
 
@@ -270,9 +270,9 @@ def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
     return _define(op, "pull_arrays", lines, _pulls_by_name(op))
 
 
-def write_step(op: Op) -> Callable[[Any, Any, Any, Any, Any], None]:
-    """`step(node, g, cotangents, owned, watch)`: the same, added up where the walk keeps the cotangents of the parents."""
-    lines = ["def step(node, g, cotangents, owned, watch):", "    saved = node.saved", "    parents = node.parents"]
+def write_pull_into(op: Op) -> Callable[[Any, Any, Any, Any, Any], None]:
+    """`pull_into(node, g, cotangents, owned, watch)`: the same, added up where the walk keeps the cotangents of the parents."""
+    lines = ["def pull_into(node, g, cotangents, owned, watch):", "    saved = node.saved", "    parents = node.parents"]
     lines += _note_hiding(op)
     for i, pull in enumerate(op.pulls):
         if pull is not None:
@@ -284,7 +284,7 @@ def write_step(op: Op) -> Callable[[Any, Any, Any, Any, Any], None]:
                 "            earlier = cotangents.get(parent)",
                 f"            cotangents[parent] = pulled_{i} if earlier is None else summed(earlier, pulled_{i}, parent, owned)",
             ]
-    return _define(op, "step", lines, {**_pulls_by_name(op), "summed": summed})
+    return _define(op, "pull_into", lines, {**_pulls_by_name(op), "summed": summed})
 
 
 def _pull_lines(op: Op, i: int) -> list[str]:

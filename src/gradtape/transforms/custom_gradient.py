@@ -71,7 +71,7 @@ class FunctionRule:
 
     takes_slices = False
     shows_nan = False
-    step = None
+    pull_into = None
 
     def __init__(self, name: str, specs: list[tuple[Any, Any]], pull: Callable[[list[Tensor]], list[Any]]) -> None:
         self.name = name

@@ -104,7 +104,7 @@ class MoveRule:
     name = "to_device"
     takes_slices = False
     shows_nan = True
-    step = None
+    pull_into = None
 
     def __init__(self, start: Place, end: Place) -> None:
         self._start = start

@@ -142,7 +142,7 @@ class _CheckingRule:
         self.name = rule.name
         self.takes_slices = rule.takes_slices
         self.shows_nan = rule.shows_nan
-        self.step = None
+        self.pull_into = None
         self.push = rule.push
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:

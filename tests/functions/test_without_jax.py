@@ -14,9 +14,17 @@ import gradtape
 
 def run(code, *hidden):
     """Runs code in a Python in which some packages are not installed, and gives what it prints."""
-    hiding = "import sys; " + "; ".join(f"sys.modules[{name!r}] = None" for name in ("jax", "jaxlib", *hidden))
+    hiding = "import sys; " + "; ".join(
+        f"sys.modules[{name!r}] = None" for name in ("jax", "jaxlib", *hidden)
+    )
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", f"{hiding}\nimport gradtape as tf\nimport numpy as np\n{code}"],
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-c",
+            f"{hiding}\nimport gradtape as tf\nimport numpy as np\n{code}",
+        ],
         env=os.environ | {"PYTHONPATH": str(Path(gradtape.__file__).parent.parent)},
         capture_output=True,
         text=True,
@@ -47,7 +55,16 @@ tf.config.run_functions_eagerly(True)
 print(float(f(tf.constant(1.0))))
 """
     *errors, last = run(code, *hidden).splitlines()
-    assert errors == ["gradtape.function and accelerators need JAX, which is not installed: pip install 'gradtape[xla]'."] * 4
+    assert (
+        errors
+        == [
+            (
+                "gradtape.function and accelerators need JAX, which is not installed: pip install "
+                "'gradtape[xla]'."
+            )
+        ]
+        * 4
+    )
     assert last == "2.0"
 
 
@@ -100,7 +117,8 @@ except ImportError as error:
     assert listed == "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')] []"
     for line, name in ((gpu, "/GPU:0"), (cpu, "/CPU:1")):
         assert line == (
-            f"device: there is no device '{name}' here; the devices are ['/CPU:0']. Others need JAX, which is not installed: "
+            f"device: there is no device '{name}' here; the devices are ['/CPU:0']. Others need "
+            "JAX, which is not installed: "
             "pip install 'gradtape[xla]'."
         )
     assert "pip install 'gradtape[xla]'" in cache

@@ -49,7 +49,9 @@ def test_training_on_many_devices_is_training_on_one():
         "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
         "JAX_PLATFORMS": "cpu",
     }
-    done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     one, copies, shards = json.loads(done.stdout)
     assert one[1] == [[8, 16]]

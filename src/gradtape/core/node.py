@@ -1,6 +1,7 @@
 """`Node`: one recorded op.
 
-Nodes point to Nodes, never to the Tensors that carry them, so a recording keeps an array alive only if a rule saved it.
+Nodes point to Nodes, never to the Tensors that carry them, so a recording keeps an array alive only
+if a rule saved it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class Rule(Protocol):
-    """The derivative of an op, as the walks use it. `wanted[i]` is None where parent i needs nothing."""
+    """The derivative of an op, as the walks use it.
+
+    `wanted[i]` is None where parent i needs nothing.
+    """
 
     name: str
     takes_slices: bool
@@ -30,7 +34,9 @@ class Rule(Protocol):
 
     @property
     def step(self) -> Callable[[Node, Any, dict[Node, Any], set[Node], list[str]], None] | None:
-        """`pull_arrays` for all parents, added to their cotangents, if the rule has such a short cut for the plainest walks."""
+        """`pull_arrays` for all parents, added to their cotangents, if the rule has such a short
+        cut for the plainest walks.
+        """
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
         """The parents' cotangents, as plain arrays, from the output's."""
@@ -43,7 +49,8 @@ class Rule(Protocol):
 
 
 class Node:
-    """One recorded op: its rule, what the rule saved, and the Nodes of its inputs (None: not connected).
+    """One recorded op: its rule, what the rule saved, and the Nodes of its inputs (None:
+    not connected).
 
     A source, which is a watched Tensor or a Variable, is a Node without rule and parents.
     """
@@ -87,7 +94,9 @@ class Node:
 
 
 class VariableNode(Node):
-    """A Variable in one recording: a source that is made at the first read, so it sets no more than it must."""
+    """A Variable in one recording: a source that is made at the first read,
+    so it sets no more than it must.
+    """
 
     __slots__ = ()
     rule = saved = params = where = None
@@ -112,9 +121,12 @@ _watching = RLock()
 
 
 def watch_tensor(tensor: Tensor, recording: Recording) -> Node:
-    """Makes `tensor` a source in `recording` besides what it is in other recordings that are still open."""
+    """Makes `tensor` a source in `recording` besides what it is in other recordings that are still
+    open.
+    """
     trace = here.state.trace
-    if trace is not None and trace.comes_from_outside(tensor):  # ops of the program see what stands for it, or a constant
+    # Ops of the program see what stands for it, or a constant.
+    if trace is not None and trace.comes_from_outside(tensor):
         inside = watch_tensor(trace.value(tensor), recording)
         if tensor.node is None or not tensor.node.scope.any_open():
             tensor.node = inside
@@ -132,11 +144,13 @@ def watch_tensor(tensor: Tensor, recording: Recording) -> Node:
 
 
 class _OwnFiles(dict[str, bool]):
-    """Whether a source file is part of this package, or of what stands between it and a line that the user knows: the compiler
-    that calls it back, and folders that a package built on this one adds. Answered once per file.
+    """Whether a source file is part of this package, or of what stands between it and a line that
+    the user knows: the compiler that calls it back, and folders that a package built on this one
+    adds. Answered once per file.
     """
 
-    root = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120 - pathlib takes 4 ms to import
+    # Pathlib takes 4 ms to import.
+    root = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120
 
     def __init__(self) -> None:
         self._between: list[str] = []
@@ -144,17 +158,22 @@ class _OwnFiles(dict[str, bool]):
 
     def add_between(self, *folder: str) -> None:
         """Passes over the files below a folder, given by the last parts of its path."""
-        self._between.append(os.path.join("", *folder, ""))  # noqa: PTH118 - pathlib takes 4 ms to import
+        # Pathlib takes 4 ms to import.
+        self._between.append(os.path.join("", *folder, ""))  # noqa: PTH118
 
     def __missing__(self, filename: str) -> bool:
-        own = self[filename] = filename.startswith(self.root) or any(folder in filename for folder in self._between)
+        own = self[filename] = filename.startswith(self.root) or any(
+            folder in filename for folder in self._between
+        )
         if not own:
             users_files.add(filename)
         return own
 
 
 users_files: set[str] = set()
-"""The files known not to be own ones: what a written call looks at first, since a set answers soonest."""
+"""The files known not to be own ones: what a written call looks at first,
+since a set answers soonest.
+"""
 
 own_files = _OwnFiles()
 
@@ -162,8 +181,8 @@ own_files = _OwnFiles()
 def caller() -> tuple[CodeType, int]:
     """Where the innermost frame outside this package stands: code object and instruction offset.
 
-    The search begins above the function that asks, which is always one of this package. A call of a program that runs again stands
-    where it stood when the program was traced.
+    The search begins above the function that asks, which is always one of this package. A call of a
+    program that runs again stands where it stood when the program was traced.
     """
     if here.state.where is not None:
         return here.state.where

@@ -36,10 +36,12 @@ from gradtape.published import published, shown
 
 @published("GradientTape", "autodiff.GradientTape")
 class GradientTape(TapeMethods, Block):
-    """Records the ops of a `with` block on this thread and computes gradients of what they computed.
+    """Records the ops of a `with` block on this thread and computes gradients of what they
+    computed.
 
-    Trainable Variables are watched when they are read, other Tensors with `watch`. A tape gives one `gradient()`, unless
-    it is `persistent`. A `strict` one raises where values of what it records leave it, such as `y.numpy()`.
+    Trainable Variables are watched when they are read, other Tensors with `watch`. A tape gives one
+    `gradient()`, unless it is `persistent`. A `strict` one raises where values of what it records
+    leave it, such as `y.numpy()`.
 
     >>> import gradtape as tf
     >>> x = tf.constant(3.0)
@@ -54,12 +56,19 @@ class GradientTape(TapeMethods, Block):
     scope: Recording | None = None
     _departures: Departures | None = None
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True, *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        persistent: bool = False,
+        watch_accessed_variables: bool = True,
+        *,
+        strict: bool = False,
+    ) -> None:
         self._persistent = persistent
         self._watch_accessed = watch_accessed_variables
         self._notes: type[Departures] = NoDepartures if strict else Departures
         self._recording = False
-        self._variables: dict[int, Variable] = {}  # what it watches, by identity, and the Nodes of those that have a gradient
+        # What it watches, by identity, and the Nodes of those that have a gradient.
+        self._variables: dict[int, Variable] = {}
         self._nodes: dict[int, Node] = {}
         self._ended_by: str | None = None  # what consumed the recording
 
@@ -67,7 +76,9 @@ class GradientTape(TapeMethods, Block):
 
     def enter(self) -> None:
         if self._recording:
-            raise ValueError("This tape is recording already: a GradientTape cannot be entered twice at once.")
+            raise ValueError(
+                "This tape is recording already: a GradientTape cannot be entered twice at once."
+            )
         self._start(here.state)
 
     def _start(self, state: ThreadState, position: int | None = None) -> None:
@@ -111,11 +122,14 @@ class GradientTape(TapeMethods, Block):
         for leaf in leaves:
             if not isinstance(leaf, (Tensor, Variable)):
                 raise ValueError(
-                    f"watch: tensor must hold Tensors or Variables, got {leaf!r} of type {type(leaf).__name__}; "
+                    f"watch: tensor must hold Tensors or Variables, got {leaf!r} of type "
+                    f"{type(leaf).__name__}; "
                     + advice_about(leaf, "make it a Tensor with gradtape.constant.")
                 )
         if self.scope is None:
-            raise AttributeError("watch: this tape is not recording; call watch inside its `with` block.")
+            raise AttributeError(
+                "watch: this tape is not recording; call watch inside its `with` block."
+            )
         for leaf in leaves:
             if leaf.array.dtype not in dtypes.TRAINABLE:
                 warn_not_trainable("watched tensor", leaf.dtype)
@@ -130,7 +144,9 @@ class GradientTape(TapeMethods, Block):
         node = self._nodes.get(id(variable))
         if node is not None:
             return node
-        return self._watch_variable(variable) if self._watch_accessed and variable._trainable else None
+        return (
+            self._watch_variable(variable) if self._watch_accessed and variable._trainable else None
+        )
 
     def _watch_variable(self, variable: Variable) -> Node | None:
         self._variables[id(variable)] = variable
@@ -152,7 +168,10 @@ class GradientTape(TapeMethods, Block):
         not recorded: 16.0
         """
         if self.scope is None and not self._recording:
-            raise RuntimeError("stop_recording: this tape has never been entered; use it inside the tape's `with` block.")
+            raise RuntimeError(
+                "stop_recording: this tape has never been entered; use it inside the tape's "
+                "`with` block."
+            )
         if not self._recording:
             raise ValueError("stop_recording: this tape is not recording.")
         position = self._position()
@@ -166,7 +185,9 @@ class GradientTape(TapeMethods, Block):
 
     def _position(self) -> int | None:
         """Where this tape stands among what records on this thread."""
-        return next((i for i, recorder in enumerate(here.state.recorders) if recorder is self), None)
+        return next(
+            (i for i, recorder in enumerate(here.state.recorders) if recorder is self), None
+        )
 
     def reset(self) -> None:
         """Forgets everything recorded and watched so far, and goes on recording.
@@ -181,7 +202,9 @@ class GradientTape(TapeMethods, Block):
         np.float32(3.0)
         """
         if not self._recording:
-            raise ValueError("reset: this tape is not recording; reset is for use inside its `with` block.")
+            raise ValueError(
+                "reset: this tape is not recording; reset is for use inside its `with` block."
+            )
         position = self._position()
         self._stop()
         self._close()
@@ -200,13 +223,17 @@ class GradientTape(TapeMethods, Block):
         return tuple(sorted(self._variables.values(), key=lambda v: v.creation))
 
     def departures(self) -> tuple[Departure, ...]:
-        """Where values left this tape while it recorded them: no gradient flows through what was computed from those values.
+        """Where values left this tape while it recorded them: no gradient flows through what was
+        computed from those values.
 
         >>> import gradtape as tf
         >>> x = tf.Variable([1.0, 2.0])
         >>> with tf.GradientTape() as tape:
         ...     y = tf.constant(tf.square(x).numpy()) * x
-        >>> [(left.method, left.shape, left.count, left.location.line) for left in tape.departures()]
+        >>> [
+        ...     (left.method, left.shape, left.count, left.location.line)
+        ...     for left in tape.departures()
+        ... ]
         [('numpy', TensorShape([2]), 1, 2)]
         """
         return () if self._departures is None else self._departures.records()
@@ -244,7 +271,8 @@ class GradientTape(TapeMethods, Block):
         output_gradients: Any = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The gradient of `target` (the sum of its elements) with respect to `sources`, in the structure of `sources`.
+        """The gradient of `target` (the sum of its elements) with respect to `sources`,
+        in the structure of `sources`.
 
         >>> import gradtape as tf
         >>> w, b = tf.Variable([1.0, 2.0]), tf.Variable(0.5)
@@ -271,7 +299,8 @@ class GradientTape(TapeMethods, Block):
                 Tensor(g) if type(g := found.get(node)) is ndarray
                 else self._without_path(source, by_identity, unconnected) if g is None
                 else finished(g)
-                for node, source in zip(nodes, leaves)  # noqa: B905 - equally long, and strict is slow
+                # Equally long, and strict is slow.
+                for node, source in zip(nodes, leaves)  # noqa: B905
             ]  # fmt: skip
         except BaseException as error:
             self._ended_by = f"a gradient() that failed with {type(error).__name__}: {error}"
@@ -281,21 +310,29 @@ class GradientTape(TapeMethods, Block):
                 self._close()
         if flat:
             return gradients if type(sources) is list else tuple(gradients)
-        return nest.pack_sequence_as(sources, gradients) if nest.is_nested(sources) else gradients[0]
+        return (
+            nest.pack_sequence_as(sources, gradients) if nest.is_nested(sources) else gradients[0]
+        )
 
     def _prepare(self, method: str) -> Recording:
         """The recording to differentiate, or the error that says why there is none."""
         if self.scope is None:
             if self._ended_by is None:
-                raise RuntimeError(f"{method}: this tape has recorded nothing; enter it with `with` before {method}().")
+                raise RuntimeError(
+                    f"{method}: this tape has recorded nothing; enter it with `with` before "
+                    f"{method}()."
+                )
             raise RuntimeError(
-                f"{method}: this tape was used up by {self._ended_by}. A non-persistent GradientTape gives one gradient; "
+                f"{method}: this tape was used up by {self._ended_by}. A non-persistent "
+                "GradientTape gives one gradient; "
                 "use GradientTape(persistent=True) for more."
             )
         return self.scope
 
     def _leave_before_differentiating(self, method: str) -> None:
-        """A tape that is still recording stops, unless it is persistent: then it records its own gradient."""
+        """A tape that is still recording stops, unless it is persistent:
+        then it records its own gradient.
+        """
         if not self._persistent:
             self._ended_by = f"an earlier {method}()"
         if not self._recording:
@@ -304,8 +341,10 @@ class GradientTape(TapeMethods, Block):
             self._stop()
         elif first_times("inside", limit=1) is not None:
             log_warning(
-                "%s() was called on a persistent tape inside its own `with` block, so the gradient's ops are recorded too, "
-                "which costs time and memory; call it outside the block unless you want higher orders.",
+                "%s() was called on a persistent tape inside its own `with` block, so the "
+                "gradient's ops are recorded too, "
+                "which costs time and memory; call it outside the block unless you want "
+                "higher orders.",
                 method,
             )
 
@@ -320,11 +359,16 @@ class GradientTape(TapeMethods, Block):
             trace = here.state.trace
             if trace is None or not trace.comes_from_outside(leaf):
                 return None
-            return self._node_of(trace.value(leaf))  # what stands for it in the program is what was watched
+            # What stands for it in the program is what was watched.
+            return self._node_of(trace.value(leaf))
         return node
 
-    def _seeds(self, targets: Sequence[Any], given: Sequence[Any] | None) -> tuple[dict[Node, Any], dict[int, Tensor]]:
-        """The cotangents to start from, by Node; and, by identity, the gradients of targets that the tape does not know."""
+    def _seeds(
+        self, targets: Sequence[Any], given: Sequence[Any] | None
+    ) -> tuple[dict[Node, Any], dict[int, Tensor]]:
+        """The cotangents to start from, by Node; and, by identity,
+        the gradients of targets that the tape does not know.
+        """
         state = here.state
         tensors = state.scope is not None or bool(state.levels)
         if given is None and not tensors and len(targets) == 1:  # the common case, kept short
@@ -343,26 +387,35 @@ class GradientTape(TapeMethods, Block):
             node = self._node_of(target)
             if node is None:
                 seed = finished(seed)
-                by_identity[id(target)] = by_identity[id(target)] + seed if id(target) in by_identity else seed
+                by_identity[id(target)] = (
+                    by_identity[id(target)] + seed if id(target) in by_identity else seed
+                )
                 continue
             seed = finished(seed) if tensors else seed.array if type(seed) is Tensor else seed
             by_node[node] = by_node[node] + seed if node in by_node else seed
         return by_node, by_identity
 
     @staticmethod
-    def _without_path(source: Any, by_identity: dict[int, Tensor], unconnected: UnconnectedGradients) -> Tensor | None:
+    def _without_path(
+        source: Any, by_identity: dict[int, Tensor], unconnected: UnconnectedGradients
+    ) -> Tensor | None:
         """The gradient of a source that no walk reached: ones if it is itself the target."""
         seed = by_identity.get(id(source))
         return unconnected_value(source, unconnected) if seed is None else seed
 
-    def _pull(self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Recording, release: bool) -> dict[Any, Any]:
+    def _pull(
+        self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Recording, release: bool
+    ) -> dict[Any, Any]:
         """One backward walk, in which NumPy does not warn of infinities."""
         state = here.state
         walk = pull_back if state.around_walk is None else partial(state.around_walk, pull_back)
         return state.walk(recording, walk, seeds, sources, recording, release)
 
     def _close(self) -> None:
-        """Ends the recording: nothing can look connected to it any more. Which Variables it watched is still known."""
+        """Ends the recording: nothing can look connected to it any more.
+
+        Which Variables it watched is still known.
+        """
         if self.scope is not None:
             recording, self.scope, self._nodes = self.scope, None, {}
             recording.close()
@@ -385,7 +438,9 @@ class GradientTape(TapeMethods, Block):
             self.scope.close()
 
 
-def unconnected_value(source: Any, unconnected: UnconnectedGradients, prefix: tuple[int, ...] = ()) -> Tensor | None:
+def unconnected_value(
+    source: Any, unconnected: UnconnectedGradients, prefix: tuple[int, ...] = ()
+) -> Tensor | None:
     """None or zeros for a source without a path; `prefix` is put before its shape."""
     if unconnected is UnconnectedGradients.NONE:
         return None
@@ -400,7 +455,11 @@ def ones_like(array: Any) -> Any:
 
 def source_object(leaf: Any) -> Any:
     """A leaf, or the Variable that stands behind it: Keras variables name theirs."""
-    return leaf if isinstance(leaf, (Tensor, Variable)) else getattr(leaf, "__gradtape_variable__", leaf)
+    return (
+        leaf
+        if isinstance(leaf, (Tensor, Variable))
+        else getattr(leaf, "__gradtape_variable__", leaf)
+    )
 
 
 def _components(leaf: Any) -> Sequence[Any]:
@@ -414,7 +473,9 @@ _PLAIN_LEAVES = frozenset((Tensor, Variable))
 
 
 def _is_flat(structure: Any) -> bool:
-    """Whether a structure is a list or tuple of Tensors and Variables: the common case, answered without optree."""
+    """Whether a structure is a list or tuple of Tensors and Variables: the common case,
+    answered without optree.
+    """
     if type(structure) is not list and type(structure) is not tuple:
         return False
     for leaf in structure:  # noqa: SIM110 - a generator takes twice as long
@@ -432,12 +493,15 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
     leaves = [source_object(leaf) for leaf in nest.flatten(structure)]
     for leaf in leaves:
         if leaf is None:
-            raise TypeError(f"{argument} must be a Tensor, a Variable or a structure of them, got None.")
+            raise TypeError(
+                f"{argument} must be a Tensor, a Variable or a structure of them, got None."
+            )
         if isinstance(leaf, SparseTensor):
             raise ValueError(f"{argument} cannot be a SparseTensor: use its `values`.")
         if not isinstance(leaf, (Tensor, Variable)):
             raise AttributeError(
-                f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of type {type(leaf).__name__}; "
+                f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of "
+                f"type {type(leaf).__name__}; "
                 + advice_about(leaf, "a tape follows only what it has seen as a Tensor.")
             )
     return leaves
@@ -448,7 +512,8 @@ def _output_gradients(output_gradients: Any, targets: Sequence[Any]) -> list[Any
     given = nest.flatten(output_gradients)[: len(targets)]
     given += [None] * (len(targets) - len(given))
     return [
-        None if g is None else _output_gradient(g, target, i) for i, (g, target) in enumerate(zip(given, targets, strict=True))
+        None if g is None else _output_gradient(g, target, i)
+        for i, (g, target) in enumerate(zip(given, targets, strict=True))
     ]
 
 
@@ -463,10 +528,14 @@ def _output_gradient(value: Any, target: Any, index: int) -> Any:
         value = Tensor(to_array(value, array.dtype, argument=argument))
     if value.array.dtype != array.dtype:
         raise invalid_argument(
-            f"gradient: {argument} has dtype {value.dtype.name}, but its target has dtype {target.dtype.name}: cast it first."
+            f"gradient: {argument} has dtype {value.dtype.name}, but its target has dtype "
+            f"{target.dtype.name}: cast it first."
         )
     if value.array.shape == array.shape:
         return value
     if value.array.shape != ():
-        raise invalid_argument(f"gradient: {argument} has shape {value.shape}, but its target has shape {target.shape}.")
+        raise invalid_argument(
+            f"gradient: {argument} has shape {value.shape}, but its target has shape "
+            f"{target.shape}."
+        )
     return needed.broadcast_to(value, shape=array.shape)

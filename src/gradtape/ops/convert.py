@@ -17,18 +17,23 @@ from gradtape.ops.shaping import stack
 
 
 def as_tensor(value: Any, dtype: Any = None, *, argument: str = "value") -> Tensor:
-    """`value` as a Tensor: itself if it is one, a read of a Variable, a stack of a list with Tensors in it, a constant."""
+    """`value` as a Tensor: itself if it is one, a read of a Variable, a stack of a list with
+    Tensors in it, a constant.
+    """
     if type(value) is Tensor and dtype is None:
         return value
     wanted = None if dtype is None else dtypes.as_dtype(dtype).numpy
-    if isinstance(value, (list, tuple)) and any(is_tensor_like(leaf) for leaf in nest.flatten(value)):
+    if isinstance(value, (list, tuple)) and any(
+        is_tensor_like(leaf) for leaf in nest.flatten(value)
+    ):
         return _stacked(value, wanted, argument)
     found = value.read_value() if isinstance(value, Variable) else operand(value)
     if not isinstance(found, Tensor):
         return made(to_array(value, wanted, argument=argument))
     if wanted is not None and found.array.dtype != wanted:
         raise ValueError(
-            f"{argument}: a tensor of dtype {found.dtype.name} cannot be converted to dtype {dtypes.from_numpy(wanted).name}: "
+            f"{argument}: a tensor of dtype {found.dtype.name} cannot be converted to dtype "
+            f"{dtypes.from_numpy(wanted).name}: "
             "use gradtape.cast."
         )
     return found
@@ -38,7 +43,10 @@ def _stacked(values: Any, wanted: Any, argument: str) -> Tensor:
     """A nested list with Tensors in it; plain numbers beside them take their dtype."""
     if wanted is None:
         wanted = next(operand(v).array.dtype for v in nest.flatten(values) if is_tensor_like(v))
-    rows = [as_tensor(v, dtypes.from_numpy(wanted), argument=f"{argument}[{i}]") for i, v in enumerate(values)]
+    rows = [
+        as_tensor(v, dtypes.from_numpy(wanted), argument=f"{argument}[{i}]")
+        for i, v in enumerate(values)
+    ]
     shapes = {row.array.shape for row in rows}
     if len(shapes) > 1:
         raise ValueError(f"{argument}: the shapes of its entries differ: {sorted(shapes)}.")

@@ -1,8 +1,10 @@
-"""How the functions of `gradtape.numpy` take their arguments: Tensors from anything, dtypes, axes, and what is refused.
+"""How the functions of `gradtape.numpy` take their arguments: Tensors from anything, dtypes,
+axes, and what is refused.
 
-The rule for dtypes: plain values take the dtype of the Tensors beside them where the kinds allow it; Tensors of different dtypes
-meet by gradtape's lattice; and where NumPy would fall back on a default dtype, gradtape's stand in the place of NumPy's:
-float32, int32, complex64. Arguments of 64 bits (complex: 128) keep their width.
+The rule for dtypes: plain values take the dtype of the Tensors beside them where the kinds allow
+it; Tensors of different dtypes meet by gradtape's lattice; and where NumPy would fall back on a
+default dtype, gradtape's stand in the place of NumPy's: float32, int32, complex64. Arguments of 64
+bits (complex: 128) keep their width.
 """
 
 from __future__ import annotations
@@ -37,44 +39,68 @@ _KNOWN = frozenset(d.numpy for d in dtypes.ALL if d is not dtypes.string)
 
 
 def tensor_of(value: Any, function: str, argument: str = "x") -> Tensor:
-    """`value` as a Tensor. Python numbers take gradtape's default dtypes, NumPy arrays keep their own."""
+    """`value` as a Tensor.
+
+    Python numbers take gradtape's default dtypes, NumPy arrays keep their own.
+    """
     if type(value) is Tensor:
         return value
     read = operand(value)
     return read if isinstance(read, Tensor) else Tensor(plain_array(read, function, argument))
 
 
-def tensors_of(values: Sequence[Any], function: str, arguments: str | Sequence[str]) -> list[Tensor]:
-    """`values` as Tensors; plain ones take the dtype of the Tensors beside them where the kinds allow it.
+def tensors_of(
+    values: Sequence[Any], function: str, arguments: str | Sequence[str]
+) -> list[Tensor]:
+    """`values` as Tensors; plain ones take the dtype of the Tensors beside them where the kinds
+    allow it.
 
-    `arguments` names each of them, or the sequence that they stand in. If none is a Tensor, NumPy arrays keep their dtypes, and
-    Python numbers and lists take that of the arrays.
+    `arguments` names each of them, or the sequence that they stand in. If none is a Tensor, NumPy
+    arrays keep their dtypes, and Python numbers and lists take that of the arrays.
     """
     if all(type(value) is Tensor for value in values):
         return list(values)
     pair = pair_of_floats(*values) if len(values) == 2 else None
     if pair is not None:
         return list(pair)
-    names = [f"{arguments}[{i}]" for i in range(len(values))] if isinstance(arguments, str) else arguments
+    names = (
+        [f"{arguments}[{i}]" for i in range(len(values))]
+        if isinstance(arguments, str)
+        else arguments
+    )
     read = [operand(value) for value in values]
     found = [r.array.dtype for r in read if isinstance(r, Tensor)]
     if not found:
-        found = [r.dtype for r in read if isinstance(r, (np.ndarray, np.generic)) and r.dtype in _KNOWN]
+        found = [
+            r.dtype for r in read if isinstance(r, (np.ndarray, np.generic)) and r.dtype in _KNOWN
+        ]
         kept: tuple[type, ...] = (Tensor, np.ndarray, np.generic)
     else:
         kept = (Tensor,)
     strong = common_dtype(found) if found else None
     return [
-        r if isinstance(r, Tensor) else Tensor(plain_array(r, function, name, None if isinstance(r, kept) else strong))
+        r
+        if isinstance(r, Tensor)
+        else Tensor(plain_array(r, function, name, None if isinstance(r, kept) else strong))
         for r, name in zip(read, names, strict=True)
     ]
 
 
-def plain_array(value: Any, function: str, argument: str, strong: np.dtype[Any] | None = None) -> Any:
+def plain_array(
+    value: Any, function: str, argument: str, strong: np.dtype[Any] | None = None
+) -> Any:
     """A plain value as a new array, beside a Tensor of dtype `strong` if there is one."""
-    array = value if isinstance(value, (np.ndarray, np.generic)) else array_of(value, function, argument)
+    array = (
+        value
+        if isinstance(value, (np.ndarray, np.generic))
+        else array_of(value, function, argument)
+    )
     _check_known(array, value, function, argument)
-    wanted = dtypes.promote_weak(strong, array.dtype) if strong is not None and (array.size or array.dtype == strong) else strong
+    wanted = (
+        dtypes.promote_weak(strong, array.dtype)
+        if strong is not None and (array.size or array.dtype == strong)
+        else strong
+    )
     if wanted is None:
         own = to_array(value, argument=f"{function}: {argument}")
         return own.astype(COMPLEX64) if own.dtype == COMPLEX128 and value is not array else own
@@ -86,7 +112,9 @@ def array_of(value: Any, function: str, argument: str) -> Any:
     try:
         return np.asarray(value)
     except ValueError as error:
-        raise ValueError(f"{function}: {argument} cannot become a tensor: its rows have different lengths.") from error
+        raise ValueError(
+            f"{function}: {argument} cannot become a tensor: its rows have different lengths."
+        ) from error
 
 
 def _check_known(array: Any, value: Any, function: str, argument: str) -> None:
@@ -94,7 +122,8 @@ def _check_known(array: Any, value: Any, function: str, argument: str) -> None:
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(array, masked.MaskedArray):
         raise TypeError(
-            f"{function}: {argument} is a masked array, which no Tensor can stand beside: use its filled() values and gradtape.where."
+            f"{function}: {argument} is a masked array, which no Tensor can stand beside: use its "
+            "filled() values and gradtape.where."
         )
     if array.dtype.newbyteorder("=") in _KNOWN:
         return
@@ -106,9 +135,15 @@ def _check_known(array: Any, value: Any, function: str, argument: str) -> None:
     elif kind in "SUT" or isinstance(value, (str, bytes)):
         what, instead = "holds text", "give numbers"
     elif array.dtype.names is not None:
-        what, instead = f"is a structured array with the fields {array.dtype.names}", "give one of its fields"
+        what, instead = (
+            f"is a structured array with the fields {array.dtype.names}",
+            "give one of its fields",
+        )
     else:
-        what, instead = f"holds objects such as {_first(array)}", "convert it to an array of numbers first"
+        what, instead = (
+            f"holds objects such as {_first(array)}",
+            "convert it to an array of numbers first",
+        )
     raise TypeError(f"{function}: {argument} {what}, which no Tensor can stand beside: {instead}.")
 
 
@@ -128,7 +163,10 @@ def converted(x: Tensor, dtype: Any) -> Tensor:
     if dtype is None or x.array.dtype == dtype:
         return x
     if "O" in (x.array.dtype.kind, dtype.kind):
-        raise TypeError(f"numbers and text cannot be converted to each other: {x.dtype.name} to {dtypes.from_numpy(dtype).name}.")
+        raise TypeError(
+            f"numbers and text cannot be converted to each other: {x.dtype.name} to "
+            f"{dtypes.from_numpy(dtype).name}."
+        )
     return cast(x, dtype=dtype)
 
 
@@ -138,8 +176,14 @@ def inexact(x: Tensor) -> Tensor:
 
 
 def widened(x: Tensor) -> Tensor:
-    """`inexact`, and float32 at least, for functions that NumPy computes in float64 whatever they are given."""
-    return converted(x, FLOAT32) if x.array.dtype.kind == "V" or x.array.dtype == np.float16 else inexact(x)
+    """`inexact`, and float32 at least, for functions that NumPy computes in float64 whatever they
+    are given.
+    """
+    return (
+        converted(x, FLOAT32)
+        if x.array.dtype.kind == "V" or x.array.dtype == np.float16
+        else inexact(x)
+    )
 
 
 def is_recorded(x: Any) -> bool:
@@ -159,7 +203,9 @@ def common_dtype(found: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
 
 
 def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of a mean, a square root or the like: float32 for truth values and integers, float64 for those of 64 bits."""
+    """The dtype of a mean, a square root or the like: float32 for truth values and integers,
+    float64 for those of 64 bits.
+    """
     if dtype.kind not in "biu":
         return dtype
     return FLOAT64 if dtype.itemsize == 8 else FLOAT32
@@ -182,7 +228,8 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def dtype_of(dtype: Any, default: np.dtype[Any] | None = None) -> Any:
     """The NumPy dtype of a `dtype` argument, or `default` if it is None.
 
-    Python's types mean gradtape's defaults, or those of NumPy if `default` is of 64 bits: `astype(float)` keeps float64.
+    Python's types mean gradtape's defaults, or those of NumPy if `default` is of 64 bits:
+    `astype(float)` keeps float64.
     """
     if dtype is None:
         return default
@@ -230,7 +277,9 @@ def _index(value: Any, function: str, argument: str) -> int:
 
 
 def known_values(x: Tensor) -> Any:
-    """The values of a Tensor as an array; None where they are not known yet: under vmap, or in a program that is being traced."""
+    """The values of a Tensor as an array; None where they are not known yet: under vmap, or in a
+    program that is being traced.
+    """
     return None if isinstance(x, BatchedTensor) or is_traced(x) else np.asarray(x.array)
 
 
@@ -239,19 +288,26 @@ def values_of(x: Tensor, function: str, argument: str = "x") -> Any:
     known = known_values(x)
     if known is None:
         raise TypeError(
-            f"{function}: the result depends on the values of {argument}, which are not known inside vmap or gradtape.function: "
+            f"{function}: the result depends on the values of {argument}, which are not known "
+            "inside vmap or gradtape.function: "
             "call it outside."
         )
     return known
 
 
 def plain(structure: Any) -> Any:
-    """The same arguments with arrays in the place of Tensors and Variables, for a function of NumPy's own."""
-    return nest.map_structure(lambda leaf: operand(leaf).array if is_tensor_like(leaf) else leaf, structure)
+    """The same arguments with arrays in the place of Tensors and Variables,
+    for a function of NumPy's own.
+    """
+    return nest.map_structure(
+        lambda leaf: operand(leaf).array if is_tensor_like(leaf) else leaf, structure
+    )
 
 
 def wrapped(result: Any) -> Any:
-    """The same result with Tensors in the place of arrays; Python's own values, dtypes and shapes stay what they are."""
+    """The same result with Tensors in the place of arrays; Python's own values,
+    dtypes and shapes stay what they are.
+    """
     if isinstance(result, (np.ndarray, np.generic)):
         return Tensor(result) if result.dtype in _KNOWN else result
     if isinstance(result, (list, tuple)):
@@ -269,7 +325,11 @@ def into(out: Any, result: Tensor, function: str) -> Any:
     if isinstance(out, (Tensor, Variable)):
         raise refusal(function, "out", f"Tensors do not change: write x = {function}(...)")
     if is_recorded(result):
-        raise refusal(function, "out", f"what is written into an array, by += too, leaves the tape: write x = {function}(...)")
+        raise refusal(
+            function,
+            "out",
+            f"what is written into an array, by += too, leaves the tape: write x = {function}(...)",
+        )
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{function}: out must be an array, got {out!r}.")
     np.copyto(out, result.array, casting="same_kind")
@@ -277,5 +337,7 @@ def into(out: Any, result: Tensor, function: str) -> Any:
 
 
 def refusal(function: str, argument: str, reason: str) -> TypeError:
-    """The error for an argument of NumPy's that Tensors cannot serve; `reason` says what to write instead."""
+    """The error for an argument of NumPy's that Tensors cannot serve;
+    `reason` says what to write instead.
+    """
     return TypeError(f"{function}: {argument}= cannot be used with Tensors; {reason}.")

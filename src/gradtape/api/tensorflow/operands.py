@@ -1,7 +1,7 @@
 """Tensor arguments of an op: one, or several that meet in it.
 
-A Variable is read for that op alone, so that a sparse gradient reaches the Variable itself. Plain values take the dtype of the
-Tensors beside them.
+A Variable is read for that op alone, so that a sparse gradient reaches the Variable itself. Plain
+values take the dtype of the Tensors beside them.
 """
 
 from __future__ import annotations
@@ -32,25 +32,38 @@ def as_operands(values: Sequence[Any], arguments: str | Sequence[str]) -> list[T
     """`values` as Tensors; `arguments` names each of them, or the list that they stand in."""
     if all(type(value) is Tensor for value in values):
         return list(values)
-    names = [f"{arguments}[{i}]" for i in range(len(values))] if isinstance(arguments, str) else arguments
+    names = (
+        [f"{arguments}[{i}]" for i in range(len(values))]
+        if isinstance(arguments, str)
+        else arguments
+    )
     read = [operand(value) for value in values]
     strong = next((r.array.dtype for r in read if isinstance(r, Tensor)), None)
-    return [r if isinstance(r, Tensor) else Tensor(_plain(r, strong, n)) for r, n in zip(read, names, strict=True)]
+    return [
+        r if isinstance(r, Tensor) else Tensor(_plain(r, strong, n))
+        for r, n in zip(read, names, strict=True)
+    ]
 
 
 def as_indices(value: Any, argument: str) -> Tensor:
     """`value` as a Tensor of integers."""
     indices = as_operand(value, argument)
     if indices.array.dtype.kind not in "iu":
-        raise invalid_argument(f"{argument} must be integers, got dtype {indices.dtype.name}: convert it with gradtape.cast.")
+        raise invalid_argument(
+            f"{argument} must be integers, got dtype {indices.dtype.name}: convert it with "
+            "gradtape.cast."
+        )
     return indices
 
 
 def known(x: Tensor, argument: str, instead: str) -> Any:
-    """The values of a tensor that decide about a result's shape, as a NumPy array; `instead` helps where there are none yet."""
+    """The values of a tensor that decide about a result's shape, as a NumPy array; `instead` helps
+    where there are none yet.
+    """
     if is_traced(x):
         raise NotTraceableError(
-            f"{argument}, at {locate(*caller())}, must be known when a gradtape.function is traced, since the shape of the result depends "
+            f"{argument}, at {locate(*caller())}, must be known when a gradtape.function is "
+            "traced, since the shape of the result depends "
             f"on it: {instead}, or call it outside the function."
         )
     return np.asarray(x.array)
@@ -58,7 +71,11 @@ def known(x: Tensor, argument: str, instead: str) -> Any:
 
 def _is_empty(value: Any) -> bool:
     """Whether a nested list has no element; its rows may have different lengths."""
-    return all(map(_is_empty, value)) if isinstance(value, (list, tuple)) else getattr(value, "size", 1) == 0
+    return (
+        all(map(_is_empty, value))
+        if isinstance(value, (list, tuple))
+        else getattr(value, "size", 1) == 0
+    )
 
 
 def _plain(value: Any, strong: Any, argument: str) -> Any:

@@ -488,7 +488,8 @@ def handle():
 
 class Importing:
     def find_spec(self, name, path=None, target=None):
-        if name.startswith("jax.") and name.count(".") == 1 or name in ("jax", "jax._src.core", "jax._src.api", "jax._src.pjit"):
+        inner = ("jax", "jax._src.core", "jax._src.api", "jax._src.pjit")
+        if name.startswith("jax.") and name.count(".") == 1 or name in inner:
             handle()
 
 sys.meta_path.insert(0, Importing())
@@ -589,8 +590,10 @@ def test_one_tape_in_a_handler_and_in_what_it_interrupts():
     while number < count:
         number, found = number + 1, []
         count = at_moment(
-            number, lambda: tape.gradient(y, x), lambda: found.append(tape.gradient(y, x))
-        ).count  # noqa: B023
+            number,
+            lambda: tape.gradient(y, x),
+            lambda: found.append(tape.gradient(y, x)),  # noqa: B023
+        ).count
         np.testing.assert_array_equal(found[0].numpy(), expected)
         assert stuck() == []
     assert number > 50

@@ -352,7 +352,12 @@ tf.tanh(large)
 child = os.fork()
 if child:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-for call in (lambda: add(x), lambda: double(x), lambda: tf.function(lambda x: x)(x), lambda: double.get_concrete_function(x)(x)):
+for call in (
+    lambda: add(x),
+    lambda: double(x),
+    lambda: tf.function(lambda x: x)(x),
+    lambda: double.get_concrete_function(x)(x),
+):
     try:
         call()
     except RuntimeError as error:

@@ -317,8 +317,10 @@ def test_bodies_see_their_variables_as_they_were():
             y = tf.cond(x > 0, lambda: x * factor, lambda: x)
             for power in (2, 3):
                 y += tf.while_loop(
-                    lambda i, z: i < power, lambda i, z: (i + 1, z * x * power), (0, x)
-                )[1]  # noqa: B023
+                    lambda i, z: i < power,  # noqa: B023
+                    lambda i, z: (i + 1, z * x * power),  # noqa: B023
+                    (0, x),
+                )[1]
         factor = 5.0
         return tape.gradient(y, x) + 0 * factor
 

@@ -78,11 +78,15 @@ def test_signatures_in_words():
     text = """
 Input Parameters:
   x (POSITIONAL_ONLY): TensorSpec(shape=(2,), dtype=tf.float32, name=None)
-  pair (POSITIONAL_OR_KEYWORD): Pair[['first', Literal[1]], ['second', TensorSpec(shape=(), dtype=tf.float32, name=None)]]
+  pair (POSITIONAL_OR_KEYWORD): Pair[['first', Literal[1]], \
+['second', TensorSpec(shape=(), dtype=tf.float32, name=None)]]
   n (POSITIONAL_OR_KEYWORD): Literal[3]
   key (KEYWORD_ONLY): Literal['text']
 Output Type:
-  Dict[['a', TensorSpec(shape=(2,), dtype=tf.float32, name=None)], ['b', Tuple[Pair[['first', TensorSpec(shape=(), dtype=tf.int32, name=None)], ['second', TensorSpec(shape=(), dtype=tf.float32, name=None)]], List[TensorSpec(shape=(), dtype=tf.int32, name=None)]]]]
+  Dict[['a', TensorSpec(shape=(2,), dtype=tf.float32, name=None)], \
+['b', Tuple[Pair[['first', TensorSpec(shape=(), dtype=tf.int32, name=None)], \
+['second', TensorSpec(shape=(), dtype=tf.float32, name=None)]], \
+List[TensorSpec(shape=(), dtype=tf.int32, name=None)]]]]
 Captures:
   factor:0: VariableSpec(shape=(), dtype=tf.float32, trainable=True, alias_id=0)
 """

@@ -451,9 +451,9 @@ def test_python_runs_once_whatever_is_asked_for():
             runs.append("loop")
             y = tf.cond(
                 y > 1.0,
-                lambda: runs.append("taken") or y * y,
-                lambda: runs.append("other") or y * 3.0,
-            )  # noqa: B023
+                lambda: runs.append("taken") or y * y,  # noqa: B023
+                lambda: runs.append("other") or y * 3.0,  # noqa: B023
+            )
         return y
 
     x = tf.constant(0.5)

@@ -149,7 +149,7 @@ def test_what_has_been_computed_with_is_no_longer_of_logits():
         np.testing.assert_allclose(float(value), -np.log(keras.config.epsilon()), rtol=1e-4)
 
 
-def test_tensorflows_functions_are_seen_through_in_a_function_alone_and_for_the_loss_they_belong_to():
+def test_tensorflows_functions_are_seen_through_in_a_function_alone_and_for_their_own_loss():
     loss = {name: row[2]() for name, row in LOSSES.items()}
     x = tf.constant([[30.0, 0.0, -30.0]])
     y = np.array([[0.0, 1.0, 0.0]])

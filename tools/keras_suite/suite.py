@@ -1,10 +1,14 @@
 """Runs Keras's own tests, from the installed wheel, on gradtape, and compares with Keras's JAX
 backend: `make test-keras`.
 
-    python tools/keras_suite/suite.py                     all groups on gradtape; fails if a test that passes on JAX fails and is not excluded
+    python tools/keras_suite/suite.py                     all groups on gradtape; fails if a test
+                                                          that passes on JAX fails and is not
+                                                          excluded
     python tools/keras_suite/suite.py losses optimizers   some groups
-    python tools/keras_suite/suite.py --backend jax       the same tests on JAX; writes which of them do not pass there
-    python tools/keras_suite/suite.py --table             the last results as the table in docs/keras.md
+    python tools/keras_suite/suite.py --backend jax       the same tests on JAX; writes which of
+                                                          them do not pass there
+    python tools/keras_suite/suite.py --table             the last results as the table in
+                                                          docs/keras.md
 
 What does not pass on JAX in the same environment is in jax_not_passed.txt, and is not asked of
 gradtape; excluded_tests.txt has what passes there and not here, with the reason. What is not there
@@ -153,9 +157,9 @@ def names_of(listed):
         if colons:
             name, bracket, parameters = test.partition("[")
             found.append(
-                f"{path.replace('/', '.')}_test.{name.replace('::', '.')}{bracket}{parameters}".removeprefix(
-                    "keras.src."
-                )
+                (
+                    f"{path.replace('/', '.')}_test.{name.replace('::', '.')}{bracket}{parameters}"
+                ).removeprefix("keras.src.")
             )
     return found
 

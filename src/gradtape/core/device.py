@@ -31,7 +31,10 @@ from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
 from gradtape.published import published
 
-_SPEC = r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?"
+_SPEC = (
+    r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?"
+    r"(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?"
+)
 
 _REPLACED = frozenset(("CPU", "GPU", "TPU"))
 _said: set[str] = set()

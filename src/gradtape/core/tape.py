@@ -478,7 +478,7 @@ def _is_flat(structure: Any) -> bool:
     """
     if type(structure) is not list and type(structure) is not tuple:
         return False
-    for leaf in structure:  # noqa: SIM110 - a generator takes twice as long
+    for leaf in structure:  # a generator takes twice as long
         if type(leaf) is not Variable and type(leaf) not in _PLAIN_LEAVES:
             return False
     return True

@@ -57,7 +57,7 @@ def _saturate(xp: Any, x: Any, *, dtype: Any) -> Any:
         if x.dtype.kind in "iu"
         else (x <= float(limits.min), x >= float(limits.max))
     )
-    # a NaN is not itself.
+    # A NaN is not itself.
     inside = xp.where(low | high | (x != x), xp.zeros((), x.dtype), x).astype(dtype)  # noqa: PLR0124
     return xp.where(low, dtype.type(limits.min), xp.where(high, dtype.type(limits.max), inside))
 

@@ -3,8 +3,10 @@
 A row is a call of one NumPy function, written over a namespace `xp`, and the arrays to try it with:
 
     Row("mean", lambda xp, x: xp.mean(x, axis=1), [(2, 3)])
-    Row("linalg.solve", lambda xp, a, b: xp.linalg.solve(a, b), [(3, 3), (3,)], domain=["well_conditioned", "real"])
-    Row("bitwise_and", lambda xp, x: xp.bitwise_and(x, 3), [(4,)], dtype="int32", differentiable=False)
+    Row("linalg.solve", lambda xp, a, b: xp.linalg.solve(a, b), [(3, 3), (3,)],
+        domain=["well_conditioned", "real"])
+    Row("bitwise_and", lambda xp, x: xp.bitwise_and(x, 3), [(4,)], dtype="int32",
+        differentiable=False)
 
 `test_table` makes the columns from it: NumPy's own values against those of NumPy's and gradtape's
 functions on Tensors, dtypes, whether the call is recorded, and its derivatives. Rows live in

@@ -92,7 +92,12 @@ def in_threads():
 
 record(3)
 before = resident()
-{"arrays": arrays, "recording": lambda: record(1000), "no gradient": lambda: record(1000, False), "threads": in_threads}[sys.argv[1]]()
+{
+    "arrays": arrays,
+    "recording": lambda: record(1000),
+    "no gradient": lambda: record(1000, False),
+    "threads": in_threads,
+}[sys.argv[1]]()
 print(resident() - before)
 """
 

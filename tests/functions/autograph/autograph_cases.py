@@ -2,7 +2,8 @@
 `tests_tf` runs the same source in TensorFlow.
 """
 
-# ruff: noqa: B007, F821, PLR0133, PLW0131, RET503, RET504, RUF021, SIM108, SIM212 - statements are written in all the ways that there are
+# Statements are written in all the ways that there are.
+# ruff: noqa: B007, F821, PLR0133, PLW0131, RET503, RET504, RUF021, SIM108, SIM212
 
 from __future__ import annotations
 

@@ -79,7 +79,9 @@ def f(x):
         count("other")
         return x * x
 
-    {write} = tf.case([(tf.reduce_sum(x) > 9.0, large), (tf.reduce_sum(x) > 0.0, taken)], default=other)
+    {write} = tf.case(
+        [(tf.reduce_sum(x) > 9.0, large), (tf.reduce_sum(x) > 0.0, taken)], default=other
+    )
     {let_go}
     return result
 """,

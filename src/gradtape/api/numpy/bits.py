@@ -20,8 +20,10 @@ def packbits(a: TensorLike, /, axis: int | None = None, bitorder: str = "big") -
     array([160], dtype=uint8)
     """
     return wrapped(
-        np.packbits(values_of(tensor_of(a, "packbits", "a"), "packbits", "a"), axis, bitorder)
-    )  # type: ignore[call-overload]
+        np.packbits(  # type: ignore[call-overload]
+            values_of(tensor_of(a, "packbits", "a"), "packbits", "a"), axis, bitorder
+        )
+    )
 
 
 @published("numpy.unpackbits")

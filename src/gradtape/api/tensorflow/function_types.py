@@ -23,11 +23,11 @@ TensorLike = (
     | str
     | bytes
     | complex
-    | tuple
-    | list
+    | tuple  # type: ignore[type-arg]
+    | list  # type: ignore[type-arg]
     | np.ndarray
     | np.generic
-)  # type: ignore[type-arg]
+)
 """What can be made a tensor: tensors, Variables, numbers, strings, arrays,
 and sequences of them.
 """

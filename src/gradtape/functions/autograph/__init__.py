@@ -9,7 +9,8 @@ flow, with gradients.
     prepare      what is spelled out before the conversion
     conversion   the conversion, and the function made from its result
     calls        functions that are called: the user's are converted too, those of libraries are not
-    operators    what converted code calls: branches, loops, truth; builtins and rows, which are what loops run over
+    operators    what converted code calls: branches, loops, truth; builtins and rows, which are
+                 what loops run over
     blocks       pieces of the user's code as XLA runs them; values, loop_variables: their variables
     fallback     functions that run as they are
     marks        what users say about conversion

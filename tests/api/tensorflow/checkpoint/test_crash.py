@@ -197,7 +197,8 @@ def train():
     x = rng.normal([8, 4])
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(tf.square(tf.tanh(x @ w + b) - 0.3))
-    for variable, velocity, gradient in zip((w, b), (velocities["w"], velocities["b"]), tape.gradient(loss, (w, b))):
+    gradients = tape.gradient(loss, (w, b))
+    for variable, velocity, gradient in zip((w, b), (velocities["w"], velocities["b"]), gradients):
         velocity.assign(0.9 * velocity + gradient)
         variable.assign_sub(0.1 * velocity)
     step.assign_add(1)
@@ -207,7 +208,8 @@ if compiled:
 while int(step) < last:
     train()
 checkpoint.save(folder + "/ckpt")
-print(w.numpy().tobytes().hex(), b.numpy().tobytes().hex(), [v.numpy().tobytes().hex() for v in velocities.values()])
+of_velocities = [v.numpy().tobytes().hex() for v in velocities.values()]
+print(w.numpy().tobytes().hex(), b.numpy().tobytes().hex(), of_velocities)
 """
 
 

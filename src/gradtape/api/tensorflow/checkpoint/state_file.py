@@ -67,10 +67,10 @@ def latest_checkpoint(
     state = read_state(checkpoint_dir, latest_filename)
     if state is None:
         return None
-    # As given.
     candidates = [
-        os.path.join(checkpoint_dir, name) for name in (state.latest, *reversed(state.kept))
-    ]  # noqa: PTH118
+        os.path.join(checkpoint_dir, name)  # noqa: PTH118 - as given
+        for name in (state.latest, *reversed(state.kept))
+    ]
     return next((path for path in candidates if file_of(path).is_file()), None)
 
 

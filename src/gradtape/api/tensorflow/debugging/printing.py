@@ -273,12 +273,12 @@ def assert_rank(
 
 
 @published("Assert", "debugging.Assert")
-def Assert(
+def Assert(  # noqa: N802
     condition: TensorLike,
     data: Sequence[Any],
     summarize: int | None = None,
     name: str | None = None,
-) -> None:  # noqa: N802
+) -> None:
     """Raises an InvalidArgumentError with `data` unless `condition` is true.
 
     >>> import gradtape as tf

@@ -631,8 +631,7 @@ def test_what_a_handler_raises_arrives_and_nothing_is_done_twice(case, kind):
             at_moment(number, fail, made.step)
         except Exception as error:  # noqa: BLE001
             # In an op, some of these become errors that name the op.
-            # Or else nothing is raised, because it is over.
-            assert "of a handler" in str(error)  # noqa: PT017
+            assert "of a handler" in str(error)  # noqa: PT017 - or else nothing is raised
             assert made.number() in (before, before + 1.0)
             continue
         assert made.number() == before + 1.0

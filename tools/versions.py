@@ -73,7 +73,7 @@ def version_of(path: str) -> str | None:
         done = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
     except OSError:
         return None
-    # a shim of pyenv's finds nothing unless it is told what.
+    # A shim of pyenv's finds nothing unless it is told what.
     return done.stdout.strip() if done.returncode == 0 else None
 
 

@@ -194,7 +194,7 @@ def test_the_walk_lets_go_of_what_it_has_passed(memory):
     recorded = memory.now
     tracemalloc.reset_peak()
     gradient = tape.gradient(y, x)
-    # a cotangent and what the rule of tanh computes on the way to the next.
+    # A cotangent and what the rule of tanh computes on the way to the next.
     assert memory.peak <= recorded + 4
     assert memory.now == 3  # variable, result and gradient
     del gradient

@@ -592,7 +592,7 @@ def check_saved_is_needed(
     """
     for connected in [[i] for i in wanted] if op.pull_all is None else [list(wanted)]:
         ((slot, names),) = _pulls(op, connected)
-        # a shape that undoes broadcasting may stand before.
+        # A shape that undoes broadcasting may stand before.
         first = len(op.saves[slot]) - len(names)
         for position, name in enumerate(names, first):
             if name in (*op.arguments, "args", "out"):

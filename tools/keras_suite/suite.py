@@ -179,7 +179,7 @@ def outcomes(report):
         part_of = case.get("classname")
         name = f"{part_of}.{case.get('name')}" if part_of else f"{NOT_COLLECTED}{case.get('name')}"
         name = name.removeprefix("keras.src.")
-        # a test and its tear-down have one name.
+        # A test and its tear-down have one name.
         found[name] = outcome if found.get(name) in (None, outcome) else "failed"
     return found
 

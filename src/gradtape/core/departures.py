@@ -35,7 +35,7 @@ class Departure(NamedTuple):
     method: str
     shape: TensorShape
     dtype: DType
-    # a tuple has a method of this name, which nobody misses here.
+    # A tuple has a method of this name, which nobody misses here.
     count: int  # type: ignore[assignment]
     location: Location
 
@@ -133,7 +133,7 @@ class _NotUsers(dict[str, bool]):
         """SciPy's code has run only if it has been imported."""
         for library in (np, sys.modules.get("scipy")):
             if library is not None:
-                # Pathlib takes 4 ms to import.
+                # pathlib takes 4 ms to import.
                 yield os.path.dirname(library.__file__ or "") + os.sep  # noqa: PTH120
 
 

@@ -149,7 +149,7 @@ class _OwnFiles(dict[str, bool]):
     adds. Answered once per file.
     """
 
-    # Pathlib takes 4 ms to import.
+    # pathlib takes 4 ms to import.
     root = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120
 
     def __init__(self) -> None:
@@ -158,7 +158,7 @@ class _OwnFiles(dict[str, bool]):
 
     def add_between(self, *folder: str) -> None:
         """Passes over the files below a folder, given by the last parts of its path."""
-        # Pathlib takes 4 ms to import.
+        # pathlib takes 4 ms to import.
         self._between.append(os.path.join("", *folder, ""))  # noqa: PTH118
 
     def __missing__(self, filename: str) -> bool:

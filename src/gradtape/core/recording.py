@@ -94,7 +94,7 @@ class Scope(ABC):
         """
         nodes = self.nodes
         self.due = 0  # until it is done: see `pull_back`
-        # a Node that is dropped leaves its place: an exception on the way loses none.
+        # A Node that is dropped leaves its place: an exception on the way loses none.
         for i in range(len(nodes) - 1, -1, -1):
             if getrefcount(nodes[i]) < _ALONE:
                 nodes[i] = None  # type: ignore[call-overload]

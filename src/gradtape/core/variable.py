@@ -218,7 +218,7 @@ class Variable(SparseWrites, TensorOperators):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.keeps_array = getattr_static(cls, "array") is not Variable.__dict__["array"]
-        # a Variable that has none is not to ask a `__getattr__` of the user's for it.
+        # A Variable that has none is not to ask a `__getattr__` of the user's for it.
         cls.held = None
 
     # What it is

@@ -144,7 +144,7 @@ class Structured(ABC):
         """The outputs, recorded as one op by whatever records."""
         state = here.state
         trace = state.trace
-        # a tape inside a vmap follows each op of a program: those of a branch or a loop are XLA's.
+        # A tape inside a vmap follows each op of a program: those of a branch or a loop are XLA's.
         if trace is None:
             raise RunEagerly(
                 f"{self.name}: a tape inside vmap follows what is called there op by op."

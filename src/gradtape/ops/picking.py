@@ -119,7 +119,7 @@ def _from_the_front(part: Any, size: int) -> Tensor:
     if not isinstance(indices, (np.ndarray, np.generic)):
         wide = cast(part, dtype=_INT64)
         return where(less(wide, 0), add(wide, size), wide)
-    # a copy, since the user's array may change before the gradient is asked for.
+    # A copy, since the user's array may change before the gradient is asked for.
     indices = np.array(indices, _INT64)
     low, high = indices.min(), indices.max()
     if low < -size or high >= size:

@@ -51,7 +51,7 @@ def _mean(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
     count = x.size if axis is None else math.prod([x.shape[a] for a in axis])
     if x.dtype.kind in "iu":
         total = x.sum(axis, dtype=xp.int64 if x.dtype.kind == "i" else xp.uint64, keepdims=keepdims)
-        # a mean of integers is cut off towards 0.
+        # A mean of integers is cut off towards 0.
         return (xp.sign(total) * (abs(total) // max(count, 1))).astype(x.dtype)
     return _sum(xp, x, axis=axis, keepdims=keepdims) / x.dtype.type(count)
 

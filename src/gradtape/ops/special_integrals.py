@@ -305,7 +305,7 @@ def _beta_below(orders: tuple[int, int], rule: Rule, a: Any, b: Any, x: Any, res
     odds = x / rest
     slope = a - 1 - np.maximum(b - 1, 0) * odds
     length = _length(np, slope, a - 1)
-    # a shorter range gives a better bound on the curvature, which gives a shorter range.
+    # A shorter range gives a better bound on the curvature, which gives a shorter range.
     for _ in range(2):
         length = _length(
             np, slope, a - 1 + np.maximum(b - 1, 0) * odds * odds * 6 / (6 + 4 * odds * length)

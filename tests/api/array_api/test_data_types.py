@@ -57,7 +57,7 @@ def test_two_dtypes_meet(one, two, expected):
     assert xp.where(xp.asarray([True, False]), ones(one), ones(two)).dtype.name == expected
     if expected != "bool":
         assert (ones(one) + ones(two)).dtype.name == expected
-        # a 0-d array counts as much as any other.
+        # A 0-d array counts as much as any other.
         assert xp.multiply(ones(one, ()), ones(two)).dtype.name == expected
 
 

@@ -45,7 +45,7 @@ def source(construct: str, capture: str) -> str:
     shape, how = CONSTRUCTS[construct], CAPTURES[capture]
     read = how.read.format(argument=shape.argument)
     hold, applied = how.hold.format(), f"op({read})"
-    # a statement has no parameters: a function that it calls has them.
+    # A statement has no parameters: a function that it calls has them.
     if how.parameter and not shape.takes_parameters:
         hold, applied = (
             f"{hold}\n\ndef with_default({how.parameter}):\n    return {applied}\n",

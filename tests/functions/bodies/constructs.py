@@ -18,7 +18,7 @@ class Construct(NamedTuple):
     # What the body is given: its own argument, or the function's where it takes none.
     argument: str = "x"
     takes_parameters: bool = True  # the body is a function
-    # a statement that reads the place it writes, so that place has to be there before.
+    # A statement that reads the place it writes, so that place has to be there before.
     accumulates: bool = False
 
 

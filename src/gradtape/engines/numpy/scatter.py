@@ -67,7 +67,7 @@ def rows_to_combine(
                 )
                 write(*arguments)
                 indices, rows = indices[::-1], rows[::-1]
-            # a row as one element: half the time.
+            # A row as one element: half the time.
             wholes = _as_wholes(array, f"V{array.nbytes // len(array)}")
             return setitem, wholes, indices, _as_wholes(rows, wholes.dtype)
     return _one_by_one(ufunc, array, indices, values)

@@ -123,7 +123,7 @@ def _has_long_vectors() -> bool:
     them: it has bfloat16 too.
     """
     try:
-        # Pathlib takes 4 ms to import.
+        # pathlib takes 4 ms to import.
         with open("/proc/cpuinfo", encoding="utf-8") as about:  # noqa: PTH123
             return any("avx512_bf16" in line.split() for line in about if line.startswith("flags"))
     except OSError:

@@ -160,7 +160,7 @@ def _run_converters(node: Any, context: Any) -> Any:
 class _Directives(directives.DirectivesTransformer):  # type: ignore[misc]
     """malt's converter of `set_loop_options`, which looks for its own function of that name."""
 
-    # a visitor's method is named after the node.
+    # A visitor's method is named after the node.
     def visit_Name(self, node: ast.Name) -> Any:  # noqa: N802
         return _as_malts(super().visit_Name(node))
 

@@ -98,7 +98,7 @@ class Seeds:
             if self.batch == 1:
                 chosen = getitem(self._matrix, key=(slice(start, stop),))
             else:
-                # a product leaves them in order, where a loop would go across a transposed matrix
+                # A product leaves them in order, where a loop would go across a transposed matrix
                 # once for each example.
                 chosen = (
                     self._placed(diagonal_rows((self.count,), self._dtype, start, stop))

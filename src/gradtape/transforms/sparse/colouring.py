@@ -31,7 +31,7 @@ def colour_columns(pattern: Any) -> tuple[Colours, int]:
     in_row = np.bincount(by_column.indices, minlength=height)
     fewest = int(in_row.max(initial=min(1, width)))
     filled = np.diff(by_column.indptr) > 0
-    # a row has them all, so that each needs a colour of its own.
+    # A row has them all, so that each needs a colour of its own.
     if fewest == np.count_nonzero(filled):
         return np.maximum(np.cumsum(filled) - 1, 0) * filled, fewest
 

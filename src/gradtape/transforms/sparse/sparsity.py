@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Product = Callable[[Tensor], Any]
 
-# a Jacobian that is filled to this part, and needs a product for each element, is computed as a
+# A Jacobian that is filled to this part, and needs a product for each element, is computed as a
 # dense one.
 _DENSE_FROM = 0.25
 

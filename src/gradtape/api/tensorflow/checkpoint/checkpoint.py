@@ -139,10 +139,10 @@ class Checkpoint:
         """
         with self._lock:
             mine, written = (order, name), None
-            # No call, so no signal, between this and.
+            # No call, so no signal, between this and the next line.
             if folder not in self._newest or self._newest[folder] < mine:
                 self._newest[folder] = mine
-            # a signal handler may save while this writes.
+            # A signal handler may save while this writes.
             while written is not self._newest[folder]:
                 written = self._newest[folder]
                 write_state(folder, State(written[1], [written[1]]))
@@ -157,7 +157,7 @@ class Checkpoint:
         """
         _refuse_in_a_program(method)
         nodes, leaves = graph_of(self)
-        # a compiled function in another thread is seen as a whole, before or after.
+        # A compiled function in another thread is seen as a whole, before or after.
         with writing.lock:
             while True:
                 order = next(_order)

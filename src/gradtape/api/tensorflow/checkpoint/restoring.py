@@ -49,7 +49,7 @@ class Restoration:
         places, holders = self._follow(thing, number)
         for leaf, key in places:
             self._check(leaf, key)
-        # a compiled function in another thread sees all old values or all new ones.
+        # A compiled function in another thread sees all old values or all new ones.
         with outside_programs(), writing.lock:
             _assign_all([(leaf, self._arrays[key]) for leaf, key in places])
         self._restored.update((identity(leaf), leaf) for leaf, _ in places)

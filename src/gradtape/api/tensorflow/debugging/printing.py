@@ -382,7 +382,7 @@ def _write(text: str, stream: Any) -> None:
     if stream is None:
         sys.stderr.write(text)
     elif isinstance(stream, str) and stream.startswith("file://"):
-        # Pathlib takes 4 ms to import.
+        # pathlib takes 4 ms to import.
         with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:  # noqa: PTH123
             file.write(text)
     elif hasattr(stream, "write"):

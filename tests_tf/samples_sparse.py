@@ -55,8 +55,8 @@ ROWS = [
     ),
     *(
         row(f"tf.sparse.segment_{kind}", real(4, 2),
-            call=lambda tf, x, kind=kind: getattr(tf.sparse, f"segment_{kind}")(x * x, [0, 3, 3],
-                [0, 0, 1]))
+            call=lambda tf, x, kind=kind:
+                getattr(tf.sparse, f"segment_{kind}")(x * x, [0, 3, 3], [0, 0, 1]))
         for kind in ("sum", "mean", "sqrt_n")
     ),
 ]  # fmt: skip

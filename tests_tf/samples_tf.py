@@ -40,8 +40,8 @@ CREATION = [
     row("tf.random_normal_initializer",
         call=lambda tf: tf.shape(tf.random_normal_initializer()([2, 3]))),
     row("tf.random_uniform_initializer",
-        call=lambda tf: tf.reduce_all(tf.abs(tf.random_uniform_initializer(-0.1,
-            0.1)([50])) <= 0.1)),
+        call=lambda tf:
+            tf.reduce_all(tf.abs(tf.random_uniform_initializer(-0.1, 0.1)([50])) <= 0.1)),
 ]  # fmt: skip
 
 SHAPING = [
@@ -168,14 +168,14 @@ CONTROL = [
     row("tf.cond", real(2),
         call=lambda tf, x: tf.cond(tf.reduce_sum(x) > 100.0, lambda: x * x, lambda: x * x * x)),
     row("tf.case", real(),
-        call=lambda tf, x: tf.case([(x > 5.0, lambda: x), (x < 4.0, lambda: x * x)],
-            default=lambda: -x)),
+        call=lambda tf, x:
+            tf.case([(x > 5.0, lambda: x), (x < 4.0, lambda: x * x)], default=lambda: -x)),
     row("tf.switch_case", real(2),
-        call=lambda tf, x: tf.switch_case(tf.constant(1),
-            [lambda: x, lambda: x * x * x, lambda: -x])),
+        call=lambda tf, x:
+            tf.switch_case(tf.constant(1), [lambda: x, lambda: x * x * x, lambda: -x])),
     row("tf.while_loop", real(2),
-        call=lambda tf, x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * tf.sin(x)),
-            [0, x])[1]),
+        call=lambda tf, x:
+            tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * tf.sin(x)), [0, x])[1]),
     row("tf.map_fn", real(3, 2), call=lambda tf, x: tf.map_fn(lambda y: y * tf.reduce_sum(y), x)),
     row("tf.vectorized_map", real(3, 2),
         call=lambda tf, x: tf.vectorized_map(lambda y: y * tf.reduce_sum(y), x)),
@@ -229,8 +229,8 @@ FACTS = [
         call=lambda tf, x: [(v := tf.Variable(x)).assign_add(x) + 0.0, v.assign_sub(x * 3.0) + 0.0,
             v.assign(x) * v, v.read_value(), v.shape, v.dtype]),
     row("tf.IndexedSlices", real(2, 3),
-        call=lambda tf, x: tf.convert_to_tensor(tf.IndexedSlices(x, tf.constant([2, 0]),
-            tf.constant([4, 3])))),
+        call=lambda tf, x:
+            tf.convert_to_tensor(tf.IndexedSlices(x, tf.constant([2, 0]), tf.constant([4, 3])))),
     row("tf.SparseTensor", still(2),
         call=lambda tf, x: tf.sparse.to_dense(tf.SparseTensor([[0, 1], [2, 0]], x, [3, 2]))),
     row("tf.GradientTape", real(2, 3), call=lambda tf, x: gradient_inside(tf, x)),

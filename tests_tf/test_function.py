@@ -982,8 +982,8 @@ ERRORS: dict[str, tuple[Any, type[Exception]]] = {
     "float()": (applied(lambda tf, x: float(x[0])), TypeError),
     "int()": (applied(lambda tf, x: int(x[0])), TypeError),
     "a condition": (applied(lambda tf, x: 1.0 if x[0] > 0.0 else 2.0), TypeError),
-    "a loop over a tensor of unknown length": (applied(lambda tf, x:
-        list(range(tf.cast(x[0], tf.int32)))), TypeError),
+    "a loop over a tensor of unknown length": (
+        applied(lambda tf, x: list(range(tf.cast(x[0], tf.int32)))), TypeError),
     "branches of different structures": (
         applied(lambda tf, x: tf.cond(x[0] > 0.0, lambda: (x, x), lambda: (x,))), Exception,
     ),
@@ -1001,21 +1001,21 @@ ERRORS: dict[str, tuple[Any, type[Exception]]] = {
             lambda y: (tf.cast(y, tf.float64),), (x,))),
         Exception,
     ),
-    "products of matrices that do not fit": (applied(lambda tf, x: tf.matmul(x[None, :],
-        x[None, :])), Exception),
+    "products of matrices that do not fit": (
+        applied(lambda tf, x: tf.matmul(x[None, :], x[None, :])), Exception),
     "too few arguments": (lambda tf: tf.function(lambda x, y: x, autograph=False)(tf.constant(1.0)),
         TypeError),
-    "too many arguments": (lambda tf: tf.function(lambda x: x, autograph=False)(tf.constant(1.0),
-        2.0), TypeError),
-    "an unknown keyword": (lambda tf: tf.function(lambda x: x, autograph=False)(tf.constant(1.0),
-        z=2.0), TypeError),
+    "too many arguments": (
+        lambda tf: tf.function(lambda x: x, autograph=False)(tf.constant(1.0), 2.0), TypeError),
+    "an unknown keyword": (
+        lambda tf: tf.function(lambda x: x, autograph=False)(tf.constant(1.0), z=2.0), TypeError),
     "a signature and another rank": (with_signature(lambda tf: tf.constant([[1.0, 2.0]]), 2),
         TypeError),
     "a signature and another dtype": (with_signature(lambda tf: tf.constant([1, 2]), 2), TypeError),
     "a signature and too few arguments": (with_signature(lambda tf: tf.constant([1.0, 2.0])),
         TypeError),
-    "a signature and an unknown keyword": (with_signature(lambda tf: tf.constant([1.0, 2.0]), 2,
-        z=1), TypeError),
+    "a signature and an unknown keyword": (
+        with_signature(lambda tf: tf.constant([1.0, 2.0]), 2, z=1), TypeError),
     "a signature and an argument that is not in it": (
         lambda tf: tf.function(lambda x, y=1.0: x * y,
             input_signature=[tf.TensorSpec([2])])(tf.constant([1.0, 2.0]), 3.0),
@@ -1026,8 +1026,8 @@ ERRORS: dict[str, tuple[Any, type[Exception]]] = {
             input_signature=[{"a": tf.TensorSpec([2])}])({"b": tf.constant([1.0, 2.0])}),
         TypeError,
     ),
-    "a signature that is none": (lambda tf: tf.function(lambda x: x,
-        input_signature=[3])(tf.constant(1.0)), Exception),
+    "a signature that is none": (
+        lambda tf: tf.function(lambda x: x, input_signature=[3])(tf.constant(1.0)), Exception),
     "a concrete function and too few arguments": (concrete([1.0, 2.0]), TypeError),
     "a concrete function and another dtype": (
         concrete([1, 2], [1.0, 2.0]),

@@ -226,10 +226,10 @@ PLACES = {
     "function": lambda body: tf.function(body),
     "nested": lambda body: tf.function(lambda x: tf.function(body)(x)),
     "without AutoGraph": lambda body: tf.function(body, autograph=False),
-    "cond": lambda body: tf.function(lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: body(x),
-        lambda: x)),
-    "while_loop": lambda body: tf.function(lambda x: tf.while_loop(lambda y: tf.reduce_sum(y) < 9,
-        body, [x])),
+    "cond": lambda body:
+        tf.function(lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: body(x), lambda: x)),
+    "while_loop": lambda body:
+        tf.function(lambda x: tf.while_loop(lambda y: tf.reduce_sum(y) < 9, body, [x])),
     "map_fn": lambda body: tf.function(lambda x: tf.map_fn(body, x)),
     "vectorized_map": lambda body: lambda x: tf.vectorized_map(body, x),
     "recompute_grad": lambda body: tf.function(lambda x: tf.recompute_grad(body)(x)),

@@ -101,8 +101,8 @@ ROWS = [
     ),
     Case(
         a.log_softmax, log_softmax, ALONG_AXIS,
-        specials=[at([1000.0, 1000.0], axis=0, gives=[-np.log(2), -np.log(2)],
-            gradient=[0.0, 0.0])],
+        specials=[
+            at([1000.0, 1000.0], axis=0, gives=[-np.log(2), -np.log(2)], gradient=[0.0, 0.0])],
     ),
     Case(
         a.softmax_cross_entropy, lambda labels, logits: -(labels * log_softmax(logits)).sum(-1),
@@ -129,8 +129,8 @@ ROWS = [
             sample(integers(0), depth=3, dtype=np.dtype(np.float32)),
         ],
         orders=0,
-        specials=[at(np.array([-1, 3]), depth=3, dtype=np.dtype(np.float32),
-            gives=np.zeros((2, 3)))],
+        specials=[
+            at(np.array([-1, 3]), depth=3, dtype=np.dtype(np.float32), gives=np.zeros((2, 3)))],
     ),
     Case(
         a.in_top_k, in_top_k,
@@ -143,7 +143,7 @@ ROWS = [
     binary(
         a.sigmoid_cross_entropy, lambda labels, logits: softplus(logits) - logits * labels,
         numbers=False,  # the public function makes Tensors of them
-        specials=[at([1.0, 0.0], [1000.0, -1000.0], gives=[0, 0],
-            gradient=([-1000, 1000], [0, 0]))],
+        specials=[
+            at([1.0, 0.0], [1000.0, -1000.0], gives=[0, 0], gradient=([-1000, 1000], [0, 0]))],
     ),
 ]  # fmt: skip

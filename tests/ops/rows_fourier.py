@@ -57,8 +57,8 @@ def overlap_and_add(x, step, size):
 ROWS = [
     Case(
         f.fft, transform(np.fft.fftn), OVER_AXES, dtypes=COMPLEX,
-        failures=[fails(np.ones(3, np.complex64), axes=(1,),
-            says=["fft", "complex64[3]", "axes=(1,)"])],
+        failures=[
+            fails(np.ones(3, np.complex64), axes=(1,), says=["fft", "complex64[3]", "axes=(1,)"])],
     ),
     Case(f.ifft, transform(np.fft.ifftn), OVER_AXES, dtypes=COMPLEX),
     Case(

@@ -39,8 +39,8 @@ ROWS = [
             sample(real(4, 3), integers(2, high=3), axis=0, sparse=False),
         ],
         dtypes=FLOATS + COMPLEX + INTS + BOOL,
-        specials=[at([1.0, 2.0, 3.0], ROW_NUMBERS, axis=0, gives=[1, 3, 1],
-            gradient=([2, 0, 1], None))],
+        specials=[
+            at([1.0, 2.0, 3.0], ROW_NUMBERS, axis=0, gives=[1, 3, 1], gradient=([2, 0, 1], None))],
         failures=[
             fails(np.ones((2, 3), np.float32), np.array([0, 2]), axis=0,
                 says=["take", "index 2", "[0, 2)"]),

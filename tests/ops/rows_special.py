@@ -62,7 +62,7 @@ ROWS = [
     ),
     binary(
         s.nextafter, np.nextafter, dtypes=("float32", "float64"), orders=1,
-        specials=[at(1.0, 2.0, gives=np.nextafter(np.float32(1), np.float32(2)),
-            gradient=(1.0, 0.0))],
+        specials=[
+            at(1.0, 2.0, gives=np.nextafter(np.float32(1), np.float32(2)), gradient=(1.0, 0.0))],
     ),
 ]  # fmt: skip

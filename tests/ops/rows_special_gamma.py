@@ -73,8 +73,8 @@ polygamma = binary(
 ROWS = [
     unary(
         g.lgamma, lambda x: np.where(np.equal(x, -INF), INF, reference.gammaln(x)), 0.3, 4,
-        specials=[at([-INF, -1.0, -2.5], gives=[INF, INF, -0.05624372],
-            gradient=[NAN, NAN, 1.1031566])],
+        specials=[
+            at([-INF, -1.0, -2.5], gives=[INF, INF, -0.05624372], gradient=[NAN, NAN, 1.1031566])],
     ),
     unary(g.digamma, digamma, 0.3, 4,
         specials=[at([0.0, -1.0, INF], gives=[NAN, NAN, INF], gradient=[INF, INF, 0])]),

@@ -138,8 +138,8 @@ ROWS = [
     ),
     beta_row(
         i.beta_density,
-        lambda a, b, x: np.exp(reference.xlogy(a - 1, x) + reference.xlog1py(b - 1,
-            -x) - reference.betaln(a, b)),
+        lambda a, b, x: np.exp(
+            reference.xlogy(a - 1, x) + reference.xlog1py(b - 1, -x) - reference.betaln(a, b)),
         specials=[at([1.0, 2.0, 2.0], [2.0, 1.0, 2.0], [0.0, 1.0, 2.0], gives=[2, 2, 0])],
     ),
     beta_row(

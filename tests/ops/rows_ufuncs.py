@@ -64,13 +64,13 @@ ROWS = [
             at(3.0, 3.0, gives=4.0, gradient=(0.5, 0.5))]),
     binary(
         u.fmax, np.fmax, dtypes=DOUBLE,
-        specials=[at([NAN, 1.0, 2.0], [1.0, NAN, 2.0], gives=[1, 1, 2],
-            gradient=([0, 1, 1], [1, 0, 0]))],
+        specials=[
+            at([NAN, 1.0, 2.0], [1.0, NAN, 2.0], gives=[1, 1, 2], gradient=([0, 1, 1], [1, 0, 0]))],
     ),
     binary(
         u.fmin, np.fmin, dtypes=DOUBLE,
-        specials=[at([NAN, 1.0, 2.0], [1.0, NAN, 2.0], gives=[1, 1, 2],
-            gradient=([0, 1, 1], [1, 0, 0]))],
+        specials=[
+            at([NAN, 1.0, 2.0], [1.0, NAN, 2.0], gives=[1, 1, 2], gradient=([0, 1, 1], [1, 0, 0]))],
     ),
     Case(
         u.ldexp, np.ldexp,

@@ -117,8 +117,8 @@ CALLS = {
     "lstsq slow": (lambda a, b: la.lstsq(a, b, fast=False), [random, (2, 3)], [random, (2, 1)]),
     "tridiagonal_matmul": (la.tridiagonal_matmul, [random, (2, 3, 4)], [random, (2, 4, 1)]),
     "tridiagonal_solve": (
-        lambda a, b: la.tridiagonal_solve(a + np.roll(BANDS, 1), b, transpose_rhs=True,
-            conjugate_rhs=True),
+        lambda a, b:
+            la.tridiagonal_solve(a + np.roll(BANDS, 1), b, transpose_rhs=True, conjugate_rhs=True),
         [random, (3, 4)],
         [random, (2, 4)],
     ),

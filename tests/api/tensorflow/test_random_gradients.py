@@ -202,30 +202,30 @@ DISTRIBUTIONS = {
     "normal": (
         scipy.stats.norm, (0.5, 2.0),
         {
-            "normal": lambda shape, mean, stddev, dtype: tf.random.normal(shape, mean, stddev,
-                dtype, seed=1),
-            "stateless_normal": lambda shape, mean, stddev, dtype: tf.random.stateless_normal(shape,
-                SEED, mean, stddev, dtype),
-            "Generator.normal": lambda shape, mean, stddev, dtype: GENERATOR.normal(shape, mean,
-                stddev, dtype),
+            "normal": lambda shape, mean, stddev, dtype:
+                tf.random.normal(shape, mean, stddev, dtype, seed=1),
+            "stateless_normal": lambda shape, mean, stddev, dtype:
+                tf.random.stateless_normal(shape, SEED, mean, stddev, dtype),
+            "Generator.normal": lambda shape, mean, stddev, dtype:
+                GENERATOR.normal(shape, mean, stddev, dtype),
         },
     ),
     "uniform": (
         lambda low, high: scipy.stats.uniform(low, high - low), (-1.0, 3.0),
         {
-            "uniform": lambda shape, low, high, dtype: tf.random.uniform(shape, low, high, dtype,
-                seed=1),
-            "stateless_uniform": lambda shape, low, high, dtype: tf.random.stateless_uniform(shape,
-                SEED, low, high, dtype),
-            "Generator.uniform": lambda shape, low, high, dtype: GENERATOR.uniform(shape, low, high,
-                dtype),
+            "uniform": lambda shape, low, high, dtype:
+                tf.random.uniform(shape, low, high, dtype, seed=1),
+            "stateless_uniform": lambda shape, low, high, dtype:
+                tf.random.stateless_uniform(shape, SEED, low, high, dtype),
+            "Generator.uniform": lambda shape, low, high, dtype:
+                GENERATOR.uniform(shape, low, high, dtype),
         },
     ),
     "truncated normal": (
         _truncated, (0.5, 2.0),
         {
-            "truncated_normal": lambda shape, mean, stddev, dtype: tf.random.truncated_normal(shape,
-                mean, stddev, dtype, seed=1),
+            "truncated_normal": lambda shape, mean, stddev, dtype:
+                tf.random.truncated_normal(shape, mean, stddev, dtype, seed=1),
             "stateless_truncated_normal": lambda shape, mean, stddev, dtype:
                 tf.random.stateless_truncated_normal(shape, SEED, mean, stddev, dtype),
             "Generator.truncated_normal": lambda shape, mean, stddev, dtype:
@@ -236,15 +236,15 @@ DISTRIBUTIONS = {
         lambda alpha, beta: scipy.stats.gamma(alpha, scale=1.0 / beta), (1.7, 2.5),
         {
             # Here the shape of the parameters comes behind that which is asked for.
-            "gamma": lambda shape, alpha, beta, dtype: tf.random.gamma(_front(shape, alpha, beta),
-                alpha, beta, dtype, seed=1),
-            "stateless_gamma": lambda shape, alpha, beta, dtype: tf.random.stateless_gamma(shape,
-                SEED, alpha, beta, dtype),
+            "gamma": lambda shape, alpha, beta, dtype:
+                tf.random.gamma(_front(shape, alpha, beta), alpha, beta, dtype, seed=1),
+            "stateless_gamma": lambda shape, alpha, beta, dtype:
+                tf.random.stateless_gamma(shape, SEED, alpha, beta, dtype),
         },
     ),
     "parameterized truncated normal": (
-        lambda mean, stddev, low, high: scipy.stats.truncnorm((low - mean) / stddev,
-            (high - mean) / stddev, mean, stddev),
+        lambda mean, stddev, low, high:
+            scipy.stats.truncnorm((low - mean) / stddev, (high - mean) / stddev, mean, stddev),
         (0.5, 2.0, -1.0, 3.0),
         {
             "stateless_parameterized_truncated_normal": lambda shape, *params_and_dtype: (

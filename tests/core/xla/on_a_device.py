@@ -139,8 +139,8 @@ EXPRESSIONS = {
     "float64": lambda x: tf.cast(tf.cast(x, tf.float64) * tf.constant(2.0, tf.float64), tf.float32),
     "half": lambda x: tf.cast(tf.cast(x, tf.bfloat16) * 2.0, tf.float32),
     "einsum": lambda x: tf.einsum("ij,kj->ik", x, tf.sin(x)),
-    "loop": lambda x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(y * x)),
-        (0, x))[1],
+    "loop": lambda x:
+        tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(y * x)), (0, x))[1],
     "cond": lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2, lambda: x * 3),
     "map": lambda x: tf.map_fn(lambda row: row * tf.reduce_sum(row), x),
     "vmap": lambda x: tf.vmap(lambda row: tf.reduce_sum(row) * row)(x),

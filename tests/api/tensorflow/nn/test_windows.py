@@ -122,8 +122,8 @@ WINDOWED = [
     ],
     *[
         Windowed(f"pool {kind}", 2,
-            lambda x, w, k, s, p, d, r, kind=kind: tf.nn.pool(x, k, kind, s, p, data_format=d,
-                dilations=r), explicit=False)
+            lambda x, w, k, s, p, d, r, kind=kind:
+                tf.nn.pool(x, k, kind, s, p, data_format=d, dilations=r), explicit=False)
         for kind in ("MAX", "AVG")
     ],
     Windowed("max_pool_with_argmax", 2,

@@ -209,7 +209,7 @@ class CheckpointManager:
                 before = self._state
                 state = self._with(name, order)
                 write_state(self._directory, state)
-                # Else a signal handler has saved meanwhile; none can between this and the next line.
+                # Else a signal handler has saved meanwhile; none can before the next line.
                 if self._state is before:
                     self._state = state
                     return state

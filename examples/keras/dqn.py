@@ -31,13 +31,9 @@ START, GOAL = (tuple(np.argwhere(GRID == sign)[0]) for sign in "SG")
 
 
 def step(place, action):
-    """Where an action leads, its reward, and whether that is the end;
-    a wall or the edge leads nowhere.
-    """
+    """Where an action leads (nowhere at a wall or the edge), its reward, and whether it ends."""
     target = tuple(np.add(place, ACTIONS[action]))
-    inside = all(
-        0 <= coordinate < size for coordinate, size in zip(target, GRID.shape, strict=True)
-    )
+    inside = all(0 <= i < size for i, size in zip(target, GRID.shape, strict=True))
     arrived = target if inside and GRID[target] != "#" else place
     return arrived, 1.0 if arrived == GOAL else -0.02, arrived == GOAL
 
@@ -86,11 +82,8 @@ def train(episodes, rng):
         for _ in range(PATIENCE):
             if place == GOAL:
                 break
-            action = (
-                rng.integers(len(ACTIONS))
-                if rng.random() < curiosity
-                else best_action(network, place)
-            )
+            tries = rng.random() < curiosity
+            action = rng.integers(len(ACTIONS)) if tries else best_action(network, place)
             arrived, reward, done = step(place, action)
             memory.append(
                 (seen(place), np.int32(action), np.float32(reward), seen(arrived), np.float32(done))

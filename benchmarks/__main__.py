@@ -1,9 +1,22 @@
-"""Runs all benchmarks: `make bench`. The environment variable QUICK=1 makes it a matter of two minutes, and leaves the page as it is."""
+"""Runs all benchmarks: `make bench`.
+
+The environment variable QUICK=1 makes it a matter of two minutes, and leaves the page as it is.
+"""
 
 import os
 from time import perf_counter
 
-from benchmarks import aims, clang, document, import_time, installed_size, memory, profile, report, timing
+from benchmarks import (
+    aims,
+    clang,
+    document,
+    import_time,
+    installed_size,
+    memory,
+    profile,
+    report,
+    timing,
+)
 from benchmarks.libraries import Contender, here
 from benchmarks.results import Results, load, machine, versions
 from benchmarks.timing import FULL, QUICK
@@ -20,7 +33,10 @@ def measure(contenders: list[Contender], results: Results) -> None:
     for workload in TIMED:
         print(f"measuring: {workload.title}", flush=True)
         found = timing.times(workload, workers, effort)
-        results.steps[workload.name], results.first_calls[workload.name] = found.step, found.first_call
+        results.steps[workload.name], results.first_calls[workload.name] = (
+            found.step,
+            found.first_call,
+        )
     for worker in workers:
         worker.close()
     named = [contender for contender in contenders if contender.title in aims.MEASURED_IN_MEMORY]
@@ -38,18 +54,27 @@ def measure(contenders: list[Contender], results: Results) -> None:
 
 def show(results: Results) -> None:
     steps, compiled = results.steps, report.taking_part(results.steps, compiled=True)
-    first = {name: {title: row[title] for title in compiled if title in row} for name, row in results.first_calls.items()}
+    first = {
+        name: {title: row[title] for title in compiled if title in row}
+        for name, row in results.first_calls.items()
+    }
     tables = [
-        ("How many times as long as gradtape each takes: above 1, gradtape is faster.", report.ratios(steps, report.taking_part(steps))),
+        ("How many times as long as gradtape each takes: above 1, gradtape is faster.",
+            report.ratios(steps, report.taking_part(steps))),
         ("The first call of what is compiled.", report.quantities(first, compiled, "ms")),
-        ("Memory at the peak of a step.", report.quantities(results.memory, report.taking_part(results.memory), "MB")),
+        ("Memory at the peak of a step.",
+            report.quantities(results.memory, report.taking_part(results.memory), "MB")),
         ("", report.packages(results)),
-        *((f"Where the time of an eager step goes: {report.title(name)}.", profile.table(parts)) for name, parts in results.profile.items()),
+        *((f"Where the time of an eager step goes: {report.title(name)}.",
+            profile.table(parts)) for name, parts in results.profile.items()),
         ("Aims.", document.aims_table(results)),
     ]  # fmt: skip
     print(f"\n{report.headed(tables)}\n")
     missed = [outcome for outcome in aims.outcomes(results) if outcome.met is False]
-    print(f"{len(missed)} aims not met. Load average {results.load_before:.1f} before, {results.load_after:.1f} after.")
+    print(
+        f"{len(missed)} aims not met. Load average {results.load_before:.1f} before, "
+        f"{results.load_after:.1f} after."
+    )
 
 
 def main() -> None:
@@ -59,7 +84,10 @@ def main() -> None:
     contenders = [contender for contender in here() if not quick or not contender.slow_to_start]
     results = Results(quick, machine(), load(), versions(contenders))
     if results.load_before > BUSY:
-        print(f"warning: the machine is busy (load average {results.load_before:.1f}), so these figures will not hold still")
+        print(
+            f"warning: the machine is busy (load average {results.load_before:.1f}), so these "
+            "figures will not hold still"
+        )
     measure(contenders, results)
     results.load_after, results.seconds = load(), perf_counter() - start
     results.write()

@@ -6,14 +6,18 @@ from dataclasses import dataclass
 from benchmarks.libraries import BY_HAND, CONTENDERS, FUNCTION, GRADTAPE
 from benchmarks.results import Figures, Results
 
-EAGER_PEERS = tuple(c.title for c in CONTENDERS if not c.compiled and c.title not in (GRADTAPE, BY_HAND))
+EAGER_PEERS = tuple(
+    c.title for c in CONTENDERS if not c.compiled and c.title not in (GRADTAPE, BY_HAND)
+)
 COMPILED_PEERS = tuple(c.title for c in CONTENDERS if c.compiled and c.title != FUNCTION)
 XLA_PEERS = ("jax.jit", "tf.function, XLA")
 
 
 @dataclass(frozen=True)
 class Aim:
-    """A figure and its limit: `ours` over the best of `peers`, or the best of the peers over ours if that is to be `at_least`."""
+    """A figure and its limit: `ours` over the best of `peers`, or the best of the peers over ours
+    if that is to be `at_least`.
+    """
 
     workload: str
     ours: str
@@ -33,7 +37,13 @@ class Aim:
 
     def met(self, results: Results) -> bool | None:
         figure = self.figure(results)
-        return None if figure is None else figure >= self.limit if self.at_least else figure <= self.limit
+        return (
+            None
+            if figure is None
+            else figure >= self.limit
+            if self.at_least
+            else figure <= self.limit
+        )
 
     @property
     def said(self) -> str:
@@ -92,12 +102,16 @@ AIMS = [
     *(Aim(name, GRADTAPE, ("PyTorch",), 1, measure="memory") for name in ("large_mlp", "cnn")),
     *(Aim(name, FUNCTION, ("jax.jit",), 1, measure="memory") for name in ("large_mlp", "cnn")),
 ]
-MEASURED_IN_MEMORY = {title for aim in AIMS if aim.measure == "memory" for title in (aim.ours, *aim.peers)}
+MEASURED_IN_MEMORY = {
+    title for aim in AIMS if aim.measure == "memory" for title in (aim.ours, *aim.peers)
+}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One line of the report: what was asked for, the figure, and whether it was met; None if it was not measured."""
+    """One line of the report: what was asked for, the figure, and whether it was met;
+    None if it was not measured.
+    """
 
     workload: str
     by: str
@@ -109,20 +123,44 @@ class Outcome:
 def outcomes(results: Results) -> Iterator[Outcome]:
     for aim in AIMS:
         figure = aim.figure(results)
-        yield Outcome(aim.workload, aim.ours, aim.said, "-" if figure is None else f"{figure:.2f} ×", aim.met(results))
+        yield Outcome(
+            aim.workload,
+            aim.ours,
+            aim.said,
+            "-" if figure is None else f"{figure:.2f} ×",
+            aim.met(results),
+        )
     ours = {name: row[GRADTAPE] for name, row in results.steps.items() if GRADTAPE in row}
-    yield _absolute("import", "under 60 ms on top of NumPy", results.imports.get("gradtape"), 0.06, 1e3, "ms")
+    yield _absolute(
+        "import", "under 60 ms on top of NumPy", results.imports.get("gradtape"), 0.06, 1e3, "ms"
+    )
     if "tall_jacobian" in ours:
         passes = ours["tall_jacobian"] / (3 * ours["curves"])
-        yield _absolute("tall_jacobian", "at most 3 forward passes for each of 3 parameters", passes, 3, 1, "passes")
+        yield _absolute(
+            "tall_jacobian",
+            "at most 3 forward passes for each of 3 parameters",
+            passes,
+            3,
+            1,
+            "passes",
+        )
         faster = ours["burgers"] / ours["burgers_nested"]
         yield _absolute("burgers", "`derivatives` faster than nested tapes", faster, 1, 1, "×")
         yield _absolute("sparse_jacobian", "under a second", ours["sparse_jacobian"], 1, 1e3, "ms")
     limited = results.memory.get("limited_jacobian", {}).get(GRADTAPE)
-    yield _absolute("limited_jacobian", "within 500 MB and its result of 31 MB", limited, 531 * 2**20, 2**-20, "MB")
+    yield _absolute(
+        "limited_jacobian",
+        "within 500 MB and its result of 31 MB",
+        limited,
+        531 * 2**20,
+        2**-20,
+        "MB",
+    )
 
 
-def _absolute(workload: str, said: str, figure: float | None, limit: float, scale: float, unit: str) -> Outcome:
+def _absolute(
+    workload: str, said: str, figure: float | None, limit: float, scale: float, unit: str
+) -> Outcome:
     if figure is None:
         return Outcome(workload, GRADTAPE, said, "-", None)
     return Outcome(workload, GRADTAPE, said, f"{figure * scale:,.1f} {unit}", figure <= limit)

@@ -1,4 +1,6 @@
-"""The C compiler that tinygrad calls: the system's, or else the one inside the package `ziglang`."""
+"""The C compiler that tinygrad calls: the system's,
+or else the one inside the package `ziglang`.
+"""
 
 import os
 import sys
@@ -19,7 +21,9 @@ def on_path() -> Iterator[None]:
     before = os.environ.get("PATH", os.defpath)
     with TemporaryDirectory() as folder:
         script = Path(folder) / "clang"
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang clang "$@"\n', encoding="utf-8")
+        script.write_text(
+            f'#!/bin/sh\nexec "{sys.executable}" -m ziglang clang "$@"\n', encoding="utf-8"
+        )
         script.chmod(0o755)
         os.environ["PATH"] = f"{folder}{os.pathsep}{before}"
         try:

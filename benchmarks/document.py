@@ -1,4 +1,6 @@
-"""The page that `make bench` writes, docs/benchmarks.md, and its pictures; `python -m benchmarks.document` makes it of results.json."""
+"""The page that `make bench` writes, docs/benchmarks.md, and its pictures;
+`python -m benchmarks.document` makes it of results.json.
+"""
 
 from benchmarks import aims, chart, profile, report
 from benchmarks.libraries import BY_HAND, FUNCTION, GRADTAPE
@@ -12,7 +14,13 @@ DOCS = HERE.parent / "docs"
 def aims_table(results: Results) -> report.Table:
     said = {True: "met", False: "**not met**", None: "not measured"}
     lines = [
-        [report.title(outcome.workload), outcome.by, outcome.said, outcome.figure, said[outcome.met]]
+        [
+            report.title(outcome.workload),
+            outcome.by,
+            outcome.said,
+            outcome.figure,
+            said[outcome.met],
+        ]
         for outcome in aims.outcomes(results)
     ]
     return [["", "by", "aim", "figure", ""], *lines]
@@ -20,8 +28,12 @@ def aims_table(results: Results) -> report.Table:
 
 def write(results: Results) -> None:
     DOCS.mkdir(exist_ok=True)
-    (DOCS / "benchmarks-eager.svg").write_text(chart.chart(results.steps, GRADTAPE, compiled=False), encoding="utf-8")
-    (DOCS / "benchmarks-compiled.svg").write_text(chart.chart(results.steps, FUNCTION, compiled=True), encoding="utf-8")
+    (DOCS / "benchmarks-eager.svg").write_text(
+        chart.chart(results.steps, GRADTAPE, compiled=False), encoding="utf-8"
+    )
+    (DOCS / "benchmarks-compiled.svg").write_text(
+        chart.chart(results.steps, FUNCTION, compiled=True), encoding="utf-8"
+    )
     (DOCS / "benchmarks.md").write_text(page(results), encoding="utf-8")
 
 
@@ -29,7 +41,10 @@ def page(results: Results) -> str:
     steps, memory = results.steps, results.memory
     eager, compiled = taking_part(steps, compiled=False), taking_part(steps, compiled=True)
     versions = ", ".join(f"{name} {number}" for name, number in results.versions.items())
-    profiles = "\n\n".join(f"{report.title(name)}:\n\n{as_markdown(profile.table(p))}" for name, p in results.profile.items())
+    profiles = "\n\n".join(
+        f"{report.title(name)}:\n\n{as_markdown(profile.table(p))}"
+        for name, p in results.profile.items()
+    )
     met = [outcome.met for outcome in aims.outcomes(results)]
     return f"""# Benchmarks
 

@@ -34,7 +34,9 @@ def times(contenders: Sequence[Contender], processes: int) -> dict[str, float]:
 
 
 def _once(package: str) -> float:
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     command = [sys.executable, "-c", _CODE.format(package=package)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     return float(done.stdout.split()[-1])

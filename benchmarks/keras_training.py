@@ -1,7 +1,8 @@
 """How fast Keras trains on gradtape, TensorFlow and JAX: `python -m benchmarks.keras_training`.
 
-Each backend that is installed has a process of its own. They train the same models from the same weights, on the same batches, which is
-checked; then they are timed in turns, an epoch at a time, and the fastest counts: whatever else the machine does can only add time.
+Each backend that is installed has a process of its own. They train the same models from the same
+weights, on the same batches, which is checked; then they are timed in turns, an epoch at a time,
+and the fastest counts: whatever else the machine does can only add time.
 """
 
 import json
@@ -37,7 +38,9 @@ def keras() -> Any:
 
 def data(*shape: int) -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
-    return rng.random((BATCH * STEPS, *shape), dtype=np.float32), rng.integers(0, 10, BATCH * STEPS).astype(np.int32)
+    return rng.random((BATCH * STEPS, *shape), dtype=np.float32), rng.integers(
+        0, 10, BATCH * STEPS
+    ).astype(np.int32)
 
 
 def of_layers(*layers: Any) -> Any:
@@ -49,13 +52,24 @@ def of_layers(*layers: Any) -> Any:
 
 def dense_model() -> Any:
     layers = keras().layers
-    return of_layers(layers.Input((64,)), layers.Dense(128, "relu"), layers.Dense(128, "relu"), layers.Dense(10))
+    return of_layers(
+        layers.Input((64,)), layers.Dense(128, "relu"), layers.Dense(128, "relu"), layers.Dense(10)
+    )
 
 
 def convolutions() -> Any:
     layers = keras().layers
-    first, second = (layers.Conv2D(channels, 3, activation="relu", padding="same") for channels in (16, 32))
-    return of_layers(layers.Input((8, 8, 1)), first, second, layers.MaxPooling2D(), layers.Flatten(), layers.Dense(10))
+    first, second = (
+        layers.Conv2D(channels, 3, activation="relu", padding="same") for channels in (16, 32)
+    )
+    return of_layers(
+        layers.Input((8, 8, 1)),
+        first,
+        second,
+        layers.MaxPooling2D(),
+        layers.Flatten(),
+        layers.Dense(10),
+    )
 
 
 def loss_and_optimizer() -> tuple[Any, Any]:
@@ -97,7 +111,9 @@ WORKLOADS: dict[str, Callable[[], Epoch | None]] = {
 
 
 def serve() -> None:
-    """Answers a title on the standard input with the loss of an epoch and the seconds that a step took, or with nothing."""
+    """Answers a title on the standard input with the loss of an epoch and the seconds that a step
+    took, or with nothing.
+    """
     answers, sys.stdout = sys.stdout, sys.stderr
     epochs: dict[str, Epoch | None] = {}
     for title in map(str.strip, sys.stdin):
@@ -125,7 +141,9 @@ class Worker:
         )
 
     def epoch(self, title: str) -> tuple[float, float] | None:
-        """The loss of an epoch and the seconds a step; None if the backend does not have the workload."""
+        """The loss of an epoch and the seconds a step;
+        None if the backend does not have the workload.
+        """
         print(title, file=self._process.stdin, flush=True)
         line = self._process.stdout.readline() if self._process.stdout else ""
         if not line:
@@ -137,7 +155,9 @@ class Worker:
 
 
 def main() -> None:
-    workers = {name: Worker(name) for name, needed in BACKENDS.items() if find_spec(needed) is not None}
+    workers = {
+        name: Worker(name) for name, needed in BACKENDS.items() if find_spec(needed) is not None
+    }
     print(f"{'ms a step, batches of 32':38}" + "".join(f"{name:>20}" for name in workers))
     for title in WORKLOADS:
         first = {name: worker.epoch(title) for name, worker in workers.items()}
@@ -146,7 +166,12 @@ def main() -> None:
             raise AssertionError(f"{title}: the losses of the first epoch differ: {losses}")
         rounds = [{name: workers[name].epoch(title) for name in losses} for _ in range(ROUNDS)]
         best = {name: min(answers[name][1] for answers in rounds) for name in losses}
-        cells = [f"{1e3 * best[name]:.3f} ({best[name] / best['gradtape']:.2f}x)" if name in best else "-" for name in workers]
+        cells = [
+            f"{1e3 * best[name]:.3f} ({best[name] / best['gradtape']:.2f}x)"
+            if name in best
+            else "-"
+            for name in workers
+        ]
         print(f"{title:38}" + "".join(f"{cell:>20}" for cell in cells), flush=True)
     print("In brackets: the multiple of gradtape's time.")
     for worker in workers.values():

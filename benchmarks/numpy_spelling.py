@@ -1,6 +1,8 @@
-"""What the NumPy spelling of a call costs over gradtape's own, while a tape records: `python -m benchmarks.numpy_spelling`.
+"""What the NumPy spelling of a call costs over gradtape's own, while a tape records:
+`python -m benchmarks.numpy_spelling`.
 
-The two are timed in turns, in many short runs, of which the fastest counts: whatever else the machine does can only add time.
+The two are timed in turns, in many short runs, of which the fastest counts: whatever else the
+machine does can only add time.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,8 +1,9 @@
 """Where the time of an eager step goes: `python -m benchmarks.profile`.
 
-Nothing is instrumented, since a probe costs more than what it would measure. Four programs are timed in turns instead, each
-doing a little more than the one before: NumPy forward, gradtape forward without a tape, gradtape forward under a tape, and the
-whole step; and NumPy forward and back. The parts are their differences.
+Nothing is instrumented, since a probe costs more than what it would measure. Four programs are
+timed in turns instead, each doing a little more than the one before: NumPy forward, gradtape
+forward without a tape, gradtape forward under a tape, and the whole step; and NumPy forward and
+back. The parts are their differences.
 """
 
 import sys
@@ -63,7 +64,11 @@ def parts(name: str) -> list[tuple[str, float]]:
     recorded()
     nodes = next(numbers) - before - 1
     programs = [numpy_forward, forward, recorded, partial(ours.function, *ours.arguments)]
-    programs += [partial(by_hand.function, *by_hand.arguments), partial(_locations, nodes), partial(_nothing, nodes)]
+    programs += [
+        partial(by_hand.function, *by_hand.arguments),
+        partial(_locations, nodes),
+        partial(_nothing, nodes),
+    ]
     numpy_alone, plain, taped, step, hand, located, loop = _times(programs)
     location = located - loop
     return [
@@ -89,8 +94,12 @@ def _nothing(count: int) -> None:
 
 
 def _times(programs: list[Callable[[], Any]]) -> list[float]:
-    """Microseconds of each, the best of many short runs in turns: whatever else the machine does can only add time."""
-    loops = [max(1, round(SECONDS / min(_seconds(program, 1) for _ in range(5)))) for program in programs]
+    """Microseconds of each, the best of many short runs in turns:
+    whatever else the machine does can only add time.
+    """
+    loops = [
+        max(1, round(SECONDS / min(_seconds(program, 1) for _ in range(5)))) for program in programs
+    ]
     best = [float("inf")] * len(programs)
     for _ in range(RUNS):
         for i, program in enumerate(programs):
@@ -107,11 +116,15 @@ def _seconds(program: Callable[[], Any], loops: int) -> float:
 
 def table(found: list[tuple[str, float]]) -> list[list[str]]:
     whole = found[-1][1]
-    return [["", "µs", "of the step"], *([part, f"{time:.1f}", f"{time / whole:.0%}"] for part, time in found)]
+    return [
+        ["", "µs", "of the step"],
+        *([part, f"{time:.1f}", f"{time / whole:.0%}"] for part, time in found),
+    ]
 
 
 def main() -> None:
-    from benchmarks.report import as_text, title  # noqa: PLC0415 - the parts are measured without it
+    # The parts are measured without it.
+    from benchmarks.report import as_text, title  # noqa: PLC0415
 
     for name in MODELS:
         print(f"{title(name)}\n\n{as_text(table(parts(name)))}\n")

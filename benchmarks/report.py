@@ -17,7 +17,13 @@ def title(workload: str) -> str:
 
 def quantity(value: float, unit: str) -> str:
     scaled = value * _UNITS[unit]
-    return f"{scaled:,.0f} {unit}" if scaled >= 100 else f"{scaled:.1f} {unit}" if scaled >= 1 else f"{scaled:.2f} {unit}"
+    return (
+        f"{scaled:,.0f} {unit}"
+        if scaled >= 100
+        else f"{scaled:.1f} {unit}"
+        if scaled >= 1
+        else f"{scaled:.2f} {unit}"
+    )
 
 
 def taking_part(figures: Figures, *, compiled: bool | None = None) -> list[str]:
@@ -27,7 +33,9 @@ def taking_part(figures: Figures, *, compiled: bool | None = None) -> list[str]:
 
 
 def ratios(figures: Figures, contenders: Sequence[str]) -> Table:
-    """How many times as long as gradtape each contender takes; gradtape's own columns have the time."""
+    """How many times as long as gradtape each contender takes;
+    gradtape's own columns have the time.
+    """
     compiled = {c.title: c.compiled for c in CONTENDERS}
     lines = [["", *contenders]]
     for name, row in figures.items():
@@ -48,7 +56,9 @@ def ratios(figures: Figures, contenders: Sequence[str]) -> Table:
 def quantities(figures: Figures, contenders: Sequence[str], unit: str | None = None) -> Table:
     lines = [["", *contenders]]
     for name, row in figures.items():
-        cells = [quantity(row[c], unit or BY_NAME[name].unit) if c in row else "-" for c in contenders]
+        cells = [
+            quantity(row[c], unit or BY_NAME[name].unit) if c in row else "-" for c in contenders
+        ]
         if set(cells) != {"-"}:
             lines.append([title(name), *cells])
     return lines
@@ -59,14 +69,19 @@ def packages(results: Results) -> Table:
     lines = [["", "import, on top of NumPy's", "installed with all it needs"]]
     for package, size in results.sizes.items():
         seconds = results.imports.get(package)
-        lines.append([package, "-" if seconds is None else quantity(seconds, "ms"), quantity(size, "MB")])
+        lines.append(
+            [package, "-" if seconds is None else quantity(seconds, "ms"), quantity(size, "MB")]
+        )
     return lines
 
 
 def as_text(table: Table) -> str:
     widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
     rows = [
-        [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
+        [
+            line[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
+        ]
         for line in table
     ]
     return "\n".join("  ".join(row) for row in rows)
@@ -79,4 +94,6 @@ def as_markdown(table: Table) -> str:
 
 def headed(tables: Iterable[tuple[str, Table]]) -> str:
     """Tables for a terminal, each under a line that says what it has; empty ones left out."""
-    return "\n\n".join(f"{heading}\n\n{as_text(table)}" for heading, table in tables if len(table) > 1)
+    return "\n\n".join(
+        f"{heading}\n\n{as_text(table)}" for heading, table in tables if len(table) > 1
+    )

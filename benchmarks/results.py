@@ -1,4 +1,6 @@
-"""The results of a run: what `make bench` measures, writes to results.json and makes its page of."""
+"""The results of a run: what `make bench` measures,
+writes to results.json and makes its page of.
+"""
 
 import json
 import os
@@ -17,7 +19,10 @@ Figures = dict[str, dict[str, float]]  # by workload, then by contender
 
 @dataclass
 class Results:
-    """Seconds and bytes. Imports and sizes are by package; the profile has the µs of each part, as (part, µs) pairs."""
+    """Seconds and bytes.
+
+    Imports and sizes are by package; the profile has the µs of each part, as (part, µs) pairs.
+    """
 
     quick: bool
     machine: str
@@ -33,7 +38,9 @@ class Results:
     seconds: float = 0.0
 
     def write(self, path: Path = PATH) -> None:
-        path.write_text(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(
+            json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
 
     @classmethod
     def read(cls, path: Path = PATH) -> "Results":
@@ -47,12 +54,16 @@ def machine() -> str:
 
 
 def load() -> float:
-    """How many processes have wanted a core in the last minute: well below 1 on a machine whose figures can be trusted."""
+    """How many processes have wanted a core in the last minute:
+    well below 1 on a machine whose figures can be trusted.
+    """
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
 
 
 def versions(contenders: Sequence[Contender]) -> dict[str, str]:
-    return {"Python": platform.python_version()} | {contender.package: contender.version for contender in contenders}
+    return {"Python": platform.python_version()} | {
+        contender.package: contender.version for contender in contenders
+    }
 
 
 def _processor() -> str:

@@ -1,4 +1,6 @@
-"""Timing steps in turns: every contender runs for a moment, again and again, so that all meet the same machine."""
+"""Timing steps in turns: every contender runs for a moment, again and again,
+so that all meet the same machine.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +37,9 @@ class Times:
 
 
 def times(workload: Workload, workers: Sequence[Worker], effort: Effort) -> Times:
-    """The times of all workers that have the workload, after a check that their results are right."""
+    """The times of all workers that have the workload,
+    after a check that their results are right.
+    """
     taking_part = [worker for worker in workers if worker.has(workload)]
     first_call, found = {}, {}
     for worker in taking_part:

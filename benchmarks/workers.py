@@ -1,7 +1,7 @@
 """A process for each contender, which waits at a pipe while the others run.
 
-Libraries bring thread pools and memory allocators with them. In one process they would disturb each other, and whichever was
-imported first would choose for all.
+Libraries bring thread pools and memory allocators with them. In one process they would disturb each
+other, and whichever was imported first would choose for all.
 """
 
 import ctypes
@@ -62,13 +62,16 @@ class Worker:
         except EOFError:
             raise RuntimeError(f"the process of {self.contender.title} has ended") from None
         if not succeeded:
-            raise RuntimeError(f"{self.contender.title}, asked for {method} {arguments[:1]}, failed:\n{answer}")
+            raise RuntimeError(
+                f"{self.contender.title}, asked for {method} {arguments[:1]}, failed:\n{answer}"
+            )
         return answer
 
 
 def _serve(pipe: Connection, contender: Contender) -> None:
     """The child's end: answers until the pipe is closed."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say about themselves; errors go through the pipe
+    # What libraries say about themselves; errors go through the pipe.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     service = _Service(contender)
     while True:
         try:
@@ -139,7 +142,9 @@ def _numpy(result: Any) -> Any:
 
 
 def _give_back() -> None:
-    """Hands freed memory that the C library keeps back to the system: a step that took it again would seem to take none."""
+    """Hands freed memory that the C library keeps back to the system:
+    a step that took it again would seem to take none.
+    """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

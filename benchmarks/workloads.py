@@ -1,4 +1,7 @@
-"""The workloads: what is computed, and its inputs as NumPy arrays. `libraries/` writes each of them in every library."""
+"""The workloads: what is computed, and its inputs as NumPy arrays.
+
+`libraries/` writes each of them in every library.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,7 +27,10 @@ Random = np.random.Generator
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a workload starts from. Gradients are those of all `weights`, or of `x` if there are none; Jacobians are by `x`."""
+    """What a workload starts from.
+
+    Gradients are those of all `weights`, or of `x` if there are none; Jacobians are by `x`.
+    """
 
     x: Any
     y: Any = None
@@ -52,7 +58,8 @@ class Workload:
     make: Callable[[Random], Inputs]
     unit: str = "ms"
     tolerance: float = 1e-4  # of the largest gradient, for the check that it is right
-    tiny: Callable[[Random], Inputs] | None = None  # the same with next to nothing to compute, where memory is measured
+    # The same with next to nothing to compute, where memory is measured.
+    tiny: Callable[[Random], Inputs] | None = None
 
     def make_inputs(self) -> Inputs:
         """The same in every process."""
@@ -78,7 +85,9 @@ def _scaled(rng: Random, *shape: int) -> Any:
 
 def _mlp(rng: Random, *sizes: int) -> tuple[Any, ...]:
     """A matrix and a bias for each layer."""
-    return tuple(part for a, b in pairwise(sizes) for part in (_scaled(rng, a, b), _normal(rng, b) / 10))
+    return tuple(
+        part for a, b in pairwise(sizes) for part in (_scaled(rng, a, b), _normal(rng, b) / 10)
+    )
 
 
 def _labels(rng: Random, count: int) -> Any:
@@ -90,13 +99,24 @@ def _classifier(rng: Random, batch: int, *sizes: int) -> Inputs:
 
 
 def _cnn(rng: Random, batch: int) -> Inputs:
-    first, second = (_scaled(rng, 3, 3, 1, 32), _normal(rng, 32) / 10), (_scaled(rng, 3, 3, 32, 64), _normal(rng, 64) / 10)
-    return Inputs(_normal(rng, batch, 28, 28, 1), _labels(rng, batch), (*first, *second, *_mlp(rng, 7 * 7 * 64, 10)))
+    first, second = (
+        (_scaled(rng, 3, 3, 1, 32), _normal(rng, 32) / 10),
+        (_scaled(rng, 3, 3, 32, 64), _normal(rng, 64) / 10),
+    )
+    return Inputs(
+        _normal(rng, batch, 28, 28, 1),
+        _labels(rng, batch),
+        (*first, *second, *_mlp(rng, 7 * 7 * 64, 10)),
+    )
 
 
 def _lstm(rng: Random) -> Inputs:
     steps, batch, size, hidden = 50, 32, 64, 128
-    weights = _scaled(rng, size, 4 * hidden), _scaled(rng, hidden, 4 * hidden), _normal(rng, 4 * hidden) / 10
+    weights = (
+        _scaled(rng, size, 4 * hidden),
+        _scaled(rng, hidden, 4 * hidden),
+        _normal(rng, 4 * hidden) / 10,
+    )
     return Inputs(_normal(rng, steps, batch, size), _normal(rng, steps, batch, hidden), weights)
 
 
@@ -117,7 +137,9 @@ def _embedding(rng: Random) -> Inputs:
 
 
 def _curve(rng: Random) -> Inputs:
-    return Inputs(np.array([1.0, 0.5, 0.3], np.float32), np.linspace(0, 5, 10_000, dtype=np.float32))
+    return Inputs(
+        np.array([1.0, 0.5, 0.3], np.float32), np.linspace(0, 5, 10_000, dtype=np.float32)
+    )
 
 
 def _burgers(rng: Random) -> Inputs:
@@ -132,19 +154,24 @@ TRAINING = [
         lambda rng: Inputs(_normal(rng, 16, 32), _normal(rng, 16, 1), _mlp(rng, 32, 64, 64, 1)),
         "µs",
     ),
-    Workload("chain", "chain of 300 small ops, 16 × 32", lambda rng: Inputs(_normal(rng, 16, 32)), "µs"),
+    Workload(
+        "chain", "chain of 300 small ops, 16 × 32", lambda rng: Inputs(_normal(rng, 16, 32)), "µs"
+    ),
     Workload(
         "large_mlp",
         "large MLP, 784-1024-1024-10, batch 256",
         lambda rng: _classifier(rng, 256, 784, 1024, 1024, 10),
         tiny=lambda rng: _classifier(rng, 2, 8, 16, 16, 10),
     ),
-    Workload("elementwise", "elementwise, 2,000,000 floats", lambda rng: Inputs(_normal(rng, 2_000_000))),
+    Workload(
+        "elementwise", "elementwise, 2,000,000 floats", lambda rng: Inputs(_normal(rng, 2_000_000))
+    ),
     Workload(
         "cnn",
         "CNN, 28 × 28, 32 and 64 channels, batch 64",
         lambda rng: _cnn(rng, 64),
-        tolerance=1e-2,  # rounding decides to which of two nearly equal pixels of a window a gradient goes
+        # Rounding decides to which of two nearly equal pixels of a window a gradient goes.
+        tolerance=1e-2,
         tiny=lambda rng: _cnn(rng, 2),
     ),
     Workload("lstm", "LSTM, 50 steps, 64-128, batch 32", _lstm),
@@ -157,12 +184,16 @@ DERIVATIVES = [
     Workload(
         "jacobian",
         "Jacobian, 256 × 256",
-        lambda rng: Inputs(_normal(rng, 256), None, (_scaled(rng, 256, 256), _scaled(rng, 256, 256))),
+        lambda rng: Inputs(
+            _normal(rng, 256), None, (_scaled(rng, 256, 256), _scaled(rng, 256, 256))
+        ),
     ),
     Workload(
         "batch_jacobian",
         "batch Jacobian, 64-256-64, batch 32",
-        lambda rng: Inputs(_normal(rng, 32, 64), None, (_scaled(rng, 64, 256), _scaled(rng, 256, 64))),
+        lambda rng: Inputs(
+            _normal(rng, 32, 64), None, (_scaled(rng, 64, 256), _scaled(rng, 256, 64))
+        ),
     ),
     Workload(
         "hessian",
@@ -173,11 +204,15 @@ DERIVATIVES = [
     Workload("tall_jacobian", "their Jacobian, 10,000 × 3", _curve, "µs"),
     Workload("burgers", "Burgers' equation, 10,000 points", _burgers, tolerance=1e-3),
     Workload("burgers_nested", "the same by nested tapes", _burgers, tolerance=1e-3),
-    Workload("sparse_jacobian", "tridiagonal Jacobian, 20,000", lambda rng: Inputs(_normal(rng, 20_000))),
+    Workload(
+        "sparse_jacobian", "tridiagonal Jacobian, 20,000", lambda rng: Inputs(_normal(rng, 20_000))
+    ),
 ]
 """Jacobians and derivatives of higher order."""
 
-CALLS = Workload("calls", "a call, 8 arrays and 8 results", lambda rng: Inputs(_normal(rng, 8, 4, 4)), "µs")
+CALLS = Workload(
+    "calls", "a call, 8 arrays and 8 results", lambda rng: Inputs(_normal(rng, 8, 4, 4)), "µs"
+)
 """What it costs to call a compiled function."""
 
 ADDITIONS = Workload(
@@ -200,5 +235,10 @@ LIMITED = Workload(
 )
 
 TIMED = [*TRAINING, *DERIVATIVES, CALLS]
-IN_MEMORY = [*(workload for workload in TRAINING if workload.name in ("large_mlp", "cnn")), ADDITIONS, UPDATE, LIMITED]
+IN_MEMORY = [
+    *(workload for workload in TRAINING if workload.name in ("large_mlp", "cnn")),
+    ADDITIONS,
+    UPDATE,
+    LIMITED,
+]
 BY_NAME = {workload.name: workload for workload in (*TIMED, *IN_MEMORY)}

@@ -1,7 +1,9 @@
-"""Trains a classifier of handwritten digits with Keras layers, Adam and a GradientTape: `make demo`.
+"""Trains a classifier of handwritten digits with Keras layers,
+Adam and a GradientTape: `make demo`.
 
-The digits are the 1,797 scans of 8 × 8 pixels that come with scikit-learn; a quarter of them is kept for the test. Leaves a
-picture (out/digits.png) and a report of what the tape records in one training step (out/tape-report.txt).
+The digits are the 1,797 scans of 8 × 8 pixels that come with scikit-learn; a quarter of them is
+kept for the test. Leaves a picture (out/digits.png) and a report of what the tape records in one
+training step (out/tape-report.txt).
 """
 
 import argparse
@@ -19,7 +21,9 @@ import gradtape as tf
 from gradtape import keras
 
 BATCH = 64
-NOISE = 0.2  # blurs the training digits a little, anew in every step, so that the network does not learn them by heart
+# Blurs the training digits a little, anew in every step, so that the network does not learn them by
+# heart.
+NOISE = 0.2
 
 cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
@@ -54,13 +58,19 @@ def train(network, train_set, test_set, epochs, rng):
             optimizer.apply_gradients(zip(gradients, network.trainable_variables, strict=True))
             losses.append(float(loss))
         test_losses.append(float(cross_entropy(test_set[1], network(test_set[0]))))
-        progress.set_postfix(loss=f"{np.mean(losses[-(len(digits) // BATCH) :]):.3f}", test_loss=f"{test_losses[-1]:.3f}")
+        progress.set_postfix(
+            loss=f"{np.mean(losses[-(len(digits) // BATCH) :]):.3f}",
+            test_loss=f"{test_losses[-1]:.3f}",
+        )
     return losses, test_losses
 
 
 def tape_report(network, digits, labels):
-    """What a tape records in one step: how often each op, and what each layer and the loss did, line by line."""
-    with tf.GradientTape() as tape:  # noqa: F841 - as long as there is the tape, there is what it has recorded
+    """What a tape records in one step: how often each op,
+    and what each layer and the loss did, line by line.
+    """
+    # As long as there is the tape, there is what it has recorded.
+    with tf.GradientTape() as tape:  # noqa: F841
         x, last_of = digits, {}
         for layer in network.layers:
             x = layer(x, training=True)
@@ -76,8 +86,15 @@ def tape_report(network, digits, labels):
                 waiting.append(parent)
     ops = sorted((node for node in seen if node.rule is not None), key=lambda node: node.number)
 
-    lines = [f"One training step records {len(ops)} ops on {len(seen) - len(ops)} variables.", "", "By op:"]
-    lines += [f"{count:5} × {name}" for name, count in Counter(node.rule.name for node in ops).most_common()]
+    lines = [
+        f"One training step records {len(ops)} ops on {len(seen) - len(ops)} variables.",
+        "",
+        "By op:",
+    ]
+    lines += [
+        f"{count:5} × {name}"
+        for name, count in Counter(node.rule.name for node in ops).most_common()
+    ]
     lines += ["", "By layer, in order, with the lines that ran the ops:"]
     start = 0
     for name, last in last_of.items():
@@ -89,7 +106,10 @@ def tape_report(network, digits, labels):
             if start < node.number <= last.number:
                 place = node.location()
                 code = linecache.getline(place.file, place.line).strip()
-                lines += [f"      {node.rule.name}, in {Path(place.file).name}:{place.line}", f"          {code}"]
+                lines += [
+                    f"      {node.rule.name}, in {Path(place.file).name}:{place.line}",
+                    f"          {code}",
+                ]
         start = last.number
     return "\n".join(lines) + "\n"
 
@@ -107,11 +127,25 @@ def draw(path, losses, test_losses, digits, labels, predictions):
     curve = top.subplots()
     steps_per_epoch = len(losses) // len(test_losses)
     epochs = 1 + np.arange(len(test_losses))
-    curve.semilogy(np.arange(1, len(losses) + 1) / steps_per_epoch, losses, color=grey, linewidth=0.6, label="training step")
-    curve.semilogy(epochs, np.reshape(losses, (-1, steps_per_epoch)).mean(axis=1), color=blue, label="training, mean of an epoch")
+    curve.semilogy(
+        np.arange(1, len(losses) + 1) / steps_per_epoch,
+        losses,
+        color=grey,
+        linewidth=0.6,
+        label="training step",
+    )
+    curve.semilogy(
+        epochs,
+        np.reshape(losses, (-1, steps_per_epoch)).mean(axis=1),
+        color=blue,
+        label="training, mean of an epoch",
+    )
     curve.semilogy(epochs, test_losses, color=red, label="test (without noise)")
     curve.set(xlabel="epoch", ylabel="cross entropy", xlim=(0, len(test_losses)))
-    curve.set_title(f"Handwritten digits: {np.mean(predictions == labels):.1%} of {len(labels)} test digits are right")
+    curve.set_title(
+        f"Handwritten digits: {np.mean(predictions == labels):.1%} of {len(labels)} test digits "
+        "are right"
+    )
     curve.grid(which="major", color="#e4e7eb")
     curve.spines[["top", "right"]].set_visible(False)
     curve.legend(frameon=False)
@@ -121,29 +155,41 @@ def draw(path, losses, test_losses, digits, labels, predictions):
         axes.imshow(digits[index].reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
         axes.set(xticks=[], yticks=[])
         is_right = predictions[index] == labels[index]
-        axes.set_title(str(predictions[index]), color="black" if is_right else red, fontweight="normal" if is_right else "bold")
+        axes.set_title(
+            str(predictions[index]),
+            color="black" if is_right else red,
+            fontweight="normal" if is_right else "bold",
+        )
         axes.set_xlabel("" if is_right else f"really {labels[index]}", color=red)
         axes.spines[:].set(color=grey if is_right else red, linewidth=0.8 if is_right else 2)
     figure.savefig(path, dpi=150, bbox_inches="tight", pad_inches=0.15)
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Trains a classifier of handwritten digits with Keras and a GradientTape.")
+    parser = argparse.ArgumentParser(
+        description="Trains a classifier of handwritten digits with Keras and a GradientTape."
+    )
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("out"), help="the folder for the picture and the report")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out"), help="the folder for the picture and the report"
+    )
     args = parser.parse_args()
 
     rng = np.random.default_rng(args.seed)
     keras.utils.set_random_seed(args.seed)
     digits, labels = load_digits(return_X_y=True)
     digits = (digits / 16).astype(np.float32)
-    split = train_test_split(digits, labels, test_size=0.25, random_state=args.seed, stratify=labels)
+    split = train_test_split(
+        digits, labels, test_size=0.25, random_state=args.seed, stratify=labels
+    )
     train_digits, test_digits, train_labels, test_labels = split
 
     network = build()
     report = tape_report(network, train_digits[:BATCH], train_labels[:BATCH])
-    losses, test_losses = train(network, (train_digits, train_labels), (test_digits, test_labels), args.epochs, rng)
+    losses, test_losses = train(
+        network, (train_digits, train_labels), (test_digits, test_labels), args.epochs, rng
+    )
     predictions = tf.argmax(network(test_digits), axis=1).numpy()
 
     args.out.mkdir(parents=True, exist_ok=True)
@@ -151,7 +197,10 @@ def main():
     draw(picture, losses, test_losses, test_digits, test_labels, predictions)
     text.write_text(report, encoding="utf-8")
     right = int(np.sum(predictions == test_labels))
-    print(f"test accuracy: {100 * right / len(test_labels):.1f} % ({right} of {len(test_labels)} digits)")
+    print(
+        f"test accuracy: {100 * right / len(test_labels):.1f} % ({right} of "
+        f"{len(test_labels)} digits)"
+    )
     print(f"see {picture} and {text}")
 
 

@@ -1,6 +1,8 @@
-"""What every test gets: a check that it left nothing recording, and options that say how many of the tests run.
+"""What every test gets: a check that it left nothing recording,
+and options that say how many of the tests run.
 
-`--all` runs what is marked slow or left out of a sample, `--part n` one of n tests, but all that are marked `devices`.
+`--all` runs what is marked slow or left out of a sample, `--part n` one of n tests, but all that
+are marked `devices`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from gradtape.core.thread import here
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--all", action="store_true", help="also run the tests that are marked slow, and all cases of those that are sampled"
+        "--all",
+        action="store_true",
+        help="also run the tests that are marked slow, and all cases of those that are sampled",
     )
     parser.addoption(
         "--part",
@@ -31,7 +35,11 @@ def pytest_collection_modifyitems(config, items):
     if not config.getoption("--all"):
         kept = sample([item for item in items if not item.get_closest_marker("slow")])
     count = config.getoption("--part")
-    kept = [item for item in kept if item.get_closest_marker("devices") or crc32(item.nodeid.encode()) % count == 0]
+    kept = [
+        item
+        for item in kept
+        if item.get_closest_marker("devices") or crc32(item.nodeid.encode()) % count == 0
+    ]
     chosen = set(kept)
     later = [item for item in items if item not in chosen]
     if later:
@@ -40,13 +48,17 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish(session):
-    """Tests are many thousand objects that stay: `gc.collect()`, which many tests call, need not look at them again."""
+    """Tests are many thousand objects that stay: `gc.collect()`, which many tests call,
+    need not look at them again.
+    """
     gc.collect()
     gc.freeze()
 
 
 def sample(items):
-    """Of the cases of each test that is marked `sampled(n)` about one of n, always the same ones, and at least one."""
+    """Of the cases of each test that is marked `sampled(n)` about one of n,
+    always the same ones, and at least one.
+    """
     chosen, first = set(), {}
     for item in items:
         marker = item.get_closest_marker("sampled")
@@ -63,10 +75,15 @@ def sample(items):
 
 @pytest.fixture(autouse=True)
 def nothing_left_recording():
-    """Fails a test that leaves a tape, an accumulator or a vmap running, and stops it for the tests that follow."""
+    """Fails a test that leaves a tape, an accumulator or a vmap running,
+    and stops it for the tests that follow.
+    """
     yield
     left = here.state.recorders + here.state.levels
     if left:
         here.state.set_recorders(())
         here.state.levels = ()
-        pytest.fail(f"this test left {len(left)} recording: {', '.join(type(recorder).__name__ for recorder in left)}")
+        pytest.fail(
+            f"this test left {len(left)} recording: "
+            f"{', '.join(type(recorder).__name__ for recorder in left)}"
+        )

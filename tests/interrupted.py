@@ -1,8 +1,10 @@
-"""A program that interrupts itself: `python -m tests.interrupted SCENARIO raise|handle COUNT SEED` prints what was found, as JSON.
+"""A program that interrupts itself: `python -m tests.interrupted SCENARIO raise|handle COUNT SEED`
+prints what was found, as JSON.
 
-A timer's signal arrives at a random moment of some steps. Its handler raises KeyboardInterrupt, as Ctrl-C does, or uses gradtape:
-it reads the Variables, runs ops and a tape, calls a function and saves a checkpoint. Every step adds 1 to all Variables of the scenario,
-so that they are equal at every moment at which somebody can look, and count the steps.
+A timer's signal arrives at a random moment of some steps. Its handler raises KeyboardInterrupt, as
+Ctrl-C does, or uses gradtape: it reads the Variables, runs ops and a tape, calls a function and
+saves a checkpoint. Every step adds 1 to all Variables of the scenario, so that they are equal at
+every moment at which somebody can look, and count the steps.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ class Scenario:
         return found
 
     def loss(self):
-        return tf.add_n([tf.reduce_sum(tf.tanh(v) * 0.0 - v) for v in self.variables[: len(SHAPES)]])
+        return tf.add_n(
+            [tf.reduce_sum(tf.tanh(v) * 0.0 - v) for v in self.variables[: len(SHAPES)]]
+        )
 
     def update(self, gradients):
         for variable, gradient in zip(self.variables, gradients, strict=True):
@@ -50,7 +54,9 @@ class Scenario:
 
 
 class Eager(Scenario):
-    """A tape, and one Variable after the other: each is whole, but a step is not one thing in eager code."""
+    """A tape, and one Variable after the other: each is whole,
+    but a step is not one thing in eager code.
+    """
 
     together = False
 
@@ -99,7 +105,9 @@ class Wide(Compiled):
         self.step = self.make()
 
     def loss(self):
-        return tf.cast(super().loss(), tf.float64) - sum(tf.reduce_sum(v) for v in self.variables[len(SHAPES) :])
+        return tf.cast(super().loss(), tf.float64) - sum(
+            tf.reduce_sum(v) for v in self.variables[len(SHAPES) :]
+        )
 
 
 class Nested(Compiled):
@@ -135,11 +143,15 @@ class Tracing(Compiled):
 
 
 class Save(Compiled):
-    """A checkpoint after every step: what was saved last can be restored, and is one of the last two steps."""
+    """A checkpoint after every step: what was saved last can be restored,
+    and is one of the last two steps.
+    """
 
     def make(self):
         self.folder = tempfile.mkdtemp()
-        self.manager = tf.train.CheckpointManager(tf.train.Checkpoint(v=self.variables), self.folder, max_to_keep=2)
+        self.manager = tf.train.CheckpointManager(
+            tf.train.Checkpoint(v=self.variables), self.folder, max_to_keep=2
+        )
         step = super().make()
 
         def run():
@@ -176,7 +188,9 @@ class Fit(Scenario):
                 return -tf.add_n([tf.reduce_sum(part) for part in self.parts]) + 0.0 * x
 
         self.model = Line()
-        self.model.compile(optimizer=keras.optimizers.SGD(1.0), loss=lambda y, out: tf.reduce_mean(out))
+        self.model.compile(
+            optimizer=keras.optimizers.SGD(1.0), loss=lambda y, out: tf.reduce_mean(out)
+        )
         x = np.zeros((6, 1), np.float32)
         self.model.build((None, 1))
         owner.variables = [part._value for part in self.model.parts]
@@ -184,18 +198,35 @@ class Fit(Scenario):
 
     def values(self):
         found = super().values()
-        assert int(self.model.optimizer.iterations.numpy()) == found[0], "the optimizer has not counted with the model"
+        assert int(self.model.optimizer.iterations.numpy()) == found[0], (
+            "the optimizer has not counted with the model"
+        )
         return found
 
 
-SCENARIOS = {kind.__name__.lower(): kind for kind in (Eager, Assign, Compiled, Wide, Nested, Tracing, Save, Fit)}
+SCENARIOS = {
+    kind.__name__.lower(): kind
+    for kind in (Eager, Assign, Compiled, Wide, Nested, Tracing, Save, Fit)
+}
 
 
 def stuck():
     """What of this thread's state is not as it was at first."""
     state = here.state
-    expected = {"recorders": (), "scope": None, "pushers": (), "levels": (), "trace": None, "draws": None, "walking": False}
-    return [f"{name} is {getattr(state, name)!r}" for name, value in expected.items() if getattr(state, name) != value]
+    expected = {
+        "recorders": (),
+        "scope": None,
+        "pushers": (),
+        "levels": (),
+        "trace": None,
+        "draws": None,
+        "walking": False,
+    }
+    return [
+        f"{name} is {getattr(state, name)!r}"
+        for name, value in expected.items()
+        if getattr(state, name) != value
+    ]
 
 
 def works(scenario):

@@ -1,7 +1,9 @@
-"""`at_moment`: does something at a chosen moment of a call, at any of those in which Python would run a signal's handler.
+"""`at_moment`: does something at a chosen moment of a call,
+at any of those in which Python would run a signal's handler.
 
-Python looks for signals when a function of Python's begins, when a loop goes back, and after a call of a function of C's. Random
-signals find few of these moments; here they are counted, and a test can go through all of them.
+Python looks for signals when a function of Python's begins, when a loop goes back, and after a call
+of a function of C's. Random signals find few of these moments; here they are counted, and a test
+can go through all of them.
 """
 
 from __future__ import annotations
@@ -18,18 +20,28 @@ import gradtape
 
 RAISES_WHERE_SIGNALS_DO = pytest.mark.skipif(
     sys.version_info >= (3, 12),
-    reason="from Python 3.12 on, what a trace function raises can pass the end of a block by, or crash",
+    reason=(
+        "from Python 3.12 on, what a trace function raises can pass the end of a block by, or crash"
+    ),
 )
 """For tests whose action raises an exception."""
 
 _SOURCES = str(Path(gradtape.__file__).parent.parent)
-_CALLS = {opcode.opmap[name] for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX") if name in opcode.opmap}
+_CALLS = {
+    opcode.opmap[name] for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX") if name in opcode.opmap
+}
 _RESUME = opcode.opmap["RESUME"]
-_BACK = {code for name, code in opcode.opmap.items() if "JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name}
+_BACK = {
+    code
+    for name, code in opcode.opmap.items()
+    if "JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name
+}
 
 
 class Moments:
-    """Counts the moments of a call in gradtape's own code, and acts at one of them, or at all (`number` is None)."""
+    """Counts the moments of a call in gradtape's own code, and acts at one of them,
+    or at all (`number` is None).
+    """
 
     def __init__(self, number: int | None, act: Callable[[], Any]) -> None:
         self.number = number
@@ -55,7 +67,10 @@ class Moments:
             if begins or code[place] in _BACK or (last in _CALLS and not called_python):
                 self.count += 1
                 if self.number is None or self.count == self.number:
-                    self.where = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"
+                    self.where = (
+                        f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in "
+                        f"{frame.f_code.co_name}"
+                    )
                     self.act()
         return self.trace
 
@@ -70,10 +85,13 @@ def _is_ignored(frame: Any) -> bool:
 
 
 def at_moment(number: int | None, act: Callable[[], Any], call: Callable[[], Any]) -> Moments:
-    """Calls `call`, and `act` at its moment of this number, if it has as many, or at all if that is None; what it raises, is raised there."""
+    """Calls `call`, and `act` at its moment of this number, if it has as many, or at all if that is
+    None; what it raises, is raised there.
+    """
     moments = Moments(number, act)
     before = sys.gettrace()
-    sys._getframe().f_trace_opcodes = True  # some Pythons must know beforehand that a frame will ask for it
+    # Some Pythons must know beforehand that a frame will ask for it.
+    sys._getframe().f_trace_opcodes = True
     sys.settrace(moments.trace)
     try:
         call()

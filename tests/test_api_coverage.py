@@ -1,4 +1,6 @@
-"""docs/api-coverage.md says what is there: after a change that is meant, write it anew with `python -m tools.api_coverage`."""
+"""docs/api-coverage.md says what is there: after a change that is meant, write it anew with
+`python -m tools.api_coverage`.
+"""
 
 import pytest
 
@@ -7,7 +9,9 @@ from tools.api_coverage import Symbol
 
 
 def test_the_page_is_true():
-    assert api_coverage.PAGE.read_text(encoding="utf-8") == api_coverage.page(), "see this file's docstring"
+    assert api_coverage.PAGE.read_text(encoding="utf-8") == api_coverage.page(), (
+        "see this file's docstring"
+    )
 
 
 def test_tier_1_is_complete():
@@ -29,7 +33,11 @@ def test_what_counts_as_present():
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("tf.RaggedTensor", "ragged"), ("tf.linalg.LinearOperatorDiag", "hierarchy"), ("tf.math.something", "not yet")],
+    [
+        ("tf.RaggedTensor", "ragged"),
+        ("tf.linalg.LinearOperatorDiag", "hierarchy"),
+        ("tf.math.something", "not yet"),
+    ],
 )
 def test_a_missing_symbol_has_a_reason(name, reason):
     assert reason in Symbol(name, "tf", differentiable=False, tier=2, present=False).reason

@@ -1,6 +1,7 @@
-"""Arguments of the wrong kind, for every parameter of every public function that `tests_tf` and the table of NumPy's functions call: an
-int, a string, None, a ragged list, an object and others in its place. What is raised is an error of gradtape's that names the function or the argument, or that gradtape
-raises itself; never one from inside, such as an AttributeError of an int.
+"""Arguments of the wrong kind, for every parameter of every public function that `tests_tf` and the
+table of NumPy's functions call: an int, a string, None, a ragged list, an object and others in its
+place. What is raised is an error of gradtape's that names the function or the argument, or that
+gradtape raises itself; never one from inside, such as an AttributeError of an int.
 """
 
 from __future__ import annotations
@@ -71,12 +72,17 @@ class Recording:
 
 
 def calls():
-    """For each symbol, a function and what its first row calls it with; symbols that are classes have no parameters of their own."""
+    """For each symbol, a function and what its first row calls it with; symbols that are classes
+    have no parameters of their own.
+    """
     found = {}
     for row in all_rows():
         if row.symbol in found or isinstance(resolve(tf, row.symbol), type):
             continue
-        inputs = [tf.constant(value) if isinstance(value, np.ndarray) else value for value in row.arrays(row.dtypes[0])]
+        inputs = [
+            tf.constant(value) if isinstance(value, np.ndarray) else value
+            for value in row.arrays(row.dtypes[0])
+        ]
         try:
             row(Recording(tf, "tf", row.symbol), *inputs)
         except CalledError as called:
@@ -84,7 +90,8 @@ def calls():
     for row in numpy_rows():
         symbol = f"tf.numpy.{row.name}"
         if symbol in found or not isinstance(
-            reduce(lambda at, name: getattr(at, name, None), symbol.split(".")[1:], tf), FunctionType
+            reduce(lambda at, name: getattr(at, name, None), symbol.split(".")[1:], tf),
+            FunctionType,
         ):
             continue
         try:
@@ -115,7 +122,9 @@ def variations(function, args, kwargs, kinds):
                     positional += chosen
                 elif found.kind is found.VAR_KEYWORD:
                     keywords |= chosen
-                elif found.kind is found.KEYWORD_ONLY or len(positional) < list(parameters).index(other):
+                elif found.kind is found.KEYWORD_ONLY or len(positional) < list(parameters).index(
+                    other
+                ):
                     keywords[other] = chosen
                 else:
                     positional.append(chosen)
@@ -126,10 +135,16 @@ def complaint(symbol, name, error):
     """What is wrong with an error, if anything."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     is_raised_here = last.filename.startswith(SOURCES) and (last.line or "").startswith("raise")
-    if not isinstance(error, OURS) and not is_raised_here:  # some are of TensorFlow's and NumPy's classes, with a message of ours
+    # Some are of TensorFlow's and NumPy's classes, with a message of ours.
+    if not isinstance(error, OURS) and not is_raised_here:
         return f"{type(error).__name__}: {error}"
     says = str(error)
-    if symbol.rpartition(".")[2] in says or name in says or is_raised_here or USERS.get(symbol) == name:
+    if (
+        symbol.rpartition(".")[2] in says
+        or name in says
+        or is_raised_here
+        or USERS.get(symbol) == name
+    ):
         return None
     return f"{type(error).__name__}, which names neither the function nor the argument: {says}"
 
@@ -186,7 +201,8 @@ def test_the_check_sees_errors_from_inside(monkeypatch):
     ("call", "error", "says"),
     [
         (lambda: tf.einsum(5, tf.ones([2])), TypeError, "einsum: equation must be a string"),
-        (lambda: tf.constant([1, "a"]), ValueError, r"constant: value: cannot convert \[1, 'a'\] to a tensor"),
+        (lambda: tf.constant([1, "a"]), ValueError,
+            r"constant: value: cannot convert \[1, 'a'\] to a tensor"),
         (lambda: tf.constant(["a", 1]), ValueError, "constant: value: cannot convert"),
         (lambda: tf.constant([[True, "a"]]), ValueError, "constant: value: cannot convert"),
         (lambda: tf.convert_to_tensor((1.0, b"a")), ValueError, "cannot convert"),

@@ -57,8 +57,10 @@ ROWS = [
     ("stft", lambda: tf.signal.stft(V, 0, 1), REFUSALS, "frame_length"),
     ("resize", lambda: tf.image.resize(V, [2, 2]), REFUSALS, "resize"),
     ("resize", lambda: tf.image.resize(X, [2]), REFUSALS, "size"),
-    ("isotonic_regression", lambda: tf.nn.isotonic_regression(tf.constant(1.0)), REFUSALS, "isotonic_regression"),
-    ("sparse_dense_matmul", lambda: tf.sparse.sparse_dense_matmul(tf.sparse.from_dense(M), M), REFUSALS, "sparse_dense_matmul"),
+    ("isotonic_regression", lambda: tf.nn.isotonic_regression(tf.constant(1.0)), REFUSALS,
+        "isotonic_regression"),
+    ("sparse_dense_matmul", lambda: tf.sparse.sparse_dense_matmul(tf.sparse.from_dense(M), M),
+        REFUSALS, "sparse_dense_matmul"),
     ("one_hot", lambda: tf.one_hot([0.5], 3), REFUSALS, "one_hot"),
     ("normal", lambda: tf.random.normal([-1]), REFUSALS, "shape"),
     ("clip_by_value", lambda: tf.clip_by_value(M, tf.ones([5]), 1.0), REFUSALS, "clip_by_value"),
@@ -66,7 +68,9 @@ ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "call", "error", "says"), ROWS, ids=[f"{i} {row[0]}" for i, row in enumerate(ROWS)])
+@pytest.mark.parametrize(
+    ("name", "call", "error", "says"), ROWS, ids=[f"{i} {row[0]}" for i, row in enumerate(ROWS)]
+)
 def test_refused_by_name(name, call, error, says):
     with tf.GradientTape() as tape:
         tape.watch([M, V, X])
@@ -74,4 +78,5 @@ def test_refused_by_name(name, call, error, says):
             call()
         y = tf.reduce_sum(M * M)
     assert name in str(caught.value)
-    np.testing.assert_array_equal(tape.gradient(y, M), 2 * M.numpy())  # the tape goes on as if nothing had happened
+    # The tape goes on as if nothing had happened.
+    np.testing.assert_array_equal(tape.gradient(y, M), 2 * M.numpy())

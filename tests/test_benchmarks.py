@@ -1,4 +1,6 @@
-"""The benchmarks measure what they say: gradtape's steps are right, a wrong step is refused, and the report tells what was measured."""
+"""The benchmarks measure what they say: gradtape's steps are right, a wrong step is refused, and
+the report tells what was measured.
+"""
 
 import sys
 from dataclasses import replace
@@ -63,20 +65,35 @@ def test_a_result_of_another_shape_is_refused():
 @pytest.fixture
 def results():
     steps = {
-        "small_mlp": {GRADTAPE: 1e-4, "NumPy by hand": 5e-5, "PyTorch": 2e-4, FUNCTION: 2e-5, "jax.jit": 2e-5},
-        "cnn": {GRADTAPE: 0.03, "TensorFlow": 0.02, FUNCTION: 0.012, "jax.jit": 0.02, "tf.function": 0.01},
+        "small_mlp": {
+            GRADTAPE: 1e-4,
+            "NumPy by hand": 5e-5,
+            "PyTorch": 2e-4,
+            FUNCTION: 2e-5,
+            "jax.jit": 2e-5,
+        },
+        "cnn": {
+            GRADTAPE: 0.03,
+            "TensorFlow": 0.02,
+            FUNCTION: 0.012,
+            "jax.jit": 0.02,
+            "tf.function": 0.01,
+        },
     }
     memory = {"cnn": {GRADTAPE: 2e7, "PyTorch": 2e7}}
     return Results(
-        quick=False, machine="a machine", load_before=0.1, versions={"numpy": "2"}, steps=steps, memory=memory,
-        first_calls={"cnn": {FUNCTION: 1.0}}, imports={"gradtape": 0.07}, sizes={"gradtape": 1e8},
-        profile={"small_mlp": [("all", 1.0)]},
+        quick=False, machine="a machine", load_before=0.1, versions={"numpy": "2"}, steps=steps,
+        memory=memory, first_calls={"cnn": {FUNCTION: 1.0}}, imports={"gradtape": 0.07},
+        sizes={"gradtape": 1e8}, profile={"small_mlp": [("all", 1.0)]},
     )  # fmt: skip
 
 
 def test_aims_compare_with_the_best_of_the_peers(results):
     said = {(o.workload, o.by, o.said): (o.figure, o.met) for o in aims.outcomes(results)}
-    assert said["small_mlp", GRADTAPE, "at most 2.2 × the time of NumPy by hand"] == ("2.00 ×", True)
+    assert said["small_mlp", GRADTAPE, "at most 2.2 × the time of NumPy by hand"] == (
+        "2.00 ×",
+        True,
+    )
     assert said["small_mlp", GRADTAPE, "PyTorch takes at least 2.5 × its time"] == ("2.00 ×", False)
     assert said["small_mlp", GRADTAPE, "TensorFlow takes at least 20 × its time"] == ("-", None)
     assert said["cnn", FUNCTION, "at most 1 × the time of the best peer"] == ("1.20 ×", False)
@@ -105,7 +122,10 @@ def test_a_compiler_from_a_package_is_found_where_the_system_has_none(monkeypatc
     monkeypatch.setattr(clang, "find_spec", lambda name: name)
     with clang.on_path():
         script = Path(which("clang"))
-        assert script.read_text(encoding="utf-8").splitlines()[1] == f'exec "{sys.executable}" -m ziglang clang "$@"'
+        assert (
+            script.read_text(encoding="utf-8").splitlines()[1]
+            == f'exec "{sys.executable}" -m ziglang clang "$@"'
+        )
     assert which("clang") is None
     monkeypatch.setattr(clang, "find_spec", lambda name: None)
     with clang.on_path():

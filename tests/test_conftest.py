@@ -61,7 +61,9 @@ def test_slow():
 @pytest.fixture
 def tests(pytester):
     pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
-    pytester.makeini("[pytest]\nmarkers =\n    slow: left out\n    sampled(n): one of n\n    devices: all")
+    pytester.makeini(
+        "[pytest]\nmarkers =\n    slow: left out\n    sampled(n): one of n\n    devices: all"
+    )
     pytester.makepyfile(TESTS)
     return pytester
 
@@ -79,7 +81,8 @@ def test_slow_tests_run_with_all(tests):
 def test_a_sample_is_a_part_of_every_test_and_always_the_same(tests):
     file = tests.makepyfile(test_sampled=SAMPLED)
     found = [
-        tests.runpytest_inprocess("-p", "no:cacheprovider", file, *options).parseoutcomes() for options in ([], [], ["--all"])
+        tests.runpytest_inprocess("-p", "no:cacheprovider", file, *options).parseoutcomes()
+        for options in ([], [], ["--all"])
     ]
     assert found[0] == found[1]
     assert 15 < found[0]["passed"] < 35
@@ -90,7 +93,10 @@ def test_a_sample_is_a_part_of_every_test_and_always_the_same(tests):
 def test_a_part_is_always_the_same_and_has_everything_about_devices(tests):
     file = tests.makepyfile(test_part=PART)
     options = ([], ["--part=4"], ["--part=4"], ["--part=4", "--all"])
-    found = [tests.runpytest_inprocess("-p", "no:cacheprovider", file, *some).parseoutcomes() for some in options]
+    found = [
+        tests.runpytest_inprocess("-p", "no:cacheprovider", file, *some).parseoutcomes()
+        for some in options
+    ]
     assert found[0] == {"passed": 110, "deselected": 1}
     assert found[1] == found[2]
     assert 10 + 15 < found[1]["passed"] < 10 + 35

@@ -1,4 +1,6 @@
-"""The one door: what TensorFlow's and NumPy's functions make of plain values, alone and beside Tensors."""
+"""The one door: what TensorFlow's and NumPy's functions make of plain values,
+alone and beside Tensors.
+"""
 
 import numpy as np
 import pytest
@@ -21,7 +23,9 @@ ALONE = [  # a value, and the dtypes that it has by either policy
 ]
 
 
-@pytest.mark.parametrize(("value", "by_tensorflow", "by_numpy"), ALONE, ids=[repr(row[0]) for row in ALONE])
+@pytest.mark.parametrize(
+    ("value", "by_tensorflow", "by_numpy"), ALONE, ids=[repr(row[0]) for row in ALONE]
+)
 def test_alone(value, by_tensorflow, by_numpy):
     assert TENSORFLOW.tensor(value, "f: x").dtype.name == by_tensorflow
     assert NUMPY.tensor(value, "f: x").dtype.name == by_numpy
@@ -82,7 +86,11 @@ def test_what_is_a_tensor_is_read_alike(policy):
 @pytest.mark.parametrize("policy", [TENSORFLOW, NUMPY], ids=["tensorflow", "numpy"])
 @pytest.mark.parametrize(
     ("value", "says"),
-    [([[1.0], [1.0, 2.0]], "different lengths"), (object(), "object"), (np.ma.masked_array([1.0], [True]), "masked")],
+    [
+        ([[1.0], [1.0, 2.0]], "different lengths"),
+        (object(), "object"),
+        (np.ma.masked_array([1.0], [True]), "masked"),
+    ],
 )
 def test_what_is_refused_names_the_argument(policy, value, says):
     if policy is TENSORFLOW and says == "masked":

@@ -1,4 +1,6 @@
-"""`copy` and `pickle` of functions, Checkpoints, generators and Modules that have them: a copy works by itself, or is refused clearly."""
+"""`copy` and `pickle` of functions, Checkpoints, generators and Modules that have them: a copy
+works by itself, or is refused clearly.
+"""
 
 import copy
 import gc
@@ -19,7 +21,9 @@ def pickled(thing):
 
 
 COPY = pytest.mark.parametrize("duplicate", [copy.deepcopy, pickled], ids=["deepcopy", "pickle"])
-COPIES = pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickled], ids=["copy", "deepcopy", "pickle"])
+COPIES = pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, pickled], ids=["copy", "deepcopy", "pickle"]
+)
 
 X = tf.constant([1.0, 2.0])
 
@@ -71,7 +75,8 @@ def test_a_closure_cannot_be_pickled_and_says_what_to_do():
 
     for function in (inside, tf.function(lambda x: x)):
         with pytest.raises(
-            pickle.PicklingError, match=r"(inside|<lambda>): only a function that its module has by name .* at the top"
+            pickle.PicklingError,
+            match=r"(inside|<lambda>): only a function that its module has by name .* at the top",
         ):
             pickle.dumps(function)
 
@@ -95,11 +100,21 @@ def test_a_function_made_from_an_object_has_a_copy_of_it(duplicate):
     assert function(X).numpy().tolist() == [5.0, 10.0]
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickled], ids=["copy", "deepcopy", "pickle"])
-@pytest.mark.parametrize("spec", [tf.TensorSpec([2]), tf.TensorSpec([None])], ids=["concrete", "open"])
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, pickled], ids=["copy", "deepcopy", "pickle"]
+)
+@pytest.mark.parametrize(
+    "spec", [tf.TensorSpec([2]), tf.TensorSpec([None])], ids=["concrete", "open"]
+)
 def test_a_program_is_refused(duplicate, spec):
     program = doubled.get_concrete_function(spec)
-    with pytest.raises(TypeError, match=r"cannot be copied or pickled: copy or pickle the tf.function .* get_concrete_function"):
+    with pytest.raises(
+        TypeError,
+        match=(
+            r"cannot be copied or pickled: copy or pickle the tf.function .* "
+            r"get_concrete_function"
+        ),
+    ):
         duplicate(program)
 
 
@@ -123,7 +138,11 @@ class Net(tf.Module):
         return self.w * x
 
 
-CALLS = {"method": lambda net: net.method, "attribute": lambda net: net.step, "kept": lambda net: net.kept}
+CALLS = {
+    "method": lambda net: net.method,
+    "attribute": lambda net: net.step,
+    "kept": lambda net: net.kept,
+}
 
 
 @COPY
@@ -251,7 +270,9 @@ def test_a_generator_in_a_compiled_function(duplicate):
 
 @COPY
 def test_a_checkpoint_has_copies_of_its_objects(duplicate, tmp_path):
-    checkpoint = tf.train.Checkpoint(tf.Module(), v=tf.Variable(1.0), rng=tf.random.Generator.from_seed(1))
+    checkpoint = tf.train.Checkpoint(
+        tf.Module(), v=tf.Variable(1.0), rng=tf.random.Generator.from_seed(1)
+    )
     checkpoint.save(tmp_path / "one")
     made = duplicate(checkpoint)
     assert int(made.save_counter) == 1
@@ -297,7 +318,11 @@ def test_a_shallow_copy_of_a_checkpoint_has_the_same_objects():
 def test_a_manager_is_refused(duplicate, tmp_path):
     manager = tf.train.CheckpointManager(tf.train.Checkpoint(v=tf.Variable(1.0)), tmp_path, 2)
     with pytest.raises(
-        TypeError, match=r"CheckpointManager cannot be copied or pickled.*make another with tf.train.CheckpointManager\("
+        TypeError,
+        match=(
+            r"CheckpointManager cannot be copied or pickled.*make another with "
+            r"tf.train.CheckpointManager\("
+        ),
     ):
         duplicate(manager)
     assert manager.save() == str(tmp_path / "ckpt-1")

@@ -1,4 +1,6 @@
-"""`DType` objects, how dtypes meet, which ones have gradients, and the convention for complex numbers."""
+"""`DType` objects, how dtypes meet, which ones have gradients,
+and the convention for complex numbers.
+"""
 
 import itertools
 import logging
@@ -56,7 +58,11 @@ def test_a_dtype_knows_its_name(name):
 )
 def test_the_kind_of_a_dtype(name, floating, integer, is_complex, unsigned, size):
     dtype = getattr(tf, name)
-    assert (dtype.is_floating, dtype.is_integer, dtype.is_complex) == (floating, integer, is_complex)
+    assert (dtype.is_floating, dtype.is_integer, dtype.is_complex) == (
+        floating,
+        integer,
+        is_complex,
+    )
     assert (dtype.is_unsigned, dtype.is_bool, dtype.size) == (unsigned, name == "bool", size)
 
 
@@ -81,7 +87,9 @@ def test_as_dtype(value, name):
     assert tf.as_dtype(value).name == name
 
 
-@pytest.mark.parametrize("value", ["floaty", 1.5, None, np.dtype("datetime64[s]"), tf.constant, {"a": 1}])
+@pytest.mark.parametrize(
+    "value", ["floaty", 1.5, None, np.dtype("datetime64[s]"), tf.constant, {"a": 1}]
+)
 def test_what_is_no_dtype_is_a_type_error(value):
     with pytest.raises(TypeError):
         tf.as_dtype(value)
@@ -109,7 +117,11 @@ def test_limits():
 
 def test_numpy_and_real_dtypes():
     assert tf.float32.as_numpy_dtype is np.float32
-    assert (tf.complex64.real_dtype, tf.complex128.real_dtype, tf.int8.real_dtype) == (tf.float32, tf.float64, tf.int8)
+    assert (tf.complex64.real_dtype, tf.complex128.real_dtype, tf.int8.real_dtype) == (
+        tf.float32,
+        tf.float64,
+        tf.int8,
+    )
     assert tf.constant(1.0, tf.bfloat16).numpy().dtype == tf.bfloat16.as_numpy_dtype
 
 
@@ -145,7 +157,8 @@ def test_tensors_of_two_dtypes_are_promoted(one, two, together):
 
 
 def test_promotion_does_not_depend_on_the_order_or_the_grouping():
-    # uint64 with int64 is float32, the default float, although float16 is above both: there the grouping counts.
+    # uint64 with int64 is float32, the default float, although float16 is above both: there the
+    # grouping counts.
     numbers = [tf.cast(1, name) for name in NAMES if name not in ("string", "uint64")]
     for x, y, z in itertools.combinations(numbers, 3):
         assert ((x + y) + z).dtype == (x + (y + z)).dtype == ((z + x) + y).dtype
@@ -195,7 +208,15 @@ def test_plain_values_take_the_dtype_of_the_tensor(tensor, plain, together):
 @pytest.mark.parametrize("name", TRAINABLE)
 def test_arithmetic_stays_in_its_dtype(name):
     x = tf.cast([1.0, 2.0], name)
-    for y in (x * x + x / x - 1, tf.exp(x), x**2, tf.reduce_sum(x), tf.reduce_mean(x), tf.tanh(x), x[0]):
+    for y in (
+        x * x + x / x - 1,
+        tf.exp(x),
+        x**2,
+        tf.reduce_sum(x),
+        tf.reduce_mean(x),
+        tf.tanh(x),
+        x[0],
+    ):
         assert y.dtype == name
 
 
@@ -217,7 +238,9 @@ def test_other_dtypes_have_none(name):
 
 @pytest.mark.parametrize("low", ["float16", "bfloat16", "float32"])
 def test_gradients_come_back_in_the_dtype_of_the_source(low):
-    gradient = gradient_of(lambda x: tf.reduce_sum(tf.cast(x, tf.float64) ** 2), tf.cast([1.0, 2.0], low))
+    gradient = gradient_of(
+        lambda x: tf.reduce_sum(tf.cast(x, tf.float64) ** 2), tf.cast([1.0, 2.0], low)
+    )
     assert gradient.dtype == low
     assert gradient.numpy().tolist() == [2.0, 4.0]
 
@@ -233,7 +256,15 @@ def test_gradients_come_back_in_the_dtype_of_the_source(low):
         lambda x: x > 1.0,
         lambda x: x == 1.0,
     ],
-    ids=["float to int to float", "argmax", "comparison", "int target", "argmax target", "bool target", "equality target"],
+    ids=[
+        "float to int to float",
+        "argmax",
+        "comparison",
+        "int target",
+        "argmax target",
+        "bool target",
+        "equality target",
+    ],
 )
 def test_a_path_through_integers_or_truth_values_ends(function):
     assert gradient_of(function, tf.constant([1.0, 2.0])) is None
@@ -273,7 +304,19 @@ def test_choosing_by_is_nan_is_safe():
         (tf.abs, (1 + 2j) / math.sqrt(5.0)),
         (tf.math.angle, (-2 + 1j) / 5.0),
     ],
-    ids=["square", "cube", "exp", "reciprocal", "|z|^2", "real", "imag", "conj", "abs squared", "abs", "angle"],
+    ids=[
+        "square",
+        "cube",
+        "exp",
+        "reciprocal",
+        "|z|^2",
+        "real",
+        "imag",
+        "conj",
+        "abs squared",
+        "abs",
+        "angle",
+    ],
 )
 def test_the_gradient_of_a_complex_number(function, expected, name):
     gradient = gradient_of(function, tf.constant(1 + 2j, name))
@@ -346,7 +389,9 @@ def test_float8(name):
         lambda x: tf.cast(tf.cast(x, dtype), tf.float32),
         tf.function(lambda x: tf.cast(tf.cast(x, dtype), tf.float32)),
     ):
-        np.testing.assert_array_equal(function(tf.constant(numbers)).numpy(), held.numpy().astype(np.float32))
+        np.testing.assert_array_equal(
+            function(tf.constant(numbers)).numpy(), held.numpy().astype(np.float32)
+        )
     assert (tf.constant(1) + held).dtype == dtype
     with pytest.raises(TypeError, match="no common dtype"):
         held + tf.constant(1.0)

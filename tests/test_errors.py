@@ -36,12 +36,22 @@ CODES = {
 def test_each_error_has_its_code_and_message(name, code):
     error = getattr(tf.errors, name)(None, None, "what happened")
     assert isinstance(error, tf.errors.OpError)
-    assert (error.error_code, error.message, error.node_def, error.op) == (code, "what happened", None, None)
+    assert (error.error_code, error.message, error.node_def, error.op) == (
+        code,
+        "what happened",
+        None,
+        None,
+    )
     assert str(error) == "what happened"
 
 
 def test_the_codes_have_names():
-    assert (tf.errors.OK, tf.errors.CANCELLED, tf.errors.INVALID_ARGUMENT, tf.errors.UNAUTHENTICATED) == (0, 1, 3, 16)
+    assert (
+        tf.errors.OK,
+        tf.errors.CANCELLED,
+        tf.errors.INVALID_ARGUMENT,
+        tf.errors.UNAUTHENTICATED,
+    ) == (0, 1, 3, 16)
 
 
 def test_op_error_takes_a_code():
@@ -52,11 +62,17 @@ def test_op_error_takes_a_code():
 
 
 @pytest.mark.parametrize(
-    "error", [tf.errors.NotFoundError(None, None, "gone"), tf.errors.OpError(None, None, "odd", 7)], ids=repr
+    "error",
+    [tf.errors.NotFoundError(None, None, "gone"), tf.errors.OpError(None, None, "odd", 7)],
+    ids=repr,
 )
 def test_errors_can_be_pickled(error):
     twin = pickle.loads(pickle.dumps(error))
-    assert (type(twin), twin.message, twin.error_code) == (type(error), error.message, error.error_code)
+    assert (type(twin), twin.message, twin.error_code) == (
+        type(error),
+        error.message,
+        error.error_code,
+    )
     assert str(copy.copy(error)) == error.message
 
 
@@ -70,11 +86,31 @@ def test_operators_on_traced_tensors_have_an_error_of_their_own():
 @pytest.mark.parametrize(
     ("call", "error", "parts"),
     [
-        (lambda: tf.ones([2, 3]) + tf.ones([4, 5]), tf.errors.InvalidArgumentError, ["add", "[2, 3]", "[4, 5]", "float32"]),
-        (lambda: tf.ones([2, 3]) @ tf.ones([4, 5]), tf.errors.InvalidArgumentError, ["matmul", "[2, 3]", "[4, 5]"]),
-        (lambda: tf.matmul(tf.ones([3]), tf.ones([3])), tf.errors.InvalidArgumentError, ["matmul", "two dimensions"]),
-        (lambda: tf.reshape(tf.ones([6]), [4]), tf.errors.InvalidArgumentError, ["reshape", "[6]", "4"]),
-        (lambda: tf.reduce_sum(tf.ones([2]), axis=1), tf.errors.InvalidArgumentError, ["axis", "1"]),
+        (
+            lambda: tf.ones([2, 3]) + tf.ones([4, 5]),
+            tf.errors.InvalidArgumentError,
+            ["add", "[2, 3]", "[4, 5]", "float32"],
+        ),
+        (
+            lambda: tf.ones([2, 3]) @ tf.ones([4, 5]),
+            tf.errors.InvalidArgumentError,
+            ["matmul", "[2, 3]", "[4, 5]"],
+        ),
+        (
+            lambda: tf.matmul(tf.ones([3]), tf.ones([3])),
+            tf.errors.InvalidArgumentError,
+            ["matmul", "two dimensions"],
+        ),
+        (
+            lambda: tf.reshape(tf.ones([6]), [4]),
+            tf.errors.InvalidArgumentError,
+            ["reshape", "[6]", "4"],
+        ),
+        (
+            lambda: tf.reduce_sum(tf.ones([2]), axis=1),
+            tf.errors.InvalidArgumentError,
+            ["axis", "1"],
+        ),
         (lambda: tf.gather(tf.ones([2]), [5]), tf.errors.InvalidArgumentError, ["5", "2"]),
         (lambda: tf.ones([2])[5], tf.errors.InvalidArgumentError, ["5", "2"]),
         (lambda: tf.constant([1, 2]) // 0, tf.errors.InvalidArgumentError, ["floordiv", "zero"]),
@@ -83,14 +119,38 @@ def test_operators_on_traced_tensors_have_an_error_of_their_own():
         (lambda: hash(tf.ones([2])), TypeError, ["ref()"]),
         (lambda: tf.constant([[1.0], [1.0, 2.0]]), ValueError, ["lengths"]),
         (lambda: tf.constant(1.5, tf.int32), TypeError, ["1.5", "int32"]),
-        (lambda: tf.convert_to_tensor(tf.constant(1.0), tf.int32), ValueError, ["float32", "int32", "cast"]),
+        (
+            lambda: tf.convert_to_tensor(tf.constant(1.0), tf.int32),
+            ValueError,
+            ["float32", "int32", "cast"],
+        ),
         (lambda: tf.as_dtype("floaty"), TypeError, ["floaty", "float32"]),
-        (lambda: tf.Variable([1.0]).assign([1.0, 2.0]), ValueError, ["assign", "(2,)", "(1,)", "Variable:0"]),
-        (lambda: tf.Variable([1.0]).assign_add([1.0, 2.0]), tf.errors.InvalidArgumentError, ["assign_add", "(2,)", "(1,)"]),
-        (lambda: tf.Variable(1.0).assign(tf.constant(1)), ValueError, ["assign", "int32", "float32", "cast"]),
+        (
+            lambda: tf.Variable([1.0]).assign([1.0, 2.0]),
+            ValueError,
+            ["assign", "(2,)", "(1,)", "Variable:0"],
+        ),
+        (
+            lambda: tf.Variable([1.0]).assign_add([1.0, 2.0]),
+            tf.errors.InvalidArgumentError,
+            ["assign_add", "(2,)", "(1,)"],
+        ),
+        (
+            lambda: tf.Variable(1.0).assign(tf.constant(1)),
+            ValueError,
+            ["assign", "int32", "float32", "cast"],
+        ),
         (lambda: tf.Variable(1.0).__iadd__(1.0), RuntimeError, ["assign_add"]),
-        (lambda: tf.Variable([1.0]).scatter_add(tf.ones([1])), TypeError, ["scatter_add", "IndexedSlices"]),
-        (lambda: tf.Variable([1.0]).scatter_nd_add([[3]], [1.0]), tf.errors.InvalidArgumentError, ["scatter_nd_add", "3"]),
+        (
+            lambda: tf.Variable([1.0]).scatter_add(tf.ones([1])),
+            TypeError,
+            ["scatter_add", "IndexedSlices"],
+        ),
+        (
+            lambda: tf.Variable([1.0]).scatter_nd_add([[3]], [1.0]),
+            tf.errors.InvalidArgumentError,
+            ["scatter_nd_add", "3"],
+        ),
         (lambda: tf.Variable(), ValueError, ["initial_value"]),
         (lambda: tf.Variable(1.0, constraint=3), ValueError, ["constraint", "3"]),
     ],
@@ -116,10 +176,26 @@ def recorded():
         (lambda x, y: (y, None), TypeError, ["gradient", "sources", "None"]),
         (lambda x, y: (None, x), TypeError, ["gradient", "target", "None"]),
         (lambda x, y: (y, [x, 3.0]), AttributeError, ["sources", "3.0", "float"]),
-        (lambda x, y: (y, x, tf.ones([3])), tf.errors.InvalidArgumentError, ["output_gradients[0]", "(3,)", "(2,)"]),
-        (lambda x, y: ([y, y], x, [None, tf.ones([3])]), tf.errors.InvalidArgumentError, ["output_gradients[1]", "(3,)"]),
-        (lambda x, y: (y, x, tf.ones([2], tf.int32)), tf.errors.InvalidArgumentError, ["int32", "float32", "cast"]),
-        (lambda x, y: (y, x, None, "zeros"), ValueError, ["unconnected_gradients", "zeros", "zero"]),
+        (
+            lambda x, y: (y, x, tf.ones([3])),
+            tf.errors.InvalidArgumentError,
+            ["output_gradients[0]", "(3,)", "(2,)"],
+        ),
+        (
+            lambda x, y: ([y, y], x, [None, tf.ones([3])]),
+            tf.errors.InvalidArgumentError,
+            ["output_gradients[1]", "(3,)"],
+        ),
+        (
+            lambda x, y: (y, x, tf.ones([2], tf.int32)),
+            tf.errors.InvalidArgumentError,
+            ["int32", "float32", "cast"],
+        ),
+        (
+            lambda x, y: (y, x, None, "zeros"),
+            ValueError,
+            ["unconnected_gradients", "zeros", "zero"],
+        ),
     ],
 )
 def test_an_error_of_gradient_names_the_argument(arguments, error, parts):

@@ -7,8 +7,9 @@ import gradtape as tf
 from gradtape import extend
 
 NAMES = [
-    "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget", "hide_frames", "hold", "op",
-    "outside_programs", "scan", "trace_again", "unary", "undisturbed", "writing",
+    "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget",
+    "hide_frames", "hold", "op", "outside_programs", "scan", "trace_again", "unary", "undisturbed",
+    "writing",
 ]  # fmt: skip
 
 
@@ -19,7 +20,9 @@ def test_its_names_are_pinned():
 
 @pytest.fixture
 def declared():
-    """Ops of a user's own: elementwise ones, and one with a rule by hand, parameters and two arguments."""
+    """Ops of a user's own: elementwise ones, and one with a rule by hand,
+    parameters and two arguments.
+    """
     yield {
         "cube": extend.unary("own_cube", lambda xp, x: x * x * x, lambda g, x: g * x * x * 3),
         "hypot": extend.binary(
@@ -70,7 +73,9 @@ def test_an_op_of_ones_own(declared, name, compiled):
     reference = REFERENCES[name]
     np.testing.assert_allclose(y.numpy(), reference(values))
     step = 1e-6 * np.eye(3)
-    jacobian = np.stack([(reference(values + e) - reference(values - e)) / 2e-6 for e in step], axis=1)
+    jacobian = np.stack(
+        [(reference(values + e) - reference(values - e)) / 2e-6 for e in step], axis=1
+    )
     np.testing.assert_allclose(gradient.numpy(), jacobian.sum(0), rtol=1e-6)
     np.testing.assert_allclose(tape.jacobian(y, x).numpy(), jacobian, atol=1e-6)
     assert np.isfinite(outer.gradient(gradient, x).numpy()).all()

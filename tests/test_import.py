@@ -17,8 +17,13 @@ LATER = {"optree", "logging", "dataclasses", "concurrent", "multiprocessing", "a
 
 
 def modules_after(code):
-    """The root packages that a fresh Python, in which warnings are errors, has imported after running `code`."""
-    report = "import json, sys; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    """The root packages that a fresh Python, in which warnings are errors,
+    has imported after running `code`.
+    """
+    report = (
+        "import json, sys; print(json.dumps(sorted({name.partition('.')[0] for name in "
+        "sys.modules})))"
+    )
     environment = os.environ | {"PYTHONPATH": str(Path(gradtape.__file__).parent.parent)}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", f"{code}\n{report}"],
@@ -62,7 +67,9 @@ def test_the_version_is_tensorflows_and_then_our_own():
     assert tuple(int(part) for part in gradtape.__version__.split(".")[:2]) >= (2, 0)
     assert Version(gradtape.__version__) >= Version("2.21.0")
     assert Version(gradtape.__version__) < Version("2.22")
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads(
+        (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    )["project"]
     assert own == project["version"]
 
 

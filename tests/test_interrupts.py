@@ -1,4 +1,6 @@
-"""Signals at random moments: nothing is lost, nothing stays stuck, and a handler may use gradtape (see `interrupted.py`)."""
+"""Signals at random moments: nothing is lost, nothing stays stuck,
+and a handler may use gradtape (see `interrupted.py`).
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,20 @@ from tests.interrupted import SCENARIOS, stuck
 
 ROOT = Path(__file__).parent.parent
 KINDS = ["raise", "handle"]
-SAMPLE = [("eager", "raise"), ("eager", "handle"), ("compiled", "raise"), ("compiled", "handle"), ("fit", "raise")]
+SAMPLE = [
+    ("eager", "raise"),
+    ("eager", "handle"),
+    ("compiled", "raise"),
+    ("compiled", "handle"),
+    ("fit", "raise"),
+]
 
 
 def interrupt(scenario, kind, count, seed):
     command = [sys.executable, "-m", "tests.interrupted", scenario, kind, str(count), str(seed)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=1500, check=False
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["failures"] == []
@@ -57,7 +67,9 @@ class Stopped(BaseException):
     lambda: here.state.only([tf.GradientTape()]),
 ], ids=["tape", "accumulator", "only"])  # fmt: skip
 def test_a_block_ends_if_an_exception_comes_between(make, moment, monkeypatch):
-    """As Python has it when a signal's exception arrives where a block begins or ends: nobody calls what would end it."""
+    """As Python has it when a signal's exception arrives where a block begins or ends:
+    nobody calls what would end it.
+    """
     thing = make()
     kind = type(thing)
     begin, end = kind.enter, kind.leave
@@ -132,7 +144,10 @@ def test_a_generator_block():
     assert isinstance(outer("d"), Block)
 
 
-@pytest.mark.parametrize("make", [tf.GradientTape, lambda: tf.autodiff.ForwardAccumulator(tf.constant(1.0), tf.constant(1.0))])
+@pytest.mark.parametrize(
+    "make",
+    [tf.GradientTape, lambda: tf.autodiff.ForwardAccumulator(tf.constant(1.0), tf.constant(1.0))],
+)
 def test_what_was_entered_in_another_thread_is_refused_here(make):
     thing, errors = make(), []
 
@@ -166,7 +181,10 @@ def test_an_error_of_a_handler_stays_what_it_is(monkeypatch):
 
 
 def test_a_finalizer_may_use_gradtape_while_a_function_is_traced():
-    """The collector may run it between any two allocations of JAX's. On Python 3.11 its code object lost references, until Python crashed."""
+    """The collector may run it between any two allocations of JAX's.
+
+    On Python 3.11 its code object lost references, until Python crashed.
+    """
     squared = tf.function(lambda x: x * x)
     two = tf.constant(2.0)
     assert float(squared(two)) == 4.0
@@ -181,7 +199,9 @@ def test_a_finalizer_may_use_gradtape_while_a_function_is_traced():
                 runs.append(float(squared(two)))
 
     def trace():
-        return tf.function(lambda x: tf.reduce_sum(tf.tanh(x) * x)).get_concrete_function(tf.TensorSpec([3]))
+        return tf.function(lambda x: tf.reduce_sum(tf.tanh(x) * x)).get_concrete_function(
+            tf.TensorSpec([3])
+        )
 
     code, chance, thresholds = Finalized.__del__.__code__, random.Random(1), gc.get_threshold()
     trace()
@@ -201,7 +221,9 @@ def test_a_finalizer_may_use_gradtape_while_a_function_is_traced():
 
 
 def test_the_collector_is_on_again_when_all_have_left():
-    """Blocks of several threads end in any order; one that was switched off by its owner stays off."""
+    """Blocks of several threads end in any order;
+    one that was switched off by its owner stays off.
+    """
     first, second = Uncollected(), Uncollected()
     collects = gc.isenabled()
     assert collects

@@ -40,7 +40,9 @@ def test_digits_are_learnt_in_three_ways(way):
 def test_the_lstm_learns_to_read():
     module = example("lstm")
     train_digits, test_digits, train_labels, test_labels = module.load()
-    by_rows = module.accuracy_by_rows(module.train(train_digits, train_labels), test_digits, test_labels)
+    by_rows = module.accuracy_by_rows(
+        module.train(train_digits, train_labels), test_digits, test_labels
+    )
     assert by_rows[-1] >= 0.95
     assert 0.2 < by_rows[0] < by_rows[2] < by_rows[5]
 
@@ -65,7 +67,9 @@ def test_the_convolutions_learn_digits_and_show_why():
         more[row, column] += step
         less[row, column] -= step
         difference = (model(more[None])[0, label] - model(less[None])[0, label]) / (2 * step)
-        assert evidence[row, column] == pytest.approx(float(difference) * digit[row, column, 0], abs=0.05)
+        assert evidence[row, column] == pytest.approx(
+            float(difference) * digit[row, column, 0], abs=0.05
+        )
     assert set("".join(module.drawn(evidence))) <= set("+-.")
 
 
@@ -93,7 +97,8 @@ def test_the_generator_finds_the_moments():
     np.testing.assert_allclose(mean, true_mean, atol=0.2)
     np.testing.assert_allclose(covariance, true_covariance, atol=0.2)
     assert np.abs(before[0] - true_mean).max() > 0.4
-    assert losses[-100:, 1].mean() == pytest.approx(2 * np.log(2), abs=0.15)  # the critic can no longer tell
+    # The critic can no longer tell.
+    assert losses[-100:, 1].mean() == pytest.approx(2 * np.log(2), abs=0.15)
 
 
 def test_the_autoencoder_gives_digits_back():
@@ -101,12 +106,16 @@ def test_the_autoencoder_gives_digits_back():
     train_digits, test_digits = module.load()
     model, history = module.train(train_digits)
     assert history["reconstruction"][-1] < 0.75 * history["reconstruction"][0]
-    assert 1.0 < history["divergence"][-1] < 20.0  # the codes say something, and are not far from a normal distribution
+    # The codes say something, and are not far from a normal distribution.
+    assert 1.0 < history["divergence"][-1] < 20.0
     by_mean = module.squared_error(test_digits, train_digits.mean(axis=0))
     assert module.squared_error(test_digits, model(test_digits).numpy()) < 0.5 * by_mean
     dreams = model.dream(200).numpy()
     nearest = np.min(np.sum((dreams[:, None] - train_digits[None]) ** 2, axis=2), axis=1)
-    between = np.min(np.sum((np.random.default_rng(0).random((200, 1, 64)) - train_digits[None]) ** 2, axis=2), axis=1)
+    between = np.min(
+        np.sum((np.random.default_rng(0).random((200, 1, 64)) - train_digits[None]) ** 2, axis=2),
+        axis=1,
+    )
     assert np.median(nearest) < 0.5 * np.median(between)  # a dream is near some digit, noise is not
 
 
@@ -117,7 +126,10 @@ def test_the_network_finds_the_goal():
     assert path[0] == module.START
     assert path[-1] == module.GOAL
     assert len(path) - 1 == 8  # there is no shorter way
-    assert sum(module.walk(network, tuple(place))[-1] == module.GOAL for place in module.FREE) >= len(module.FREE) - 1
+    assert (
+        sum(module.walk(network, tuple(place))[-1] == module.GOAL for place in module.FREE)
+        >= len(module.FREE) - 1
+    )
     # At the goal's door the value of the right step is its reward.
     door = (module.GOAL[0] - 1, module.GOAL[1])
     values = network(module.seen(door)[None])[0].numpy()
@@ -133,7 +145,12 @@ def test_the_update_follows_the_rule():
     wanted = -0.02 + module.DISCOUNT * target(arrived).numpy().max()
     before, slow = network(state).numpy()[0], target.get_weights()
     update = module.make_update(network, target, module.keras.optimizers.SGD(0.1))
-    loss = update(*map(tf.constant, (state, np.array([1], "int32"), np.float32([-0.02]), arrived, np.float32([0.0]))))
+    loss = update(
+        *map(
+            tf.constant,
+            (state, np.array([1], "int32"), np.float32([-0.02]), arrived, np.float32([0.0])),
+        )
+    )
     error = abs(wanted - before[1])
     assert float(loss) == pytest.approx(0.5 * error**2 if error < 1 else error - 0.5, rel=1e-4)
     assert abs(wanted - network(state).numpy()[0, 1]) < error

@@ -1,4 +1,5 @@
-"""Imports point one way: every module of the package imports only from its own layer and those below it.
+"""Imports point one way: every module of the package imports only from its own layer and those
+below it.
 
 Imports under `if TYPE_CHECKING:` are exempt, because they do not run.
 """
@@ -16,8 +17,8 @@ import gradtape
 
 ROOT = Path(gradtape.__file__).parent
 
-# The lowest layer first. A module that is in none of these, such as `gradtape` itself or `gradtape.math`, is a public
-# namespace: the top.
+# The lowest layer first. A module that is in none of these, such as `gradtape` itself or
+# `gradtape.math`, is a public namespace: the top.
 LAYERS = (
     ("blocks", "errors", "dtypes", "nest", "published", "shapes"),
     ("engines",),
@@ -33,8 +34,10 @@ ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}
 INSIDE_FUNCTIONS = {"scipy"}  # slow to import, needed by few
 XLA = {"jax", "jaxlib", "malt"}
 XLA_MODULES = ("gradtape.engines.xla", "gradtape.functions")
-METHODS = ("gradtape.core.tape_methods",)  # classes whose methods import what they need, from layers above, when they are called
-SERVED_BY = {"einops": "gradtape.api.tensorflow.einops_backend"}  # libraries that one module makes work with Tensors
+# Classes whose methods import what they need, from layers above, when they are called.
+METHODS = ("gradtape.core.tape_methods",)
+# Libraries that one module makes work with Tensors.
+SERVED_BY = {"einops": "gradtape.api.tensorflow.einops_backend"}
 
 
 class Import(NamedTuple):
@@ -65,12 +68,15 @@ def _imports(body: list[ast.stmt], home: str, *, inside_function: bool) -> Itera
         elif isinstance(statement, ast.ImportFrom):
             base = _absolute(statement, home)
             for alias in statement.names:
-                full = f"{base}.{alias.name}"  # `from gradtape import nest` imports a module, `from gradtape import exp` a name
+                # `from gradtape import nest` imports a module, `from gradtape import exp` a name.
+                full = f"{base}.{alias.name}"
                 yield Import(full if full in FILES else base, statement.lineno, inside_function)
         elif isinstance(statement, ast.If) and _is_type_checking(statement.test):
             yield from _imports(statement.orelse, home, inside_function=inside_function)
         else:
-            deeper = inside_function or isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+            deeper = inside_function or isinstance(
+                statement, (ast.FunctionDef, ast.AsyncFunctionDef)
+            )
             yield from _imports(_blocks(statement), home, inside_function=deeper)
 
 
@@ -144,8 +150,12 @@ def test_imports_point_one_way(module):
 def test_no_modules_import_each_other_in_a_circle():
     graph = {}
     for module, path in FILES.items():
-        found = imports(path.read_text(encoding="utf-8"), module, package=path.name == "__init__.py")
-        graph[module] = {i.name for i in found if i.name in FILES and i.name != module and not i.inside_function}
+        found = imports(
+            path.read_text(encoding="utf-8"), module, package=path.name == "__init__.py"
+        )
+        graph[module] = {
+            i.name for i in found if i.name in FILES and i.name != module and not i.inside_function
+        }
     graphlib.TopologicalSorter(graph).prepare()
 
 
@@ -158,8 +168,16 @@ def test_no_modules_import_each_other_in_a_circle():
         ("gradtape.core.tape", "import gradtape.ops.op", "layer above"),
         ("gradtape.core.tape", "def f():\n    from gradtape.api import arguments", "layer above"),
         ("gradtape.core.tape", "class C:\n    import gradtape", "layer above"),
-        ("gradtape.core.tape", "try:\n    pass\nexcept OSError:\n    import gradtape", "layer above"),
-        ("gradtape.core.tape", "if TYPE_CHECKING:\n    pass\nelse:\n    import gradtape", "layer above"),
+        (
+            "gradtape.core.tape",
+            "try:\n    pass\nexcept OSError:\n    import gradtape",
+            "layer above",
+        ),
+        (
+            "gradtape.core.tape",
+            "if TYPE_CHECKING:\n    pass\nelse:\n    import gradtape",
+            "layer above",
+        ),
         ("gradtape.ops.op", "import jax.numpy", "only the XLA engine"),
         ("gradtape.ops.op", "def f():\n    import jax", "only the XLA engine"),
         ("gradtape.ops.op", "from scipy import special", "at module level"),
@@ -178,7 +196,10 @@ def test_a_wrong_import_is_found(module, source, complaint):
     [
         (
             "gradtape.core.tape",
-            "from gradtape.engines.arrays import sum_array_to\nfrom gradtape import nest, dtypes\nimport logging",
+            (
+                "from gradtape.engines.arrays import sum_array_to\nfrom gradtape import nest, "
+                "dtypes\nimport logging"
+            ),
         ),
         ("gradtape.core.tape", "if TYPE_CHECKING:\n    from gradtape.ops.op import Op"),
         ("gradtape.core.tape", "if typing.TYPE_CHECKING:\n    import keras"),
@@ -193,13 +214,20 @@ def test_a_right_import_passes(module, source):
     assert complaints(module, imports(source, module)) == []
 
 
-KERAS = {path.relative_to(ROOT.parent).as_posix(): path for path in sorted((ROOT.parent / "keras_gradtape").rglob("*.py"))}
+KERAS = {
+    path.relative_to(ROOT.parent).as_posix(): path
+    for path in sorted((ROOT.parent / "keras_gradtape").rglob("*.py"))
+}
 
 
 @pytest.mark.parametrize("file", KERAS)
 def test_keras_is_built_on_public_names_and_on_extend(file):
     found = imports(KERAS[file].read_text(encoding="utf-8"), "keras_gradtape")
-    inside = [i.name for i in found if i.name.partition(".")[0] == "gradtape" and layer(i.name) < len(LAYERS)]
+    inside = [
+        i.name
+        for i in found
+        if i.name.partition(".")[0] == "gradtape" and layer(i.name) < len(LAYERS)
+    ]
     assert inside == []
 
 
@@ -207,15 +235,22 @@ def test_keras_is_built_on_public_names_and_on_extend(file):
 
 
 def facts_about_ops(source: str) -> list[str]:
-    """Where a module tells one op from others: by comparing an op or its name, by a table of ops, or by asking a function for its Op."""
+    """Where a module tells one op from others: by comparing an op or its name, by a table of ops,
+    or by asking a function for its Op.
+    """
     tree = ast.parse(source)
     functions = {
         alias.asname or alias.name
         for statement in ast.walk(tree)
-        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("gradtape.ops")
+        if isinstance(statement, ast.ImportFrom)
+        and (statement.module or "").startswith("gradtape.ops")
         for alias in statement.names
     }
-    return [f"line {node.lineno}: {ast.unparse(node)}" for node in ast.walk(tree) if _tells_ops_apart(node, functions)]
+    return [
+        f"line {node.lineno}: {ast.unparse(node)}"
+        for node in ast.walk(tree)
+        if _tells_ops_apart(node, functions)
+    ]
 
 
 def _tells_ops_apart(node: ast.AST, functions: set[str]) -> bool:
@@ -262,7 +297,13 @@ def test_the_checker_of_facts_finds_them(wrong):
 
 
 @pytest.mark.parametrize(
-    "right", ["if op is None: pass", "if rule.op.rows is not None: pass", "y = op.call(x)", "name = op.name"]
+    "right",
+    [
+        "if op is None: pass",
+        "if rule.op.rows is not None: pass",
+        "y = op.call(x)",
+        "name = op.name",
+    ],
 )
 def test_the_checker_of_facts_lets_others_pass(right):
     assert facts_about_ops(right) == []
@@ -270,12 +311,25 @@ def test_the_checker_of_facts_lets_others_pass(right):
 
 # Classes are defined where they stand
 
-CLASSES = {"Tensor", "Variable", "GradientTape", "TensorOperators", "ArrayMethods", "TapeMethods", "XlaTensor", "BatchedTensor"}
+CLASSES = {
+    "Tensor",
+    "Variable",
+    "GradientTape",
+    "TensorOperators",
+    "ArrayMethods",
+    "TapeMethods",
+    "XlaTensor",
+    "BatchedTensor",
+}
 
 
 def patches(source: str) -> list[str]:
     """Where a module gives a class of tensors, Variables or tapes an attribute from outside."""
-    return [f"line {node.lineno}: {ast.unparse(node)}" for node in ast.walk(ast.parse(source)) if _patches(node)]
+    return [
+        f"line {node.lineno}: {ast.unparse(node)}"
+        for node in ast.walk(ast.parse(source))
+        if _patches(node)
+    ]
 
 
 def _patches(node: ast.AST) -> bool:
@@ -288,7 +342,9 @@ def _patches(node: ast.AST) -> bool:
 
 
 def _is_of_a_class(target: ast.Attribute) -> bool:
-    return target.attr == "__class__" or (isinstance(target.value, ast.Name) and target.value.id in CLASSES)
+    return target.attr == "__class__" or (
+        isinstance(target.value, ast.Name) and target.value.id in CLASSES
+    )
 
 
 @pytest.mark.parametrize("module", sorted(FILES))
@@ -297,7 +353,12 @@ def test_classes_are_defined_where_they_stand(module):
 
 
 @pytest.mark.parametrize(
-    "wrong", ["GradientTape.jacobian = f", "x.__class__ = Tensor", "def f():\n    setattr(Tensor, name, value)"]
+    "wrong",
+    [
+        "GradientTape.jacobian = f",
+        "x.__class__ = Tensor",
+        "def f():\n    setattr(Tensor, name, value)",
+    ],
 )
 def test_a_patch_is_found(wrong):
     assert len(patches(wrong)) == 1
@@ -310,7 +371,9 @@ DOOR = "gradtape.convert"
 
 @pytest.mark.parametrize("module", [m for m in FILES if not m.startswith(("gradtape.core", DOOR))])
 def test_plain_values_become_tensors_through_one_door(module):
-    """What makes an array of anything is core's own, and for all others in `convert`, with the policies."""
+    """What makes an array of anything is core's own, and for all others in `convert`,
+    with the policies.
+    """
     path = FILES[module]
     found = imports(path.read_text(encoding="utf-8"), module, package=path.name == "__init__.py")
     assert [name for name, *_ in found if name.startswith("gradtape.core.values")] == []
@@ -319,18 +382,26 @@ def test_plain_values_become_tensors_through_one_door(module):
 # Rules name no engine
 
 ENGINES = {"ndarray", "is_xla", "is_traced", "XlaTensor", "xla_engine", "products", "jax"}
-GENERAL = {f"gradtape.ops.{name}" for name in ("derivative", "op", "written")}  # what serves all ops, and both engines
-FAMILIES = [m for m in FILES.keys() - GENERAL if m.startswith("gradtape.ops.") and not m.endswith("_on_xla")]
+GENERAL = {
+    f"gradtape.ops.{name}" for name in ("derivative", "op", "written")
+}  # what serves all ops, and both engines
+FAMILIES = [
+    m for m in FILES.keys() - GENERAL if m.startswith("gradtape.ops.") and not m.endswith("_on_xla")
+]
 
 
 def engines_in_rules(source: str) -> list[str]:
-    """The pulls, known by the name of their first parameter, that ask of which engine an array is."""
+    """The pulls, known by the name of their first parameter,
+    that ask of which engine an array is.
+    """
     return [
         f"line {node.lineno}"
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, (ast.FunctionDef, ast.Lambda)) and [a.arg for a in node.args.args[:1]] == ["g"]
+        if isinstance(node, (ast.FunctionDef, ast.Lambda))
+        and [a.arg for a in node.args.args[:1]] == ["g"]
         for part in ast.walk(node)
-        if (isinstance(part, ast.Name) and part.id in ENGINES) or (isinstance(part, ast.Attribute) and part.attr in ENGINES)
+        if (isinstance(part, ast.Name) and part.id in ENGINES)
+        or (isinstance(part, ast.Attribute) and part.attr in ENGINES)
     ]
 
 
@@ -340,7 +411,11 @@ def test_rules_name_no_engine(module):
 
 
 @pytest.mark.parametrize(
-    "wrong", ["def pull(g, x):\n    return x if type(g) is np.ndarray else g", "lambda g, b: products.matmul(g, b)"]
+    "wrong",
+    [
+        "def pull(g, x):\n    return x if type(g) is np.ndarray else g",
+        "lambda g, b: products.matmul(g, b)",
+    ],
 )
 def test_an_engine_in_a_rule_is_found(wrong):
     assert engines_in_rules(wrong)

@@ -1,4 +1,6 @@
-"""Arrays in every memory layout, in every way that they enter: what is computed from them does not depend on where their numbers lie."""
+"""Arrays in every memory layout, in every way that they enter: what is computed from them does not
+depend on where their numbers lie.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ ARRAYS = {
     "one row": np.random.default_rng(4).normal(size=(1, 3)),
     "cube": np.random.default_rng(5).normal(size=(2, 4, 3)),
 }
-ENTRANCES = {"as it is": Tensor, "constant": tf.constant, "convert_to_tensor": tf.convert_to_tensor, "Variable": tf.Variable}
+ENTRANCES = {
+    "as it is": Tensor,
+    "constant": tf.constant,
+    "convert_to_tensor": tf.convert_to_tensor,
+    "Variable": tf.Variable,
+}
 
 
 def step(x):
@@ -54,7 +61,9 @@ def test_eager_and_compiled(name, entrance, layout):
 def test_arrays_as_arguments_of_a_function(layout):
     array = ARRAYS["matrix"]
     compiled = tf.function(lambda x, y: x @ tf.transpose(y), autograph=False)
-    np.testing.assert_allclose(compiled(layout(array), tf.constant(layout(array))).numpy(), array @ array.T, rtol=1e-12)
+    np.testing.assert_allclose(
+        compiled(layout(array), tf.constant(layout(array))).numpy(), array @ array.T, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("layout", checks.LAYOUTS, ids=lambda layout: layout.__name__)
@@ -70,7 +79,9 @@ def test_assignment_slices_and_jacobians(layout):
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
         y = tf.reduce_sum(x**3, axis=1)
-    np.testing.assert_allclose(tape.jacobian(y, x).numpy(), np.eye(4)[:, :, None] * (3 * array**2)[None], rtol=1e-12)
+    np.testing.assert_allclose(
+        tape.jacobian(y, x).numpy(), np.eye(4)[:, :, None] * (3 * array**2)[None], rtol=1e-12
+    )
     mapped = tf.vectorized_map(lambda row: row * tf.reduce_sum(row), x)
     np.testing.assert_allclose(mapped.numpy(), array * array.sum(1, keepdims=True), rtol=1e-12)
 

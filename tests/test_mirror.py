@@ -1,4 +1,6 @@
-"""Tests lie where their sources lie: `core/tape.py` is tested in `tests/core/test_tape.py`, or the table here says where, and why there."""
+"""Tests lie where their sources lie: `core/tape.py` is tested in `tests/core/test_tape.py`, or the
+table here says where, and why there.
+"""
 
 from pathlib import Path
 
@@ -10,52 +12,103 @@ SOURCES = Path(gradtape.__file__).parent
 TESTS = Path(__file__).parent
 FOLDERS = ("core", "engines", "transforms", "functions")
 AUTOGRAPH = [f"functions/autograph/{name}" for name in (
-    "blocks", "branches", "builtins", "calls", "conversion", "fallback", "loop_variables", "loops", "marks", "operators", "prepare",
-    "requests", "rows", "source", "truth", "values",
+    "blocks", "branches", "builtins", "calls", "conversion", "fallback", "loop_variables", "loops",
+    "marks", "operators", "prepare", "requests", "rows", "source", "truth", "values",
 )]  # fmt: skip
 
 ELSEWHERE = {
     "api/numpy/test_methods.py": ("core/array_methods", "they are NumPy's methods"),
     "api/tensorflow/test_environment.py": ("core/settings", "values that tf.config sets and reads"),
-    "api/tensorflow/test_sparse.py": ("core/sparse_tensor", "what it promises shows in the functions of tf.sparse"),
-    "core/test_walk.py": ("core/needed_ops", "ops that the walk calls; there is nothing else in it"),
+    "api/tensorflow/test_sparse.py": (
+        "core/sparse_tensor",
+        "what it promises shows in the functions of tf.sparse",
+    ),
+    "core/test_walk.py": (
+        "core/needed_ops",
+        "ops that the walk calls; there is nothing else in it",
+    ),
     "core/test_device.py": (
         "core/xla/placement engines/xla/devices",
-        "tf.device names a device, finds it and computes there; it also runs core/xla/on_a_device.py with two devices",
+        (
+            "tf.device names a device, finds it and computes there; it also runs "
+            "core/xla/on_a_device.py with two devices"
+        ),
     ),
     "core/test_gradient.py": ("core/unconnected core/tape_arguments", "arguments of gradient()"),
-    "core/test_nested_tapes.py": ("core/recording core/thread core/record", "which recordings are open shows where tapes meet"),
+    "core/test_nested_tapes.py": (
+        "core/recording core/thread core/record",
+        "which recordings are open shows where tapes meet",
+    ),
     "core/test_node.py": ("core/location", "a Node knows the line of the user's code"),
-    "core/test_tensor.py": ("core/values core/operators", "plain values become Tensors, which have operators"),
-    "core/test_threads.py": ("core/xla/writing", "the lock matters where threads write and read the same Variables"),
-    "core/xla/test_host_calls.py": ("engines/xla/host", "prints, checks and Python functions are its users"),
+    "core/test_tensor.py": (
+        "core/values core/operators",
+        "plain values become Tensors, which have operators",
+    ),
+    "core/test_threads.py": (
+        "core/xla/writing",
+        "the lock matters where threads write and read the same Variables",
+    ),
+    "core/xla/test_host_calls.py": (
+        "engines/xla/host",
+        "prints, checks and Python functions are its users",
+    ),
     "functions/autograph/test_autograph.py": (
         " ".join(AUTOGRAPH),
-        "each case of autograph_cases.py is a program as users write it, and goes through most of them",
+        (
+            "each case of autograph_cases.py is a program as users write it, and goes through "
+            "most of them"
+        ),
     ),
     "functions/test_control_flow.py": (
         "functions/traced functions/switch functions/scan functions/loop",
         "XLA's branches and loops against those of eager code",
     ),
-    "functions/test_bodies.py": ("functions/structured", "every construct crossed with what its body may do"),
+    "functions/test_bodies.py": (
+        "functions/structured",
+        "every construct crossed with what its body may do",
+    ),
     "functions/test_every_function_runs.py": (
         "functions/eager functions/kept_states",
         "programs whose shapes or loop lengths are known only when they run",
     ),
     "functions/test_function.py": (
         "functions/concrete_function functions/decorator core/xla/trace core/xla/tensor",
-        "when a function is traced, what it reads, writes and returns: all of them are in every call",
+        (
+            "when a function is traced, what it reads, writes and returns: all of them are in "
+            "every call"
+        ),
     ),
-    "functions/test_gradients.py": ("functions/program", "a program is one op for tapes, accumulators and vmap"),
-    "functions/test_random.py": ("engines/xla/random", "its numbers are compared with the distributions of eager code"),
-    "functions/test_second_orders_of_effects.py": ("functions/replay", "a replay with assignments and random numbers in it"),
-    "ops/test_written.py": ("core/late", "an op's call, and an operator's, is written when it is first called"),
-    "test_copies.py": ("functions/copying", "copies of functions, of what has them, and of what a function uses"),
+    "functions/test_gradients.py": (
+        "functions/program",
+        "a program is one op for tapes, accumulators and vmap",
+    ),
+    "functions/test_random.py": (
+        "engines/xla/random",
+        "its numbers are compared with the distributions of eager code",
+    ),
+    "functions/test_second_orders_of_effects.py": (
+        "functions/replay",
+        "a replay with assignments and random numbers in it",
+    ),
+    "ops/test_written.py": (
+        "core/late",
+        "an op's call, and an operator's, is written when it is first called",
+    ),
+    "test_copies.py": (
+        "functions/copying",
+        "copies of functions, of what has them, and of what a function uses",
+    ),
     "transforms/jacobians/test_modes.py": (
-        "transforms/jacobians/probes transforms/jacobians/pulls transforms/jacobians/row_walk transforms/jacobians/seeds",
+        (
+            "transforms/jacobians/probes transforms/jacobians/pulls transforms/jacobians/row_walk "
+            "transforms/jacobians/seeds"
+        ),
         "one Jacobian in every way must be the same, and each of these is one of the ways",
     ),
-    "transforms/jacobians/test_tape_jacobian.py": ("core/tape_methods", "methods of the tape that call the transforms"),
+    "transforms/jacobians/test_tape_jacobian.py": (
+        "core/tape_methods",
+        "methods of the tape that call the transforms",
+    ),
     "transforms/taylor_mode/test_derivatives.py": (
         "transforms/taylor_mode/jets transforms/taylor_mode/rules",
         "one sweep: its rules are compared with nested tapes for every op",
@@ -70,7 +123,9 @@ MODULES = sorted(
     for path in (SOURCES / folder).rglob("*.py")
     if path.stem != "__init__"
 )
-TESTED_ELSEWHERE = {module: file for file, (modules, _) in ELSEWHERE.items() for module in modules.split()}
+TESTED_ELSEWHERE = {
+    module: file for file, (modules, _) in ELSEWHERE.items() for module in modules.split()
+}
 
 
 def own_file(module):
@@ -83,10 +138,22 @@ def complaint(module, elsewhere, exists):
     """What is wrong with the place of a module's tests; None if nothing is."""
     own, other = own_file(module), elsewhere.get(module)
     if exists(own):
-        return None if other is None else f"{module} has tests of its own, so the row that names {other} must go"
+        return (
+            None
+            if other is None
+            else f"{module} has tests of its own, so the row that names {other} must go"
+        )
     if other is None:
-        return f"{module} has no tests/{own}: write it, or say in ELSEWHERE where it is tested and why there"
-    return None if exists(other) else f"{module} is said to be tested in tests/{other}, which does not exist"
+        return (
+            f"{module} has no tests/{own}: write it, or say in ELSEWHERE where it "
+            "is tested and "
+            "why there"
+        )
+    return (
+        None
+        if exists(other)
+        else f"{module} is said to be tested in tests/{other}, which does not exist"
+    )
 
 
 @pytest.mark.parametrize("module", MODULES)

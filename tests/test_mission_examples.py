@@ -1,7 +1,9 @@
-"""What the written descriptions of GradientTape promise, as the programs that their readers would write.
+"""What the written descriptions of GradientTape promise,
+as the programs that their readers would write.
 
-Each test is one promise: gradients and Jacobians, tensors that are watched, persistent and nested tapes, several models at once,
-gradients that are processed before they are applied, `minimize`, Keras's optimizers, compiled steps and half precision.
+Each test is one promise: gradients and Jacobians, tensors that are watched, persistent and nested
+tapes, several models at once, gradients that are processed before they are applied, `minimize`,
+Keras's optimizers, compiled steps and half precision.
 """
 
 import gc
@@ -75,7 +77,9 @@ def test_a_tape_gives_one_gradient_and_a_persistent_one_many():
     with tf.GradientTape(persistent=True) as tape:
         y = x**2
         z = y * y
-    assert [tape.gradient(target, source).numpy() for target, source in ((z, x), (y, x), (z, x))] == [32.0, 4.0, 32.0]
+    assert [
+        tape.gradient(target, source).numpy() for target, source in ((z, x), (y, x), (z, x))
+    ] == [32.0, 4.0, 32.0]
     gone = weakref.ref(tape)
     del tape
     gc.collect()
@@ -112,7 +116,9 @@ def test_adam_fits_a_line():
             loss = squared_error(model)
         gradients = tape.gradient(loss, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
-    np.testing.assert_allclose([float(v.numpy().item()) for v in model.trainable_variables], [3.0, 2.0], atol=0.01)
+    np.testing.assert_allclose(
+        [float(v.numpy().item()) for v in model.trainable_variables], [3.0, 2.0], atol=0.01
+    )
 
 
 def test_the_jacobian_of_a_models_output_in_some_epochs():
@@ -124,17 +130,26 @@ def test_the_jacobian_of_a_models_output_in_some_epochs():
             loss = tf.reduce_mean(tf.square(output - TARGETS))
         if epoch % 3 == 0:
             seen[epoch] = tape.jacobian(output, model.trainable_variables)
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True))
+        optimizer.apply_gradients(
+            zip(
+                tape.gradient(loss, model.trainable_variables),
+                model.trainable_variables,
+                strict=True,
+            )
+        )
         del tape
     assert sorted(seen) == [0, 3]
-    for by_kernel, by_bias in seen.values():  # the model is linear: its Jacobian is its input, in every epoch
+    # The model is linear: its Jacobian is its input, in every epoch.
+    for by_kernel, by_bias in seen.values():
         np.testing.assert_allclose(by_kernel[:, 0, 0], INPUTS, rtol=1e-6)
         np.testing.assert_allclose(by_bias, np.ones((20, 1, 1)), rtol=1e-6)
 
 
 def test_two_models_in_one_step():
     tf.keras.utils.set_random_seed(0)
-    encoder = tf.keras.Sequential([tf.keras.Input((1,)), tf.keras.layers.Dense(8, activation="tanh")])
+    encoder = tf.keras.Sequential(
+        [tf.keras.Input((1,)), tf.keras.layers.Dense(8, activation="tanh")]
+    )
     decoder = tf.keras.Sequential([tf.keras.Input((8,)), tf.keras.layers.Dense(1)])
     variables = encoder.trainable_variables + decoder.trainable_variables
     optimizer = tf.keras.optimizers.Adam(0.05)
@@ -189,7 +204,9 @@ def test_minimize_computes_the_gradients_and_applies_them():
         model, optimizer = line(), tf.keras.optimizers.Adam(0.1)
         for _ in range(5):
             if way == "function":
-                optimizer.minimize(lambda model=model: squared_error(model), model.trainable_variables)
+                optimizer.minimize(
+                    lambda model=model: squared_error(model), model.trainable_variables
+                )
                 continue
             with tf.GradientTape() as tape:
                 loss = squared_error(model)
@@ -241,7 +258,9 @@ def test_half_precision_with_a_scaled_loss():
     policy = tf.keras.mixed_precision.Policy("mixed_float16")
     layer = tf.keras.layers.Dense(1, use_bias=False, dtype=policy)
     layer.build((None, 1))
-    optimizer = tf.keras.mixed_precision.LossScaleOptimizer(tf.keras.optimizers.SGD(1.0), initial_scale=2.0**14)
+    optimizer = tf.keras.mixed_precision.LossScaleOptimizer(
+        tf.keras.optimizers.SGD(1.0), initial_scale=2.0**14
+    )
     inputs = tf.constant([[2e-4]])
     layer.kernel.assign([[0.0]])
 

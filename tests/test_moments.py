@@ -1,7 +1,9 @@
-"""Every moment at which Python answers signals, in code that reads and writes Variables: see `moments.py`.
+"""Every moment at which Python answers signals, in code that reads and writes Variables:
+see `moments.py`.
 
-A handler that raises must leave each Variable whole and nothing stuck. One that uses the very Variables that are being written must not
-lose an update, or see a Tensor change that it has kept, or leave functions with another value than eager code has.
+A handler that raises must leave each Variable whole and nothing stuck. One that uses the very
+Variables that are being written must not lose an update, or see a Tensor change that it has kept,
+or leave functions with another value than eager code has.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def stop():
 
 
 class Case:
-    """A Variable whose elements are all equal, functions that read it and add 1 to it, and a `step` that adds 1 too."""
+    """A Variable whose elements are all equal, functions that read it and add 1 to it,
+    and a `step` that adds 1 too.
+    """
 
     adds = 1
 
@@ -54,7 +58,9 @@ class Case:
         return tf.Variable(np.zeros((size // 4, 4), np.float32))
 
     def ready(self):
-        """What comes before the step that is interrupted: it adds 1 too, so that it is known where the value is."""
+        """What comes before the step that is interrupted: it adds 1 too,
+        so that it is known where the value is.
+        """
         self.variable.assign_add(self.ones)
 
     def step(self):
@@ -113,7 +119,9 @@ class ScatterUpdate(Case):
 
 class ScatterNd(Case):
     def step(self):
-        places = np.stack(np.meshgrid(np.arange(self.variable.shape[0]), np.arange(4), indexing="ij"), -1)
+        places = np.stack(
+            np.meshgrid(np.arange(self.variable.shape[0]), np.arange(4), indexing="ij"), -1
+        )
         self.variable.scatter_nd_add(places.reshape(-1, 2), tf.ones(places.size // 2))
 
 
@@ -148,7 +156,9 @@ class CallOnATape(Case):
         with tf.GradientTape() as tape:
             y = self.read()
         self.bump()
-        assert float(tf.reduce_sum(tape.gradient(y, self.variable))) == self.ones.shape.num_elements()
+        assert (
+            float(tf.reduce_sum(tape.gradient(y, self.variable))) == self.ones.shape.num_elements()
+        )
 
 
 class Compiled(Case):
@@ -193,7 +203,9 @@ class CompiledWithTheVariable(Case):
 class CompiledOnATape(Case):
     def __init__(self, size):
         super().__init__(size)
-        self.add = tf.function(lambda: tf.reduce_sum(self.variable * self.variable.assign_add(self.ones)))
+        self.add = tf.function(
+            lambda: tf.reduce_sum(self.variable * self.variable.assign_add(self.ones))
+        )
         for _ in range(3):
             self.step()
 
@@ -234,8 +246,9 @@ class KerasAdam(Keras):
 
 
 CASES = [
-    Assign, AssignAdd, AssignSubOfOneThatIsHeld, ScatterAdd, ScatterUpdate, ScatterNd, ReadAfterAFunction, FunctionAfterEagerCode, CallOnATape,
-    Compiled, CompiledAfterEagerCode, CompiledWithAnArray, CompiledWithTheVariable, CompiledOnATape, Keras, KerasMomentum, KerasAdam,
+    Assign, AssignAdd, AssignSubOfOneThatIsHeld, ScatterAdd, ScatterUpdate, ScatterNd,
+    ReadAfterAFunction, FunctionAfterEagerCode, CallOnATape, Compiled, CompiledAfterEagerCode,
+    CompiledWithAnArray, CompiledWithTheVariable, CompiledOnATape, Keras, KerasMomentum, KerasAdam,
 ]  # fmt: skip
 
 
@@ -258,7 +271,9 @@ SIZES = [pytest.param(40, id="small"), pytest.param(LARGE, id="large", marks=pyt
 
 
 def moments_of(case, size, act):
-    """A case after a step with `act(case)` at the first of its moments, and the next, until there are no more; and where it began."""
+    """A case after a step with `act(case)` at the first of its moments, and the next, until there
+    are no more; and where it began.
+    """
     made, number, count = case(size), 0, 1
     while number < count:
         number, made.kept = number + 1, []
@@ -294,7 +309,9 @@ USES = {
     "calls a function": lambda made: made.read(),
     "calls a function that writes": lambda made: made.bump(),
     "adds": lambda made: made.variable.assign_add(made.ones),
-    "scatters": lambda made: made.variable.scatter_add(tf.IndexedSlices(made.ones, np.arange(len(made.ones)))),
+    "scatters": lambda made: made.variable.scatter_add(
+        tf.IndexedSlices(made.ones, np.arange(len(made.ones)))
+    ),
 }
 
 
@@ -318,7 +335,10 @@ def test_a_handler_uses_the_variable_that_is_being_written(case, use, size):
         made.check()
 
 
-@pytest.mark.parametrize("case", [AssignAdd, ScatterAdd, ScatterNd, ScatterUpdate, Assign, Keras, KerasMomentum, KerasAdam])
+@pytest.mark.parametrize(
+    "case",
+    [AssignAdd, ScatterAdd, ScatterNd, ScatterUpdate, Assign, Keras, KerasMomentum, KerasAdam],
+)
 def test_what_nobody_else_holds_is_written_in_place(case):
     made = case(40)
     made.ready()
@@ -404,7 +424,14 @@ BLOCKS = pytest.mark.parametrize(
 
 def settings():
     state = here.state
-    return state.device, state.run, state.tensor, state.same_draws, scoped(""), xla_engine.preferred()
+    return (
+        state.device,
+        state.run,
+        state.tensor,
+        state.same_draws,
+        scoped(""),
+        xla_engine.preferred(),
+    )
 
 
 @RAISES_WHERE_SIGNALS_DO
@@ -461,7 +488,8 @@ def handle():
 
 class Importing:
     def find_spec(self, name, path=None, target=None):
-        if name.startswith("jax.") and name.count(".") == 1 or name in ("jax", "jax._src.core", "jax._src.api", "jax._src.pjit"):
+        inner = ("jax", "jax._src.core", "jax._src.api", "jax._src.pjit")
+        if name.startswith("jax.") and name.count(".") == 1 or name in inner:
             handle()
 
 sys.meta_path.insert(0, Importing())
@@ -504,7 +532,9 @@ def test_a_function_that_runs_op_by_op_changes_all_or_nothing():
 @RAISES_WHERE_SIGNALS_DO
 @pytest.mark.slow
 def test_an_interrupted_recording_gives_right_gradients_or_none():
-    """Recordings drop what nobody needs now and then, which an exception must not leave half done."""
+    """Recordings drop what nobody needs now and then,
+    which an exception must not leave half done.
+    """
     x = tf.Variable(1.5)
 
     def steps(count):
@@ -533,7 +563,9 @@ def record(steps, x):
 
 
 def test_an_update_ends_though_a_handler_reads_at_every_moment():
-    """Who reads a Variable that is about to be written in place has it written elsewhere: the second attempt is not disturbed."""
+    """Who reads a Variable that is about to be written in place has it written elsewhere: the
+    second attempt is not disturbed.
+    """
     made, calls = Keras(40), []
     before = made.number()
     made.ready()
@@ -544,16 +576,24 @@ def test_an_update_ends_though_a_handler_reads_at_every_moment():
 
 
 def test_one_tape_in_a_handler_and_in_what_it_interrupts():
-    """The random numbers of a recomputed block belong to a run of it, of which there can be two at once."""
+    """The random numbers of a recomputed block belong to a run of it,
+    of which there can be two at once.
+    """
     x = tf.Variable([1.0, 2.0])
     tf.random.set_seed(0)
     with tf.GradientTape(persistent=True) as tape:
-        y = tf.reduce_sum(tf.recompute_grad(lambda: (tf.random.normal([2]) + tf.random.normal([2])) * x * x)())
+        y = tf.reduce_sum(
+            tf.recompute_grad(lambda: (tf.random.normal([2]) + tf.random.normal([2])) * x * x)()
+        )
     expected = tape.gradient(y, x).numpy()
     number, count = 0, 1
     while number < count:
         number, found = number + 1, []
-        count = at_moment(number, lambda: tape.gradient(y, x), lambda: found.append(tape.gradient(y, x))).count  # noqa: B023
+        count = at_moment(
+            number,
+            lambda: tape.gradient(y, x),
+            lambda: found.append(tape.gradient(y, x)),  # noqa: B023
+        ).count
         np.testing.assert_array_equal(found[0].numpy(), expected)
         assert stuck() == []
     assert number > 50
@@ -563,12 +603,19 @@ def test_one_tape_in_a_handler_and_in_what_it_interrupts():
 @pytest.mark.parametrize(
     ("case", "kind"),
     [
-        *itertools.product([AssignAdd, Compiled, CompiledAfterEagerCode], [TypeError, AttributeError, RuntimeError, None]),
-        *itertools.product([AssignAdd, Compiled, CompiledAfterEagerCode, Keras], [KeyError, TimeoutError]),
+        *itertools.product(
+            [AssignAdd, Compiled, CompiledAfterEagerCode],
+            [TypeError, AttributeError, RuntimeError, None],
+        ),
+        *itertools.product(
+            [AssignAdd, Compiled, CompiledAfterEagerCode, Keras], [KeyError, TimeoutError]
+        ),
     ],
 )
 def test_what_a_handler_raises_arrives_and_nothing_is_done_twice(case, kind):
-    """Whatever class it is of: errors of these classes mean something on the way from a call to a program."""
+    """Whatever class it is of: errors of these classes mean something on the way from a call to a
+    program.
+    """
 
     def fail():
         if kind is None:  # an error of gradtape's own, which the handler has caused
@@ -582,8 +629,9 @@ def test_what_a_handler_raises_arrives_and_nothing_is_done_twice(case, kind):
         made.ready()
         try:
             at_moment(number, fail, made.step)
-        except Exception as error:  # noqa: BLE001 - in an op, some of these become errors that name the op
-            assert "of a handler" in str(error)  # noqa: PT017 - or else nothing is raised, because it is over
+        except Exception as error:  # noqa: BLE001
+            # In an op, some of these become errors that name the op.
+            assert "of a handler" in str(error)  # noqa: PT017 - or else nothing is raised
             assert made.number() in (before, before + 1.0)
             continue
         assert made.number() == before + 1.0

@@ -79,7 +79,10 @@ def test_leaves_that_are_no_sequence_are_a_type_error():
 
 
 def test_map_structure():
-    assert tf.nest.map_structure(lambda a: a + 1, {"b": [1, 2], "a": Point(3, 4)}) == {"b": [2, 3], "a": Point(4, 5)}
+    assert tf.nest.map_structure(lambda a: a + 1, {"b": [1, 2], "a": Point(3, 4)}) == {
+        "b": [2, 3],
+        "a": Point(4, 5),
+    }
     assert tf.nest.map_structure(lambda a, b: a * b, [1, (2,)], [10, (20,)]) == [10, (40,)]
     assert tf.nest.map_structure(lambda a: a is None, [None]) == [True]
 
@@ -131,7 +134,14 @@ def test_these_have_the_same_structure(one, two):
 
 @pytest.mark.parametrize(
     ("one", "two"),
-    [([1], [1, 2]), ([1], 1), ([[1]], [1]), ({"a": 1}, {"b": 1}), ({"a": 1}, {"a": 1, "b": 2}), ([1, (2,)], [(1,), 2])],
+    [
+        ([1], [1, 2]),
+        ([1], 1),
+        ([[1]], [1]),
+        ({"a": 1}, {"b": 1}),
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ([1, (2,)], [(1,), 2]),
+    ],
     ids=repr,
 )
 def test_other_nestings_are_value_errors(one, two):
@@ -147,7 +157,16 @@ def test_other_types_are_type_errors_unless_types_are_not_checked():
 
 @pytest.mark.parametrize(
     ("value", "nested"),
-    [([], True), ((1,), True), ({}, True), (Point(1, 2), True), (None, False), ("text", False), (1, False), (np.ones(2), False)],
+    [
+        ([], True),
+        ((1,), True),
+        ({}, True),
+        (Point(1, 2), True),
+        (None, False),
+        ("text", False),
+        (1, False),
+        (np.ones(2), False),
+    ],
     ids=repr,
 )
 def test_is_nested(value, nested):

@@ -1,4 +1,6 @@
-"""examples/numpy: each gradient against differences of the plain NumPy function, and what each program prints."""
+"""examples/numpy: each gradient against differences of the plain NumPy function,
+and what each program prints.
+"""
 
 import importlib.util
 import re
@@ -38,7 +40,9 @@ def numbers(text):
 def printed(name, capsys):
     """The numbers in each line that an example's main() prints, by the first word of the line."""
     example(name).main()
-    return {line.split()[0].rstrip(":"): numbers(line) for line in capsys.readouterr().out.splitlines()}
+    return {
+        line.split()[0].rstrip(":"): numbers(line) for line in capsys.readouterr().out.splitlines()
+    }
 
 
 # Gradients
@@ -50,22 +54,42 @@ def of_rosenbrock(module, rng):
 
 def of_the_kalman_filter(module, rng):
     plain = lambda *args: -module.log_likelihood(*args)
-    return module.loss_and_gradient, plain, 0.3 * rng.standard_normal(3), (module.simulate(12, rng),)
+    return (
+        module.loss_and_gradient,
+        plain,
+        0.3 * rng.standard_normal(3),
+        (module.simulate(12, rng),),
+    )
 
 
 def of_the_filter(module, rng):
     signals, heard = rng.standard_normal((2, 3, module.SAMPLES))
     response = rng.standard_normal((2, module.SAMPLES // 2 + 1))
-    return module.loss_and_gradient, module.squared_error, response[0] + 1j * response[1], (signals, heard)
+    return (
+        module.loss_and_gradient,
+        module.squared_error,
+        response[0] + 1j * response[1],
+        (signals, heard),
+    )
 
 
 def of_the_gaussian_process(module, rng):
     plain = lambda *args: -module.log_marginal_likelihood(*args)
-    return module.loss_and_gradient, plain, 0.3 * rng.standard_normal(3), (rng.standard_normal(8), rng.standard_normal(8))
+    return (
+        module.loss_and_gradient,
+        plain,
+        0.3 * rng.standard_normal(3),
+        (rng.standard_normal(8), rng.standard_normal(8)),
+    )
 
 
 def of_k_means(module, rng):
-    return module.loss_and_gradient, module.loss_of, rng.standard_normal((3, 2)), (rng.standard_normal((20, 2)),)
+    return (
+        module.loss_and_gradient,
+        module.loss_of,
+        rng.standard_normal((3, 2)),
+        (rng.standard_normal((20, 2)),),
+    )
 
 
 def of_the_deconvolution(module, rng):
@@ -90,7 +114,9 @@ def test_value_and_gradient(name, case):
     value, gradient = by_tape(x, *data)
     np.testing.assert_allclose(value, plain(x, *data), rtol=1e-12)
     assert gradient.dtype == x.dtype
-    np.testing.assert_allclose(gradient, gradient_by_differences(lambda x: plain(x, *data), x), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        gradient, gradient_by_differences(lambda x: plain(x, *data), x), rtol=1e-5, atol=1e-7
+    )
 
 
 def test_gradients_of_softmax_regression():
@@ -101,8 +127,12 @@ def test_gradients_of_softmax_regression():
     loss, (by_weights, by_bias) = module.loss_and_gradients(*variables, digits, labels)
     plain = lambda weights, bias: module.cross_entropy(weights, bias, digits, labels)
     np.testing.assert_allclose(loss, plain(weights, bias), rtol=1e-12)
-    np.testing.assert_allclose(by_weights, gradient_by_differences(lambda w: plain(w, bias), weights), rtol=1e-5, atol=1e-8)
-    np.testing.assert_allclose(by_bias, gradient_by_differences(lambda b: plain(weights, b), bias), rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(
+        by_weights, gradient_by_differences(lambda w: plain(w, bias), weights), rtol=1e-5, atol=1e-8
+    )
+    np.testing.assert_allclose(
+        by_bias, gradient_by_differences(lambda b: plain(weights, b), bias), rtol=1e-5, atol=1e-8
+    )
 
 
 def test_hessian_of_rosenbrock_times_a_vector():
@@ -115,8 +145,13 @@ def test_hessian_of_rosenbrock_times_a_vector():
 
 def test_greeks():
     module, rng = example("black_scholes"), np.random.default_rng(1)
-    spot, strike, volatility, time, rate = option = rng.uniform([90, 80, 0.1, 0.2, 0], [110, 120, 0.4, 2, 0.1], (4, 5)).T
-    by_tapes, in_closed_form = module.greeks_by_tapes(*option), module.greeks_in_closed_form(*option)
+    spot, strike, volatility, time, rate = option = rng.uniform(
+        [90, 80, 0.1, 0.2, 0], [110, 120, 0.4, 2, 0.1], (4, 5)
+    ).T
+    by_tapes, in_closed_form = (
+        module.greeks_by_tapes(*option),
+        module.greeks_in_closed_form(*option),
+    )
     assert list(by_tapes) == list(in_closed_form) == ["delta", "gamma", "vega", "theta", "rho"]
     for name, greek in by_tapes.items():
         np.testing.assert_allclose(greek, in_closed_form[name], rtol=0, atol=1e-8)

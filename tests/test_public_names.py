@@ -1,6 +1,8 @@
-"""The public names: TensorFlow's most used ones are there, and the namespaces are as their definitions say.
+"""The public names: TensorFlow's most used ones are there,
+and the namespaces are as their definitions say.
 
-`tier1.txt` lists the symbols that nearly every user of a tape calls. The namespaces are written by `make names`.
+`tier1.txt` lists the symbols that nearly every user of a tape calls. The namespaces are written by
+`make names`.
 """
 
 import re
@@ -17,7 +19,17 @@ import gradtape
 HERE = Path(__file__).parent
 ROOT = Path(gradtape.__file__).parents[2]
 TIER_1 = (HERE / "tier1.txt").read_text(encoding="utf-8").split()
-INTERNAL = {"api", "core", "engines", "extend", "functions", "ops", "published", "start", "transforms"}
+INTERNAL = {
+    "api",
+    "core",
+    "engines",
+    "extend",
+    "functions",
+    "ops",
+    "published",
+    "start",
+    "transforms",
+}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +51,8 @@ def public_names():
         if name.startswith("_"):
             continue
         found.append(name)
-        if isinstance(value, ModuleType) and name != "keras":  # Keras's own names are its own matter
+        # Keras's own names are its own matter.
+        if isinstance(value, ModuleType) and name != "keras":
             found.extend(f"{name}.{member}" for member in value.__all__)
     return sorted(found)
 
@@ -80,14 +93,16 @@ def test_everything_published_is_what_its_definition_says(names):
 ARRAYS = {*dir(np.ndarray), "mT", "to_device"}  # the last two are the Array API's
 TENSORFLOWS = {"experimental_ref", "get_shape", "numpy", "ref"}
 VARIABLES = {
-    "aggregation", "assign", "assign_add", "assign_sub", "batch_scatter_update", "constraint", "create", "eval",
-    "gather_nd", "initial_value", "is_initialized", "name", "read_value", "sparse_read", "synchronization", "trainable",
-    "value", *(f"scatter_{way}" for way in ("add", "div", "max", "min", "mul", "sub", "update")),
+    "aggregation", "assign", "assign_add", "assign_sub", "batch_scatter_update", "constraint",
+    "create", "eval", "gather_nd", "initial_value", "is_initialized", "name", "read_value",
+    "sparse_read", "synchronization", "trainable", "value",
+    *(f"scatter_{way}" for way in ("add", "div", "max", "min", "mul", "sub", "update")),
     *(f"scatter_nd_{way}" for way in ("add", "max", "min", "sub", "update")),
 }  # fmt: skip
 TAPES = {
-    "batch_jacobian", "gradient", "jacobian", "reset", "stop_recording", "watch", "watched_variables",  # TensorFlow's
-    "departures", "derivatives", "gradient_per_example", "sparsity",
+    # TensorFlow's.
+    "batch_jacobian", "gradient", "jacobian", "reset", "stop_recording", "watch",
+    "watched_variables", "departures", "derivatives", "gradient_per_example", "sparsity",
 }  # fmt: skip
 
 
@@ -111,14 +126,16 @@ def tensors():
 def test_a_tensor_lists_only_public_names():
     for tensor in tensors():
         found = listed(tensor)
-        assert found - ARRAYS - {"assign"} == TENSORFLOWS | {"set_shape"}, type(tensor)  # v[0].assign
+        # v[0].assign.
+        assert found - ARRAYS - {"assign"} == TENSORFLOWS | {"set_shape"}, type(tensor)
         assert {"reshape", "shape", "sum"} <= found
 
 
 def test_a_variable_lists_only_public_names():
     v = gradtape.Variable([1.0, 2.0])
     assert listed(v) - ARRAYS == TENSORFLOWS | VARIABLES
-    gradtape.function(lambda: v.assign_add([1.0, 1.0]), autograph=False)()  # then XLA holds its value
+    # Then XLA holds its value.
+    gradtape.function(lambda: v.assign_add([1.0, 1.0]), autograph=False)()
     assert listed(v) - ARRAYS == TENSORFLOWS | VARIABLES
 
 
@@ -203,7 +220,9 @@ def test_a_namespace_is_written(names, package):
     written = names.namespaces(package)
     assert written[package / "math.py"] == MATH
     assert "from gradtape.signal import windows\n" in written[package / "signal" / "__init__.py"]
-    assert written[package / "signal" / "windows.py"].endswith('import hann\n\n__all__ = ["hann"]\n')
+    assert written[package / "signal" / "windows.py"].endswith(
+        'import hann\n\n__all__ = ["hann"]\n'
+    )
 
 
 def test_the_root_loads_some_namespaces_when_they_are_used(names, package):
@@ -215,7 +234,9 @@ def test_the_root_loads_some_namespaces_when_they_are_used(names, package):
 
 def test_long_lists_are_wrapped_as_ruff_wants_them(names, package):
     defined = [f"name{number}" for number in range(40)]
-    (package / "many.py").write_text("".join(f'@published("math.{n}")\ndef {n}(): pass\n' for n in defined), encoding="utf-8")
+    (package / "many.py").write_text(
+        "".join(f'@published("math.{n}")\ndef {n}(): pass\n' for n in defined), encoding="utf-8"
+    )
     written = names.namespaces(package)[package / "math.py"]
     assert "from gradtape.many import (\n    name0,\n    name1,\n    name2,\n" in written
     assert '"name8", "name9", "name10"' in written
@@ -229,7 +250,9 @@ def test_what_is_not_fresh_is_found(names, package):
         path.write_text(text, encoding="utf-8")
     assert names.stale(package) == {}
     source = (package / "api.py").read_text(encoding="utf-8")
-    (package / "api.py").write_text(source.replace('@published("signal.windows.hann")\n', ""), encoding="utf-8")
+    (package / "api.py").write_text(
+        source.replace('@published("signal.windows.hann")\n', ""), encoding="utf-8"
+    )
     signal = package / "signal"
     assert names.stale(package) == {signal / "__init__.py": None, signal / "windows.py": None}
 
@@ -237,7 +260,10 @@ def test_what_is_not_fresh_is_found(names, package):
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
-        ('@published("math.sin")\ndef other(): pass', "'math.sin' is published by gradtape.api and by gradtape.more"),
+        (
+            '@published("math.sin")\ndef other(): pass',
+            "'math.sin' is published by gradtape.api and by gradtape.more",
+        ),
         ('@published("maths.sin")\ndef sin(): pass', "no namespace 'maths'"),
         ("@published(name)\ndef sin(): pass", "must be a string, not name in line 1"),
         ('PUBLISHED = {"two": 1 + 1}', "1 + 1 is no name of this module"),

@@ -1,7 +1,7 @@
 """What users are shown runs: the Python blocks of README.md and docs/, and the demo.
 
-The blocks of one document run in order in one namespace. Where a `text` or `output` block follows, it is what the Python block
-above it prints; a block that begins with `>>>` is a doctest.
+The blocks of one document run in order in one namespace. Where a `text` or `output` block follows,
+it is what the Python block above it prints; a block that begins with `>>>` is a doctest.
 """
 
 import contextlib
@@ -20,10 +20,18 @@ from gradtape.ops.op import forget, registry
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [
-    path for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))] if path.exists()
+    path
+    for path in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
+    if path.exists()
 ]
 
-_FENCED = re.compile(r"^```(?P<language>\w*)[^\n`]*\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(
+    r"^```(?P<language>\w*)[^\n`]*\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL
+)
 
 
 class Example(NamedTuple):
@@ -41,7 +49,9 @@ def examples(text):
             found.append(Example(block["body"], text.count("\n", 0, block.start("body")), None))
             end_of_code = block.end()
         elif (
-            block["language"] in ("text", "output") and end_of_code is not None and not text[end_of_code : block.start()].strip()
+            block["language"] in ("text", "output")
+            and end_of_code is not None
+            and not text[end_of_code : block.start()].strip()
         ):
             found[-1] = found[-1]._replace(output=block["body"])
             end_of_code = None
@@ -49,7 +59,9 @@ def examples(text):
 
 
 def run(path):
-    """Runs a document's examples; an error's traceback and a tape's report show the document's own lines."""
+    """Runs a document's examples; an error's traceback and a tape's report show the document's own
+    lines.
+    """
     namespace = {"__name__": "__main__"}
     for code, line, output in examples(path.read_text(encoding="utf-8")):
         if code.lstrip().startswith(">>>"):
@@ -59,7 +71,9 @@ def run(path):
         with contextlib.redirect_stdout(printed):
             exec(compile("\n" * line + code, str(path), "exec"), namespace)
         if output is not None:
-            assert lines(printed.getvalue()) == lines(output), f"{path.name}, line {line}: prints something else"
+            assert lines(printed.getvalue()) == lines(output), (
+                f"{path.name}, line {line}: prints something else"
+            )
 
 
 def run_doctest(code, namespace, path, line):
@@ -151,7 +165,8 @@ def test_the_demo_reaches_its_accuracy_and_leaves_its_files(tmp_path):
     pytest.importorskip("matplotlib")
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "digits.py", "--out", tmp_path],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1"},  # the other cores run other tests
+        # The other cores run other tests.
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -35,7 +35,9 @@ def test_a_shape_can_be_made_from(dims, expected):
 
 
 @pytest.mark.parametrize(
-    ("dims", "error"), [([-1], ValueError), ([1.5], TypeError), (["2"], TypeError), ([[2]], TypeError)], ids=repr
+    ("dims", "error"),
+    [([-1], ValueError), ([1.5], TypeError), (["2"], TypeError), ([[2]], TypeError)],
+    ids=repr,
 )
 def test_a_shape_cannot_be_made_from(dims, error):
     with pytest.raises(error):
@@ -75,7 +77,9 @@ def test_a_shape_reads_like_a_list():
 
 
 @pytest.mark.parametrize(
-    "read", [len, list, lambda shape: shape.as_list(), lambda shape: shape[0].value], ids=["len", "list", "as_list", "index"]
+    "read",
+    [len, list, lambda shape: shape.as_list(), lambda shape: shape[0].value],
+    ids=["len", "list", "as_list", "index"],
 )
 def test_a_shape_of_unknown_rank_cannot_be_read(read):
     with pytest.raises((ValueError, AttributeError)):
@@ -186,7 +190,9 @@ def test_texts(shape, text, printed):
     assert (repr(shape), str(shape)) == (text, printed)
 
 
-@pytest.mark.parametrize("shape", [tf.TensorShape([2, None]), UNKNOWN, tf.TensorShape([])], ids=repr)
+@pytest.mark.parametrize(
+    "shape", [tf.TensorShape([2, None]), UNKNOWN, tf.TensorShape([])], ids=repr
+)
 def test_shapes_can_be_pickled_and_copied(shape):
     for twin in (pickle.loads(pickle.dumps(shape)), copy.deepcopy(shape)):
         assert twin.rank == shape.rank
@@ -241,7 +247,8 @@ def test_specs_can_be_pickled():
     assert pickle.loads(pickle.dumps(spec)) == spec
 
 
-# Types of shapes, from the most open to the most specific: each is a subtype of those that `ABOVE` lists.
+# Types of shapes, from the most open to the most specific: each is a subtype of those that `ABOVE`
+# lists.
 ABOVE = {
     (): [None],
     (None,): [None],
@@ -272,7 +279,9 @@ def test_subtypes_and_common_supertypes(one, other):
 def test_common_supertypes_of_several_and_of_other_things():
     shape = TensorShape([2, 3, 4])
     assert shape.most_specific_common_supertype([]) is shape
-    assert shape.most_specific_common_supertype([TensorShape([2, 5, 4]), TensorShape([1, 3, 4])]) == [None, None, 4]
+    assert shape.most_specific_common_supertype(
+        [TensorShape([2, 5, 4]), TensorShape([1, 3, 4])]
+    ) == [None, None, 4]
     assert shape.most_specific_common_supertype([shape, [2, 3, 4]]) is None
     assert not shape.is_subtype_of([2, 3, 4])
 

@@ -1,4 +1,6 @@
-"""`gradtape.testing` and `tf.test`: right derivatives pass, and every kind of wrong one is refused with its worst element."""
+"""`gradtape.testing` and `tf.test`: right derivatives pass,
+and every kind of wrong one is refused with its worst element.
+"""
 
 import re
 
@@ -68,8 +70,13 @@ def with_rule(forward, backward):
     [
         # one element of the gradient
         (
-            with_rule(tf.square, lambda g, x: 2 * g * x + g * tf.constant([[0.0, 0, 0], [0, 0, 1]])),
-            r"order 1: gradient of argument 0, index \(1, 2\): found .*, expected .* from a central difference; 1 of 6 elements",
+            with_rule(
+                tf.square, lambda g, x: 2 * g * x + g * tf.constant([[0.0, 0, 0], [0, 0, 1]])
+            ),
+            (
+                r"order 1: gradient of argument 0, index \(1, 2\): found .*, expected .* from a "
+                r"central difference; 1 of 6 elements"
+            ),
         ),
         # a factor
         (with_rule(tf.square, lambda g, x: g * x), "order 1: gradient of argument 0"),
@@ -82,7 +89,12 @@ def with_rule(forward, backward):
             with_rule(lambda x: x**3, lambda g, x: 3 * g * tf.stop_gradient(x) ** 2),
             "order 2: gradient of argument 0",
         ),
-        (with_rule(lambda x: x**3, lambda g, x: 3 * g * with_rule(tf.square, lambda u, y: u * y)(x)), "order 2: gradient"),
+        (
+            with_rule(
+                lambda x: x**3, lambda g, x: 3 * g * with_rule(tf.square, lambda u, y: u * y)(x)
+            ),
+            "order 2: gradient",
+        ),
     ],
 )
 def test_wrong_gradients_are_refused(function, message):
@@ -102,7 +114,9 @@ def test_the_worst_element_is_shown():
         check_gradients(wrong, [[1.0, 2.0, 3.0]], seed=3)
     assert "index (1,)" in str(caught.value)
     assert "2 of 3 elements" in str(caught.value)
-    found, expected = map(float, re.search(r"found (\S+), expected (\S+) from", str(caught.value)).groups())
+    found, expected = map(
+        float, re.search(r"found (\S+), expected (\S+) from", str(caught.value)).groups()
+    )
     assert abs(found - expected) > 1e-3
 
 
@@ -165,7 +179,9 @@ def test_batching_fallbacks_names_ops_that_ran_as_a_loop(monkeypatch):
 
 
 def test_compute_gradient_gives_matrices():
-    by_tape, by_differences = tf.test.compute_gradient(tf.matmul, [tf.ones([2, 3]), tf.ones([3, 2])])
+    by_tape, by_differences = tf.test.compute_gradient(
+        tf.matmul, [tf.ones([2, 3]), tf.ones([3, 2])]
+    )
     for found, expected in zip(by_tape, by_differences, strict=True):
         assert isinstance(found, np.ndarray)
         assert found.shape == (4, 6)
@@ -178,7 +194,9 @@ def test_compute_gradient_gives_matrices():
 def test_compute_gradient_counts_complex_numbers_twice():
     for matrices in tf.test.compute_gradient(lambda z: z * z, [1.0 + 2j]):
         np.testing.assert_allclose(matrices[0], [[2, -4], [4, 2]], atol=1e-9)
-    for matrices in tf.test.compute_gradient(lambda z: tf.math.real(z * z), [np.array([1 + 2j, 3j])]):
+    for matrices in tf.test.compute_gradient(
+        lambda z: tf.math.real(z * z), [np.array([1 + 2j, 3j])]
+    ):
         np.testing.assert_allclose(matrices[0], [[2, -4, 0, 0], [0, 0, 0, -6]], atol=1e-9)
 
 
@@ -196,7 +214,9 @@ def test_compute_gradient_in_every_dtype(dtype):
 
 
 def test_compute_gradient_of_a_gather_and_of_nothing():
-    by_tape, by_differences = tf.test.compute_gradient(lambda x: tf.gather(x, [0, 0]), [tf.Variable([1.0, 2.0])], delta=0.5)
+    by_tape, by_differences = tf.test.compute_gradient(
+        lambda x: tf.gather(x, [0, 0]), [tf.Variable([1.0, 2.0])], delta=0.5
+    )
     assert by_tape[0].tolist() == by_differences[0].tolist() == [[1, 0], [1, 0]]
     for matrices in tf.test.compute_gradient(lambda x: x, [np.zeros((0, 3))]):
         assert matrices[0].shape == (0, 0)
@@ -217,5 +237,6 @@ def test_what_this_machine_has():
     assert not tf.test.is_gpu_available()
     assert tf.test.gpu_device_name() == ""
     assert not any([
-        tf.test.is_built_with_cuda(), tf.test.is_built_with_rocm(), tf.test.is_built_with_gpu_support(), tf.test.is_built_with_xla(),
+        tf.test.is_built_with_cuda(), tf.test.is_built_with_rocm(),
+        tf.test.is_built_with_gpu_support(), tf.test.is_built_with_xla(),
     ])  # fmt: skip

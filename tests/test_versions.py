@@ -1,4 +1,6 @@
-"""`make test-versions`: what it says of Pythons that it does not find, and of failures; and the bounds that it tries both ends of."""
+"""`make test-versions`: what it says of Pythons that it does not find, and of failures; and the
+bounds that it tries both ends of.
+"""
 
 import subprocess
 import sys
@@ -14,12 +16,17 @@ from tools import versions
 
 PROJECT = tomllib.loads((versions.ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-REQUIREMENTS = {r.name: r for r in map(Requirement, [*PROJECT["dependencies"], *EXTRAS["xla"], *EXTRAS["keras"]])}
+REQUIREMENTS = {
+    r.name: r
+    for r in map(Requirement, [*PROJECT["dependencies"], *EXTRAS["xla"], *EXTRAS["keras"]])
+}
 
 
 @pytest.fixture
 def faked(monkeypatch):
-    """A machine that has only Python 3.12, where installing and testing do nothing; `results` says how tests end."""
+    """A machine that has only Python 3.12, where installing and testing do nothing;
+    `results` says how tests end.
+    """
     results = {"passes": True, "installs": True}
 
     def prepare(path, version, end):
@@ -27,7 +34,9 @@ def faked(monkeypatch):
             raise subprocess.CalledProcessError(1, "uv")
         return Path(sys.executable)
 
-    monkeypatch.setattr(versions, "interpreter", lambda version: sys.executable if version == "3.12" else None)
+    monkeypatch.setattr(
+        versions, "interpreter", lambda version: sys.executable if version == "3.12" else None
+    )
     monkeypatch.setattr(versions, "prepare", prepare)
     monkeypatch.setattr(versions, "passes", lambda python: results["passes"])
     return results
@@ -45,7 +54,9 @@ def test_none_found_is_a_failure(faked, capsys):
     assert versions.main(("3.11",)) == 1
 
 
-@pytest.mark.parametrize(("what", "says"), [("passes", "newest: FAILED in"), ("installs", "lowest: FAILED to install")])
+@pytest.mark.parametrize(
+    ("what", "says"), [("passes", "newest: FAILED in"), ("installs", "lowest: FAILED to install")]
+)
 def test_failures_are_told(faked, capsys, what, says):
     faked[what] = False
     assert versions.main(("3.12",)) == 1

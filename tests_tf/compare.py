@@ -1,4 +1,6 @@
-"""Runs a row in both libraries and tells where the results differ, and which derivatives in gradtape are wrong."""
+"""Runs a row in both libraries and tells where the results differ,
+and which derivatives in gradtape are wrong.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +15,34 @@ from table import Row
 
 import gradtape
 
-ROUNDING = {"bfloat16": 2e-2, "float16": 2e-3, "float32": 2e-5, "float64": 1e-11, "complex64": 2e-5, "complex128": 1e-11}
+ROUNDING = {
+    "bfloat16": 2e-2,
+    "float16": 2e-3,
+    "float32": 2e-5,
+    "float64": 1e-11,
+    "complex64": 2e-5,
+    "complex128": 1e-11,
+}
 HALF = ("float16", "bfloat16")
 COLUMNS = ("value", "gradient", "second")  # derivatives of order 0, 1 and 2
 
 
 NO_KERNEL = re.compile(
-    r"CPU implementations do not yet support|not supported on CPU|on CPU is only supported for|only supports the NHWC tensor format|"
+    r"CPU implementations do not yet support|not supported on CPU|on CPU is only supported "
+    r"for|only supports the NHWC tensor format|"
     r"only supports N\w+ on device type CPU"
 )
-"""What TensorFlow says if it knows a derivative, but has nothing to compute it with on this processor: oneDNN knows more on some."""
+"""What TensorFlow says if it knows a derivative, but has nothing to compute it with on this
+processor: oneDNN knows more on some.
+"""
 
 
 def differences(row: Row, column: str, dtype: str, ours: Any = gradtape) -> list[str]:
-    """A line for every difference in a column of a row; what fails in TensorFlow is one, what fails in gradtape is an error.
+    """A line for every difference in a column of a row; what fails in TensorFlow is one,
+    what fails in gradtape is an error.
 
-    Where TensorFlow has no kernel for a derivative on this processor, quotients of differences are in its place.
+    Where TensorFlow has no kernel for a derivative on this processor, quotients of differences are
+    in its place.
     """
     order = COLUMNS.index(column)
     arrays = row.arrays(dtype)
@@ -44,7 +58,11 @@ def differences(row: Row, column: str, dtype: str, ours: Any = gradtape) -> list
     growth = 2.0 if dtype in HALF else 10.0  # each derivative rounds more often
     tolerance = max(ROUNDING[dtype], row.tolerance) * growth**order
     pairs = zip(results, expected, strict=True)
-    return [f"{dtype}, {column} {i}: {line}" for i, (a, b) in enumerate(pairs) for line in compared(a, b, tolerance)]
+    return [
+        f"{dtype}, {column} {i}: {line}"
+        for i, (a, b) in enumerate(pairs)
+        for line in compared(a, b, tolerance)
+    ]
 
 
 def in_tensorflow(row: Row, column: str, dtype: str) -> bool:
@@ -57,15 +75,23 @@ def in_tensorflow(row: Row, column: str, dtype: str) -> bool:
 
 
 def errors(row: Row, column: str, ours: Any = gradtape) -> list[str]:
-    """A line for every derivative in gradtape that is not the quotient of differences of what stands in the column before."""
+    """A line for every derivative in gradtape that is not the quotient of differences of what
+    stands in the column before.
+    """
     order = COLUMNS.index(column)
     dtype = "complex128" if "complex128" in row.dtypes else "float64"
     arrays = row.arrays(dtype)
-    single = any(gradtape.is_tensor(r) and r.dtype.name == "float32" for r in outcome(ours, row, arrays, 0))
+    single = any(
+        gradtape.is_tensor(r) and r.dtype.name == "float32" for r in outcome(ours, row, arrays, 0)
+    )
     step, tolerance = (1e-2, 1e-4) if single else (1e-5, 1e-5)
     lines = []
     for i, result in zip(row.wanted, outcome(ours, row, arrays, order), strict=True):
-        found = np.zeros_like(arrays[i]) if result is None else gradtape.convert_to_tensor(result).numpy()
+        found = (
+            np.zeros_like(arrays[i])
+            if result is None
+            else gradtape.convert_to_tensor(result).numpy()
+        )
         quotients = quotients_of(row, arrays, i, order - 1, step)
         if not close(found, quotients, tolerance):
             lines.append(f"{column} {i}:\n{found}\ninstead of\n{quotients}")
@@ -73,7 +99,9 @@ def errors(row: Row, column: str, ours: Any = gradtape) -> list[str]:
 
 
 def quotients_of(row: Row, arrays: list[Any], i: int, order: int, step: float) -> np.ndarray:
-    """The gradient of the weighted sum by argument i, by central differences; for complex numbers, by both parts."""
+    """The gradient of the weighted sum by argument i, by central differences;
+    for complex numbers, by both parts.
+    """
     found = np.zeros_like(arrays[i])
     for at in np.ndindex(found.shape):
         for unit in (1.0, 1.0j) if found.dtype.kind == "c" else (1.0,):

@@ -3,7 +3,8 @@
 import os
 import warnings
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # it tells on every start which instructions it uses
+# It tells on every start which instructions it uses.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what TensorFlow itself imports is not ours to change
@@ -11,4 +12,5 @@ with warnings.catch_warnings():
 
 tf.get_logger().setLevel("ERROR")  # some functions we must call tell that they will change one day
 
-collect_ignore = ["keras_dtypes.py", "keras_losses.py"]  # programs that test_keras.py runs, each on one backend of Keras's
+# Programs that test_keras.py runs, each on one backend of Keras's.
+collect_ignore = ["keras_dtypes.py", "keras_losses.py"]

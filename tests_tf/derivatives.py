@@ -11,7 +11,9 @@ FLOATING = ("float", "complex", "bfloat")
 
 
 def outcome(tf: Any, row: Row, arrays: list[Any], order: int) -> list[Any]:
-    """The results of a row; for order 1, the gradients of their weighted sum by every differentiated argument, and so on."""
+    """The results of a row; for order 1, the gradients of their weighted sum by every
+    differentiated argument, and so on.
+    """
 
     def of_order(order):
         if order == 0:
@@ -27,7 +29,9 @@ def outcome(tf: Any, row: Row, arrays: list[Any], order: int) -> list[Any]:
 
 
 def weighted(tf: Any, results: list[Any], seed: int) -> Any:
-    """A real number that depends on each element of the floating results in another way; None if there are none."""
+    """A real number that depends on each element of the floating results in another way;
+    None if there are none.
+    """
     rng = np.random.default_rng(seed)
     total = None
     for result in results:

@@ -1,7 +1,8 @@
 """float64 in Keras, as a program: test_keras.py runs it on TensorFlow and on gradtape.
 
-Prints a JSON object: for each case the dtypes of the floating-point results and their values, or "raises". Functions are called with
-every combination of arguments that may make sense, so that a new function of Keras's is tried without a line here.
+Prints a JSON object: for each case the dtypes of the floating-point results and their values, or
+"raises". Functions are called with every combination of arguments that may make sense, so that a
+new function of Keras's is tried without a line here.
 """
 
 import inspect
@@ -41,46 +42,62 @@ def arguments(kind):
     kernel, row = of(RNG.uniform(size=(2, 2, 3, 4))), of(MATRIX[0])
     ones = np.ones(2, np.int32)
     return {
-        ("N",): [(3,)], ("n",): [(3,)], ("shape",): [((2, 2),)], ("shape", "fill_value"): [((2, 2), 1.5)],
-        ("start",): [(2.0,)], ("start", "stop"): [(1.0, 2.0), (x, other)],
-        ("a",): [(x,)], ("a", "b"): [(x, other)], ("abs_", "angle"): [(x, other)], ("array",): [(x,)], ("variable",): [(x,)],
+        ("N",): [(3,)], ("n",): [(3,)], ("shape",): [((2, 2),)],
+        ("shape", "fill_value"): [((2, 2), 1.5)], ("start",): [(2.0,)],
+        ("start", "stop"): [(1.0, 2.0), (x, other)], ("a",): [(x,)], ("a", "b"): [(x, other)],
+        ("abs_", "angle"): [(x, other)], ("array",): [(x,)], ("variable",): [(x,)],
         ("condition",): [(MATRIX > 0.3, x, 0.0), (MATRIX > 0.3, x, other)],
         ("condlist", "choicelist"): [([MATRIX > 0.3], [x])],
         ("data", "segment_ids"): [(x, np.array([0, 1, 1]))],
-        ("image1", "image2"): [(of(RNG.uniform(size=(1, 16, 16, 3))), of(RNG.uniform(size=(1, 16, 16, 3))))],
-        ("images",): [(image,)], ("images", "size"): [(image, (3, 3))], ("images", "transform"): [(image, of(np.array([[0.9, 0.1, 0.2, -0.1, 0.8, 0.3, 0.0, 0.0]])))],
+        ("image1", "image2"): [
+            (of(RNG.uniform(size=(1, 16, 16, 3))), of(RNG.uniform(size=(1, 16, 16, 3))))],
+        ("images",): [(image,)], ("images", "size"): [(image, (3, 3))],
+        ("images", "transform"): [
+            (image, of(np.array([[0.9, 0.1, 0.2, -0.1, 0.8, 0.3, 0.0, 0.0]])))],
         ("images", "output_shape", "scale", "translation", "spatial_dims", "method"): [
-            (image, (1, 3, 3, 3), of(np.array([0.5, 0.5])), of(np.array([0.1, 0.2])), (1, 2), "linear"),
+            (image, (1, 3, 3, 3), of(np.array([0.5, 0.5])), of(np.array([0.1, 0.2])), (1, 2),
+                "linear"),
         ],
         ("indices", "values", "shape"): [(np.array([[0], [2]]), of(MATRIX[0, :2]), (3,))],
         ("inputs", "coordinates", "order"): [(x, of(RNG.uniform(size=(2, 4))), 1)],
-        ("inputs", "depthwise_kernel", "pointwise_kernel"): [(image, of(RNG.uniform(size=(2, 2, 3, 1))), of(RNG.uniform(size=(1, 1, 3, 4))))],
+        ("inputs", "depthwise_kernel", "pointwise_kernel"): [
+            (image, of(RNG.uniform(size=(2, 2, 3, 1))), of(RNG.uniform(size=(1, 1, 3, 4))))],
         ("inputs", "indices", "updates"): [(x, np.array([[0, 1]]), of(MATRIX[0, :1]))],
-        ("inputs", "kernel"): [(image, kernel)], ("inputs", "output_size"): [(image, 3)], ("inputs", "pool_size"): [(image, 2)],
-        ("inputs", "rate"): [(x, 0.5)], ("inputs", "sequence_lengths"): [(series, np.array([5, 5]))],
-        ("inputs", "start_indices", "shape"): [(x, (0, 1), (2, 2))], ("inputs", "start_indices", "updates"): [(x, (0, 1), other[:2])],
+        ("inputs", "kernel"): [(image, kernel)], ("inputs", "output_size"): [(image, 3)],
+        ("inputs", "pool_size"): [(image, 2)], ("inputs", "rate"): [(x, 0.5)],
+        ("inputs", "sequence_lengths"): [(series, np.array([5, 5]))],
+        ("inputs", "start_indices", "shape"): [(x, (0, 1), (2, 2))],
+        ("inputs", "start_indices", "updates"): [(x, (0, 1), other[:2])],
         ("query", "key", "value"): [(of(IMAGE[..., :2]),) * 3],
         ("shape", "alpha"): [((2, 2), 0.5)], ("shape", "alpha", "beta"): [((2, 2), 0.5, 0.5)],
         ("shape", "counts", "probabilities"): [((2, 2), 5.0, 0.5)],
         ("subscripts", "operands", "kwargs"): [("ij,jk->ik", x, other), ("ii->i", x)],
         ("target", "output"): [(x, other), (np.array([0, 1, 2]), x)],
-        ("target", "output", "target_length", "output_length"): [(np.array([[1, 2], [2, 1]]), series, ones, ones * 4)],
+        ("target", "output", "target_length", "output_length"): [
+            (np.array([[1, 2], [2, 1]]), series, ones, ones * 4)],
         ("tensor", "pattern", "axes_lengths"): [(x, "a b -> b a")],
         ("volumes", "size"): [(of(RNG.uniform(size=(1, 3, 3, 3, 2))), 2)],
         ("x",): [(x,), (row,), (image,)],
-        ("x", "axes"): [(x, (0,))], ("x", "axis"): [(x, 0)], ("x", "axis1", "axis2"): [(x, 0, 1)], ("x", "beta"): [(3, 0.5)],
-        ("x", "block_size"): [(of(IMAGE[..., :1]), 2)], ("x", "dtype"): [(x, "float64"), (x, "float32")], ("x", "fill_value"): [(x, 0.5)],
-        ("x", "indices"): [(x, np.array([[0, 1, 2]]))], ("x", "indices_or_sections"): [(x, 3), (image, 3)], ("x", "k"): [(x, 2)],
-        ("x", "kernel_size"): [(of(np.moveaxis(IMAGE, -1, 1)), 2)], ("x", "key"): [(x, 0)], ("x", "kwargs"): [(x,)],
-        ("x", "mean", "variance", "axis"): [(x, row, row, -1)], ("x", "newshape"): [(x, (1, 9))], ("x", "num_classes"): [(np.array([0, 1]), 3)],
+        ("x", "axes"): [(x, (0,))], ("x", "axis"): [(x, 0)], ("x", "axis1", "axis2"): [(x, 0, 1)],
+        ("x", "beta"): [(3, 0.5)], ("x", "block_size"): [(of(IMAGE[..., :1]), 2)],
+        ("x", "dtype"): [(x, "float64"), (x, "float32")], ("x", "fill_value"): [(x, 0.5)],
+        ("x", "indices"): [(x, np.array([[0, 1, 2]]))],
+        ("x", "indices_or_sections"): [(x, 3), (image, 3)], ("x", "k"): [(x, 2)],
+        ("x", "kernel_size"): [(of(np.moveaxis(IMAGE, -1, 1)), 2)], ("x", "key"): [(x, 0)],
+        ("x", "kwargs"): [(x,)], ("x", "mean", "variance", "axis"): [(x, row, row, -1)],
+        ("x", "newshape"): [(x, (1, 9))], ("x", "num_classes"): [(np.array([0, 1]), 3)],
         ("x", "pad_width"): [(x, 1)], ("x", "q"): [(x, 0.5)], ("x", "repeats"): [(x, 2)],
         ("x", "sequence_length", "sequence_stride"): [(of(RNG.uniform(size=16)), 4, 2)],
-        ("x", "sequence_length", "sequence_stride", "fft_length"): [(of(RNG.uniform(size=16)), 4, 2, 4)],
-        ("x", "shape"): [(row, (3, 3))], ("x", "shift"): [(x, 1)], ("x", "source", "destination"): [(x, 0, 1)],
-        ("x", "threshold", "default_value"): [(x, 0.2, 0.5)], ("x", "x_min", "x_max"): [(x, 0.2, 0.4)],
-        ("x", "y"): [(x, other)], ("x1", "x2"): [(x, other), (x, 2.0), (2.0, x), (x, 2)], ("x1", "x2", "max_val"): [(x, other, 1.0)],
-        ("xs",): [([x, other],)], ("y",): [(x,)],
-        ("y_true", "y_pred"): [(x, other), (np.array([0, 1, 2]), x)], ("y_true", "y_pred", "q"): [(x, other, 0.5)],
+        ("x", "sequence_length", "sequence_stride", "fft_length"): [
+            (of(RNG.uniform(size=16)), 4, 2, 4)],
+        ("x", "shape"): [(row, (3, 3))], ("x", "shift"): [(x, 1)],
+        ("x", "source", "destination"): [(x, 0, 1)],
+        ("x", "threshold", "default_value"): [(x, 0.2, 0.5)],
+        ("x", "x_min", "x_max"): [(x, 0.2, 0.4)], ("x", "y"): [(x, other)],
+        ("x1", "x2"): [(x, other), (x, 2.0), (2.0, x), (x, 2)],
+        ("x1", "x2", "max_val"): [(x, other, 1.0)], ("xs",): [([x, other],)], ("y",): [(x,)],
+        ("y_true", "y_pred"): [(x, other), (np.array([0, 1, 2]), x)],
+        ("y_true", "y_pred", "q"): [(x, other, 0.5)],
     }  # fmt: skip
 
 
@@ -88,7 +105,8 @@ def outcome(call, *, values=True):
     """The dtypes and values of the floating-point results of a call."""
     try:
         result = call()
-    except Exception:  # noqa: BLE001 - what Keras on TensorFlow does not take is not asked of gradtape
+    except Exception:  # noqa: BLE001
+        # What Keras on TensorFlow does not take is not asked of gradtape.
         return "raises"
     found = []
     for leaf in keras.tree.flatten(result):
@@ -96,7 +114,9 @@ def outcome(call, *, values=True):
             continue
         dtype = keras.backend.standardize_dtype(leaf.dtype)
         if "float" in dtype or "complex" in dtype:
-            value = np.asarray(keras.ops.convert_to_numpy(leaf)).astype(complex if "complex" in dtype else float)
+            value = np.asarray(keras.ops.convert_to_numpy(leaf)).astype(
+                complex if "complex" in dtype else float
+            )
             found.append((dtype, np.abs(value).ravel()[:64].tolist() if values else None))
     return found
 
@@ -104,8 +124,9 @@ def outcome(call, *, values=True):
 def functions():
     """All public functions of Keras's that compute."""
     spaces = {
-        "ops": keras.ops, "ops.image": keras.ops.image, "ops.linalg": keras.ops.linalg, "ops.nn": keras.ops.nn,
-        "activations": keras.activations, "losses": keras.losses, "metrics": keras.metrics, "random": keras.random,
+        "ops": keras.ops, "ops.image": keras.ops.image, "ops.linalg": keras.ops.linalg,
+        "ops.nn": keras.ops.nn, "activations": keras.activations, "losses": keras.losses,
+        "metrics": keras.metrics, "random": keras.random,
     }  # fmt: skip
     seen = set()
     for space, module in spaces.items():
@@ -117,12 +138,12 @@ def functions():
 
 
 SKIPPED = frozenset((
-    "get", "serialize", "deserialize", "convert_to_numpy", "shape", "is_tensor", "custom_gradient", "vectorize", "jvp",
-    "fori_loop", "while_loop", "map", "scan", "associative_scan", "switch", "cond", "vectorized_map",
-    "empty", "empty_like", "eig", "svd", "qr", "eigh", "lu_factor", "view",
-    "searchsorted", "digitize", "argpartition", "in_top_k", "randint", "categorical", "multi_hot", "unravel_index", "fold",
-    "perspective_transform", "elastic_transform",
-    "bartlett", "blackman", "hamming", "hanning", "kaiser", "bincount",
+    "get", "serialize", "deserialize", "convert_to_numpy", "shape", "is_tensor", "custom_gradient",
+    "vectorize", "jvp", "fori_loop", "while_loop", "map", "scan", "associative_scan", "switch",
+    "cond", "vectorized_map", "empty", "empty_like", "eig", "svd", "qr", "eigh", "lu_factor",
+    "view", "searchsorted", "digitize", "argpartition", "in_top_k", "randint", "categorical",
+    "multi_hot", "unravel_index", "fold", "perspective_transform", "elastic_transform", "bartlett",
+    "blackman", "hamming", "hanning", "kaiser", "bincount",
 ))  # fmt: skip
 """Functions of functions, of integers, and those whose values are not unique."""
 
@@ -132,11 +153,14 @@ def of_functions(floatx):
         table = arguments(kind)
         for name, function in functions():
             parameters = inspect.signature(function).parameters.values()
-            required = tuple(parameter.name for parameter in parameters if parameter.default is parameter.empty)
+            required = tuple(
+                parameter.name for parameter in parameters if parameter.default is parameter.empty
+            )
             drawn = name.startswith("random.") or "dropout" in name
             for i, given in enumerate(table[required]):
                 case = f"{floatx}, {name}({', '.join(required)}; {i}), {kind}"
-                yield case, lambda: outcome(lambda: function(*given), values=not drawn)  # noqa: B023 - called at once
+                # Called at once.
+                yield case, lambda: outcome(lambda: function(*given), values=not drawn)  # noqa: B023
 
 
 LAYERS = {
@@ -159,18 +183,23 @@ LAYERS = {
     "GroupNormalization": (lambda: keras.layers.GroupNormalization(3), (4, 6)),
     "RMSNormalization": (lambda: keras.layers.RMSNormalization(), (4, 6)),
     "UnitNormalization": (lambda: keras.layers.UnitNormalization(), (4, 6)),
-    "SpectralNormalization": (lambda: keras.layers.SpectralNormalization(keras.layers.Dense(2)), (4, 6)),
+    "SpectralNormalization": (lambda: keras.layers.SpectralNormalization(keras.layers.Dense(2)),
+        (4, 6)),
     "LSTM": (lambda: keras.layers.LSTM(2), (2, 4, 3)),
-    "LSTM, sequences": (lambda: keras.layers.LSTM(2, return_sequences=True, return_state=True), (2, 4, 3)),
+    "LSTM, sequences": (lambda: keras.layers.LSTM(2, return_sequences=True, return_state=True),
+        (2, 4, 3)),
     "GRU": (lambda: keras.layers.GRU(2), (2, 4, 3)),
-    "GRU, reset before": (lambda: keras.layers.GRU(2, reset_after=False, go_backwards=True), (2, 4, 3)),
+    "GRU, reset before": (lambda: keras.layers.GRU(2, reset_after=False, go_backwards=True),
+        (2, 4, 3)),
     "SimpleRNN": (lambda: keras.layers.SimpleRNN(2), (2, 4, 3)),
     "Bidirectional": (lambda: keras.layers.Bidirectional(keras.layers.LSTM(2)), (2, 4, 3)),
-    "StackedRNNCells": (lambda: keras.layers.RNN([keras.layers.LSTMCell(2), keras.layers.GRUCell(3)]), (2, 4, 3)),
+    "StackedRNNCells": (
+        lambda: keras.layers.RNN([keras.layers.LSTMCell(2), keras.layers.GRUCell(3)]), (2, 4, 3)),
     "ConvLSTM1D": (lambda: keras.layers.ConvLSTM1D(2, 2), (2, 3, 4, 2)),
     "ConvLSTM2D": (lambda: keras.layers.ConvLSTM2D(2, 2), (1, 2, 4, 4, 2)),
     "TimeDistributed": (lambda: keras.layers.TimeDistributed(keras.layers.Dense(2)), (2, 4, 3)),
-    "Masking": (lambda: keras.Sequential([keras.layers.Masking(), keras.layers.LSTM(2)]), (2, 4, 3)),
+    "Masking": (lambda: keras.Sequential([keras.layers.Masking(), keras.layers.LSTM(2)]),
+        (2, 4, 3)),
     "PReLU": (lambda: keras.layers.PReLU(), (2, 3)),
     "LeakyReLU": (lambda: keras.layers.LeakyReLU(), (2, 3)),
     "ELU": (lambda: keras.layers.ELU(0.5), (2, 3)),
@@ -184,7 +213,8 @@ LAYERS = {
     "Resizing": (lambda: keras.layers.Resizing(3, 3), (1, 5, 5, 3)),
     "Rescaling": (lambda: keras.layers.Rescaling(1 / 255, 0.5), (2, 3)),
     "CenterCrop": (lambda: keras.layers.CenterCrop(2, 2), (1, 4, 4, 3)),
-    "Normalization": (lambda: keras.layers.Normalization(mean=[1.0, 2.0, 3.0], variance=[1.0, 1.0, 4.0]), (2, 3)),
+    "Normalization": (
+        lambda: keras.layers.Normalization(mean=[1.0, 2.0, 3.0], variance=[1.0, 1.0, 4.0]), (2, 3)),
     "MultiHeadAttention": (lambda: Twice(keras.layers.MultiHeadAttention(2, 3)), (2, 4, 3)),
     "GroupQueryAttention": (lambda: Twice(keras.layers.GroupQueryAttention(2, 2, 1)), (2, 4, 4)),
     "Attention": (lambda: Pair(keras.layers.Attention(use_scale=True)), (2, 4, 3)),
@@ -222,13 +252,18 @@ def of_layers(floatx):
             layer = make()
             computed = layer(x)
             if any(np.any(w) for w in layer.get_weights()):
-                layer.set_weights([np.linspace(0.1, 1.0, w.size).reshape(w.shape) for w in layer.get_weights()])
+                layer.set_weights(
+                    [np.linspace(0.1, 1.0, w.size).reshape(w.shape) for w in layer.get_weights()]
+                )
                 computed = layer(x)
             layer.set_weights(layer.get_weights())
             return computed, layer.weights, layer.get_weights()
 
         yield f"{floatx}, layers.{name}", lambda run=run: outcome(run)
-        yield f"{floatx}, layers.{name}, in a function", lambda make=make, x=x: outcome(lambda: compiled(make, x), values=False)
+        yield (
+            f"{floatx}, layers.{name}, in a function",
+            lambda make=make, x=x: outcome(lambda: compiled(make, x), values=False),
+        )
 
 
 def compiled(make, x):
@@ -239,26 +274,58 @@ def compiled(make, x):
 
 def of_training(floatx):
     x, y = RNG.uniform(size=(8, 3)), RNG.uniform(size=(8, 1))
-    for optimizer in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl", "Lion", "Adafactor"):
+    for optimizer in (
+        "SGD",
+        "Adam",
+        "AdamW",
+        "RMSprop",
+        "Adagrad",
+        "Adadelta",
+        "Adamax",
+        "Nadam",
+        "Ftrl",
+        "Lion",
+        "Adafactor",
+    ):
         for eagerly in (True, False):
 
             def run(optimizer=optimizer, eagerly=eagerly):
                 made = getattr(keras.optimizers, optimizer)(0.01)
-                model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, kernel_initializer="ones")])
+                model = keras.Sequential(
+                    [keras.Input((3,)), keras.layers.Dense(1, kernel_initializer="ones")]
+                )
                 model.compile(made, "mse", metrics=["mae"], run_eagerly=eagerly)
                 model.fit(x, y, epochs=2, verbose=0, shuffle=False)
                 return model.get_weights(), made.variables, model.predict(x, verbose=0), model(x)
 
-            yield f"{floatx}, {optimizer}{', run eagerly' if eagerly else ''}", lambda run=run: outcome(run)
+            yield (
+                f"{floatx}, {optimizer}{', run eagerly' if eagerly else ''}",
+                lambda run=run: outcome(run),
+            )
     for name in sorted(dir(keras.losses)):
         loss = getattr(keras.losses, name)
         if inspect.isclass(loss) and name not in ("Loss", "CTC"):
-            yield f"{floatx}, losses.{name}", lambda loss=loss: outcome(lambda: loss()(MATRIX, MATRIX[::-1].copy()))
+            yield (
+                f"{floatx}, losses.{name}",
+                lambda loss=loss: outcome(lambda: loss()(MATRIX, MATRIX[::-1].copy())),
+            )
     for name in sorted(dir(keras.initializers)):
         made = getattr(keras.initializers, name)
         if inspect.isclass(made):
-            yield f"{floatx}, initializers.{name}", lambda made=made: outcome(lambda: made()((3, 3)), values=False)
-    for name in ("Mean", "MeanSquaredError", "CosineSimilarity", "AUC", "Precision", "BinaryAccuracy", "R2Score", "F1Score"):
+            yield (
+                f"{floatx}, initializers.{name}",
+                lambda made=made: outcome(lambda: made()((3, 3)), values=False),
+            )
+    for name in (
+        "Mean",
+        "MeanSquaredError",
+        "CosineSimilarity",
+        "AUC",
+        "Precision",
+        "BinaryAccuracy",
+        "R2Score",
+        "F1Score",
+    ):
 
         def score(name=name):
             metric = getattr(keras.metrics, name)()
@@ -272,7 +339,9 @@ def main():
     found = {}
     for floatx in ("float64", "float32"):
         keras.config.set_floatx(floatx)
-        for part in (of_functions, of_layers, of_training) if floatx == "float64" else (of_functions,):
+        for part in (
+            (of_functions, of_layers, of_training) if floatx == "float64" else (of_functions,)
+        ):
             for name, look in part(floatx):
                 found[name] = look()
     sys.stdout.write(json.dumps(found))

@@ -1,6 +1,8 @@
-"""Crossentropies of what softmax and sigmoid gave, as a program: test_keras.py runs it on TensorFlow and on gradtape.
+"""Crossentropies of what softmax and sigmoid gave, as a program: test_keras.py runs it on
+TensorFlow and on gradtape.
 
-Prints a JSON object: for each case the loss and the gradient by the logits, or the loss before and after a step of `fit`.
+Prints a JSON object: for each case the loss and the gradient by the logits, or the loss before and
+after a step of `fit`.
 """
 
 import itertools
@@ -18,7 +20,9 @@ import numpy as np
 
 import keras
 
-ROWS = np.array([[30.0, 0.0, 0.0], [0.0, 1.0, 2.0], [-200.0, 90.0, 0.0], [0.0, 0.0, 0.0]], np.float32)
+ROWS = np.array(
+    [[30.0, 0.0, 0.0], [0.0, 1.0, 2.0], [-200.0, 90.0, 0.0], [0.0, 0.0, 0.0]], np.float32
+)
 CLASSES = np.array([1, 2, 0, 0])
 HOT = np.eye(3, dtype=np.float32)[CLASSES]
 EYE = keras.initializers.Identity()
@@ -48,7 +52,9 @@ def activated(activation):
     return {
         "keras.activations": getattr(keras.activations, activation),
         "keras.ops": getattr(keras.ops, activation),
-        "layer": keras.layers.Softmax() if activation == "softmax" else keras.layers.Activation("sigmoid"),
+        "layer": keras.layers.Softmax()
+        if activation == "softmax"
+        else keras.layers.Activation("sigmoid"),
         "dense": dense(activation),
         "functional": functional(activation),
         "sequential": keras.Sequential([keras.Input((3,)), dense(activation)]),
@@ -65,7 +71,10 @@ def losses():
     found = {
         "sparse": (CLASSES, keras.losses.SparseCategoricalCrossentropy()),
         "sparse, ignoring": (CLASSES, keras.losses.SparseCategoricalCrossentropy(ignore_class=2)),
-        "sparse, from logits": (CLASSES, keras.losses.SparseCategoricalCrossentropy(from_logits=True)),
+        "sparse, from logits": (
+            CLASSES,
+            keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        ),
         "sparse metric": (CLASSES, keras.metrics.sparse_categorical_crossentropy),
         "sparse op": (CLASSES, keras.ops.sparse_categorical_crossentropy),
         "categorical": (HOT, keras.losses.CategoricalCrossentropy()),
@@ -89,7 +98,9 @@ def plain(value):
 
 
 def custom_loops():
-    """Losses and their gradients, in eager code and in a function; one function for all losses, to compile less."""
+    """Losses and their gradients, in eager code and in a function; one function for all losses,
+    to compile less.
+    """
     for activation in ("softmax", "sigmoid"):
         for way, activate in activated(activation).items():
 
@@ -118,7 +129,10 @@ def axes():
             return loss(hot, activate(x, axis=1))
 
         yield f"axis 1, {way}, eager", [plain(step(tf.constant(x)))]
-        yield f"axis 1, {way}, function", [plain(tf.function(step, autograph=False)(tf.constant(x)))]
+        yield (
+            f"axis 1, {way}, function",
+            [plain(tf.function(step, autograph=False)(tf.constant(x)))],
+        )
 
 
 def fitted():
@@ -136,7 +150,11 @@ def fitted():
         metric = "sparse_categorical_crossentropy" if targets is CLASSES else loss
         model.compile("sgd", loss, metrics=[metric], run_eagerly=eagerly)
         history = model.fit(ROWS, targets, batch_size=4, epochs=2, verbose=0, shuffle=False).history
-        found = [history["loss"], plain(model.evaluate(ROWS, targets, verbose=0)), plain(model.get_weights()[0])]
+        found = [
+            history["loss"],
+            plain(model.evaluate(ROWS, targets, verbose=0)),
+            plain(model.get_weights()[0]),
+        ]
         yield f"{activation}, {loss}, {'run eagerly' if eagerly else 'fit'}", found
 
 

@@ -5,9 +5,10 @@ A row names a symbol of TensorFlow and arguments to call it with, in both librar
     row("tf.math.xlogy", real(2, 3), real(2, 3, low=0.1))
     row("tf.concat", real(2, 3), real(1, 3), call=lambda tf, x, y: tf.concat([x, y], 0))
 
-Arguments made by `real` and `at` have the dtype of the column and are differentiated; those of `still`, `ints`, `bools` and
-`fixed` are tensors too, but are not. Anything else is handed over as it is. Rows live in `samples_<namespace>.py`, in a list
-named ROWS. `note` tells apart the rows of a symbol.
+Arguments made by `real` and `at` have the dtype of the column and are differentiated; those of
+`still`, `ints`, `bools` and `fixed` are tensors too, but are not. Anything else is handed over as
+it is. Rows live in `samples_<namespace>.py`, in a list named ROWS. `note` tells apart the rows of a
+symbol.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ def fixed(value: Any, dtype: str | None = None) -> Arg:
 
 
 def positive(size: int, *batch: int) -> Arg:
-    """Symmetric positive definite matrices, far from singular; Hermitian ones for complex dtypes."""
+    """Symmetric positive definite matrices, far from singular;
+    Hermitian ones for complex dtypes.
+    """
 
     def make(rng):
         root = rng.uniform(-1.0, 1.0, (*batch, size, size))
@@ -88,13 +91,20 @@ def positive(size: int, *batch: int) -> Arg:
 def distinct(*shape: int, step: float = 0.37) -> Arg:
     """Numbers in random order with a distance between any two, for functions that sort."""
     return Arg(
-        lambda rng: (rng.permutation(int(np.prod(shape))) - np.prod(shape) / 2 + 0.3).reshape(shape) * step, differentiate=True
+        lambda rng: (
+            (rng.permutation(int(np.prod(shape))) - np.prod(shape) / 2 + 0.3).reshape(shape) * step
+        ),
+        differentiate=True,
     )
 
 
 @dataclass(frozen=True)
 class Row:
-    """One call to compare. `tolerance`, if it is more than that of the dtype, is relative to the largest number of a result."""
+    """One call to compare.
+
+    `tolerance`, if it is more than that of the dtype, is relative to the largest number of a
+    result.
+    """
 
     symbol: str
     args: tuple[Any, ...]
@@ -116,7 +126,9 @@ class Row:
     @property
     def halves(self) -> bool:
         """Whether an argument can be in half precision."""
-        return "float32" in self.dtypes and any(isinstance(arg, Arg) and arg.dtype is None for arg in self.args)
+        return "float32" in self.dtypes and any(
+            isinstance(arg, Arg) and arg.dtype is None for arg in self.args
+        )
 
     def arrays(self, dtype: str) -> list[Any]:
         """The arguments, always the same for this row."""
@@ -129,7 +141,13 @@ class Row:
 
 
 def row(
-    symbol: str, *args: Any, call: Any = None, note: str = "", dtypes: Any = REAL, tolerance: float = 0.0, **params: Any
+    symbol: str,
+    *args: Any,
+    call: Any = None,
+    note: str = "",
+    dtypes: Any = REAL,
+    tolerance: float = 0.0,
+    **params: Any,
 ) -> Row:
     return Row(symbol, args, params, call, note, dtypes, tolerance)
 

@@ -1,4 +1,6 @@
-"""Every row in both libraries: values, gradients and second derivatives agree, or the difference has its reason in a table."""
+"""Every row in both libraries: values, gradients and second derivatives agree, or the difference
+has its reason in a table.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,9 @@ import gradtape
 
 ROWS = all_rows()
 NAMESPACES = {
-    "tf", "tf.math", "tf.math.special", "tf.linalg", "tf.linalg.experimental", "tf.nn", "tf.nn.experimental", "tf.signal", "tf.random",
-    "tf.random.experimental", "tf.image", "tf.dtypes", "tf.bitwise", "tf.sparse",
+    "tf", "tf.math", "tf.math.special", "tf.linalg", "tf.linalg.experimental", "tf.nn",
+    "tf.nn.experimental", "tf.signal", "tf.random", "tf.random.experimental", "tf.image",
+    "tf.dtypes", "tf.bitwise", "tf.sparse",
 }  # fmt: skip
 SYMBOLS = Path(__file__).parent.parent / "tools" / "api_symbols.csv"
 
@@ -40,18 +43,32 @@ def test_agree(row, column):
         assert found, f"the table of differences says that {reason!r}, but the libraries agree"
 
 
-@pytest.mark.parametrize(("row", "column"), [case for case in cases() if case.values[0].halves and case.values[1] != "second"])
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [case for case in cases() if case.values[0].halves and case.values[1] != "second"],
+)
 def test_half_precision_agrees(row, column):
     """Where TensorFlow has kernels for it."""
-    found = [line for dtype in HALF if in_tensorflow(row, column, dtype) for line in differences(row, column, dtype)]
+    found = [
+        line
+        for dtype in HALF
+        if in_tensorflow(row, column, dtype)
+        for line in differences(row, column, dtype)
+    ]
     cell = f"{row.label} {column}"
     if cell in HALF_DIFFERENCES:
-        assert found, f"the table of differences says that {HALF_DIFFERENCES[cell]!r}, but the libraries agree"
+        assert found, (
+            f"the table of differences says that {HALF_DIFFERENCES[cell]!r}, but the "
+            "libraries agree"
+        )
     elif cell not in DIFFERENCES:
         assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize(("row", "column"), [case for case in cases() if case.id in DIFFERENCES and case.values[1] != "value"])
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [case for case in cases() if case.id in DIFFERENCES and case.values[1] != "value"],
+)
 def test_where_they_differ_gradtape_is_right(row, column):
     """Judged by quotients of differences, except where the function has a kink."""
     if f"{row.label} {column}" not in KINKS:
@@ -60,7 +77,9 @@ def test_where_they_differ_gradtape_is_right(row, column):
 
 
 def compared():
-    """Symbols of tiers 1 and 2 that gradtape has, by the name that TensorFlow holds for the first."""
+    """Symbols of tiers 1 and 2 that gradtape has,
+    by the name that TensorFlow holds for the first.
+    """
     groups = {}
     with SYMBOLS.open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
@@ -79,21 +98,32 @@ def has(symbol):
 
 def test_every_symbol_is_compared():
     with_row = {row.symbol for row in ROWS} | set(NOT_COMPARED)
-    missing = [names[0] for canonical, names in compared().items() if not with_row & {canonical, *names}]
+    missing = [
+        names[0] for canonical, names in compared().items() if not with_row & {canonical, *names}
+    ]
     assert not missing, "these symbols have no row: " + ", ".join(missing)
 
 
 def test_the_names_of_one_function_are_one_function():
     several = {canonical: names for canonical, names in compared().items() if len(names) > 1}
-    assert [n for names in several.values() for n in names if resolve(gradtape, n) is not resolve(gradtape, names[0])] == []
+    assert [
+        n
+        for names in several.values()
+        for n in names
+        if resolve(gradtape, n) is not resolve(gradtape, names[0])
+    ] == []
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.wanted], ids=lambda row: row.label)
 def test_what_is_differentiated_has_a_derivative(row):
-    """Else its columns would compare nothing: `still` makes an argument that is not differentiated."""
+    """Else its columns would compare nothing: `still` makes an argument that is not
+    differentiated.
+    """
     dtype = row.dtypes[0]
     results = outcome(gradtape, row, row.arrays(dtype), 0)
-    assert any(gradtape.is_tensor(result) and result.dtype.name.startswith(FLOATING) for result in results)
+    assert any(
+        gradtape.is_tensor(result) and result.dtype.name.startswith(FLOATING) for result in results
+    )
 
 
 def test_labels_are_unique():
@@ -126,8 +156,18 @@ class Wrong:
         ("value", lambda x: gradtape.cast(gradtape.exp(x), "float16")),
         ("value", lambda x: gradtape.exp(x)[None]),
         ("gradient", lambda x: gradtape.stop_gradient(gradtape.exp(x))),
-        ("gradient", gradtape.custom_gradient(lambda x: (gradtape.exp(x), lambda g: g * gradtape.exp(x) * 1.001))),
-        ("second", gradtape.custom_gradient(lambda x: (gradtape.exp(x), lambda g: g * gradtape.stop_gradient(gradtape.exp(x))))),
+        (
+            "gradient",
+            gradtape.custom_gradient(
+                lambda x: (gradtape.exp(x), lambda g: g * gradtape.exp(x) * 1.001)
+            ),
+        ),
+        (
+            "second",
+            gradtape.custom_gradient(
+                lambda x: (gradtape.exp(x), lambda g: g * gradtape.stop_gradient(gradtape.exp(x)))
+            ),
+        ),
     ],
 )
 def test_the_comparison_sees(column, wrong):
@@ -140,14 +180,22 @@ def test_the_comparison_sees(column, wrong):
 def test_the_judge_sees(monkeypatch):
     row = next(row for row in ROWS if row.label == "tf.math.exp")
     assert not errors(row, "gradient")
-    wrong = gradtape.custom_gradient(lambda x: (gradtape.exp(x), lambda g: g * gradtape.exp(x) * 1.001))
+    wrong = gradtape.custom_gradient(
+        lambda x: (gradtape.exp(x), lambda g: g * gradtape.exp(x) * 1.001)
+    )
     monkeypatch.setattr(gradtape.math, "exp", wrong)
     assert errors(row, "gradient")
 
 
 REFUSALS = (
-    "Current CPU implementations do not yet support dilation rates larger than 1. [Op:Conv2DBackpropInput] name: ",
-    "Gradients for grouped convolutions are not supported on CPU. Please file a feature request if you run into this issue.",
+    (
+        "Current CPU implementations do not yet support dilation rates larger than 1. "
+        "[Op:Conv2DBackpropInput] name: "
+    ),
+    (
+        "Gradients for grouped convolutions are not supported on CPU. Please file a feature "
+        "request if you run into this issue."
+    ),
     "Default MaxPoolingGradOp only supports NHWC on device type CPU [Op:MaxPoolGrad]",
 )
 
@@ -163,7 +211,9 @@ def test_quotients_are_in_the_place_of_a_missing_kernel(column, refusal, monkeyp
     monkeypatch.setattr(compare, "outcome", without_kernel)
     row = next(row for row in ROWS if row.label == "tf.math.exp")
     assert not differences(row, column, "float32")
-    wrong = gradtape.custom_gradient(lambda x: (gradtape.exp(x), lambda g: g * gradtape.exp(x) * 1.001))
+    wrong = gradtape.custom_gradient(
+        lambda x: (gradtape.exp(x), lambda g: g * gradtape.exp(x) * 1.001)
+    )
     assert differences(row, column, "float32", ours=Wrong(math=Wrong(gradtape.math, exp=wrong)))
 
 
@@ -181,6 +231,9 @@ def test_another_error_is_a_difference(monkeypatch):
 def test_the_comparison_tells_sparse_from_dense():
     row = next(row for row in ROWS if row.label == "tf.gather")
     dense = gradtape.custom_gradient(
-        lambda x, i: (gradtape.gather(x, i), lambda g: (gradtape.scatter_nd(i[:, None], g, x.shape), None))
+        lambda x, i: (
+            gradtape.gather(x, i),
+            lambda g: (gradtape.scatter_nd(i[:, None], g, x.shape), None),
+        )
     )
     assert "sparse" in differences(row, "gradient", "float32", ours=Wrong(gather=dense))[0]

@@ -1,4 +1,6 @@
-"""The functions of `tests/functions/autograph/autograph_cases.py`, from the same source, as tf.function and as gradtape.function."""
+"""The functions of `tests/functions/autograph/autograph_cases.py`, from the same source, as
+tf.function and as gradtape.function.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ SOURCE = Path(__file__).parents[1] / "tests" / "functions" / "autograph" / "auto
 
 
 def loaded(library: str, folder: str) -> Any:
-    """The module of cases with a library in the place of gradtape; in a file, because TensorFlow looks for the source."""
+    """The module of cases with a library in the place of gradtape; in a file,
+    because TensorFlow looks for the source.
+    """
     path = Path(folder) / f"autograph_cases_{library}.py"
     path.write_text(SOURCE.read_text().replace("import gradtape as tf", f"import {library} as tf"))
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -32,7 +36,8 @@ def loaded(library: str, folder: str) -> Any:
 FOLDER = TemporaryDirectory()
 MODULES = {tf: loaded(tf.__name__, FOLDER.name) for tf in (gradtape, tensorflow)}
 
-# What AutoGraph does in gradtape as Python does, and TensorFlow not: it raises, or gives something else.
+# What AutoGraph does in gradtape as Python does, and TensorFlow not: it raises, or gives something
+# else.
 ONLY_HERE = {
     "a_mark_in_the_middle": "an assertion with a message that is no constant",
     "builtins": "min, max, any, all and bool of tensors",
@@ -62,7 +67,8 @@ ONLY_HERE = {
     "with_blocks": "a variable that is there unless the function has returned",
 }
 
-# What XLA cannot do, and TensorFlow's own runtime can; or what TensorFlow refuses with another error.
+# What XLA cannot do, and TensorFlow's own runtime can; or what TensorFlow refuses with another
+# error.
 OTHER_ERRORS = {
     "assigned_by_a_callee": ValueError,
     "bound_that_is_a_tensor": None,
@@ -75,18 +81,25 @@ OTHER_ERRORS = {
 
 
 def outcomes(tf, name):
-    """The values of a compiled function and, if it has them, the gradients of their sum by its floating-point arguments."""
+    """The values of a compiled function and, if it has them, the gradients of their sum by its
+    floating-point arguments.
+    """
     function, inputs, differentiable = MODULES[tf].CASES[name]
     compiled = tf.function(function)
     found = []
     for given in inputs:
-        args = [tf.constant(value, tf.int32 if isinstance(value, int) else tf.float64) for value in given]
+        args = [
+            tf.constant(value, tf.int32 if isinstance(value, int) else tf.float64)
+            for value in given
+        ]
         floats = [arg for arg in args if arg.dtype.is_floating]
         with tf.GradientTape() as tape:
             tape.watch(floats)
             leaves = tf.nest.flatten(compiled(*args))
             total = tf.add_n([tf.reduce_sum(tf.cast(leaf, tf.float64)) for leaf in leaves])
-        gradients = tape.gradient(total, floats, unconnected_gradients="zero") if differentiable else []
+        gradients = (
+            tape.gradient(total, floats, unconnected_gradients="zero") if differentiable else []
+        )
         found += [np.asarray(leaf) for leaf in [*leaves, *gradients]]
     return found
 

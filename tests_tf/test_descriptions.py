@@ -17,9 +17,18 @@ SHAPES = (None, [], [None], [2], [3], [None, 2], [2, None], [2, 2])
 def types_of_shapes(tf):
     for a, b in product(SHAPES, repeat=2):
         one, other = tf.TensorShape(a), tf.TensorShape(b)
-        yield one.is_subtype_of(other), one.most_specific_common_supertype([other]), one.most_specific_compatible_shape(other)
-    yield tf.TensorShape([2, 3]).most_specific_common_supertype([tf.TensorShape([2, 4]), tf.TensorShape([1, 3])])
-    yield tf.TensorShape([2]).most_specific_common_supertype([3]), tf.TensorShape([2]).is_subtype_of(3)
+        yield (
+            one.is_subtype_of(other),
+            one.most_specific_common_supertype([other]),
+            one.most_specific_compatible_shape(other),
+        )
+    yield tf.TensorShape([2, 3]).most_specific_common_supertype(
+        [tf.TensorShape([2, 4]), tf.TensorShape([1, 3])]
+    )
+    yield (
+        tf.TensorShape([2]).most_specific_common_supertype([3]),
+        tf.TensorShape([2]).is_subtype_of(3),
+    )
 
 
 def ranks_of_shapes(tf):
@@ -31,7 +40,11 @@ def ranks_of_shapes(tf):
 
     for shape, rank in product(SHAPES, range(4)):
         one = tf.TensorShape(shape)
-        yield refused(one.with_rank_at_least, rank), refused(one.with_rank_at_most, rank), refused(one.with_rank, rank)
+        yield (
+            refused(one.with_rank_at_least, rank),
+            refused(one.with_rank_at_most, rank),
+            refused(one.with_rank, rank),
+        )
     for a, b in product(SHAPES, repeat=2):
         yield refused(tf.TensorShape(a).assert_same_rank, b)
 
@@ -44,7 +57,11 @@ def types_of_specs(tf):
         for name in (None, "a")
     ]
     for one, other in product(specs, repeat=2):
-        yield one.is_subtype_of(other), one.most_specific_common_supertype([other]), one.is_compatible_with(other)
+        yield (
+            one.is_subtype_of(other),
+            one.most_specific_common_supertype([other]),
+            one.is_compatible_with(other),
+        )
 
 
 def signatures(tf):
@@ -66,26 +83,52 @@ def signatures(tf):
         yield function.pretty_printed_concrete_signatures()
         yield function.pretty_printed_concrete_signatures(verbose=False)
     for described in (every.get_concrete_function(*arguments, key="text"), program, nothing):
-        yield described.pretty_printed_signature(), described.pretty_printed_signature(verbose=False), str(described)
+        yield (
+            described.pretty_printed_signature(),
+            described.pretty_printed_signature(verbose=False),
+            str(described),
+        )
         yield described.output_shapes, described.output_dtypes
-        yield tf.nest.map_structure(lambda leaf: getattr(leaf, "shape", None), described.structured_outputs)
+        yield tf.nest.map_structure(
+            lambda leaf: getattr(leaf, "shape", None), described.structured_outputs
+        )
 
 
 def types_of_functions(tf):
     f = tf.function(lambda x: x)
-    for value in (f, f.get_concrete_function(tf.ones([2])), f.get_concrete_function(tf.TensorSpec([None])), len):
+    for value in (
+        f,
+        f.get_concrete_function(tf.ones([2])),
+        f.get_concrete_function(tf.TensorSpec([None])),
+        len,
+    ):
         for name in ("Callable", "GenericFunction", "PolymorphicFunction", "ConcreteFunction"):
             yield isinstance(value, getattr(tf.types.experimental, name))
-    for value in (1.0, "a", [1], (1,), tf.constant(1), tf.Variable(1), True, b"x", None, {}, object()):
+    for value in (
+        1.0,
+        "a",
+        [1],
+        (1,),
+        tf.constant(1),
+        tf.Variable(1),
+        True,
+        b"x",
+        None,
+        {},
+        object(),
+    ):
         yield isinstance(value, tf.types.experimental.TensorLike)
 
 
 def arguments_of_variables(tf):
     for options in (
-        {}, {"trainable": False}, {"synchronization": None, "aggregation": None}, {"synchronization": 3}, {"aggregation": 3},
-        {"synchronization": tf.VariableSynchronization.ON_READ}, {"trainable": True, "synchronization": tf.VariableSynchronization.ON_READ},
-        {"use_resource": True}, {"import_scope": "a"}, {"caching_device": "CPU:0"}, {"validate_shape": False}, {"synchronization": 7},
-        {"aggregation": 7}, {"aggregation": "x"}, {"variable_def": 3}, {"constraint": 3}, {"experimental_enable_variable_lifting": False},
+        {}, {"trainable": False}, {"synchronization": None, "aggregation": None},
+        {"synchronization": 3}, {"aggregation": 3},
+        {"synchronization": tf.VariableSynchronization.ON_READ},
+        {"trainable": True, "synchronization": tf.VariableSynchronization.ON_READ},
+        {"use_resource": True}, {"import_scope": "a"}, {"caching_device": "CPU:0"},
+        {"validate_shape": False}, {"synchronization": 7}, {"aggregation": 7}, {"aggregation": "x"},
+        {"variable_def": 3}, {"constraint": 3}, {"experimental_enable_variable_lifting": False},
     ):  # fmt: skip
         try:
             v = tf.Variable(1.0, **options)
@@ -102,7 +145,9 @@ def containers_of_loops(tf):
             def body(*variables):
                 return returned([v + 1 for v in variables])
 
-            return tf.while_loop(lambda *variables: variables[0] < steps, body, given([tf.constant(0)] * count))
+            return tf.while_loop(
+                lambda *variables: variables[0] < steps, body, given([tf.constant(0)] * count)
+            )
 
         for found in (loop(), tf.function(loop)()):
             yield type(found), [int(v) for v in found]
@@ -115,8 +160,8 @@ def names_of_float8(tf):
 
 
 CASES = [
-    types_of_shapes, ranks_of_shapes, types_of_specs, signatures, types_of_functions, arguments_of_variables, containers_of_loops,
-    names_of_float8,
+    types_of_shapes, ranks_of_shapes, types_of_specs, signatures, types_of_functions,
+    arguments_of_variables, containers_of_loops, names_of_float8,
 ]  # fmt: skip
 
 

@@ -1,6 +1,8 @@
-"""The same functions compiled by both libraries: when they are traced, what they return and write, gradients, and errors.
+"""The same functions compiled by both libraries: when they are traced,
+what they return and write, gradients, and errors.
 
-A case takes the library and gives a list of results. Python control flow on tensors is in test_autograph.py.
+A case takes the library and gives a list of results. Python control flow on tensors is in
+test_autograph.py.
 """
 
 from __future__ import annotations
@@ -44,7 +46,12 @@ def traces_by_shape_and_dtype(tf):
 
 def traces_for_arrays(tf):
     f, times = counted(tf, lambda x: x + x)
-    results = [f(np.ones(2, np.float32)), f(tf.constant([2.0, 3.0])), f(np.float64(2)), f(np.ones(2, np.float64))]
+    results = [
+        f(np.ones(2, np.float32)),
+        f(tf.constant([2.0, 3.0])),
+        f(np.float64(2)),
+        f(np.ones(2, np.float64)),
+    ]
     return [*results, len(times)]
 
 
@@ -61,7 +68,13 @@ def traces_by_structure(tf):
     f, times = counted(tf, lambda batch: batch["a"] * 2.0 + batch["b"][0])
     x, y = tf.constant(1.0), tf.constant(2.0)
     results = []
-    for batch in ({"a": x, "b": [y]}, {"b": [x], "a": y}, {"a": x, "b": (y,)}, {"a": x, "b": [y, y]}, {"a": x, "b": [x]}):
+    for batch in (
+        {"a": x, "b": [y]},
+        {"b": [x], "a": y},
+        {"a": x, "b": (y,)},
+        {"a": x, "b": [y, y]},
+        {"a": x, "b": [x]},
+    ):
         results += [f(batch), len(times)]
     return results
 
@@ -76,7 +89,17 @@ def traces_however_it_is_called(tf):
 def traces_for_variables(tf):
     f, times = counted(tf, lambda a, b: a * 2.0 + b)
     u, v, w = tf.Variable(1.0), tf.Variable(2.0), tf.Variable([3.0, 4.0])
-    results = [f(u, v), f(v, u), len(times), f(u, u), len(times), f(v, v), len(times), f(w, v), len(times)]
+    results = [
+        f(u, v),
+        f(v, u),
+        len(times),
+        f(u, u),
+        len(times),
+        f(v, v),
+        len(times),
+        f(w, v),
+        len(times),
+    ]
     return [*results, f(u, tf.constant(1.0)), len(times)]
 
 
@@ -87,8 +110,17 @@ def traces_for_none_and_strings(tf):
 
 
 def traces_with_a_signature(tf):
-    f, times = counted(tf, lambda x, y: x * y, input_signature=[tf.TensorSpec([2], tf.float32), tf.TensorSpec([], tf.float32)])
-    return [f(tf.constant([1.0, 2.0]), tf.constant(2.0)), f([1.0, 2.0], 3), f(np.array([1.0, 2.0]), np.float64(2)), len(times)]
+    f, times = counted(
+        tf,
+        lambda x, y: x * y,
+        input_signature=[tf.TensorSpec([2], tf.float32), tf.TensorSpec([], tf.float32)],
+    )
+    return [
+        f(tf.constant([1.0, 2.0]), tf.constant(2.0)),
+        f([1.0, 2.0], 3),
+        f(np.array([1.0, 2.0]), np.float64(2)),
+        len(times),
+    ]
 
 
 def signatures_and_defaults(tf):
@@ -96,7 +128,15 @@ def signatures_and_defaults(tf):
     f, times = counted(tf, lambda x, scale=2.0, training=None: x * scale, input_signature=[spec])
     g, _ = counted(tf, lambda pair: pair["a"] * pair["b"], input_signature=[{"a": spec, "b": spec}])
     x = tf.constant([1.0, 2.0])
-    results = [f(x), f(x, 2.0), f(x=x), f(x, training=None), f([3, 4]), f(tf.Variable([1.0, 2.0])), len(times)]
+    results = [
+        f(x),
+        f(x, 2.0),
+        f(x=x),
+        f(x, training=None),
+        f([3, 4]),
+        f(tf.Variable([1.0, 2.0])),
+        len(times),
+    ]
     return [*results, g({"a": x, "b": [1.0, 3.0]}), g({"b": np.ones(2), "a": x})]
 
 
@@ -130,7 +170,12 @@ def concrete_functions(tf):
     v = tf.Variable([1.0, 2.0], name="v")
     f, times = counted(tf, lambda x: x * v)
     concrete = f.get_concrete_function(tf.TensorSpec([2], tf.float32))
-    results = [concrete(tf.constant([3.0, 4.0])), f(tf.constant([5.0, 6.0])), len(times), len(concrete.variables)]
+    results = [
+        concrete(tf.constant([3.0, 4.0])),
+        f(tf.constant([5.0, 6.0])),
+        len(times),
+        len(concrete.variables),
+    ]
     return [*results, concrete.variables[0] is v, len(concrete.trainable_variables)]
 
 
@@ -156,7 +201,9 @@ def counts_with_open_sizes(tf):
 
 def counts_with_reduced_retracing(tf):
     f = tf.function(lambda x: x * 2.0, reduce_retracing=True)
-    g = tf.function(lambda batch, n: batch["a"] * tf.reduce_sum(batch["b"]) * n, reduce_retracing=True)
+    g = tf.function(
+        lambda batch, n: batch["a"] * tf.reduce_sum(batch["b"]) * n, reduce_retracing=True
+    )
     results = []
     for shape in ([1], [2], [3], [2, 2], [3, 3], [1, 1, 1], [4]):
         results += [f(tf.ones(shape)), f.experimental_get_tracing_count()]
@@ -171,7 +218,10 @@ def counts_with_reduced_retracing(tf):
         (5, 3, 2.0),
         (6, 6, 1.0),
     ):
-        results += [g({"a": tf.ones([a]), "b": tf.ones([b])}, n), g.experimental_get_tracing_count()]
+        results += [
+            g({"a": tf.ones([a]), "b": tf.ones([b])}, n),
+            g.experimental_get_tracing_count(),
+        ]
     return results
 
 
@@ -208,7 +258,12 @@ def counts_of_concrete_functions(tf):
         f.experimental_get_tracing_count(),
     ]
     fixed = tf.function(lambda x: x * 2.0).get_concrete_function(tf.TensorSpec([2], tf.float32))
-    given = ([1.0, 2.0], np.array([1.0, 2.0]), np.array([1.0, 2.0], np.float32), tf.constant([1.0, 2.0, 3.0]))
+    given = (
+        [1.0, 2.0],
+        np.array([1.0, 2.0]),
+        np.array([1.0, 2.0], np.float32),
+        tf.constant([1.0, 2.0, 3.0]),
+    )
     return [*results, *[fixed(value) for value in given], fixed(x=tf.constant([3.0, 4.0]))]
 
 
@@ -240,7 +295,14 @@ def traces_of_nested_methods(tf):
     x = tf.constant([1.0, 2.0])
     with tf.GradientTape() as tape:
         y = model(x, training=True)
-    return [y, *tape.gradient(y, model.trainable_variables), model(x), model(x), model.parts[0].scaled(x), len(times)]
+    return [
+        y,
+        *tape.gradient(y, model.trainable_variables),
+        model(x),
+        model(x),
+        model.parts[0].scaled(x),
+        len(times),
+    ]
 
 
 def python_runs_while_tracing_and_a_py_function_in_every_call(tf):
@@ -267,7 +329,9 @@ def strings(tf):
 
 
 def sparse_tensor(tf, values, shape=(2, 3), places=((0, 0), (1, 2))):
-    return tf.sparse.SparseTensor([list(place) for place in places], tf.constant(values), list(shape))
+    return tf.sparse.SparseTensor(
+        [list(place) for place in places], tf.constant(values), list(shape)
+    )
 
 
 def sparse_arguments(tf):
@@ -290,13 +354,17 @@ def sparse_tensors_returned(tf):
 
 def sparse_signatures(tf):
     spec = SparseTensorSpec if tf is gradtape else tf.SparseTensorSpec
-    f, _ = counted(tf, lambda s: tf.sparse.reduce_sum(s), input_signature=[spec([None, 3], tf.float32)])
+    f, _ = counted(
+        tf, lambda s: tf.sparse.reduce_sum(s), input_signature=[spec([None, 3], tf.float32)]
+    )
     given = (sparse_tensor(tf, [1.0, 2.0]), sparse_tensor(tf, [3.0], (5, 3), [(4, 1)]))
     return [*[f(s) for s in given], f.experimental_get_tracing_count()]
 
 
 def slices_as_arguments(tf):
-    f, times = counted(tf, lambda rows: (rows.values * 2.0, rows.indices, tf.convert_to_tensor(rows)))
+    f, times = counted(
+        tf, lambda rows: (rows.values * 2.0, rows.indices, tf.convert_to_tensor(rows))
+    )
     results = []
     for start in (1.0, 2.0):
         rows = tf.IndexedSlices(tf.fill([2, 2], start), tf.constant([0, 3]), tf.constant([4, 2]))
@@ -317,7 +385,11 @@ def tensor_arrays(tf):
     @tf.function(autograph=False)
     def taken_apart(x):
         array = tf.TensorArray(tf.float32, size=4, clear_after_read=False).unstack(x)
-        return array.read(1) * array.read(3), array.gather([2, 0]), array.concat() if x.shape.rank == 3 else array.stack()
+        return (
+            array.read(1) * array.read(3),
+            array.gather([2, 0]),
+            array.concat() if x.shape.rank == 3 else array.stack(),
+        )
 
     x = tf.constant(np.linspace(-1.0, 1.0, 8, dtype=np.float32).reshape(4, 2))
     with tf.GradientTape(persistent=True) as tape:
@@ -346,8 +418,10 @@ def results_of_every_kind(tf):
     )
     result = f(tf.constant(1.0))
     kinds = [tf.is_tensor(result[key]) for key in ("number", "float", "flag", "array", "variable")]
-    return [list(result), result["none"], *kinds, *(result[key] for key in ("number", "float", "flag", "array", "variable")),
-            type(result["list"]).__name__, type(result["list"][1]).__name__, *tf.nest.flatten(result["list"])]  # fmt: skip
+    return [list(result), result["none"], *kinds,
+        *(result[key] for key in ("number", "float", "flag", "array", "variable")),
+            type(result["list"]).__name__, type(result["list"][1]).__name__,
+            *tf.nest.flatten(result["list"])]  # fmt: skip
 
 
 def named_tuples(tf):
@@ -368,7 +442,10 @@ def identity_is_a_new_tensor(tf):
 
 
 def nothing_at_all(tf):
-    return [tf.function(lambda x: None, autograph=False)(tf.constant(1.0)), tf.function(lambda: [*()], autograph=False)()]
+    return [
+        tf.function(lambda x: None, autograph=False)(tf.constant(1.0)),
+        tf.function(lambda: [*()], autograph=False)(),
+    ]
 
 
 def sparse_results(tf):
@@ -464,26 +541,45 @@ def python_values_are_those_of_the_first_call(tf):
 def conditions(tf):
     @tf.function(autograph=False)
     def f(x):
-        return tf.cond(tf.reduce_sum(x) > 0.0, lambda: {"a": x * 2.0, "b": [x]}, lambda: {"a": x - 1.0, "b": [x * x]})
+        return tf.cond(
+            tf.reduce_sum(x) > 0.0,
+            lambda: {"a": x * 2.0, "b": [x]},
+            lambda: {"a": x - 1.0, "b": [x * x]},
+        )
 
-    return [leaf for value in ([1.0, 2.0], [-1.0, -2.0]) for leaf in tf.nest.flatten(f(tf.constant(value)))]
+    return [
+        leaf
+        for value in ([1.0, 2.0], [-1.0, -2.0])
+        for leaf in tf.nest.flatten(f(tf.constant(value)))
+    ]
 
 
 def cases_and_switches(tf):
     @tf.function(autograph=False)
     def f(x, i):
         chosen = tf.switch_case(i, [lambda: x, lambda: x * 10.0, lambda: x * 100.0])
-        found = tf.case([(x > 5.0, lambda: x * 2.0), (x > 1.0, lambda: x * 3.0)], default=lambda: x * 4.0)
+        found = tf.case(
+            [(x > 5.0, lambda: x * 2.0), (x > 1.0, lambda: x * 3.0)], default=lambda: x * 4.0
+        )
         return chosen, found
 
-    return [leaf for x in (0.5, 2.0, 7.0) for i in (0, 1, 2, 5, -1) for leaf in f(tf.constant(x), tf.constant(i))]
+    return [
+        leaf
+        for x in (0.5, 2.0, 7.0)
+        for i in (0, 1, 2, 5, -1)
+        for leaf in f(tf.constant(x), tf.constant(i))
+    ]
 
 
 def loops(tf):
     @tf.function(autograph=False)
     def f(x, n):
-        count, y = tf.while_loop(lambda i, _: i < n, lambda i, y: (i + 1, y * x), (tf.constant(0), x))
-        few = tf.while_loop(lambda i: True, lambda i: (i + 1,), (tf.constant(0),), maximum_iterations=3)
+        count, y = tf.while_loop(
+            lambda i, _: i < n, lambda i, y: (i + 1, y * x), (tf.constant(0), x)
+        )
+        few = tf.while_loop(
+            lambda i: True, lambda i: (i + 1,), (tf.constant(0),), maximum_iterations=3
+        )
         return count, y, few[0]
 
     return [leaf for n in (0, 1, 4) for leaf in f(tf.constant([1.5, -2.0]), tf.constant(n))]
@@ -493,7 +589,8 @@ def scans_and_folds(tf):
     @tf.function(autograph=False)
     def f(x):
         states = tf.scan(lambda s, row: (s[0] * row, s[1] + row), x, (x[0], x[1]))
-        return [*states, tf.scan(lambda a, b: a * b, x, reverse=True), tf.foldl(lambda a, b: a - b, x), tf.foldr(lambda a, b: a - b, x),
+        return [*states, tf.scan(lambda a, b: a * b, x, reverse=True),
+            tf.foldl(lambda a, b: a - b, x), tf.foldr(lambda a, b: a - b, x),
                 tf.map_fn(lambda row: tf.reduce_sum(row * row), x)]  # fmt: skip
 
     return f(tf.constant([[1.0, 2.0], [3.0, -4.0], [5.0, 6.0]]))
@@ -504,9 +601,12 @@ def gradients_of_control_flow(tf):
         return tf.cond(x[0] > 0.0, lambda: x * x, lambda: tf.exp(x))
 
     def steps(x):
-        return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.sin(y) * x), (tf.constant(0), x), maximum_iterations=5)[
-            1
-        ]
+        return tf.while_loop(
+            lambda i, _: i < 3,
+            lambda i, y: (i + 1, tf.sin(y) * x),
+            (tf.constant(0), x),
+            maximum_iterations=5,
+        )[1]
 
     def scanned(x):
         return tf.scan(lambda s, a: tf.tanh(s * a + x[0]), x, tf.constant(0.5, tf.float64))
@@ -531,7 +631,9 @@ def gradients_of_folds_maps_and_choices(tf):
         return tf.switch_case(tf.cast(x[0] > 0.0, tf.int32), [lambda: x * x, lambda: tf.exp(x)])
 
     def found(x):
-        return tf.case([(x[0] > 1.0, lambda: x * 2.0), (x[0] > 0.0, lambda: tf.sin(x))], default=lambda: x**3)
+        return tf.case(
+            [(x[0] > 1.0, lambda: x * 2.0), (x[0] > 0.0, lambda: tf.sin(x))], default=lambda: x**3
+        )
 
     def mapped(x):
         return tf.map_fn(lambda a: tf.sin(a) * x[0], x)
@@ -540,8 +642,10 @@ def gradients_of_folds_maps_and_choices(tf):
         return tf.foldl(lambda s, a: tf.tanh(s + a), x) * tf.foldr(lambda s, a: tf.sin(s * a), x)
 
     def nested(x):
-        return tf.map_fn(lambda a: tf.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, tf.cond(y > 0.0, lambda: y * a, lambda: y - a)),
-                                                 (tf.constant(0), a), maximum_iterations=3)[1], x)  # fmt: skip
+        return tf.map_fn(lambda a: tf.while_loop(lambda i, _: i < 2,
+            lambda i, y: (i + 1, tf.cond(y > 0.0, lambda: y * a, lambda: y - a)),
+                                                 (tf.constant(0), a), maximum_iterations=3)[1],
+                                             x)  # fmt: skip
 
     results = []
     for body in (chosen, found, mapped, folded, nested):
@@ -572,7 +676,10 @@ def gradients_inside_of_control_flow(tf):
                     total -= tf.reduce_sum(w * w * row)
         return total, tape.gradient(total, w)
 
-    return [*f(tf.constant([[1.0, 2.0], [-3.0, 1.0], [0.5, 0.5]])), *f(tf.constant([[-1.0, 0.0], [-3.0, 1.0], [-0.5, 0.5]]))]
+    return [
+        *f(tf.constant([[1.0, 2.0], [-3.0, 1.0], [0.5, 0.5]])),
+        *f(tf.constant([[-1.0, 0.0], [-3.0, 1.0], [-0.5, 0.5]])),
+    ]
 
 
 def gradients_asked_for_inside(tf):
@@ -609,7 +716,11 @@ def assignments_in_branches_and_loops(tf):
     @tf.function(autograph=False)
     def f(x):
         tf.cond(x > 0.0, lambda: v.assign_add(x), lambda: v.assign(0.0))
-        tf.while_loop(lambda i: i < 3, lambda i: (i + tf.cast(v.assign_add(1.0) > -100.0, tf.int32),), (tf.constant(0),))
+        tf.while_loop(
+            lambda i: i < 3,
+            lambda i: (i + tf.cast(v.assign_add(1.0) > -100.0, tf.int32),),
+            (tf.constant(0),),
+        )
         return v * 2.0
 
     return [f(tf.constant(2.0)), v.numpy(), f(tf.constant(-2.0)), v.numpy()]
@@ -619,15 +730,27 @@ def assignments_in_branches_and_loops(tf):
 
 
 def tape_outside(tf):
-    w, fixed, captured = tf.Variable([1.0, 2.0]), tf.Variable([3.0, 4.0], trainable=False), tf.constant([5.0, 6.0])
+    w, fixed, captured = (
+        tf.Variable([1.0, 2.0]),
+        tf.Variable([3.0, 4.0], trainable=False),
+        tf.constant([5.0, 6.0]),
+    )
     f, times = counted(tf, lambda x: (tf.reduce_sum(tf.tanh(x * w) * fixed * captured), x + 1.0))
     x = tf.constant([0.5, -0.5])
     with tf.GradientTape(persistent=True) as tape:
         tape.watch([x, captured])
         y, z = f(x)
         total = y * 2.0 + tf.reduce_sum(z * z)
-    results = [y, z, *tape.gradient(total, [x, w, fixed, captured]), tape.gradient(z, [x, w]), tape.gradient(y, z)]
-    return [leaf for result in results for leaf in (result if isinstance(result, list) else [result])] + [len(times)]
+    results = [
+        y,
+        z,
+        *tape.gradient(total, [x, w, fixed, captured]),
+        tape.gradient(z, [x, w]),
+        tape.gradient(y, z),
+    ]
+    return [
+        leaf for result in results for leaf in (result if isinstance(result, list) else [result])
+    ] + [len(times)]
 
 
 def seeds_and_several_targets(tf):
@@ -636,7 +759,11 @@ def seeds_and_several_targets(tf):
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
         y, z = f(x)
-    return [tape.gradient(y, x, output_gradients=tf.constant([1.0, 10.0])), tape.gradient([y, z], x), tape.jacobian(y, x)]
+    return [
+        tape.gradient(y, x, output_gradients=tf.constant([1.0, 10.0])),
+        tape.gradient([y, z], x),
+        tape.jacobian(y, x),
+    ]
 
 
 def tape_inside(tf):
@@ -728,8 +855,18 @@ def random_numbers(tf):
     def same(a, b):
         return bool(np.array_equal(a.numpy(), b.numpy()))
 
-    fine = all(abs(float(np.mean(r.numpy()))) < 0.2 for r in (first, second)) and abs(float(np.mean(one.numpy())) - 0.5) < 0.1
-    return [same(first, second), same(one, two), same(one, again), fine, first.shape.as_list(), one.shape.as_list()]
+    fine = (
+        all(abs(float(np.mean(r.numpy()))) < 0.2 for r in (first, second))
+        and abs(float(np.mean(one.numpy())) - 0.5) < 0.1
+    )
+    return [
+        same(first, second),
+        same(one, two),
+        same(one, again),
+        fine,
+        first.shape.as_list(),
+        one.shape.as_list(),
+    ]
 
 
 def vectorised(tf):
@@ -738,16 +875,21 @@ def vectorised(tf):
 
 
 CASES = [
-    traces_by_shape_and_dtype, traces_for_arrays, traces_by_python_values, traces_by_structure, traces_however_it_is_called,
-    traces_for_variables, traces_for_none_and_strings, traces_with_a_signature, signatures_and_defaults, counts_of_traces, traces_of_methods, concrete_functions,
-    functions_run_eagerly, results_of_every_kind, named_tuples, lists_of_lists, identity_is_a_new_tensor, nothing_at_all, sparse_results,
-    variables_are_read_live, assignments_in_order, variables_given_as_arguments, variables_made_once, sparse_writes,
-    functions_in_functions, python_values_are_those_of_the_first_call, conditions, cases_and_switches, loops, scans_and_folds,
-    gradients_of_control_flow, untaken_branches_have_zero_gradients, assignments_in_branches_and_loops, tape_outside,
-    seeds_and_several_targets, tape_inside, second_order, forward_mode, stopped_and_custom_gradients, vectorised,
-    counts_with_open_sizes, counts_with_reduced_retracing, counts_with_variables_and_tapes, counts_of_concrete_functions,
-    traces_of_nested_methods, python_runs_while_tracing_and_a_py_function_in_every_call, strings, sparse_arguments, sparse_tensors_returned,
-    sparse_signatures, slices_as_arguments, tensor_arrays, gradients_of_folds_maps_and_choices, gradients_inside_of_control_flow,
+    traces_by_shape_and_dtype, traces_for_arrays, traces_by_python_values, traces_by_structure,
+    traces_however_it_is_called, traces_for_variables, traces_for_none_and_strings,
+    traces_with_a_signature, signatures_and_defaults, counts_of_traces, traces_of_methods,
+    concrete_functions, functions_run_eagerly, results_of_every_kind, named_tuples, lists_of_lists,
+    identity_is_a_new_tensor, nothing_at_all, sparse_results, variables_are_read_live,
+    assignments_in_order, variables_given_as_arguments, variables_made_once, sparse_writes,
+    functions_in_functions, python_values_are_those_of_the_first_call, conditions,
+    cases_and_switches, loops, scans_and_folds, gradients_of_control_flow,
+    untaken_branches_have_zero_gradients, assignments_in_branches_and_loops, tape_outside,
+    seeds_and_several_targets, tape_inside, second_order, forward_mode,
+    stopped_and_custom_gradients, vectorised, counts_with_open_sizes, counts_with_reduced_retracing,
+    counts_with_variables_and_tapes, counts_of_concrete_functions, traces_of_nested_methods,
+    python_runs_while_tracing_and_a_py_function_in_every_call, strings, sparse_arguments,
+    sparse_tensors_returned, sparse_signatures, slices_as_arguments, tensor_arrays,
+    gradients_of_folds_maps_and_choices, gradients_inside_of_control_flow,
     gradients_asked_for_inside, compiled_on_demand, random_numbers,
 ]  # fmt: skip
 
@@ -756,7 +898,11 @@ CASES = [
 def test_both_give_the_same(case):
     ours, theirs = ([plain(tf, result) for result in case(tf)] for tf in (gradtape, tensorflow))
     assert len(ours) == len(theirs)
-    found = [f"result {i}: {line}" for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) for line in compared(a, b, 1e-5)]
+    found = [
+        f"result {i}: {line}"
+        for i, (a, b) in enumerate(zip(ours, theirs, strict=True))
+        for line in compared(a, b, 1e-5)
+    ]
     assert not found, "\n".join(found)
 
 
@@ -806,7 +952,11 @@ def undefined_in_one_branch(x):
 
 def with_signature(*args, **kwargs):
     def call(tf):
-        f = tf.function(lambda x, y: x * y, autograph=False, input_signature=[tf.TensorSpec([2]), tf.TensorSpec([], tf.int32)])
+        f = tf.function(
+            lambda x, y: x * y,
+            autograph=False,
+            input_signature=[tf.TensorSpec([2]), tf.TensorSpec([], tf.int32)],
+        )
         return f(*[a(tf) if callable(a) else a for a in args], **kwargs)
 
     return call
@@ -814,7 +964,9 @@ def with_signature(*args, **kwargs):
 
 def concrete(*args):
     def call(tf):
-        f = tf.function(lambda x, y: x * y, autograph=False).get_concrete_function(tf.TensorSpec([2]), tf.TensorSpec([2]))
+        f = tf.function(lambda x, y: x * y, autograph=False).get_concrete_function(
+            tf.TensorSpec([2]), tf.TensorSpec([2])
+        )
         return f(*[tf.constant(a) for a in args])
 
     return call
@@ -830,40 +982,61 @@ ERRORS: dict[str, tuple[Any, type[Exception]]] = {
     "float()": (applied(lambda tf, x: float(x[0])), TypeError),
     "int()": (applied(lambda tf, x: int(x[0])), TypeError),
     "a condition": (applied(lambda tf, x: 1.0 if x[0] > 0.0 else 2.0), TypeError),
-    "a loop over a tensor of unknown length": (applied(lambda tf, x: list(range(tf.cast(x[0], tf.int32)))), TypeError),
+    "a loop over a tensor of unknown length": (
+        applied(lambda tf, x: list(range(tf.cast(x[0], tf.int32)))), TypeError),
     "branches of different structures": (
         applied(lambda tf, x: tf.cond(x[0] > 0.0, lambda: (x, x), lambda: (x,))), Exception,
     ),
     "branches of different dtypes": (
-        applied(lambda tf, x: tf.cond(x[0] > 0.0, lambda: x, lambda: tf.cast(x, tf.int32))), TypeError,
+        applied(lambda tf, x: tf.cond(x[0] > 0.0, lambda: x, lambda: tf.cast(x, tf.int32))),
+        TypeError,
     ),
     "a loop variable that grows": (
-        applied(lambda tf, x: tf.while_loop(lambda y: True, lambda y: (tf.concat([y, y], 0),), (x,), maximum_iterations=3)), ValueError,
+        applied(lambda tf, x: tf.while_loop(lambda y: True, lambda y: (tf.concat([y, y], 0),), (x,),
+            maximum_iterations=3)),
+        ValueError,
     ),
     "a loop variable of another dtype": (
-        applied(lambda tf, x: tf.while_loop(lambda y: y[0] < 9.0, lambda y: (tf.cast(y, tf.float64),), (x,))), Exception,
+        applied(lambda tf, x: tf.while_loop(lambda y: y[0] < 9.0,
+            lambda y: (tf.cast(y, tf.float64),), (x,))),
+        Exception,
     ),
-    "products of matrices that do not fit": (applied(lambda tf, x: tf.matmul(x[None, :], x[None, :])), Exception),
-    "too few arguments": (lambda tf: tf.function(lambda x, y: x, autograph=False)(tf.constant(1.0)), TypeError),
-    "too many arguments": (lambda tf: tf.function(lambda x: x, autograph=False)(tf.constant(1.0), 2.0), TypeError),
-    "an unknown keyword": (lambda tf: tf.function(lambda x: x, autograph=False)(tf.constant(1.0), z=2.0), TypeError),
-    "a signature and another rank": (with_signature(lambda tf: tf.constant([[1.0, 2.0]]), 2), TypeError),
+    "products of matrices that do not fit": (
+        applied(lambda tf, x: tf.matmul(x[None, :], x[None, :])), Exception),
+    "too few arguments": (lambda tf: tf.function(lambda x, y: x, autograph=False)(tf.constant(1.0)),
+        TypeError),
+    "too many arguments": (
+        lambda tf: tf.function(lambda x: x, autograph=False)(tf.constant(1.0), 2.0), TypeError),
+    "an unknown keyword": (
+        lambda tf: tf.function(lambda x: x, autograph=False)(tf.constant(1.0), z=2.0), TypeError),
+    "a signature and another rank": (with_signature(lambda tf: tf.constant([[1.0, 2.0]]), 2),
+        TypeError),
     "a signature and another dtype": (with_signature(lambda tf: tf.constant([1, 2]), 2), TypeError),
-    "a signature and too few arguments": (with_signature(lambda tf: tf.constant([1.0, 2.0])), TypeError),
-    "a signature and an unknown keyword": (with_signature(lambda tf: tf.constant([1.0, 2.0]), 2, z=1), TypeError),
+    "a signature and too few arguments": (with_signature(lambda tf: tf.constant([1.0, 2.0])),
+        TypeError),
+    "a signature and an unknown keyword": (
+        with_signature(lambda tf: tf.constant([1.0, 2.0]), 2, z=1), TypeError),
     "a signature and an argument that is not in it": (
-        lambda tf: tf.function(lambda x, y=1.0: x * y, input_signature=[tf.TensorSpec([2])])(tf.constant([1.0, 2.0]), 3.0), TypeError,
+        lambda tf: tf.function(lambda x, y=1.0: x * y,
+            input_signature=[tf.TensorSpec([2])])(tf.constant([1.0, 2.0]), 3.0),
+        TypeError,
     ),
     "a signature and another structure": (
-        lambda tf: tf.function(lambda p: p["a"], input_signature=[{"a": tf.TensorSpec([2])}])({"b": tf.constant([1.0, 2.0])}), TypeError,
+        lambda tf: tf.function(lambda p: p["a"],
+            input_signature=[{"a": tf.TensorSpec([2])}])({"b": tf.constant([1.0, 2.0])}),
+        TypeError,
     ),
-    "a signature that is none": (lambda tf: tf.function(lambda x: x, input_signature=[3])(tf.constant(1.0)), Exception),
+    "a signature that is none": (
+        lambda tf: tf.function(lambda x: x, input_signature=[3])(tf.constant(1.0)), Exception),
     "a concrete function and too few arguments": (concrete([1.0, 2.0]), TypeError),
     "a concrete function and another dtype": (
-        concrete([1, 2], [1.0, 2.0]), (tensorflow.errors.InvalidArgumentError, gradtape.errors.InvalidArgumentError),
+        concrete([1, 2], [1.0, 2.0]),
+        (tensorflow.errors.InvalidArgumentError, gradtape.errors.InvalidArgumentError),
     ),
     "a signature of keywords alone": (
-        lambda tf: tf.function(lambda **kw: kw["x"], input_signature=[tf.TensorSpec([2])])(x=tf.constant([1.0, 2.0])), TypeError,
+        lambda tf: tf.function(lambda **kw: kw["x"],
+            input_signature=[tf.TensorSpec([2])])(x=tf.constant([1.0, 2.0])),
+        TypeError,
     ),
     "NumPy's functions": (applied(lambda tf, x: np.sin(np.asarray(x))), NotImplementedError),
     "a Python object as a result": (applied(lambda tf, x: object()), TypeError),
@@ -876,7 +1049,8 @@ ERRORS: dict[str, tuple[Any, type[Exception]]] = {
     "too many iterations of another dtype": (
         applied(lambda tf, x: tf.scan(lambda a, b: tf.cast(a, tf.int32), x, x[0])), Exception,
     ),
-    "a concrete function and too many arguments": (concrete([1.0, 2.0], [1.0, 2.0], [1.0, 2.0]), TypeError),
+    "a concrete function and too many arguments": (concrete([1.0, 2.0], [1.0, 2.0], [1.0, 2.0]),
+        TypeError),
 }  # fmt: skip
 
 

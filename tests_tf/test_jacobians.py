@@ -1,6 +1,8 @@
-"""Jacobians, Hessians, forward mode and higher derivatives in all the ways gradtape has for them, against TensorFlow's own.
+"""Jacobians, Hessians, forward mode and higher derivatives in all the ways gradtape has for them,
+against TensorFlow's own.
 
-The models are those of `test_transforms`: dense layers, convolutions, recurrent loops, gathers, choices, linear algebra.
+The models are those of `test_transforms`: dense layers, convolutions, recurrent loops, gathers,
+choices, linear algebra.
 """
 
 from __future__ import annotations
@@ -110,7 +112,9 @@ def test_forward_accumulators_give_the_columns(name):
         tangent = np.zeros(x.size)
         tangent[i] = 1.0
         primal = tensorflow.constant(x)
-        with tensorflow.autodiff.ForwardAccumulator(primal, tensorflow.constant(tangent.reshape(x.shape))) as accumulator:
+        with tensorflow.autodiff.ForwardAccumulator(
+            primal, tensorflow.constant(tangent.reshape(x.shape))
+        ) as accumulator:
             out = model(tensorflow, primal, tensorflow.constant(w), tensorflow.constant(b))
         columns.append(accumulator.jvp(out))
     source = gradtape.constant(x)
@@ -140,7 +144,9 @@ def test_sparse_jacobian():
         tape.watch(source)
         out = stencil(tensorflow, source)
     assert found.nnz < 200
-    np.testing.assert_allclose(found.toarray(), tape.jacobian(out, source).numpy(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        found.toarray(), tape.jacobian(out, source).numpy(), rtol=1e-9, atol=1e-12
+    )
 
 
 # Hessians
@@ -155,7 +161,9 @@ def hessians(tf, name, **options):
             inner.watch(inputs)
             total = tf.reduce_sum(MODELS[name][0](tf, *inputs) ** 2)
         gradients = [tf.convert_to_tensor(gradient) for gradient in inner.gradient(total, inputs)]
-    return [block for gradient in gradients for block in outer.jacobian(gradient, inputs, **options)]
+    return [
+        block for gradient in gradients for block in outer.jacobian(gradient, inputs, **options)
+    ]
 
 
 @pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
@@ -169,7 +177,9 @@ def test_hessian_as_a_function(name):
     """`gradtape.hessian` by x alone."""
     model, (x, w, b) = MODELS[name][0], arrays(name)
     fixed = [gradtape.constant(value) for value in (w, b)]
-    ours = gradtape.hessian(lambda x: gradtape.reduce_sum(model(gradtape, x, *fixed) ** 2))(gradtape.constant(x))
+    ours = gradtape.hessian(lambda x: gradtape.reduce_sum(model(gradtape, x, *fixed) ** 2))(
+        gradtape.constant(x)
+    )
     agree([ours], [hessians(tensorflow, name)[0]])
 
 
@@ -186,7 +196,10 @@ ACTIVATIONS = {
     "softmax": lambda tf: tf.nn.softmax,
     "elu": lambda tf: tf.nn.elu,
 }
-WEIGHTS = [np.random.default_rng(2).standard_normal(shape) / 2 for shape in ((2, 6), (6,), (6, 6), (6,), (6, 1))]
+WEIGHTS = [
+    np.random.default_rng(2).standard_normal(shape) / 2
+    for shape in ((2, 6), (6,), (6, 6), (6,), (6, 1))
+]
 POINTS = np.random.default_rng(4).uniform(-1.0, 1.0, (5, 2))
 
 
@@ -222,7 +235,10 @@ def test_derivatives(activation):
     found = tape.derivatives(u, sources, names)
     theirs = tensors(tensorflow, WEIGHTS)
     u_of = lambda x, t: network(tensorflow, x, t, theirs, ACTIVATIONS[activation](tensorflow))
-    agree([found[name] for name in names], [nested(tensorflow, name, u_of, columns(tensorflow)) for name in names])
+    agree(
+        [found[name] for name in names],
+        [nested(tensorflow, name, u_of, columns(tensorflow)) for name in names],
+    )
 
 
 @pytest.mark.parametrize("activation", ["tanh", "sin", "swish", "softplus"])
@@ -244,5 +260,7 @@ def test_training_on_an_equation(activation):
     weights, sources = [tensorflow.Variable(weight) for weight in WEIGHTS], columns(tensorflow)
     u_of = lambda x, t: network(tensorflow, x, t, weights, ACTIVATIONS[activation](tensorflow))
     with tensorflow.GradientTape() as outer:
-        loss = residual(tensorflow, *[nested(tensorflow, name, u_of, sources) for name in ("", "x", "t", "xx")])
+        loss = residual(
+            tensorflow, *[nested(tensorflow, name, u_of, sources) for name in ("", "x", "t", "xx")]
+        )
     agree(ours, [loss, *outer.gradient(loss, weights)])

@@ -1,4 +1,6 @@
-"""Keras on TensorFlow and Keras on gradtape: the same programs, each in a Python of its own, give the same numbers and dtypes."""
+"""Keras on TensorFlow and Keras on gradtape: the same programs, each in a Python of its own, give
+the same numbers and dtypes.
+"""
 
 import json
 import os
@@ -43,7 +45,9 @@ def test_crossentropies_are_computed_from_the_logits_where_keras_on_tensorflow_d
     wrong = [
         f"{name}: {ours} instead of {theirs}"
         for name, ours, theirs in found
-        if not all(np.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(ours, theirs, strict=True))
+        if not all(
+            np.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(ours, theirs, strict=True)
+        )
     ]
     assert not wrong, "\n".join(wrong[:20])
 
@@ -52,7 +56,9 @@ OTHERWISE = {
     "ops.corrcoef(x; 2)": "takes matrices alone",
     "ops.sparsemax": "sums to 1 here",
     "activations.sparsemax": "sums to 1 here",
-    "ops.cbrt": "float32 stays float32 here: TensorFlow's backend widens it in these two functions alone",
+    "ops.cbrt": (
+        "float32 stays float32 here: TensorFlow's backend widens it in these two functions alone"
+    ),
     "ops.i0": "float32 stays float32 here",
     "ops.max_pool": "float64 stays float64 here, and integers integers",
     "ops.rfft": "float64 stays float64 here",
@@ -63,15 +69,23 @@ OTHERWISE = {
 @pytest.mark.filterwarnings("ignore")
 def test_float64_stays_float64_where_keras_on_tensorflow_keeps_it():
     found = [
-        case for case in cases("keras_dtypes.py") if case[2] != "raises" and not any(f" {name}" in case[0] for name in OTHERWISE)
+        case
+        for case in cases("keras_dtypes.py")
+        if case[2] != "raises" and not any(f" {name}" in case[0] for name in OTHERWISE)
     ]
     assert len(found) > 4000
-    wrong = [f"{name}: {line}" for name, ours, theirs in found for line in differences(name.startswith("float64"), ours, theirs)]
+    wrong = [
+        f"{name}: {line}"
+        for name, ours, theirs in found
+        for line in differences(name.startswith("float64"), ours, theirs)
+    ]
     assert not wrong, "\n".join(wrong[:30])
 
 
 def differences(wide, ours, theirs):
-    """Lines that say what is wrong with the results of a case; with `wide`, floatx is float64, and more may be float64 than there."""
+    """Lines that say what is wrong with the results of a case; with `wide`, floatx is float64, and
+    more may be float64 than there.
+    """
     if ours == "raises":
         yield "raises"
     elif theirs and len(ours) != len(theirs):
@@ -81,7 +95,9 @@ def differences(wide, ours, theirs):
             exact = dtype == wanted == "float64" and not fits_in_32_bits(expected or 0)
             if dtype != wanted and not (wide and dtype in ("float64", "complex128")):
                 yield f"{dtype} instead of {wanted}"
-            elif values is not None and not np.allclose(values, expected, rtol=1e-5, atol=1e-5, equal_nan=True):
+            elif values is not None and not np.allclose(
+                values, expected, rtol=1e-5, atol=1e-5, equal_nan=True
+            ):
                 yield f"{values[:5]} instead of {expected[:5]}"
             elif (
                 exact

@@ -1,6 +1,7 @@
 """Jacobians, forward mode and nested tapes of small models in both libraries.
 
-A model takes the library, a batch of inputs and two arrays of parameters, and gives an array with one row for each input.
+A model takes the library, a batch of inputs and two arrays of parameters, and gives an array with
+one row for each input.
 """
 
 from __future__ import annotations
@@ -51,15 +52,21 @@ def gather(tf, x, w, b):
 def choice(tf, x, w, b):
     """A branch for each element, and the largest of some."""
     y = tf.matmul(x, w)
-    return tf.where(y > 0.0, y * y, tf.exp(y) - 1.0) + tf.reduce_max(x, axis=1, keepdims=True) * tf.abs(b)
+    return tf.where(y > 0.0, y * y, tf.exp(y) - 1.0) + tf.reduce_max(
+        x, axis=1, keepdims=True
+    ) * tf.abs(b)
 
 
 def linear_algebra(tf, x, w, b):
     """A Gaussian process in small: a Cholesky factor, a solve and a determinant."""
     size = w.shape[0]
-    kernel = tf.matmul(w, w, transpose_b=True) + tf.eye(size, dtype=w.dtype) * (1.0 + tf.reduce_sum(b * b))
+    kernel = tf.matmul(w, w, transpose_b=True) + tf.eye(size, dtype=w.dtype) * (
+        1.0 + tf.reduce_sum(b * b)
+    )
     factor = tf.linalg.cholesky(kernel)
-    return tf.transpose(tf.linalg.cholesky_solve(factor, tf.transpose(x))) + tf.linalg.logdet(kernel)
+    return tf.transpose(tf.linalg.cholesky_solve(factor, tf.transpose(x))) + tf.linalg.logdet(
+        kernel
+    )
 
 
 MODELS = {
@@ -129,22 +136,34 @@ def third_order(tf, model, inputs, tangents):
 
 
 def tangents_through_jacobians(tf, model, inputs, tangents):
-    products = [tf.tensordot(j, t, len(t.shape)) for j, t in zip(jacobians(tf, model, inputs, tangents), tangents, strict=True)]
+    products = [
+        tf.tensordot(j, t, len(t.shape))
+        for j, t in zip(jacobians(tf, model, inputs, tangents), tangents, strict=True)
+    ]
     return [model(tf, *inputs), tf.add_n(products)]
 
 
 def dense_products(tf, model, inputs, tangents):
-    return [tf.convert_to_tensor(product) for product in reverse_over_reverse(tf, model, inputs, tangents)]
+    return [
+        tf.convert_to_tensor(product)
+        for product in reverse_over_reverse(tf, model, inputs, tangents)
+    ]
 
 
-# TensorFlow's forward mode fails on the sparse gradients of gather; it gets the same results in another way.
-OTHER_WAYS = {("gather", forward): tangents_through_jacobians, ("gather", forward_over_reverse): dense_products}
+# TensorFlow's forward mode fails on the sparse gradients of gather; it gets the same results in
+# another way.
+OTHER_WAYS = {
+    ("gather", forward): tangents_through_jacobians,
+    ("gather", forward_over_reverse): dense_products,
+}
 
 
 def results(tf, transform, name):
     model, *shapes = MODELS[name]
     rng = np.random.default_rng(3)
-    inputs, tangents = ([tf.constant(rng.uniform(-1.0, 1.0, shape)) for shape in shapes] for _ in range(2))
+    inputs, tangents = (
+        [tf.constant(rng.uniform(-1.0, 1.0, shape)) for shape in shapes] for _ in range(2)
+    )
     return [plain(tf, result) for result in transform(tf, model, inputs, tangents)]
 
 

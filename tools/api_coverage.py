@@ -1,10 +1,13 @@
-"""Writes docs/api-coverage.md: which of TensorFlow's symbols gradtape has. Run it after a change of the public names:
+"""Writes docs/api-coverage.md: which of TensorFlow's symbols gradtape has.
+
+Run it after a change of the public names:
 
     python -m tools.api_coverage
 
-`api_symbols.csv` lists TensorFlow's public symbols: whether each is differentiable in TensorFlow, and in which tier it stands
-(1: nearly every user of a tape calls it; 2: common; 3: rare). Where the samples of `tests_tf` have a call of the function, its
-derivatives are computed to say which orders there are.
+`api_symbols.csv` lists TensorFlow's public symbols: whether each is differentiable in TensorFlow,
+and in which tier it stands (1: nearly every user of a tape calls it; 2: common; 3: rare). Where the
+samples of `tests_tf` have a call of the function, its derivatives are computed to say which orders
+there are.
 """
 
 import csv
@@ -23,27 +26,35 @@ PAGE = HERE.parent / "docs" / "api-coverage.md"
 SAMPLES = HERE.parent / "tests_tf"
 
 NAMESPACES = (
-    "tf", "tf.autodiff", "tf.math", "tf.math.special", "tf.linalg", "tf.linalg.experimental", "tf.nn", "tf.nn.experimental", "tf.signal",
-    "tf.random", "tf.random.experimental", "tf.image", "tf.sparse", "tf.dtypes", "tf.debugging", "tf.nest", "tf.errors", "tf.config",
-    "tf.test",
+    "tf", "tf.autodiff", "tf.math", "tf.math.special", "tf.linalg", "tf.linalg.experimental",
+    "tf.nn", "tf.nn.experimental", "tf.signal", "tf.random", "tf.random.experimental", "tf.image",
+    "tf.sparse", "tf.dtypes", "tf.debugging", "tf.nest", "tf.errors", "tf.config", "tf.test",
 )  # fmt: skip
 TIERS = (1, 2, 3)
 
 # TensorFlow has no gradient for these, or a broken one.
 DIFFERENTIABLE_HERE = {
-    "tf.linalg.logm", "tf.linalg.lu", "tf.random.shuffle", "tf.random.experimental.stateless_shuffle", "tf.signal.fftnd", "tf.signal.ifftnd",
-    "tf.signal.irfft3d", "tf.signal.irfftnd", "tf.signal.rfft3d", "tf.signal.rfftnd", "tf.sparse.concat", "tf.sparse.maximum",
-    "tf.sparse.minimum", "tf.sparse.reduce_max", "tf.sparse.split", "tf.image.adjust_contrast", "tf.image.adjust_hue",
-    "tf.image.adjust_saturation", "tf.image.hsv_to_rgb", "tf.image.random_contrast", "tf.image.random_hue",
-    "tf.image.random_saturation", "tf.image.stateless_random_contrast", "tf.image.stateless_random_hue",
-    "tf.image.stateless_random_saturation",
+    "tf.linalg.logm", "tf.linalg.lu", "tf.random.shuffle",
+    "tf.random.experimental.stateless_shuffle", "tf.signal.fftnd", "tf.signal.ifftnd",
+    "tf.signal.irfft3d", "tf.signal.irfftnd", "tf.signal.rfft3d", "tf.signal.rfftnd",
+    "tf.sparse.concat", "tf.sparse.maximum", "tf.sparse.minimum", "tf.sparse.reduce_max",
+    "tf.sparse.split", "tf.image.adjust_contrast", "tf.image.adjust_hue",
+    "tf.image.adjust_saturation", "tf.image.hsv_to_rgb", "tf.image.random_contrast",
+    "tf.image.random_hue", "tf.image.random_saturation", "tf.image.stateless_random_contrast",
+    "tf.image.stateless_random_hue", "tf.image.stateless_random_saturation",
 }  # fmt: skip
 
 REASONS = (
     (r"Ragged", "ragged tensors are left out"),
     (r"\.SparseTensorSpec$", "an input_signature of sparse tensors: XLA has none"),
-    (r"\.LinearOperator", "a class hierarchy of its own; the functions of tf.linalg do the same on matrices"),
-    (r"^tf\.test\.TestCase$", "pytest and unittest do this; gradtape.testing has the checks of derivatives"),
+    (
+        r"\.LinearOperator",
+        "a class hierarchy of its own; the functions of tf.linalg do the same on matrices",
+    ),
+    (
+        r"^tf\.test\.TestCase$",
+        "pytest and unittest do this; gradtape.testing has the checks of derivatives",
+    ),
 )
 NOT_YET = "not yet"
 
@@ -59,7 +70,9 @@ class Symbol(NamedTuple):
     @property
     def reason(self) -> str:
         """Why it is missing."""
-        return next((reason for pattern, reason in REASONS if re.search(pattern, self.name)), NOT_YET)
+        return next(
+            (reason for pattern, reason in REASONS if re.search(pattern, self.name)), NOT_YET
+        )
 
 
 def has(symbol: str) -> bool:
@@ -72,7 +85,9 @@ def has(symbol: str) -> bool:
 
 
 def orders_of(symbol: str) -> int | None:
-    """How many orders of derivatives, up to two, the samples of a function have; None if it has no sample."""
+    """How many orders of derivatives, up to two, the samples of a function have;
+    None if it has no sample.
+    """
     if not has(symbol):
         return None
     return measured().get(id(reduce(getattr, symbol.split(".")[1:], gradtape)))
@@ -80,7 +95,9 @@ def orders_of(symbol: str) -> int | None:
 
 @cache
 def measured() -> dict[int, int]:
-    """For each function with samples that have floating arguments, by identity: the orders of derivatives that are not None."""
+    """For each function with samples that have floating arguments, by identity: the orders of
+    derivatives that are not None.
+    """
     sys.path.append(str(SAMPLES))
     try:
         from derivatives import outcome
@@ -94,7 +111,9 @@ def measured() -> dict[int, int]:
         if row.wanted and has(row.symbol):
             arrays = row.arrays(row.dtypes[-1])
             orders = 0
-            while orders < 2 and any(g is not None for g in outcome(gradtape, row, arrays, orders + 1)):
+            while orders < 2 and any(
+                g is not None for g in outcome(gradtape, row, arrays, orders + 1)
+            ):
                 orders += 1
             key = id(resolve(gradtape, row.symbol))
             found[key] = max(found.get(key, 0), orders)
@@ -127,14 +146,27 @@ def page() -> str:
 def _lines(every: list[Symbol]) -> Iterator[str]:
     yield "# Which of TensorFlow's functions gradtape has"
     yield ""
-    yield "Written by `python -m tools.api_coverage`; a test keeps it true. Tier 1 is what nearly every user of a tape calls, tier 2 is"
-    yield "common, tier 3 rare. *Differentiable* means by a tape and by a ForwardAccumulator, to every order that exists. *Second order* is"
-    yield "what the samples of `make test-tf` showed: yes, or zero for a function that is linear in its arguments; empty without a sample."
+    yield (
+        "Written by `python -m tools.api_coverage`; a test keeps it true. Tier 1 is what nearly "
+        "every user of a tape calls, tier 2 is"
+    )
+    yield (
+        "common, tier 3 rare. *Differentiable* means by a tape and by a ForwardAccumulator, to "
+        "every order that exists. *Second order* is"
+    )
+    yield (
+        "what the samples of `make test-tf` showed: yes, or zero for a function that "
+        "is linear in "
+        "its arguments; empty without a sample."
+    )
     yield ""
     yield "| namespace | tier 1 | tier 2 | tier 3 |"
     yield "|---|---|---|---|"
     for namespace in NAMESPACES:
-        yield _totals(f"[`{namespace}`](#{namespace.replace('.', '')})", [s for s in every if s.namespace == namespace])
+        yield _totals(
+            f"[`{namespace}`](#{namespace.replace('.', '')})",
+            [s for s in every if s.namespace == namespace],
+        )
     yield _totals("all", every)
     for namespace in NAMESPACES:
         inside = [s for s in every if s.namespace == namespace]
@@ -146,7 +178,10 @@ def _lines(every: list[Symbol]) -> Iterator[str]:
         for s in inside:
             present = "yes" if s.present else f"no: {s.reason}"
             second = {2: "yes", 1: "zero"}.get(s.orders or 0, "") if s.differentiable else ""
-            yield f"| `{s.name}` | {s.tier} | {present} | {'yes' if s.differentiable else ''} | {second} |"
+            yield (
+                f"| `{s.name}` | {s.tier} | {present} | {'yes' if s.differentiable else ''} | "
+                f"{second} |"
+            )
 
 
 def _totals(label: str, some: Iterable[Symbol]) -> str:

@@ -1,4 +1,5 @@
-"""`make names`: writes the public namespaces of gradtape, imports and `__all__`, from the definitions.
+"""`make names`: writes the public namespaces of gradtape, imports and `__all__`,
+from the definitions.
 
 `gradtape/published.py` says how a definition is published. A namespace is a file with a docstring;
 the docstring is kept, and what follows it is written here.
@@ -45,7 +46,9 @@ def all_published(package: Path = PACKAGE) -> dict[str, Place]:
         module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         for public, place in published(path.read_text(encoding="utf-8"), module):
             if public in found:
-                raise NamesError(f"{public!r} is published by {found[public].module} and by {module}.")
+                raise NamesError(
+                    f"{public!r} is published by {found[public].module} and by {module}."
+                )
             found[public] = place
     return found
 
@@ -65,7 +68,10 @@ def published(source: str, module: str) -> Iterator[tuple[str, Place]]:
         match statement:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 for decorator in statement.decorator_list:
-                    if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "published":
+                    if (
+                        isinstance(decorator, ast.Call)
+                        and ast.unparse(decorator.func) == "published"
+                    ):
                         for public in decorator.args:
                             yield _string(public, module), Place(module, name)
             case ast.Assign([ast.Name("PUBLISHED")], ast.Dict(keys, values)):
@@ -88,7 +94,9 @@ def _place(value: ast.expr, imported: dict[str, str], module: str) -> Place:
         return Place(module, first)
     if first in imported and all(part.isidentifier() for part in rest):
         return Place(".".join([imported[first], *rest[:-1]]), rest[-1])
-    raise NamesError(f"{module}: {ast.unparse(value)} is no name of this module or of an imported one.")
+    raise NamesError(
+        f"{module}: {ast.unparse(value)} is no name of this module or of an imported one."
+    )
 
 
 def loaded_when_used(package: Path = PACKAGE) -> list[str]:
@@ -114,7 +122,10 @@ def namespaces(package: Path = PACKAGE) -> dict[Path, str]:
         parent, _, name = module.rpartition(".")
         members[parent][name] = Place(f"gradtape.{parent}".rstrip("."), name)
     later = loaded_when_used(package)
-    return {(path := _file(package, name)): _text(path, name, found, later) for name, found in members.items()}
+    return {
+        (path := _file(package, name)): _text(path, name, found, later)
+        for name, found in members.items()
+    }
 
 
 def _with_parents(modules: Iterable[str]) -> set[str]:
@@ -129,7 +140,9 @@ def _file(package: Path, namespace: str) -> Path:
     for path in (place / "__init__.py", place.with_suffix(".py")):
         if path.is_file():
             return path
-    raise NamesError(f"There is no namespace {namespace!r}: make {place.with_suffix('.py')} with a docstring.")
+    raise NamesError(
+        f"There is no namespace {namespace!r}: make {place.with_suffix('.py')} with a docstring."
+    )
 
 
 def _text(path: Path, namespace: str, members: dict[str, Place], later: Sequence[str]) -> str:
@@ -142,8 +155,12 @@ def _text(path: Path, namespace: str, members: dict[str, Place], later: Sequence
 
 
 def _root(later: Sequence[str]) -> str:
-    """What `gradtape` itself has beside its imports: names that are found when they are first used."""
-    modules = "".join(f"    from gradtape import {name} as {name}\n" for name in later if name != "keras")
+    """What `gradtape` itself has beside its imports:
+    names that are found when they are first used.
+    """
+    modules = "".join(
+        f"    from gradtape import {name} as {name}\n" for name in later if name != "keras"
+    )
     return f"""
 if _typing.TYPE_CHECKING:
 {modules}    from gradtape.start import __version__ as __version__
@@ -195,11 +212,17 @@ def _statement_order(statement: str) -> list[tuple[object, ...]]:
 def _order(name: str) -> tuple[object, ...]:
     """Constants, then classes, then the rest; numbers by their size."""
     kind = 0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2
-    return kind, [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name) if part]
+    return kind, [
+        (int(part), "") if part.isdigit() else (-1, part)
+        for part in re.split(r"(\d+)", name)
+        if part
+    ]
 
 
 def stale(package: Path = PACKAGE) -> dict[Path, str | None]:
-    """The files that are not as they should be and their right text: None for one that should not exist."""
+    """The files that are not as they should be and their right text:
+    None for one that should not exist.
+    """
     wanted = namespaces(package)
     found: dict[Path, str | None] = {}
     for path in package.rglob("*.py"):

@@ -1,9 +1,11 @@
-"""Writes docs/numpy-coverage.md: what each of NumPy's functions does on Tensors. Run it after a change:
+"""Writes docs/numpy-coverage.md: what each of NumPy's functions does on Tensors.
+
+Run it after a change:
 
     python -m tools.numpy_coverage
 
-A function counts as recorded if a row of the table differentiates it. Every other one must have its reason here: one that has
-none is a function whose derivative is missing.
+A function counts as recorded if a row of the table differentiates it. Every other one must have its
+reason here: one that has none is a function whose derivative is missing.
 """
 
 from __future__ import annotations
@@ -23,27 +25,40 @@ from tests.api.numpy.table import all_rows
 PAGE = Path(__file__).parents[1] / "docs" / "numpy-coverage.md"
 NAMESPACES = {"": np, "linalg.": np.linalg, "fft.": np.fft}
 
-RECORDED, NO_DERIVATIVE, ON_VALUES, REFUSING, MISSING = "recorded", "no derivative", "on values", "refused", "missing"
+RECORDED, NO_DERIVATIVE, ON_VALUES, REFUSING, MISSING = (
+    "recorded",
+    "no derivative",
+    "on values",
+    "refused",
+    "missing",
+)
 
 REASONS = {
     "round to whole numbers or the like: the derivative is zero wherever there is one": (
         "around ceil fix floor floor_divide rint round spacing trunc"
     ),
     "give truth values": (
-        "all allclose any array_equal array_equiv equal greater greater_equal isclose iscomplex iscomplexobj isfinite isin isinf isnan "
-        "isneginf isposinf isreal isrealobj less less_equal logical_and logical_not logical_or logical_xor not_equal signbit"
+        "all allclose any array_equal array_equiv equal greater greater_equal isclose iscomplex "
+        "iscomplexobj isfinite isin isinf isnan "
+        "isneginf isposinf isreal isrealobj less less_equal logical_and logical_not logical_or "
+        "logical_xor not_equal signbit"
     ),
     "give indices, counts or shapes": (
-        "argmax argmin argpartition argsort argwhere count_nonzero diag_indices_from digitize einsum_path flatnonzero lexsort "
-        "linalg.matrix_rank nanargmax nanargmin ndim nonzero ravel_multi_index searchsorted shape size tril_indices_from "
+        "argmax argmin argpartition argsort argwhere count_nonzero diag_indices_from digitize "
+        "einsum_path flatnonzero lexsort "
+        "linalg.matrix_rank nanargmax nanargmin ndim nonzero ravel_multi_index searchsorted shape "
+        "size tril_indices_from "
         "triu_indices_from unravel_index"
     ),
     "work on the bits of integers, or on their divisors": (
-        "bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor gcd invert "
+        "bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or "
+        "bitwise_right_shift bitwise_xor gcd invert "
         "lcm left_shift packbits right_shift unpackbits"
     ),
     "give constants": "empty_like ones_like zeros_like",
-    "ask about dtypes and memory": "can_cast common_type may_share_memory min_scalar_type result_type shares_memory",
+    "ask about dtypes and memory": (
+        "can_cast common_type may_share_memory min_scalar_type result_type shares_memory"
+    ),
     "write text and files": "array2string array_repr array_str save savetxt savez savez_compressed",
     "work on dates": "busday_count busday_offset datetime_as_string is_busday isnat",
 }
@@ -90,12 +105,16 @@ def of_state(*states: str) -> list[str]:
 
 
 def only_here() -> list[str]:
-    """Functions that NumPy does not ask a Tensor about, so that only those of `gradtape.numpy` are recorded."""
+    """Functions that NumPy does not ask a Tensor about,
+    so that only those of `gradtape.numpy` are recorded.
+    """
     found = []
     for prefix, namespace in NAMESPACES.items():
         for name in dir(namespace):
             ours = _ours(prefix + name)
-            if not asks(getattr(namespace, name)) and str(getattr(ours, "__module__", "")).startswith("gradtape.api.numpy."):
+            if not asks(getattr(namespace, name)) and str(
+                getattr(ours, "__module__", "")
+            ).startswith("gradtape.api.numpy."):
                 found.append(prefix + name)
     return sorted(found)
 
@@ -123,15 +142,24 @@ def page() -> str:
     lines = [
         "# What NumPy's functions do on Tensors",
         "",
-        "Written by `python -m tools.numpy_coverage`, and kept true by a test. How to use them is told in [numpy.md](numpy.md).",
+        (
+            "Written by `python -m tools.numpy_coverage`, and kept true by a test. How to use them "
+            "is told in [numpy.md](numpy.md)."
+        ),
         "",
-        f"NumPy asks a Tensor about {len(functions())} of its functions, ufuncs and aliases included.",
+        (
+            f"NumPy asks a Tensor about {len(functions())} of its functions, ufuncs and aliases "
+            "included."
+        ),
         "",
         "| | functions |",
         "|---|---|",
         f"| recorded: a tape follows them | {len(recorded)} |",
         f"| have a derivative, and are not recorded | {len(missing)} |",
-        f"| have no derivative: give Tensors of values | {len(of_state(NO_DERIVATIVE, ON_VALUES))} |",
+        (
+            "| have no derivative: give Tensors of values | "
+            f"{len(of_state(NO_DERIVATIVE, ON_VALUES))} |"
+        ),
         f"| refused, because they write into an argument | {len(of_state(REFUSING))} |",
         "",
         f"Of the functions that have a derivative, {share:.0%} are recorded.",
@@ -141,7 +169,13 @@ def page() -> str:
     ]
     for prefix in NAMESPACES:
         names = [n for n in recorded if n.rpartition(".")[0] == prefix.rstrip(".")]
-        lines += [f"`numpy{'.' + prefix.rstrip('.') if prefix else ''}`: {_listed(n.rpartition('.')[2] for n in names)}", ""]
+        lines += [
+            (
+                f"`numpy{'.' + prefix.rstrip('.') if prefix else ''}`: "
+                f"{_listed(n.rpartition('.')[2] for n in names)}"
+            ),
+            "",
+        ]
     if missing:
         lines += ["## With a derivative, and not recorded", "", _listed(missing), ""]
     lines += ["## Without a derivative", ""]
@@ -150,13 +184,19 @@ def page() -> str:
         "",
         "## Refused",
         "",
-        "Tensors do not change, and no tape sees a write into an array. The error says what to write instead.",
+        (
+            "Tensors do not change, and no tape sees a write into an array. The error says what to "
+            "write instead."
+        ),
         "",
         _listed(of_state(REFUSING)),
         "",
         "## In `gradtape.numpy` alone",
         "",
-        "NumPy does not ask a Tensor about these: `np.array([tensor, 1.0])` takes the values, `gradtape.numpy.array` keeps the tape.",
+        (
+            "NumPy does not ask a Tensor about these: `np.array([tensor, 1.0])` takes the values, "
+            "`gradtape.numpy.array` keeps the tape."
+        ),
         "",
         _listed(only_here()),
         "",
@@ -164,7 +204,10 @@ def page() -> str:
         "",
         "## `scipy.special`",
         "",
-        "These ufuncs are recorded when they are called with real Tensors; all others, and complex Tensors, run on values.",
+        (
+            "These ufuncs are recorded when they are called with real Tensors; all others, and "
+            "complex Tensors, run on values."
+        ),
         "",
         _listed(special_functions()),
         "",

@@ -19,16 +19,28 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--torch", action="store_true", help="measure PyTorch too")
     parser.add_argument("--json", type=Path, help="write the results into this file")
-    parser.add_argument("--scale", type=float, default=1.0, help="make the networks smaller, to try the script out")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="make the networks smaller, to try the script out"
+    )
     given = parser.parse_args()
     names = ["jax", "gradtape", *(["torch"] if given.torch else [])]
     libraries = {name: importlib.import_module(f"benchmarks.gpu.in_{name}") for name in names}
-    results = {"device": str(jax.devices()[0].device_kind), "jax": jax.__version__, "milliseconds": {}}
+    results = {
+        "device": str(jax.devices()[0].device_kind),
+        "jax": jax.__version__,
+        "milliseconds": {},
+    }
     if given.torch:
         results["torch"] = importlib.import_module("torch").__version__
     for task in ("transformer", "residual"):
         times = results["milliseconds"][task] = measure(libraries, task, given.scale)
-        print(f"{task}: " + ", ".join(f"{name} {value:.2f} ms ({value / times['jax']:.3f})" for name, value in times.items()))
+        print(
+            f"{task}: "
+            + ", ".join(
+                f"{name} {value:.2f} ms ({value / times['jax']:.3f})"
+                for name, value in times.items()
+            )
+        )
         if given.json:
             given.json.write_text(json.dumps(results, indent=2) + "\n")
 
@@ -45,7 +57,9 @@ def measure(libraries: dict, task: str, scale: float) -> dict[str, float]:
     for name, found in losses.items():
         for ours, theirs in zip(found, losses["jax"], strict=True):
             if abs(ours - theirs) > 0.02 * abs(theirs):
-                raise SystemExit(f"{task}: the losses of {name} differ from JAX's: {found}, {losses['jax']}")
+                raise SystemExit(
+                    f"{task}: the losses of {name} differ from JAX's: {found}, {losses['jax']}"
+                )
     best = dict.fromkeys(steps, float("inf"))
     for _ in range(ROUNDS):
         for name, run in steps.items():

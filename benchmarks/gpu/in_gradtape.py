@@ -43,7 +43,10 @@ def transformer_loss(p, x, y):
     h = _half(x)
     batch, length, width = x.shape
     for layer in range(len(p) // 8):
-        q = {name: p[f"{layer}.{name}"] for name in ("qkv", "out", "up", "down", "scale1", "scale2", "shift1", "shift2")}
+        q = {
+            name: p[f"{layer}.{name}"]
+            for name in ("qkv", "out", "up", "down", "scale1", "scale2", "shift1", "shift2")
+        }
         n = _normalised(h, q["scale1"], q["shift1"])
         qkv = tf.reshape(n @ _half(q["qkv"]), [batch, length, 3, HEADS, width // HEADS])
         query, key, value = tf.unstack(tf.transpose(qkv, [2, 0, 3, 1, 4]))
@@ -78,7 +81,9 @@ def residual_loss(p, x, labels):
             n = tf.nn.relu(_batch_normalised(n, p[f"{name}.scale2"], p[f"{name}.shift2"]))
             h = short + _conv(n, p[f"{name}.second"])
     logits = tf.reduce_mean(tf.cast(h, tf.float32), axis=[1, 2]) @ p["head"]
-    return tf.reduce_mean(tf.reduce_sum(-tf.nn.log_softmax(logits) * tf.one_hot(labels, CLASSES), axis=1))
+    return tf.reduce_mean(
+        tf.reduce_sum(-tf.nn.log_softmax(logits) * tf.one_hot(labels, CLASSES), axis=1)
+    )
 
 
 LOSSES = {"transformer": transformer_loss, "residual": residual_loss}

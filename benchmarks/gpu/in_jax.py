@@ -47,20 +47,27 @@ def transformer_loss(p, x, y):
     h = _half(x)
     batch, length, width = x.shape
     for layer in range(len(p) // 8):
-        q = {name: p[f"{layer}.{name}"] for name in ("qkv", "out", "up", "down", "scale1", "scale2", "shift1", "shift2")}
+        q = {
+            name: p[f"{layer}.{name}"]
+            for name in ("qkv", "out", "up", "down", "scale1", "scale2", "shift1", "shift2")
+        }
         n = _normalised(h, q["scale1"], q["shift1"])
         qkv = (n @ _half(q["qkv"])).reshape(batch, length, 3, HEADS, width // HEADS)
         query, key, value = qkv.transpose(2, 0, 3, 1, 4)
         scores = query @ key.swapaxes(-1, -2) * (width // HEADS) ** -0.5
         weights = _half(jax.nn.softmax(scores.astype(jnp.float32)))
-        h = h + (weights @ value).transpose(0, 2, 1, 3).reshape(batch, length, width) @ _half(q["out"])
+        h = h + (weights @ value).transpose(0, 2, 1, 3).reshape(batch, length, width) @ _half(
+            q["out"]
+        )
         n = _normalised(h, q["scale2"], q["shift2"])
         h = h + jax.nn.gelu(n @ _half(q["up"])) @ _half(q["down"])
     return jnp.mean(jnp.square(h.astype(jnp.float32) - y))
 
 
 def _conv(x, kernel, stride=1):
-    return lax.conv_general_dilated(x, _half(kernel), (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return lax.conv_general_dilated(
+        x, _half(kernel), (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
 
 
 def _batch_normalised(x, scale, shift):

@@ -14,12 +14,17 @@ torch.set_float32_matmul_precision("high")
 
 def step(task: Task, loss_of: Callable) -> Callable[[], object]:
     parameters = {
-        name: torch.tensor(_layout(value), device="cuda", requires_grad=True) for name, value in task.parameters.items()
+        name: torch.tensor(_layout(value), device="cuda", requires_grad=True)
+        for name, value in task.parameters.items()
     }
     inputs = [torch.tensor(_layout(value), device="cuda") for value in task.inputs]
     names = list(parameters)
     torch._dynamo.reset()  # or it takes the second network for the first one with other shapes
-    compiled = torch.compile(lambda *given: loss_of(dict(zip(names, given[: len(names)], strict=True)), *given[len(names) :]))
+    compiled = torch.compile(
+        lambda *given: loss_of(
+            dict(zip(names, given[: len(names)], strict=True)), *given[len(names) :]
+        )
+    )
     values = list(parameters.values())
 
     def run():
@@ -51,10 +56,21 @@ def transformer_loss(p, x, y):
     h = _half(x)
     batch, length, width = x.shape
     for layer in range(len(p) // 8):
-        q = {name: p[f"{layer}.{name}"] for name in ("qkv", "out", "up", "down", "scale1", "scale2", "shift1", "shift2")}
+        q = {
+            name: p[f"{layer}.{name}"]
+            for name in ("qkv", "out", "up", "down", "scale1", "scale2", "shift1", "shift2")
+        }
         n = _half(F.layer_norm(h.float(), (width,), q["scale1"], q["shift1"], 1e-5))
-        qkv = (n @ _half(q["qkv"])).reshape(batch, length, 3, HEADS, width // HEADS).permute(2, 0, 3, 1, 4)
-        mixed = F.scaled_dot_product_attention(qkv[0], qkv[1], qkv[2]).permute(0, 2, 1, 3).reshape(batch, length, width)
+        qkv = (
+            (n @ _half(q["qkv"]))
+            .reshape(batch, length, 3, HEADS, width // HEADS)
+            .permute(2, 0, 3, 1, 4)
+        )
+        mixed = (
+            F.scaled_dot_product_attention(qkv[0], qkv[1], qkv[2])
+            .permute(0, 2, 1, 3)
+            .reshape(batch, length, width)
+        )
         h = h + mixed @ _half(q["out"])
         n = _half(F.layer_norm(h.float(), (width,), q["scale2"], q["shift2"], 1e-5))
         h = h + F.gelu(n @ _half(q["up"]), approximate="tanh") @ _half(q["down"])

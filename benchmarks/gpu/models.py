@@ -25,9 +25,12 @@ def transformer(scale: float = 1.0) -> Task:
     parameters = {}
     for layer in range(layers):
         for name, shape in {
-            "qkv": (WIDTH, 3 * WIDTH), "out": (WIDTH, WIDTH), "up": (WIDTH, 4 * WIDTH), "down": (4 * WIDTH, WIDTH)
+            "qkv": (WIDTH, 3 * WIDTH), "out": (WIDTH, WIDTH), "up": (WIDTH, 4 * WIDTH),
+            "down": (4 * WIDTH, WIDTH)
         }.items():  # fmt: skip
-            parameters[f"{layer}.{name}"] = rng.normal(0, shape[0] ** -0.5, shape).astype(np.float32)
+            parameters[f"{layer}.{name}"] = rng.normal(0, shape[0] ** -0.5, shape).astype(
+                np.float32
+            )
         for name in ("scale1", "scale2"):
             parameters[f"{layer}.{name}"] = np.ones(WIDTH, np.float32)
         for name in ("shift1", "shift2"):

@@ -1,7 +1,9 @@
-"""The workloads in each library: a module each, whose `STEPS` has a function for each workload that makes the step to be timed.
+"""The workloads in each library: a module each, whose `STEPS` has a function for each workload that
+makes the step to be timed.
 
-A step computes the loss and all its gradients, or a Jacobian, and returns these as a list when they are there. A module leaves
-out what its library has no way to do, or none that a user would wait for.
+A step computes the loss and all its gradients, or a Jacobian, and returns these as a list when they
+are there. A module leaves out what its library has no way to do, or none that a user would wait
+for.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +19,10 @@ from benchmarks.workloads import Inputs
 
 @dataclass(frozen=True)
 class Step:
-    """What is timed: a function and its arguments. Where it changes something instead of returning it, `read` gives that."""
+    """What is timed: a function and its arguments.
+
+    Where it changes something instead of returning it, `read` gives that.
+    """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
@@ -69,9 +74,28 @@ CONTENDERS = (
     Contender("tinygrad", "tinygrad", "in_tinygrad", compiler="clang", slow_to_start=True),
     Contender(FUNCTION, "gradtape", "in_gradtape_function", compiled=True, needs=("jax",)),
     Contender("jax.jit", "jax", "in_jax", compiled=True),
-    Contender("tf.function", "tensorflow", "in_tensorflow_function", compiled=True, distribution="tensorflow_cpu"),
-    Contender("tf.function, XLA", "tensorflow", "in_tensorflow_xla", compiled=True, distribution="tensorflow_cpu"),
-    Contender("TinyJit", "tinygrad", "in_tinygrad_jit", compiled=True, compiler="clang", slow_to_start=True),
+    Contender(
+        "tf.function",
+        "tensorflow",
+        "in_tensorflow_function",
+        compiled=True,
+        distribution="tensorflow_cpu",
+    ),
+    Contender(
+        "tf.function, XLA",
+        "tensorflow",
+        "in_tensorflow_xla",
+        compiled=True,
+        distribution="tensorflow_cpu",
+    ),
+    Contender(
+        "TinyJit",
+        "tinygrad",
+        "in_tinygrad_jit",
+        compiled=True,
+        compiler="clang",
+        slow_to_start=True,
+    ),
 )
 
 
@@ -84,7 +108,9 @@ def named(*makers: Callable[..., Step]) -> dict[str, Callable[..., Step]]:
     return {make.__name__: make for make in makers}
 
 
-def compiled(makers: Mapping[str, Maker], compiler: Callable[[Callable[..., Any]], Callable[..., Any]]) -> dict[str, Maker]:
+def compiled(
+    makers: Mapping[str, Maker], compiler: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> dict[str, Maker]:
     """The same steps, each compiled as a whole."""
 
     def wrapped(make: Maker) -> Maker:

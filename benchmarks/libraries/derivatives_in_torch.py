@@ -1,4 +1,6 @@
-"""Jacobians and higher derivatives in PyTorch, by `torch.func`; Burgers' equation as physics-informed networks are written."""
+"""Jacobians and higher derivatives in PyTorch, by `torch.func`; Burgers' equation as
+physics-informed networks are written.
+"""
 
 import torch
 from torch.func import hessian as hessian_of
@@ -13,12 +15,17 @@ def _network(x, w1, w2):
 
 
 def jacobian(inputs: Inputs) -> Step:
-    return Step(lambda *given: [jacrev(_network)(*given)], tuple(map(torch.tensor, (inputs.x, *inputs.weights))))
+    return Step(
+        lambda *given: [jacrev(_network)(*given)],
+        tuple(map(torch.tensor, (inputs.x, *inputs.weights))),
+    )
 
 
 def batch_jacobian(inputs: Inputs) -> Step:
     each = vmap(jacrev(_network), in_dims=(0, None, None))
-    return Step(lambda *given: [each(*given)], tuple(map(torch.tensor, (inputs.x, *inputs.weights))))
+    return Step(
+        lambda *given: [each(*given)], tuple(map(torch.tensor, (inputs.x, *inputs.weights)))
+    )
 
 
 def hessian(inputs: Inputs) -> Step:
@@ -27,7 +34,9 @@ def hessian(inputs: Inputs) -> Step:
         b1, w2 = theta[8 * HIDDEN : 9 * HIDDEN], theta[9 * HIDDEN :].reshape(HIDDEN, 1)
         return torch.mean(torch.square(torch.tanh(x @ w1 + b1) @ w2 - y))
 
-    return Step(lambda *given: [hessian_of(loss)(*given)], tuple(map(torch.tensor, (inputs.x, *inputs.y))))
+    return Step(
+        lambda *given: [hessian_of(loss)(*given)], tuple(map(torch.tensor, (inputs.x, *inputs.y)))
+    )
 
 
 def _curve(rates, times):
@@ -39,7 +48,9 @@ def curves(inputs: Inputs) -> Step:
 
 
 def tall_jacobian(inputs: Inputs) -> Step:
-    return Step(lambda *given: [jacfwd(_curve)(*given)], (torch.tensor(inputs.x), torch.tensor(inputs.y)))
+    return Step(
+        lambda *given: [jacfwd(_curve)(*given)], (torch.tensor(inputs.x), torch.tensor(inputs.y))
+    )
 
 
 def burgers(inputs: Inputs) -> Step:
@@ -55,7 +66,9 @@ def burgers(inputs: Inputs) -> Step:
         (u_xx,) = torch.autograd.grad(u_x.sum(), x, create_graph=True)
         loss = torch.mean(torch.square(u_t + u * u_x - float(VISCOSITY) * u_xx))
         found = torch.autograd.grad(loss, weights, allow_unused=True)
-        return [torch.zeros_like(v) if g is None else g for g, v in zip(found, weights, strict=True)]
+        return [
+            torch.zeros_like(v) if g is None else g for g, v in zip(found, weights, strict=True)
+        ]
 
     points = [torch.tensor(inputs.x[:, i : i + 1], requires_grad=True) for i in range(2)]
     return Step(step, tuple(points))

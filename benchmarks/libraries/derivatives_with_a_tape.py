@@ -1,4 +1,6 @@
-"""Jacobians and higher derivatives by `tf.GradientTape`: the same code for gradtape and TensorFlow, passed as `tf`."""
+"""Jacobians and higher derivatives by `tf.GradientTape`:
+the same code for gradtape and TensorFlow, passed as `tf`.
+"""
 
 from benchmarks.libraries import Step, named
 from benchmarks.workloads import HIDDEN, VISCOSITY, Inputs
@@ -31,7 +33,10 @@ def hessian(tf, inputs: Inputs) -> Step:
             with tf.GradientTape() as inner:
                 inner.watch(theta)
                 w1 = tf.reshape(theta[: 8 * HIDDEN], [8, HIDDEN])
-                b1, w2 = theta[8 * HIDDEN : 9 * HIDDEN], tf.reshape(theta[9 * HIDDEN :], [HIDDEN, 1])
+                b1, w2 = (
+                    theta[8 * HIDDEN : 9 * HIDDEN],
+                    tf.reshape(theta[9 * HIDDEN :], [HIDDEN, 1]),
+                )
                 loss = tf.reduce_mean(tf.square(tf.matmul(tf.tanh(tf.matmul(x, w1) + b1), w2) - y))
             gradient = inner.gradient(loss, theta)
         return [outer.jacobian(gradient, theta)]
@@ -45,7 +50,10 @@ def curve(tf, rates, times):
 
 
 def curves(tf, inputs: Inputs) -> Step:
-    return Step(lambda rates, times: [curve(tf, rates, times)], (tf.constant(inputs.x), tf.constant(inputs.y)))
+    return Step(
+        lambda rates, times: [curve(tf, rates, times)],
+        (tf.constant(inputs.x), tf.constant(inputs.y)),
+    )
 
 
 def network(tf, x, t, variables):

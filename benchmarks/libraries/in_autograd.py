@@ -1,4 +1,7 @@
-"""The workloads in HIPS autograd, which records NumPy as gradtape does. It has no convolution that a user would wait for."""
+"""The workloads in HIPS autograd, which records NumPy as gradtape does.
+
+It has no convolution that a user would wait for.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -104,7 +107,10 @@ def transformer(inputs: Inputs) -> Step:
         batch, length, width = h.shape
         for layer in range(0, len(weights), 8):
             scale1, shift1, qkv, out, scale2, shift2, up, down = weights[layer : layer + 8]
-            n = np.reshape(np.matmul(normalised(h, scale1, shift1), qkv), (batch, length, 3, HEADS, width // HEADS))
+            n = np.reshape(
+                np.matmul(normalised(h, scale1, shift1), qkv),
+                (batch, length, 3, HEADS, width // HEADS),
+            )
             n = np.transpose(n, (2, 0, 3, 1, 4))
             scores = np.matmul(n[0], np.swapaxes(n[1], -1, -2)) * (width // HEADS) ** -0.5
             mixed = np.transpose(np.matmul(softmax(scores), n[2]), (0, 2, 1, 3))
@@ -168,4 +174,16 @@ def burgers(inputs: Inputs) -> Step:
     return Step(autograd.grad(loss), (list(inputs.weights), inputs.x[:, :1], inputs.x[:, 1:]))
 
 
-STEPS = named(small_mlp, chain, large_mlp, elementwise, lstm, transformer, embedding, adds, jacobian, hessian, burgers)
+STEPS = named(
+    small_mlp,
+    chain,
+    large_mlp,
+    elementwise,
+    lstm,
+    transformer,
+    embedding,
+    adds,
+    jacobian,
+    hessian,
+    burgers,
+)

@@ -1,7 +1,13 @@
 """The workloads in gradtape, eager."""
 
 import gradtape as tf
-from benchmarks.libraries import Step, derivatives_with_a_tape, named, networks_with_a_tape, with_a_tape
+from benchmarks.libraries import (
+    Step,
+    derivatives_with_a_tape,
+    named,
+    networks_with_a_tape,
+    with_a_tape,
+)
 from benchmarks.libraries.derivatives_with_a_tape import curve, network, residual
 from benchmarks.workloads import MEMORY_LIMIT, Inputs
 
@@ -52,6 +58,12 @@ def limited_jacobian(inputs: Inputs) -> Step:
     return Step(step, (tf.constant(inputs.x), tf.constant(inputs.y)))
 
 
-COMPILABLE = with_a_tape.steps(tf, with_a_tape.TRAINING | derivatives_with_a_tape.DERIVATIVES) | named(tall_jacobian, burgers)
-STEPS = COMPILABLE | with_a_tape.steps(tf, networks_with_a_tape.EAGER) | named(sparse_jacobian, limited_jacobian)
+COMPILABLE = with_a_tape.steps(
+    tf, with_a_tape.TRAINING | derivatives_with_a_tape.DERIVATIVES
+) | named(tall_jacobian, burgers)
+STEPS = (
+    COMPILABLE
+    | with_a_tape.steps(tf, networks_with_a_tape.EAGER)
+    | named(sparse_jacobian, limited_jacobian)
+)
 del STEPS["calls"], STEPS["update"]  # these say something of programs alone

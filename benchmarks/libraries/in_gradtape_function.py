@@ -22,6 +22,8 @@ def _function(function):
     return run
 
 
-STEPS = compiled(in_gradtape.COMPILABLE | with_a_tape.steps(tf, networks_with_a_tape.COMPILED), _function)
+STEPS = compiled(
+    in_gradtape.COMPILABLE | with_a_tape.steps(tf, networks_with_a_tape.COMPILED), _function
+)
 STEPS |= compiled({"calls": in_gradtape.COMPILABLE["calls"]}, _without_waiting)
 del STEPS["adds"]

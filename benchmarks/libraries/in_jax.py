@@ -43,7 +43,10 @@ def large_mlp(inputs: Inputs) -> Step:
 
 
 def elementwise(inputs: Inputs) -> Step:
-    return program(lambda x: [jax.grad(lambda x: jnp.sum(jnp.sqrt(jnp.exp(jax.nn.sigmoid(jnp.tanh(x))))))(x)], inputs.x)
+    return program(
+        lambda x: [jax.grad(lambda x: jnp.sum(jnp.sqrt(jnp.exp(jax.nn.sigmoid(jnp.tanh(x))))))(x)],
+        inputs.x,
+    )
 
 
 def embedding(inputs: Inputs) -> Step:
@@ -79,4 +82,8 @@ def calls(inputs: Inputs) -> Step:
     return Step(jax.jit(lambda *xs: [x + 1 for x in xs]), tuple(map(jnp.asarray, inputs.x)))
 
 
-STEPS = named(small_mlp, chain, large_mlp, elementwise, embedding, update, calls) | NETWORKS | DERIVATIVES
+STEPS = (
+    named(small_mlp, chain, large_mlp, elementwise, embedding, update, calls)
+    | NETWORKS
+    | DERIVATIVES
+)

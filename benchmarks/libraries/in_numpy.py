@@ -1,4 +1,6 @@
-"""The workloads in NumPy, with the gradients derived by hand: what there is to gain on, and the reference that all are checked by."""
+"""The workloads in NumPy, with the gradients derived by hand: what there is to gain on, and the
+reference that all are checked by.
+"""
 
 import numpy as np
 from scipy.sparse import diags_array
@@ -130,7 +132,12 @@ def tall_jacobian(inputs: Inputs) -> Step:
     def step(rates, times):
         a, b, c = rates
         decay, sine = np.exp(-b * times), np.sin(c * times)
-        return [np.stack([decay * sine, -times * a * decay * sine, a * decay * times * np.cos(c * times)], axis=1)]
+        return [
+            np.stack(
+                [decay * sine, -times * a * decay * sine, a * decay * times * np.cos(c * times)],
+                axis=1,
+            )
+        ]
 
     return Step(step, (inputs.x, inputs.y))
 
@@ -139,7 +146,13 @@ def sparse_jacobian(inputs: Inputs) -> Step:
     def step(x):
         slope = np.exp(x)
         above = np.append(x[1:], np.float32(0))
-        return [diags_array([np.ones_like(x[1:]), above * slope - 2, slope[:-1]], offsets=[-1, 0, 1], format="csr").data]
+        return [
+            diags_array(
+                [np.ones_like(x[1:]), above * slope - 2, slope[:-1]],
+                offsets=[-1, 0, 1],
+                format="csr",
+            ).data
+        ]
 
     return Step(step, (inputs.x,))
 

@@ -7,7 +7,9 @@ from benchmarks.workloads import Inputs
 
 
 def tall_jacobian(inputs: Inputs) -> Step:
-    """A column for each parameter in forward mode: the tape's own method would go back from each of 10,000 values."""
+    """A column for each parameter in forward mode:
+    the tape's own method would go back from each of 10,000 values.
+    """
 
     def step(rates, times):
         columns = []

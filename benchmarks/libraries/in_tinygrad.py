@@ -1,4 +1,6 @@
-"""The workloads in tinygrad on the CPU, where it needs clang. It is lazy: a step ends by realising the gradients.
+"""The workloads in tinygrad on the CPU, where it needs clang.
+
+It is lazy: a step ends by realising the gradients.
 
 Long chains and the networks are left out, since its search for kernels takes minutes there.
 """

@@ -1,4 +1,6 @@
-"""The workloads in tinygrad on the CPU, each step under its TinyJit, which keeps the kernels of the second call."""
+"""The workloads in tinygrad on the CPU, each step under its TinyJit,
+which keeps the kernels of the second call.
+"""
 
 from tinygrad import TinyJit
 

@@ -49,7 +49,9 @@ def large_mlp(inputs: Inputs) -> Step:
 
 
 def elementwise(inputs: Inputs) -> Step:
-    return _gradient_by_x(lambda x: torch.sum(torch.sqrt(torch.exp(torch.sigmoid(torch.tanh(x))))), inputs)
+    return _gradient_by_x(
+        lambda x: torch.sum(torch.sqrt(torch.exp(torch.sigmoid(torch.tanh(x))))), inputs
+    )
 
 
 def embedding(inputs: Inputs) -> Step:

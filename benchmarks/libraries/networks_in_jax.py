@@ -37,7 +37,9 @@ def transformer(inputs: Inputs) -> Step:
         batch, length, width = h.shape
         for layer in range(0, len(weights), 8):
             scale1, shift1, qkv, out, scale2, shift2, up, down = weights[layer : layer + 8]
-            n = (normalised(h, scale1, shift1) @ qkv).reshape(batch, length, 3, HEADS, width // HEADS)
+            n = (normalised(h, scale1, shift1) @ qkv).reshape(
+                batch, length, 3, HEADS, width // HEADS
+            )
             query, key, value = n.transpose(2, 0, 3, 1, 4)
             scores = query @ key.mT * (width // HEADS) ** -0.5
             mixed = (jax.nn.softmax(scores) @ value).transpose(0, 2, 1, 3)
@@ -50,7 +52,9 @@ def transformer(inputs: Inputs) -> Step:
 
 def cnn(inputs: Inputs) -> Step:
     def conv(x, w):
-        return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        return lax.conv_general_dilated(
+            x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
 
     def pooled(x):
         return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")

@@ -19,7 +19,10 @@ def gradients(loss: Callable[..., Any], inputs: Inputs) -> Step:
     def step(x, y):
         return torch.autograd.grad(loss(weights, x, y), weights)
 
-    return Step(step, (torch.tensor(inputs.x), torch.tensor(inputs.y.astype(np.int64) if whole else inputs.y)))
+    return Step(
+        step,
+        (torch.tensor(inputs.x), torch.tensor(inputs.y.astype(np.int64) if whole else inputs.y)),
+    )
 
 
 def lstm(inputs: Inputs) -> Step:
@@ -43,7 +46,9 @@ def transformer(inputs: Inputs) -> Step:
         for layer in range(0, len(weights), 8):
             scale1, shift1, qkv, out, scale2, shift2, up, down = weights[layer : layer + 8]
             n = functional.layer_norm(h, (width,), scale1, shift1, EPSILON)
-            query, key, value = (n @ qkv).reshape(batch, length, 3, HEADS, width // HEADS).permute(2, 0, 3, 1, 4)
+            query, key, value = (
+                (n @ qkv).reshape(batch, length, 3, HEADS, width // HEADS).permute(2, 0, 3, 1, 4)
+            )
             mixed = functional.scaled_dot_product_attention(query, key, value).transpose(1, 2)
             h = h + mixed.reshape(batch, length, width) @ out
             n = functional.layer_norm(h, (width,), scale2, shift2, EPSILON)
@@ -54,7 +59,9 @@ def transformer(inputs: Inputs) -> Step:
 
 
 def cnn(inputs: Inputs) -> Step:
-    """Channels first, as PyTorch has them; the last weights and all gradients are brought into the order of the others."""
+    """Channels first, as PyTorch has them; the last weights and all gradients are brought into the
+    order of the others.
+    """
 
     def loss(weights, x, labels):
         w1, b1, w2, b2, w3, b3 = weights
@@ -65,7 +72,11 @@ def cnn(inputs: Inputs) -> Step:
     w1, b1, w2, b2, w3, b3 = inputs.weights
     first = lambda filters: np.ascontiguousarray(filters.transpose(3, 2, 0, 1))
     rows = np.ascontiguousarray(w3.reshape(7, 7, 64, 10).transpose(2, 0, 1, 3).reshape(-1, 10))
-    ordered = Inputs(np.ascontiguousarray(inputs.x.transpose(0, 3, 1, 2)), inputs.y, (first(w1), b1, first(w2), b2, rows, b3))
+    ordered = Inputs(
+        np.ascontiguousarray(inputs.x.transpose(0, 3, 1, 2)),
+        inputs.y,
+        (first(w1), b1, first(w2), b2, rows, b3),
+    )
     step = gradients(loss, ordered)
 
     def read():

@@ -1,4 +1,6 @@
-"""Networks as a user of `tf.GradientTape` writes them: the same code for gradtape and TensorFlow, passed as `tf`."""
+"""Networks as a user of `tf.GradientTape` writes them:
+the same code for gradtape and TensorFlow, passed as `tf`.
+"""
 
 from benchmarks.libraries import Step, named
 from benchmarks.libraries.with_a_tape import gradients
@@ -42,7 +44,9 @@ def transformer(tf, inputs: Inputs) -> Step:
         batch, length, width = h.shape
         for layer in range(0, len(variables), 8):
             scale1, shift1, qkv, out, scale2, shift2, up, down = variables[layer : layer + 8]
-            n = tf.reshape(normalised(h, scale1, shift1) @ qkv, [batch, length, 3, HEADS, width // HEADS])
+            n = tf.reshape(
+                normalised(h, scale1, shift1) @ qkv, [batch, length, 3, HEADS, width // HEADS]
+            )
             query, key, value = tf.unstack(tf.transpose(n, [2, 0, 3, 1, 4]))
             scores = tf.matmul(query, key, transpose_b=True) * (width // HEADS) ** -0.5
             mixed = tf.transpose(tf.nn.softmax(scores) @ value, [0, 2, 1, 3])
@@ -59,7 +63,9 @@ def cnn(tf, inputs: Inputs) -> Step:
         h = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, w1, 1, "SAME") + b1), 2, 2, "VALID")
         h = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(h, w2, 1, "SAME") + b2), 2, 2, "VALID")
         logits = tf.matmul(tf.reshape(h, [h.shape[0], -1]), w3) + b3
-        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+        return tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        )
 
     return gradients(tf, loss, inputs)
 

@@ -1,4 +1,6 @@
-"""Training steps as a user of `tf.GradientTape` writes them: the same code runs on gradtape and on TensorFlow, passed as `tf`."""
+"""Training steps as a user of `tf.GradientTape` writes them: the same code runs on gradtape and on
+TensorFlow, passed as `tf`.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -57,13 +59,17 @@ def large_mlp(tf, inputs: Inputs) -> Step:
         h = tf.nn.relu(tf.matmul(x, w1) + b1)
         h = tf.nn.relu(tf.matmul(h, w2) + b2)
         logits = tf.matmul(h, w3) + b3
-        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+        return tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        )
 
     return gradients(tf, loss, inputs)
 
 
 def elementwise(tf, inputs: Inputs) -> Step:
-    return gradient_by_x(tf, lambda x: tf.reduce_sum(tf.sqrt(tf.exp(tf.sigmoid(tf.tanh(x))))), inputs)
+    return gradient_by_x(
+        tf, lambda x: tf.reduce_sum(tf.sqrt(tf.exp(tf.sigmoid(tf.tanh(x))))), inputs
+    )
 
 
 def embedding(tf, inputs: Inputs) -> Step:

@@ -1,7 +1,9 @@
-"""A convolutional network for handwritten digits, trained with `fit`, and a picture of what it looks at.
+"""A convolutional network for handwritten digits, trained with `fit`,
+and a picture of what it looks at.
 
-`fit` compiles the step, shuffles the digits, and measures after every epoch on a part that it keeps back. A tape then gives the
-gradient of a digit's score by the pixels: it shows which pixels speak for the digit, and which against it.
+`fit` compiles the step, shuffles the digits, and measures after every epoch on a part that it keeps
+back. A tape then gives the gradient of a digit's score by the pixels: it shows which pixels speak
+for the digit, and which against it.
 """
 
 import numpy as np
@@ -46,11 +48,15 @@ def train(model, digits, labels):
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         metrics=["accuracy"],
     )
-    return model.fit(digits, labels, batch_size=BATCH, epochs=EPOCHS, validation_split=0.1, verbose=0)
+    return model.fit(
+        digits, labels, batch_size=BATCH, epochs=EPOCHS, validation_split=0.1, verbose=0
+    )
 
 
 def evidence(model, digit, label):
-    """How much each pixel speaks for the label: its value times the gradient of the label's score."""
+    """How much each pixel speaks for the label: its value times the gradient of the label's
+    score.
+    """
     image = tf.constant(digit[None])
     with tf.GradientTape() as tape:
         tape.watch(image)
@@ -61,7 +67,9 @@ def evidence(model, digit, label):
 def drawn(evidence):
     """One sign for each pixel: + speaks for the digit, - against it."""
     limit = 0.15 * np.abs(evidence).max()
-    return ["".join("+" if e > limit else "-" if e < -limit else "." for e in row) for row in evidence]
+    return [
+        "".join("+" if e > limit else "-" if e < -limit else "." for e in row) for row in evidence
+    ]
 
 
 def main():

@@ -1,7 +1,9 @@
-"""One model, trained in three ways: a loop of one's own with a tape, `fit`, and half precision with a scaled loss.
+"""One model, trained in three ways: a loop of one's own with a tape, `fit`,
+and half precision with a scaled loss.
 
-The task is to tell which of ten digits a scan of 8 × 8 pixels shows; a quarter of scikit-learn's 1,797 scans is kept for the test.
-All three ways use Keras's layers, losses and optimizers as TensorFlow's users know them, and all of them compile their step.
+The task is to tell which of ten digits a scan of 8 × 8 pixels shows; a quarter of scikit-learn's
+1,797 scans is kept for the test. All three ways use Keras's layers, losses and optimizers as
+TensorFlow's users know them, and all of them compile their step.
 """
 
 import numpy as np
@@ -24,7 +26,9 @@ def load(seed=0):
 
 
 def build(dtype="float32"):
-    """Scores for the ten digits; with "mixed_float16" the layers compute in 16 bits, while weights and scores keep 32."""
+    """Scores for the ten digits; with "mixed_float16" the layers compute in 16 bits,
+    while weights and scores keep 32.
+    """
     return keras.Sequential(
         [
             keras.Input((64,)),
@@ -80,7 +84,8 @@ def train_with_fit(digits, labels):
 
 
 def train_in_half_precision(digits, labels):
-    """Small gradients would be zero in 16 bits, so the loss is scaled up, and the gradients down again before they are applied.
+    """Small gradients would be zero in 16 bits, so the loss is scaled up, and the gradients down
+    again before they are applied.
 
     A step whose gradients are not finite changes no weight; the scale is halved instead.
     """
@@ -102,7 +107,11 @@ def train_in_half_precision(digits, labels):
     return model
 
 
-WAYS = {"a tape": train_with_a_tape, "fit": train_with_fit, "half precision": train_in_half_precision}
+WAYS = {
+    "a tape": train_with_a_tape,
+    "fit": train_with_fit,
+    "half precision": train_in_half_precision,
+}
 
 
 def main():
@@ -110,7 +119,10 @@ def main():
     for name, train in WAYS.items():
         keras.utils.set_random_seed(1)
         model = train(train_digits, train_labels)
-        print(f"{name + ':':<16} {accuracy(model, test_digits, test_labels):.1%} of the test digits are right")
+        print(
+            f"{name + ':':<16} {accuracy(model, test_digits, test_labels):.1%} of the test digits "
+            "are right"
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""Deep Q-learning in a small world: a network learns from its own steps to walk around walls to the goal.
+"""Deep Q-learning in a small world: a network learns from its own steps to walk around walls to the
+goal.
 
-The update is the whole of DQN: a target network that follows slowly, the value of the best next action, Huber's loss of the action
-that was taken, one tape, Adam. It is compiled; the world is a few lines of NumPy.
+The update is the whole of DQN: a target network that follows slowly, the value of the best next
+action, Huber's loss of the action that was taken, one tape, Adam. It is compiled; the world is a
+few lines of NumPy.
 """
 
 import numpy as np
@@ -29,9 +31,9 @@ START, GOAL = (tuple(np.argwhere(GRID == sign)[0]) for sign in "SG")
 
 
 def step(place, action):
-    """Where an action leads, its reward, and whether that is the end; a wall or the edge leads nowhere."""
+    """Where an action leads (nowhere at a wall or the edge), its reward, and whether it ends."""
     target = tuple(np.add(place, ACTIONS[action]))
-    inside = all(0 <= coordinate < size for coordinate, size in zip(target, GRID.shape, strict=True))
+    inside = all(0 <= i < size for i, size in zip(target, GRID.shape, strict=True))
     arrived = target if inside and GRID[target] != "#" else place
     return arrived, 1.0 if arrived == GOAL else -0.02, arrived == GOAL
 
@@ -44,7 +46,9 @@ def seen(place):
 
 
 def build():
-    return keras.Sequential([keras.Input((GRID.size,)), layers.Dense(64, activation="relu"), layers.Dense(len(ACTIONS))])
+    return keras.Sequential(
+        [keras.Input((GRID.size,)), layers.Dense(64, activation="relu"), layers.Dense(len(ACTIONS))]
+    )
 
 
 def make_update(network, target, optimizer):
@@ -78,12 +82,17 @@ def train(episodes, rng):
         for _ in range(PATIENCE):
             if place == GOAL:
                 break
-            action = rng.integers(len(ACTIONS)) if rng.random() < curiosity else best_action(network, place)
+            tries = rng.random() < curiosity
+            action = rng.integers(len(ACTIONS)) if tries else best_action(network, place)
             arrived, reward, done = step(place, action)
-            memory.append((seen(place), np.int32(action), np.float32(reward), seen(arrived), np.float32(done)))
+            memory.append(
+                (seen(place), np.int32(action), np.float32(reward), seen(arrived), np.float32(done))
+            )
             place = arrived
             if len(memory) >= 4 * BATCH:
-                chosen = [memory[i] for i in rng.integers(max(0, len(memory) - 5000), len(memory), BATCH)]
+                chosen = [
+                    memory[i] for i in rng.integers(max(0, len(memory) - 5000), len(memory), BATCH)
+                ]
                 update(*(tf.constant(np.stack(column)) for column in zip(*chosen, strict=True)))
     return network
 

@@ -1,7 +1,9 @@
-"""A generative adversarial network with two tapes: points on a tilted ellipse of noise, learnt from samples alone.
+"""A generative adversarial network with two tapes: points on a tilted ellipse of noise,
+learnt from samples alone.
 
-The generator turns noise into points, the critic tells real points from made ones. Both losses are computed once, and each network
-gets its gradient from its own tape. The generator never sees a real point; what it learns comes through the critic.
+The generator turns noise into points, the critic tells real points from made ones. Both losses are
+computed once, and each network gets its gradient from its own tape. The generator never sees a real
+point; what it learns comes through the critic.
 """
 
 import numpy as np
@@ -26,7 +28,9 @@ def real_points(count, rng):
 
 
 def build():
-    generator = keras.Sequential([keras.Input((NOISE,)), layers.Dense(32, activation="relu"), layers.Dense(2)])
+    generator = keras.Sequential(
+        [keras.Input((NOISE,)), layers.Dense(32, activation="relu"), layers.Dense(2)]
+    )
     critic = keras.Sequential(
         [
             keras.Input((2,)),
@@ -39,8 +43,12 @@ def build():
 
 
 def train(generator, critic, rng):
-    generator_optimizer = keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(1e-3, STEPS), beta_1=0.5)
-    critic_optimizer = keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(2e-3, STEPS), beta_1=0.5)
+    generator_optimizer = keras.optimizers.Adam(
+        keras.optimizers.schedules.CosineDecay(1e-3, STEPS), beta_1=0.5
+    )
+    critic_optimizer = keras.optimizers.Adam(
+        keras.optimizers.schedules.CosineDecay(2e-3, STEPS), beta_1=0.5
+    )
 
     @tf.function
     def train_step(real):
@@ -54,8 +62,12 @@ def train(generator, critic, rng):
             )
         generator_gradients = generator_tape.gradient(generator_loss, generator.trainable_variables)
         critic_gradients = critic_tape.gradient(critic_loss, critic.trainable_variables)
-        generator_optimizer.apply_gradients(zip(generator_gradients, generator.trainable_variables, strict=True))
-        critic_optimizer.apply_gradients(zip(critic_gradients, critic.trainable_variables, strict=True))
+        generator_optimizer.apply_gradients(
+            zip(generator_gradients, generator.trainable_variables, strict=True)
+        )
+        critic_optimizer.apply_gradients(
+            zip(critic_gradients, critic.trainable_variables, strict=True)
+        )
         return generator_loss, critic_loss
 
     return [train_step(tf.constant(real_points(BATCH, rng))) for _ in range(STEPS)]
@@ -76,7 +88,10 @@ def main():
     losses = train(generator, critic, np.random.default_rng(0))
     mean, covariance = moments(generator(tf.random.normal([5000, NOISE])).numpy())
     generator_loss, critic_loss = np.mean(np.array(losses[-100:]), axis=0)
-    print(f"losses: generator {generator_loss:.2f}, critic {critic_loss:.2f} (a critic that cannot tell: {2 * np.log(2):.2f})")
+    print(
+        f"losses: generator {generator_loss:.2f}, critic {critic_loss:.2f} (a critic that cannot "
+        f"tell: {2 * np.log(2):.2f})"
+    )
     print(f"mean: {shown(mean)} (of the real points: {shown(MEAN)})")
     print(f"covariance: {shown(covariance)} (of the real points: {shown(MIXING @ MIXING.T)})")
 

@@ -1,7 +1,9 @@
-"""An LSTM that reads handwritten digits as sequences: eight rows of eight pixels, from top to bottom.
+"""An LSTM that reads handwritten digits as sequences: eight rows of eight pixels,
+from top to bottom.
 
-The network says after every row which digit it takes this for, and learns from all eight answers: it gets better as it sees more
-of a digit. The training step is written with a tape, clips the gradients, and is compiled; the loop over the rows is XLA's.
+The network says after every row which digit it takes this for, and learns from all eight answers:
+it gets better as it sees more of a digit. The training step is written with a tape, clips the
+gradients, and is compiled; the loop over the rows is XLA's.
 """
 
 import numpy as np
@@ -20,7 +22,8 @@ class Reader(keras.Model):
 
     def __init__(self):
         super().__init__()
-        self.noise = keras.layers.GaussianNoise(0.25)  # so that it does not learn the training digits by heart
+        # So that it does not learn the training digits by heart.
+        self.noise = keras.layers.GaussianNoise(0.25)
         self.lstm = keras.layers.LSTM(64, return_sequences=True)
         self.scores = keras.layers.Dense(10)
 

@@ -1,7 +1,8 @@
 """A small transformer learns to sort: eight digits go in, the same digits come out in order.
 
-Every place of the result has to look at all of the places that were given, which is what attention is for. The blocks are a layer
-of one's own made of Keras's layers; the loop is a tape in a compiled function, with weight decay and a warm-up of the learning rate.
+Every place of the result has to look at all of the places that were given, which is what attention
+is for. The blocks are a layer of one's own made of Keras's layers; the loop is a tape in a compiled
+function, with weight decay and a warm-up of the learning rate.
 """
 
 import numpy as np
@@ -19,12 +20,16 @@ BATCH = 128
 
 
 class Block(layers.Layer):
-    """Attention over all places, then a small network at each place; both add to what they were given."""
+    """Attention over all places, then a small network at each place;
+    both add to what they were given.
+    """
 
     def __init__(self, heads=4):
         super().__init__()
         self.attention = layers.MultiHeadAttention(heads, WIDTH // heads)
-        self.network = keras.Sequential([layers.Dense(2 * WIDTH, activation="gelu"), layers.Dense(WIDTH)])
+        self.network = keras.Sequential(
+            [layers.Dense(2 * WIDTH, activation="gelu"), layers.Dense(WIDTH)]
+        )
         self.before_attention = layers.LayerNormalization()
         self.before_network = layers.LayerNormalization()
 
@@ -61,7 +66,9 @@ def train(rng):
     """A trained model, and the loss of every step."""
     model = Sorter()
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    rate = keras.optimizers.schedules.CosineDecay(0.0, STEPS - 50, warmup_target=4e-3, warmup_steps=50)
+    rate = keras.optimizers.schedules.CosineDecay(
+        0.0, STEPS - 50, warmup_target=4e-3, warmup_steps=50
+    )
     optimizer = keras.optimizers.AdamW(rate, weight_decay=1e-2)
 
     @tf.function

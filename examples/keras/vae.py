@@ -1,7 +1,9 @@
-"""A variational autoencoder of handwritten digits: 64 pixels in, 8 numbers in between, 64 pixels out.
+"""A variational autoencoder of handwritten digits: 64 pixels in, 8 numbers in between,
+64 pixels out.
 
-The encoder gives a normal distribution for each digit; a sample from it is `mean + deviation * noise`, through which the tape passes.
-The model has a `train_step` of its own with a tape, so that `fit` trains it with two parts of the loss, each with a metric.
+The encoder gives a normal distribution for each digit; a sample from it is
+`mean + deviation * noise`, through which the tape passes. The model has a `train_step` of its own
+with a tape, so that `fit` trains it with two parts of the loss, each with a metric.
 """
 
 import numpy as np
@@ -19,7 +21,9 @@ CODE = 8
 class Autoencoder(keras.Model):
     def __init__(self):
         super().__init__()
-        self.encoder = keras.Sequential([layers.Dense(128, activation="relu"), layers.Dense(2 * CODE)])
+        self.encoder = keras.Sequential(
+            [layers.Dense(128, activation="relu"), layers.Dense(2 * CODE)]
+        )
         self.decoder = keras.Sequential([layers.Dense(128, activation="relu"), layers.Dense(64)])
         self.reconstruction = keras.metrics.Mean("reconstruction")
         self.divergence = keras.metrics.Mean("divergence")
@@ -85,7 +89,10 @@ def main():
     tf.random.set_seed(0)
     model, history = train(train_digits)
     back = model(test_digits).numpy()
-    print(f"loss: {history['reconstruction'][-1]:.1f} for the pixels, {history['divergence'][-1]:.1f} for the codes")
+    print(
+        f"loss: {history['reconstruction'][-1]:.1f} for the pixels, "
+        f"{history['divergence'][-1]:.1f} for the codes"
+    )
     print(f"error of the mean digit: {squared_error(test_digits, train_digits.mean(axis=0)):.4f}")
     print(f"error of the digits that come back: {squared_error(test_digits, back):.4f}")
     print("written, come back, and dreamt:")

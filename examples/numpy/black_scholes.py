@@ -1,7 +1,9 @@
-"""Prices of options and their Greeks: the derivatives of the Black-Scholes formula, by tapes and by the closed forms.
+"""Prices of options and their Greeks: the derivatives of the Black-Scholes formula,
+by tapes and by the closed forms.
 
-The formula is NumPy and scipy.special.ndtr. Options at several strikes are priced at once; the price of each depends on its own
-entries of the arguments alone, so the gradient of all prices together holds the Greeks of each option.
+The formula is NumPy and scipy.special.ndtr. Options at several strikes are priced at once; the
+price of each depends on its own entries of the arguments alone, so the gradient of all prices
+together holds the Greeks of each option.
 """
 
 import numpy as np
@@ -18,8 +20,13 @@ def call_price(spot, strike, volatility, time, rate):
 
 
 def greeks_by_tapes(spot, strike, volatility, time, rate):
-    """The Greeks by name. Theta counts the time that passes, so it has the other sign; gamma needs a tape around the tape."""
-    spot, volatility, time, rate = sources = [tf.constant(value) for value in (spot, volatility, time, rate)]
+    """The Greeks by name.
+
+    Theta counts the time that passes, so it has the other sign; gamma needs a tape around the tape.
+    """
+    spot, volatility, time, rate = sources = [
+        tf.constant(value) for value in (spot, volatility, time, rate)
+    ]
     with tf.GradientTape() as outer:
         outer.watch(spot)
         with tf.GradientTape() as inner:
@@ -47,7 +54,9 @@ def greeks_in_closed_form(spot, strike, volatility, time, rate):
 
 def main():
     strike = np.array([80.0, 90.0, 100.0, 110.0, 120.0])
-    spot, volatility, time, rate = (np.full_like(strike, value) for value in (100.0, 0.25, 0.5, 0.03))
+    spot, volatility, time, rate = (
+        np.full_like(strike, value) for value in (100.0, 0.25, 0.5, 0.03)
+    )
     option = spot, strike, volatility, time, rate
 
     by_tapes, in_closed_form = greeks_by_tapes(*option), greeks_in_closed_form(*option)

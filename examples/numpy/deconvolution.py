@@ -1,6 +1,8 @@
-"""Sharpens a blurred, noisy picture: gradient descent on a picture that, blurred by np.fft, should look like the given one.
+"""Sharpens a blurred, noisy picture: gradient descent on a picture that, blurred by np.fft,
+should look like the given one.
 
-Blurring loses the fine frequencies, so many pictures fit. Of those, the loss prefers pictures that change little from pixel to pixel.
+Blurring loses the fine frequencies, so many pictures fit. Of those, the loss prefers pictures that
+change little from pixel to pixel.
 """
 
 import numpy as np
@@ -16,14 +18,18 @@ SMOOTHNESS = 5e-4
 
 
 def blur(picture, width):
-    """The picture, each pixel spread as a Gaussian bell; the borders are joined, as frequencies have it."""
+    """The picture, each pixel spread as a Gaussian bell; the borders are joined,
+    as frequencies have it.
+    """
     rows, columns = np.fft.fftfreq(SIZE)[:, np.newaxis], np.fft.rfftfreq(SIZE)
     bell = np.exp(-2 * (np.pi * width) ** 2 * (rows**2 + columns**2))
     return np.fft.irfft2(np.fft.rfft2(picture) * bell, s=(SIZE, SIZE))
 
 
 def variation(picture):
-    """The sum of all steps from pixel to pixel, rounded off near 0 so that it has a derivative there."""
+    """The sum of all steps from pixel to pixel, rounded off near 0 so that it has a derivative
+    there.
+    """
     down = np.diff(picture, axis=0, append=picture[:1])
     right = np.diff(picture, axis=1, append=picture[:, :1])
     return np.sum(np.sqrt(down**2 + right**2 + 1e-4))
@@ -69,7 +75,9 @@ def decibels(picture, true_picture):
 
 def main():
     true_picture, width = shapes(), 1.5
-    given = blur(true_picture, width) + NOISE * np.random.default_rng(0).standard_normal((SIZE, SIZE))
+    given = blur(true_picture, width) + NOISE * np.random.default_rng(0).standard_normal(
+        (SIZE, SIZE)
+    )
     sharp, losses = sharpen(given, width)
     print(f"loss: {losses[0]:.2f} at the start, {losses[-1]:.2f} in the end")
     print(f"blurred: {decibels(given, true_picture):.1f} dB")

@@ -1,8 +1,9 @@
-"""Learns the frequency response of an unknown filter from what goes in and what comes out, through np.fft.
+"""Learns the frequency response of an unknown filter from what goes in and what comes out,
+through np.fft.
 
-The response is one complex number for each frequency: how much the filter weakens it and by how much it delays it. It is learnt by
-gradient descent. The gradient by a complex number z is the direction in which the loss grows, so that z - rate * gradient
-descends as it does for real numbers.
+The response is one complex number for each frequency: how much the filter weakens it and by how
+much it delays it. It is learnt by gradient descent. The gradient by a complex number z is the
+direction in which the loss grows, so that z - rate * gradient descends as it does for real numbers.
 """
 
 import numpy as np
@@ -33,7 +34,9 @@ def loss_and_gradient(response, signals, heard):
 
 
 def low_pass(cutoff, delay):
-    """The filter to be found: it weakens what is above the cutoff, and delays everything by some samples."""
+    """The filter to be found: it weakens what is above the cutoff,
+    and delays everything by some samples.
+    """
     frequencies = np.fft.rfftfreq(SAMPLES)
     return np.exp(-2j * np.pi * delay * frequencies) / np.sqrt(1 + (frequencies / cutoff) ** 4)
 

@@ -1,6 +1,8 @@
-"""Fits the hyperparameters of a Gaussian process by its marginal likelihood, with a Cholesky factor and a tape through it.
+"""Fits the hyperparameters of a Gaussian process by its marginal likelihood,
+with a Cholesky factor and a tape through it.
 
-The likelihood is the textbook's, in plain NumPy: np.linalg.cholesky and np.linalg.solve have derivatives. SciPy maximises it.
+The likelihood is the textbook's, in plain NumPy: np.linalg.cholesky and np.linalg.solve have
+derivatives. SciPy maximises it.
 """
 
 import numpy as np
@@ -10,12 +12,16 @@ import gradtape as tf
 
 
 def kernel(x, y, length, height):
-    """How much the function at `x` says about the function at `y`: the less, the farther apart they are."""
+    """How much the function at `x` says about the function at `y`: the less,
+    the farther apart they are.
+    """
     return height**2 * np.exp(-0.5 * (np.subtract.outer(x, y) / length) ** 2)
 
 
 def log_marginal_likelihood(logarithms, x, y):
-    """Of the values y at the points x, given the logarithms of the length scale, of the height and of the noise."""
+    """Of the values y at the points x, given the logarithms of the length scale,
+    of the height and of the noise.
+    """
     length, height, noise = np.exp(logarithms)
     covariance = kernel(x, x, length, height) + noise**2 * np.eye(len(x))
     factor = np.linalg.cholesky(covariance)
@@ -51,7 +57,10 @@ def main():
     y = np.sin(2 * x) + noise * rng.standard_normal(x.shape)
 
     fitted = fit(x, y)
-    print(f"log marginal likelihood: {log_marginal_likelihood(np.zeros(3), x, y):.1f} at the start, {-fitted.fun:.1f} fitted")
+    print(
+        f"log marginal likelihood: {log_marginal_likelihood(np.zeros(3), x, y):.1f} at the start, "
+        f"{-fitted.fun:.1f} fitted"
+    )
     for name, value in zip(["length", "height", "noise"], np.exp(fitted.x), strict=True):
         print(f"{name + ':':<8} {value:.3f}")
     grid = np.linspace(-3.5, 3.5, 200)

@@ -1,7 +1,9 @@
-"""k-means by gradient descent on its loss, the mean squared distance of the points to their nearest centre.
+"""k-means by gradient descent on its loss, the mean squared distance of the points to their nearest
+centre.
 
-A minimum over the centres has a gradient where one of them is the nearest: it goes to that one. With clusters of equal size, a
-rate of half the number of clusters moves each centre to the mean of its points, which is the step of the usual algorithm.
+A minimum over the centres has a gradient where one of them is the nearest: it goes to that one.
+With clusters of equal size, a rate of half the number of clusters moves each centre to the mean of
+its points, which is the step of the usual algorithm.
 """
 
 import numpy as np
@@ -58,7 +60,10 @@ def main():
     nearest = np.argmin(squared_distances(true_centres, centres), axis=1)
     print(f"mean squared distance: {losses[0]:.3f} at the start, {losses[-1]:.3f} in the end")
     for true, found in zip(true_centres, centres[nearest], strict=True):
-        print(f"true centre ({true[0]:5.2f}, {true[1]:5.2f}), found ({found[0]:5.2f}, {found[1]:5.2f})")
+        print(
+            f"true centre ({true[0]:5.2f}, {true[1]:5.2f}), found ({found[0]:5.2f}, "
+            f"{found[1]:5.2f})"
+        )
 
 
 if __name__ == "__main__":

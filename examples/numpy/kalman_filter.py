@@ -1,7 +1,9 @@
-"""Fits a linear Gaussian state-space model to noisy measurements: the Kalman filter's likelihood, and its gradient by a tape.
+"""Fits a linear Gaussian state-space model to noisy measurements: the Kalman filter's likelihood,
+and its gradient by a tape.
 
-A cart on a rail is pushed at random and slowed by friction; only its position is measured. The filter, plain NumPy, gives the
-likelihood of all measurements by predicting each one from those before it. The tape goes through all of its steps.
+A cart on a rail is pushed at random and slowed by friction; only its position is measured. The
+filter, plain NumPy, gives the likelihood of all measurements by predicting each one from those
+before it. The tape goes through all of its steps.
 """
 
 import numpy as np
@@ -22,7 +24,9 @@ def motion(friction):
 
 
 def log_likelihood(logarithms, measured):
-    """Of the measurements, given the logarithms of the friction, of the strength of the pushes and of the measuring error."""
+    """Of the measurements, given the logarithms of the friction,
+    of the strength of the pushes and of the measuring error.
+    """
     friction, push, error = np.exp(logarithms)
     transition = motion(friction)
     pushes = INTERVAL * push**2 * SLOWS
@@ -59,7 +63,9 @@ def simulate(count, rng):
 
 
 def fit(measured):
-    """The parameters under which the measurements are likeliest, and the logarithm of that likelihood."""
+    """The parameters under which the measurements are likeliest,
+    and the logarithm of that likelihood.
+    """
     found = minimize(loss_and_gradient, np.zeros(3), args=(measured,), jac=True, method="L-BFGS-B")
     return dict(zip(TRUTH, np.exp(found.x), strict=True)), -found.fun
 
@@ -67,7 +73,10 @@ def fit(measured):
 def main():
     measured = simulate(200, np.random.default_rng(0))
     found, likelihood = fit(measured)
-    print(f"log likelihood: {log_likelihood(np.zeros(3), measured):.1f} at the start, {likelihood:.1f} fitted")
+    print(
+        f"log likelihood: {log_likelihood(np.zeros(3), measured):.1f} at the start, "
+        f"{likelihood:.1f} fitted"
+    )
     for name, value in found.items():
         print(f"{name + ':':<10} {value:.3f} (true: {TRUTH[name]})")
 

@@ -1,7 +1,8 @@
 """Classifies handwritten digits with softmax regression, trained by gradient descent.
 
-Scores, logarithms of probabilities and the loss are the NumPy that one would write without a tape, `array[rows, columns]`
-included. The parameters are Variables, which a tape watches by itself. The digits are those that come with scikit-learn.
+Scores, logarithms of probabilities and the loss are the NumPy that one would write without a tape,
+`array[rows, columns]` included. The parameters are Variables, which a tape watches by itself. The
+digits are those that come with scikit-learn.
 """
 
 import numpy as np

@@ -1,9 +1,10 @@
 """`Block`: what is entered with `with`, and is left at its end whatever happens there.
 
-An exception of a signal handler, such as Ctrl-C's KeyboardInterrupt, can arrive at the very moment in which `__exit__` is called,
-before its first line has run, or in `__enter__` when all of it has: then Python never leaves the block, and what it had set up would
-stay so for ever. But even then Python lets go of the `__exit__` it had fetched. So that is an object of its own here, and the block is
-left when it is gone, if it has not been left by then.
+An exception of a signal handler, such as Ctrl-C's KeyboardInterrupt, can arrive at the very moment
+in which `__exit__` is called, before its first line has run, or in `__enter__` when all of it has:
+then Python never leaves the block, and what it had set up would stay so for ever. But even then
+Python lets go of the `__exit__` it had fetched. So that is an object of its own here, and the block
+is left when it is gone, if it has not been left by then.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ P = ParamSpec("P")
 
 
 class _Exit:
-    """The `__exit__` of a Block, made anew each time it is fetched: what nobody holds any more has been called, or never will be."""
+    """The `__exit__` of a Block, made anew each time it is fetched: what nobody holds any more has
+    been called, or never will be.
+    """
 
     def __get__(self, block: Block | None, owner: type | None = None) -> Callable[..., None]:
         if block is None:
             return _leave
         exit = partial(_leave, block)
-        if block.ending is None:  # else it is in use already, and fetched by somebody who looks at it
+        # Else it is in use already, and fetched by somebody who looks at it.
+        if block.ending is None:
             block.ending = ref(exit, block._is_gone)
         return exit
 
@@ -35,7 +39,10 @@ def _leave(block: Block, *exception: object) -> None:
 
 
 class Block:
-    """Something with a beginning and an end. `leave` may be called again after a call that was interrupted."""
+    """Something with a beginning and an end.
+
+    `leave` may be called again after a call that was interrupted.
+    """
 
     ending: Any = None
 
@@ -58,7 +65,10 @@ class Block:
 
 
 class _GeneratorBlock(Block, ContextDecorator):
-    """A generator that yields once, as `contextlib.contextmanager` has it. It hears of no exception, only of the end."""
+    """A generator that yields once, as `contextlib.contextmanager` has it.
+
+    It hears of no exception, only of the end.
+    """
 
     def __init__(self, make: Callable[[], Iterator[None]]) -> None:
         self._make = make
@@ -80,7 +90,10 @@ class _GeneratorBlock(Block, ContextDecorator):
 
 
 def block(function: Callable[P, Iterator[None]]) -> Callable[P, _GeneratorBlock]:
-    """A Block made of a generator function. What stands in its `finally` is best a plain assignment, which nothing can interrupt."""
+    """A Block made of a generator function.
+
+    What stands in its `finally` is best a plain assignment, which nothing can interrupt.
+    """
 
     @wraps(function)
     def make(*args: P.args, **kwargs: P.kwargs) -> _GeneratorBlock:

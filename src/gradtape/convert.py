@@ -24,8 +24,9 @@ from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
 
 __all__ = [
-    "NUMPY", "TENSORFLOW", "Policy", "array_of", "as_indices", "as_tensor", "beside", "common_dtype",
-    "first_tensor", "is_tensor_like", "numpy_array", "on_host", "operand", "pair_of_floats", "to_array",
+    "NUMPY", "TENSORFLOW", "Policy", "array_of", "as_indices", "as_tensor", "beside",
+    "common_dtype", "first_tensor", "is_tensor_like", "numpy_array", "on_host", "operand",
+    "pair_of_floats", "to_array",
 ]  # fmt: skip
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -57,7 +58,9 @@ def operand(value: Any) -> Any:
 
 
 def as_tensor(value: Any, dtype: Any = None, *, argument: str = "value") -> Tensor:
-    """`convert_to_tensor`: a read of a Variable, a stack of a list with Tensors in it, a constant."""
+    """`convert_to_tensor`: a read of a Variable, a stack of a list with Tensors in it,
+    a constant.
+    """
     if type(value) is Tensor and dtype is None:
         return value
     wanted = None if dtype is None else dtypes.as_dtype(dtype).numpy
@@ -82,7 +85,10 @@ def _stacked(values: Any, wanted: Any, argument: str) -> Tensor:
     """A nested list with Tensors in it; plain numbers beside them take their dtype."""
     if wanted is None:
         wanted = next(operand(v).array.dtype for v in nest.flatten(values) if is_tensor_like(v))
-    rows = [as_tensor(v, dtypes.from_numpy(wanted), argument=f"{argument}[{i}]") for i, v in enumerate(values)]
+    rows = [
+        as_tensor(v, dtypes.from_numpy(wanted), argument=f"{argument}[{i}]")
+        for i, v in enumerate(values)
+    ]
     shapes = {row.array.shape for row in rows}
     if len(shapes) > 1:
         raise ValueError(f"{argument}: the shapes of its entries differ: {sorted(shapes)}.")
@@ -114,11 +120,17 @@ class Policy(ABC):
         """`values` as Tensors; `arguments` names each of them, or the list that they stand in."""
         if all(type(value) is Tensor for value in values):
             return list(values)
-        names = [f"{arguments}[{i}]" for i in range(len(values))] if isinstance(arguments, str) else arguments
+        names = (
+            [f"{arguments}[{i}]" for i in range(len(values))]
+            if isinstance(arguments, str)
+            else arguments
+        )
         read = [operand(value) for value in values]
         strong, own = self.strong(read)
         return [
-            r if isinstance(r, Tensor) else Tensor(self.array(r, name, None if isinstance(r, own) else strong))
+            r
+            if isinstance(r, Tensor)
+            else Tensor(self.array(r, name, None if isinstance(r, own) else strong))
             for r, name in zip(read, names, strict=True)
         ]
 
@@ -143,7 +155,9 @@ class NumPyPolicy(Policy):
     """
 
     def array(self, value: Any, argument: str, strong: np.dtype[Any] | None = None) -> Any:
-        array = value if isinstance(value, (np.ndarray, np.generic)) else numpy_array(value, argument)
+        array = (
+            value if isinstance(value, (np.ndarray, np.generic)) else numpy_array(value, argument)
+        )
         _check_known(array, value, argument)
         wanted = strong
         if strong is not None and (array.size or array.dtype == strong):
@@ -198,7 +212,10 @@ def as_indices(value: Any, argument: str) -> Tensor:
     """`value` as a Tensor of integers."""
     indices = TENSORFLOW.tensor(value, argument)
     if indices.array.dtype.kind not in "iu":
-        raise invalid_argument(f"{argument} must be integers, got dtype {indices.dtype.name}: convert it with gradtape.cast.")
+        raise invalid_argument(
+            f"{argument} must be integers, got dtype {indices.dtype.name}: convert it with "
+            "gradtape.cast."
+        )
     return indices
 
 
@@ -228,7 +245,9 @@ def numpy_array(value: Any, argument: str) -> Any:
     try:
         return np.asarray(value)
     except ValueError as error:
-        raise ValueError(f"{argument} cannot become a tensor: its rows have different lengths.") from error
+        raise ValueError(
+            f"{argument} cannot become a tensor: its rows have different lengths."
+        ) from error
 
 
 def _is_empty(value: Any) -> bool:
@@ -243,7 +262,8 @@ def _check_known(array: Any, value: Any, argument: str) -> None:
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(array, masked.MaskedArray):
         raise TypeError(
-            f"{argument} is a masked array, which no Tensor can stand beside: use its filled() values and gradtape.where."
+            f"{argument} is a masked array, which no Tensor can stand beside: use its filled() "
+            "values and gradtape.where."
         )
     if array.dtype.newbyteorder("=") in _KNOWN:
         return

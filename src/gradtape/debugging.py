@@ -1,4 +1,6 @@
-"""`tf.debugging`: assertions about values, shapes and dtypes, and the search for NaN and infinity."""
+"""`tf.debugging`: assertions about values, shapes and dtypes,
+and the search for NaN and infinity.
+"""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

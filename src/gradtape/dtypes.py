@@ -1,8 +1,8 @@
 """`DType` objects and the promotion lattice.
 
-A `DType` names an element type as TensorFlow does (`float32`, `bfloat16`, `string`); `DType.numpy` is the NumPy dtype that
-the engines use. `promote` is the lattice JAX documents, with float32 as the default float and int32 as the default int.
-Everything may use this module.
+A `DType` names an element type as TensorFlow does (`float32`, `bfloat16`, `string`); `DType.numpy`
+is the NumPy dtype that the engines use. `promote` is the lattice JAX documents, with float32 as the
+default float and int32 as the default int. Everything may use this module.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class DType:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype, by the name under which NumPy looks for it: `numpy.zeros(3, dtype=x.dtype)`."""
+        """The NumPy dtype, by the name under which NumPy looks for it:
+        `numpy.zeros(3, dtype=x.dtype)`.
+        """
         return self.numpy
 
     @property
@@ -112,7 +114,9 @@ class DType:
 
     @property
     def is_trainable(self) -> bool:
-        """Whether a tape gives gradients for this dtype: float16, bfloat16, float32, float64 and the complex ones."""
+        """Whether a tape gives gradients for this dtype: float16, bfloat16, float32,
+        float64 and the complex ones.
+        """
         return self.numpy in TRAINABLE
 
     @property
@@ -141,7 +145,9 @@ class DType:
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """`(min, max)`; TensorFlow's own narrows this for floats to (0, 1), which only image code wants."""
+        """`(min, max)`; TensorFlow's own narrows this for floats to (0, 1),
+        which only image code wants.
+        """
         return self._limits()
 
     def _limits(self) -> tuple[Any, Any]:
@@ -153,7 +159,9 @@ class DType:
         if self.is_floating:
             info = ml_dtypes.finfo(self.numpy)  # type: ignore[no-untyped-call]
             return self.numpy.type(info.min), self.numpy.type(info.max)
-        raise TypeError(f"{self.name} has no smallest and largest value: ask a real dtype for min and max.")
+        raise TypeError(
+            f"{self.name} has no smallest and largest value: ask a real dtype for min and max."
+        )
 
     def is_compatible_with(self, other: Any) -> bool:
         return self == other
@@ -207,8 +215,9 @@ bool_ = DType("bool", np.bool_, "bool")
 string = DType("string", np.object_, "string")
 
 ALL: tuple[DType, ...] = (
-    float16, bfloat16, float32, float64, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e4m3b11fnuz, float8_e5m2fnuz,
-    int8, int16, int32, int64, uint8, uint16, uint32, uint64, complex64, complex128, bool_, string,
+    float16, bfloat16, float32, float64, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+    float8_e4m3b11fnuz, float8_e5m2fnuz, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+    complex64, complex128, bool_, string,
 )  # fmt: skip
 
 TRAINABLE = frozenset(d.numpy for d in (float16, bfloat16, float32, float64, complex64, complex128))
@@ -216,7 +225,14 @@ TRAINABLE = frozenset(d.numpy for d in (float16, bfloat16, float32, float64, com
 
 _BY_NAME = {d.name: d for d in ALL} | {"half": float16, "double": float64}
 _BY_NUMPY = {d.numpy: d for d in ALL}
-_BY_PYTHON: dict[type, DType] = {float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string}
+_BY_PYTHON: dict[type, DType] = {
+    float: float32,
+    int: int32,
+    bool: bool_,
+    complex: complex128,
+    str: string,
+    bytes: string,
+}
 
 
 @published("as_dtype")
@@ -230,7 +246,10 @@ def as_dtype(type_value: Any) -> DType:
     if type(type_value) is DType:
         return type_value
     if type_value is None:
-        raise TypeError("Cannot convert None to a gradtape dtype; pass one such as gradtape.float32 or 'float32'.")
+        raise TypeError(
+            "Cannot convert None to a gradtape dtype; pass one such as gradtape.float32 or "
+            "'float32'."
+        )
     if isinstance(type_value, str):
         if (found := _BY_NAME.get(type_value)) is not None:
             return found
@@ -245,7 +264,10 @@ def as_dtype(type_value: Any) -> DType:
             return string
         if (found := _BY_NUMPY.get(numpy_dtype.newbyteorder("="))) is not None:
             return found
-    raise TypeError(f"Cannot convert {type_value!r} to a gradtape dtype; pass one such as gradtape.float32 or 'float32'.")
+    raise TypeError(
+        f"Cannot convert {type_value!r} to a gradtape dtype; pass one such as gradtape.float32 or "
+        "'float32'."
+    )
 
 
 def from_numpy(numpy_dtype: np.dtype[Any]) -> DType:
@@ -254,7 +276,8 @@ def from_numpy(numpy_dtype: np.dtype[Any]) -> DType:
     return found if found is not None else as_dtype(numpy_dtype)
 
 
-# The lattice: each dtype and the ones directly above it; the join of two dtypes is the least one above both.
+# The lattice: each dtype and the ones directly above it; the join of two dtypes is the least one
+# above both.
 _ABOVE: dict[str, tuple[str, ...]] = {
     "bool": ("uint8", "int8"),
     "uint8": ("int16", "uint16"),
@@ -266,7 +289,8 @@ _ABOVE: dict[str, tuple[str, ...]] = {
     "int32": ("int64",),
     "int64": ("float*",),
     "float*": (
-        "bfloat16", "float16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz",
+        "bfloat16", "float16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz",
+        "float8_e4m3b11fnuz", "float8_e5m2fnuz",
     ),
     "float8_e4m3fn": (),
     "float8_e5m2": (),
@@ -299,7 +323,9 @@ def promote(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
     for name in common:
         if common <= _upward(name):
             return (float32 if name == "float*" else _BY_NAME[name]).numpy
-    raise TypeError(f"{names[0]} and {names[1]} have no common dtype: cast one of them with gradtape.cast.")
+    raise TypeError(
+        f"{names[0]} and {names[1]} have no common dtype: cast one of them with gradtape.cast."
+    )
 
 
 _KIND_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
@@ -307,13 +333,20 @@ _DEFAULT_OF_RANK = (bool_.numpy, int32.numpy, float32.numpy, complex64.numpy)
 
 
 def _rank(numpy_dtype: np.dtype[Any]) -> int:
-    """Where a dtype's kind stands: bool, integer, float, complex; object (strings) stands outside."""
-    return 2 if numpy_dtype in TRAINABLE and numpy_dtype.kind != "c" else _KIND_RANK.get(numpy_dtype.kind, -1)
+    """Where a dtype's kind stands: bool, integer, float, complex;
+    object (strings) stands outside.
+    """
+    return (
+        2
+        if numpy_dtype in TRAINABLE and numpy_dtype.kind != "c"
+        else _KIND_RANK.get(numpy_dtype.kind, -1)
+    )
 
 
 @cache
 def promote_weak(strong: np.dtype[Any], weak: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of a Tensor of dtype `strong` beside a NumPy array or Python number of dtype `weak`.
+    """The dtype of a Tensor of dtype `strong` beside a NumPy array or Python number of dtype
+    `weak`.
 
     The Tensor's dtype wins unless the other value is of a higher kind: int32 with 1.5 is float32.
     """

@@ -1,7 +1,7 @@
 """The exceptions of `tf.errors`, with TensorFlow's names, codes and constructor arguments.
 
-The lowest layer: everything may use it. gradtape raises `InvalidArgumentError` where TensorFlow does and plain Python
-exceptions (`TypeError`, `ValueError`, `RuntimeError`) where TensorFlow does.
+The lowest layer: everything may use it. gradtape raises `InvalidArgumentError` where TensorFlow
+does and plain Python exceptions (`TypeError`, `ValueError`, `RuntimeError`) where TensorFlow does.
 """
 
 from __future__ import annotations
@@ -66,11 +66,15 @@ UNAUTHENTICATED = 16
 
 
 class OpError(Exception):
-    """The base of the errors that an op raises: `message`, `error_code`, and TensorFlow's `node_def` and `op`."""
+    """The base of the errors that an op raises: `message`, `error_code`,
+    and TensorFlow's `node_def` and `op`.
+    """
 
     error_code = UNKNOWN
 
-    def __init__(self, node_def: Any, op: Any, message: str, error_code: int | None = None, *args: Any) -> None:
+    def __init__(
+        self, node_def: Any, op: Any, message: str, error_code: int | None = None, *args: Any
+    ) -> None:
         super().__init__(message, *args)
         self.node_def = node_def
         self.op = op

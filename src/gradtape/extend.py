@@ -1,6 +1,8 @@
-"""What packages built on gradtape may use beside its public names: to declare ops, and to work closely with Variables and programs.
+"""What packages built on gradtape may use beside its public names: to declare ops, and to work
+closely with Variables and programs.
 
-`op`, `unary` and `binary` declare an op from its kernel and its derivative; what comes of that is in CONTRIBUTING.md.
+`op`, `unary` and `binary` declare an op from its kernel and its derivative; what comes of that is
+in CONTRIBUTING.md.
 
 >>> import gradtape as tf
 >>> from gradtape import extend
@@ -27,18 +29,23 @@ from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.op import ON_HOST, MadeBy, forget
 
 __all__ = [
-    "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget", "hide_frames", "hold", "op",
-    "outside_programs", "scan", "trace_again", "unary", "undisturbed", "writing",
+    "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget",
+    "hide_frames", "hold", "op", "outside_programs", "scan", "trace_again", "unary", "undisturbed",
+    "writing",
 ]  # fmt: skip
 
 
 def hide_frames(*folders: str) -> None:
-    """Files below these folders, such as "keras", "src", "ops", are a library's: an op that they call belongs to the line above."""
+    """Files below these folders, such as "keras", "src", "ops", are a library's: an op that they
+    call belongs to the line above.
+    """
     own_files.add_between(*folders)
 
 
 def trace_again() -> None:
-    """Has the function that is being traced, if one is, traced once more: what it did so far may not have known of new Variables."""
+    """Has the function that is being traced, if one is, traced once more: what it did so far may
+    not have known of new Variables.
+    """
     trace = here.state.trace
     if trace is not None:
         trace.made.add(id(trace))

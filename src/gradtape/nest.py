@@ -1,7 +1,9 @@
-"""Nested structures (`tf.nest`): lists, tuples, dicts, named tuples and what optree knows besides; None is a leaf.
+"""Nested structures (`tf.nest`): lists, tuples, dicts,
+named tuples and what optree knows besides; None is a leaf.
 
-A *composite* is a leaf made of tensors, such as a TensorArray, which `expand_composites` opens: it has `__gradtape_flatten__()`, which
-gives its tensors, and `__gradtape_unflatten__(tensors)`, which gives one like it made of the next of an iterator over tensors.
+A *composite* is a leaf made of tensors, such as a TensorArray, which `expand_composites` opens: it
+has `__gradtape_flatten__()`, which gives its tensors, and `__gradtape_unflatten__(tensors)`, which
+gives one like it made of the next of an iterator over tensors.
 
 Everything may use this module.
 """
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 else:
 
     class _Later:
-        """optree, which is loaded at its first use: that takes a sixth of the time of all other imports."""
+        """optree, which is loaded at its first use:
+        that takes a sixth of the time of all other imports.
+        """
 
         def __getattr__(self, name: str) -> Any:
             import optree  # noqa: PLC0415
@@ -39,9 +43,17 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """
     leaves = optree.tree_leaves(structure, is_leaf=_is_ordered, none_is_leaf=True)
     if any(type(leaf) is OrderedDict for leaf in leaves):
-        leaves = [below for leaf in leaves for below in (flatten(dict(leaf)) if type(leaf) is OrderedDict else [leaf])]
+        leaves = [
+            below
+            for leaf in leaves
+            for below in (flatten(dict(leaf)) if type(leaf) is OrderedDict else [leaf])
+        ]
     if expand_composites:
-        leaves = [part for leaf in leaves for part in (leaf.__gradtape_flatten__() if is_composite(leaf) else [leaf])]
+        leaves = [
+            part
+            for leaf in leaves
+            for part in (leaf.__gradtape_flatten__() if is_composite(leaf) else [leaf])
+        ]
     return leaves
 
 
@@ -50,7 +62,9 @@ def is_composite(leaf: Any) -> bool:
     return hasattr(leaf, "__gradtape_flatten__")
 
 
-def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False) -> Any:
+def pack_sequence_as(
+    structure: Any, flat_sequence: Sequence[Any], expand_composites: bool = False
+) -> Any:
     """`flat_sequence` in the shape of `structure`.
 
     >>> import gradtape as tf
@@ -58,28 +72,41 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any], expand_compos
     {'b': (1, 2), 'a': 3}
     """
     if not is_nested(flat_sequence):
-        raise TypeError(f"flat_sequence must be a list or tuple of leaves, not {type(flat_sequence).__name__}.")
+        raise TypeError(
+            f"flat_sequence must be a list or tuple of leaves, not {type(flat_sequence).__name__}."
+        )
     if expand_composites:
         flat_sequence = _with_composites(structure, flat_sequence)
     count = len(flatten(structure))
     if len(flat_sequence) != count:
-        raise ValueError(f"structure has {count} leaves, but flat_sequence has {len(flat_sequence)}.")
+        raise ValueError(
+            f"structure has {count} leaves, but flat_sequence has {len(flat_sequence)}."
+        )
     return _packed(structure, iter(flat_sequence))
 
 
 def _with_composites(structure: Any, flat_sequence: Sequence[Any]) -> list[Any]:
-    """The leaves of a structure, with composites made of those parts of a longer list that are theirs."""
+    """The leaves of a structure, with composites made of those parts of a longer list that are
+    theirs.
+    """
     given = iter(flat_sequence)
     try:
-        leaves = [leaf.__gradtape_unflatten__(given) if is_composite(leaf) else next(given) for leaf in flatten(structure)]
+        leaves = [
+            leaf.__gradtape_unflatten__(given) if is_composite(leaf) else next(given)
+            for leaf in flatten(structure)
+        ]
     except StopIteration:
-        raise ValueError(f"structure has more leaves than the {len(flat_sequence)} of flat_sequence.") from None
+        raise ValueError(
+            f"structure has more leaves than the {len(flat_sequence)} of flat_sequence."
+        ) from None
     return [*leaves, *given]
 
 
 def _packed(structure: Any, flat: Iterator[Any]) -> Any:
     leaves, spec = optree.tree_flatten(structure, is_leaf=_is_ordered, none_is_leaf=True)
-    return optree.tree_unflatten(spec, [_ordered(leaf, flat) if type(leaf) is OrderedDict else next(flat) for leaf in leaves])
+    return optree.tree_unflatten(
+        spec, [_ordered(leaf, flat) if type(leaf) is OrderedDict else next(flat) for leaf in leaves]
+    )
 
 
 def _ordered(structure: OrderedDict[Any, Any], flat: Iterator[Any]) -> OrderedDict[Any, Any]:
@@ -87,11 +114,15 @@ def _ordered(structure: OrderedDict[Any, Any], flat: Iterator[Any]) -> OrderedDi
 
 
 def _is_ordered(structure: Any) -> bool:
-    """optree takes the entries of an OrderedDict in their own order; TensorFlow sorts them, as those of every dict."""
+    """optree takes the entries of an OrderedDict in their own order; TensorFlow sorts them,
+    as those of every dict.
+    """
     return type(structure) is OrderedDict
 
 
-def map_structure(func: Callable[..., Any], *structure: Any, expand_composites: bool = False, **kwargs: Any) -> Any:
+def map_structure(
+    func: Callable[..., Any], *structure: Any, expand_composites: bool = False, **kwargs: Any
+) -> Any:
     """`func` applied to the leaves of one or more structures that are alike.
 
     >>> import gradtape as tf
@@ -111,7 +142,9 @@ def map_structure(func: Callable[..., Any], *structure: Any, expand_composites: 
     return pack_sequence_as(structure[0], [func(*group) for group in leaves])
 
 
-def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
+def assert_same_structure(
+    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
     """Raises `ValueError` if the nesting differs, `TypeError` if only the container types do.
 
     >>> import gradtape as tf
@@ -123,7 +156,10 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
         return
     if _shape_only(nest1) == _shape_only(nest2):
         if check_types:
-            raise TypeError(f"The two structures nest alike but use different container types: {nest1!r} and {nest2!r}.")
+            raise TypeError(
+                f"The two structures nest alike but use different container types: {nest1!r} and "
+                f"{nest2!r}."
+            )
         return
     raise ValueError(f"The two structures do not have the same nesting: {nest1!r} and {nest2!r}.")
 
@@ -139,7 +175,9 @@ def is_nested(structure: Any) -> bool:
 
 
 def _shape_only(structure: Any) -> Any:
-    """The nesting with container types forgotten: a list of children, dict children beside their sorted keys."""
+    """The nesting with container types forgotten: a list of children,
+    dict children beside their sorted keys.
+    """
     if not is_nested(structure):
         return None
     children, _, keys, _ = optree.tree_flatten_one_level(structure, none_is_leaf=True)

@@ -1,4 +1,6 @@
-"""`tf.quantization`: numbers as a quantized model would have them, with gradients that pass straight through."""
+"""`tf.quantization`: numbers as a quantized model would have them,
+with gradients that pass straight through.
+"""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

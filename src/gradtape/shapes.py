@@ -73,7 +73,9 @@ class TensorShape:
             return True
         if len(self._dims) != len(other._dims):
             return False
-        return all(a is None or b is None or a == b for a, b in zip(self._dims, other._dims, strict=True))
+        return all(
+            a is None or b is None or a == b for a, b in zip(self._dims, other._dims, strict=True)
+        )
 
     def assert_is_compatible_with(self, other: Any) -> None:
         if not self.is_compatible_with(other):
@@ -83,7 +85,10 @@ class TensorShape:
         """Whether every tensor of this shape is one of the other shape, too.
 
         >>> import gradtape as tf
-        >>> tf.TensorShape([2, 3]).is_subtype_of(tf.TensorShape([None, 3])), tf.TensorShape([None]).is_subtype_of(tf.TensorShape([2]))
+        >>> (
+        ...     tf.TensorShape([2, 3]).is_subtype_of(tf.TensorShape([None, 3])),
+        ...     tf.TensorShape([None]).is_subtype_of(tf.TensorShape([2])),
+        ... )
         (True, False)
         """
         if not isinstance(other, TensorShape):
@@ -92,10 +97,14 @@ class TensorShape:
             return True
         if self._dims is None or len(self._dims) != len(other._dims):
             return False
-        return all(wanted is None or size == wanted for size, wanted in zip(self._dims, other._dims, strict=True))
+        return all(
+            wanted is None or size == wanted
+            for size, wanted in zip(self._dims, other._dims, strict=True)
+        )
 
     def most_specific_common_supertype(self, others: Sequence[Any]) -> TensorShape | None:
-        """The shape of everything that has this shape or one of `others`; None if one of them is no TensorShape.
+        """The shape of everything that has this shape or one of `others`;
+        None if one of them is no TensorShape.
 
         >>> import gradtape as tf
         >>> tf.TensorShape([2, 3]).most_specific_common_supertype([tf.TensorShape([2, 4])])
@@ -109,7 +118,8 @@ class TensorShape:
         return found
 
     def most_specific_compatible_shape(self, other: Any) -> TensorShape:
-        """This shape, with None for the sizes in which the other one differs; unknown if their ranks do.
+        """This shape, with None for the sizes in which the other one differs;
+        unknown if their ranks do.
 
         >>> import gradtape as tf
         >>> tf.TensorShape([2, 3]).most_specific_compatible_shape([5, 3])
@@ -118,7 +128,9 @@ class TensorShape:
         other = TensorShape(other)
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return TensorShape(None)
-        return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)])
+        return TensorShape(
+            [a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)]
+        )
 
     def merge_with(self, other: Any) -> TensorShape:
         """What is known from both shapes together."""
@@ -128,7 +140,9 @@ class TensorShape:
             return other
         if other._dims is None:
             return self
-        return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)])
+        return TensorShape(
+            [b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)]
+        )
 
     def concatenate(self, other: Any) -> TensorShape:
         other = TensorShape(other)
@@ -210,7 +224,9 @@ class TensorShape:
         return (*self, *other) if _asks_for_the_rest(other) else self.concatenate(other)
 
     def __radd__(self, other: Any) -> Any:
-        return (*other, *self) if _asks_for_the_rest(other) else TensorShape(other).concatenate(self)
+        return (
+            (*other, *self) if _asks_for_the_rest(other) else TensorShape(other).concatenate(self)
+        )
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (tuple, list)):
@@ -240,7 +256,9 @@ Sequence.register(TensorShape)  # other libraries ask whether a shape is a seque
 
 
 def _asks_for_the_rest(sizes: Any) -> bool:
-    """Whether these are an argument of `reshape` rather than a shape, such as the `(-1,)` of `(-1,) + x.shape[2:]`: NumPy's are tuples."""
+    """Whether these are an argument of `reshape` rather than a shape, such as the `(-1,)` of
+    `(-1,) + x.shape[2:]`: NumPy's are tuples.
+    """
     return type(sizes) in (tuple, list) and -1 in sizes
 
 
@@ -250,7 +268,9 @@ def _size(value: Any) -> int | None:
     try:
         size = value.__index__()
     except AttributeError:
-        raise TypeError(f"A dimension must be an integer or None, got {value!r} of type {type(value).__name__}.") from None
+        raise TypeError(
+            f"A dimension must be an integer or None, got {value!r} of type {type(value).__name__}."
+        ) from None
     if size < 0:
         raise ValueError(f"A dimension must be at least 0, got {size}.")
     return int(size)
@@ -289,10 +309,13 @@ class TensorSpec:
         """The spec of everything that either spec describes."""
         if self.dtype != other.dtype:
             raise ValueError(f"{self} and {other} have different dtypes.")
-        return TensorSpec(self.shape.most_specific_compatible_shape(other.shape), self.dtype, self.name)
+        return TensorSpec(
+            self.shape.most_specific_compatible_shape(other.shape), self.dtype, self.name
+        )
 
     def is_subtype_of(self, other: Any) -> bool:
-        """Whether every tensor that this spec describes is one of the other's, too; a spec with a name, only of one with the same.
+        """Whether every tensor that this spec describes is one of the other's, too; a spec with a
+        name, only of one with the same.
 
         >>> import gradtape as tf
         >>> tf.TensorSpec([2], tf.float32).is_subtype_of(tf.TensorSpec([None], tf.float32))
@@ -306,15 +329,25 @@ class TensorSpec:
         )
 
     def most_specific_common_supertype(self, others: Sequence[Any]) -> TensorSpec | None:
-        """The spec of everything that this one or one of `others` describes; None if their dtypes or names differ.
+        """The spec of everything that this one or one of `others` describes;
+        None if their dtypes or names differ.
 
         >>> import gradtape as tf
-        >>> tf.TensorSpec([2], tf.float32).most_specific_common_supertype([tf.TensorSpec([3], tf.float32)])
+        >>> tf.TensorSpec([2], tf.float32).most_specific_common_supertype(
+        ...     [tf.TensorSpec([3], tf.float32)]
+        ... )
         TensorSpec(shape=(None,), dtype=tf.float32, name=None)
         """
-        if not all(isinstance(o, TensorSpec) and (o.dtype, o.name) == (self.dtype, self.name) for o in others):
+        if not all(
+            isinstance(o, TensorSpec) and (o.dtype, o.name) == (self.dtype, self.name)
+            for o in others
+        ):
             return None
-        return TensorSpec(self.shape.most_specific_common_supertype([o.shape for o in others]), self.dtype, self.name)
+        return TensorSpec(
+            self.shape.most_specific_common_supertype([o.shape for o in others]),
+            self.dtype,
+            self.name,
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TensorSpec):

@@ -1,4 +1,6 @@
-"""What `import gradtape` does beside importing the public names, and the names that are found when they are first used."""
+"""What `import gradtape` does beside importing the public names,
+and the names that are found when they are first used.
+"""
 
 import typing
 from importlib import import_module
@@ -37,7 +39,10 @@ LOADED_WHEN_USED = (
     "train",
     "types",
 )
-"""Namespaces that few programs use, which keeps `import gradtape` short. Read by `tools/names.py`."""
+"""Namespaces that few programs use, which keeps `import gradtape` short.
+
+Read by `tools/names.py`.
+"""
 
 if typing.TYPE_CHECKING:  # what `__getattr__` finds and is not a module of gradtape
     import keras as keras  # noqa: PLC0414 - `gradtape` imports it from here
@@ -48,7 +53,9 @@ if typing.TYPE_CHECKING:  # what `__getattr__` finds and is not a module of grad
 
 
 def __getattr__(name: str) -> object:
-    """What `gradtape` imports when it is first used; a type checker does not see this, so that it finds a misspelt name."""
+    """What `gradtape` imports when it is first used; a type checker does not see this,
+    so that it finds a misspelt name.
+    """
     if name == "__version__":
         return _versions()
     if name in LOADED_WHEN_USED:
@@ -57,12 +64,15 @@ def __getattr__(name: str) -> object:
         except ImportError as error:
             if error.name != "keras":
                 raise
-            raise AttributeError(str(error), name=name, obj=None) from None  # so that `hasattr` can ask for it
+            # So that `hasattr` can ask for it.
+            raise AttributeError(str(error), name=name, obj=None) from None
     raise AttributeError(f"module 'gradtape' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    """The public names of `gradtape` and what every module has, without the folders that they are defined in."""
+    """The public names of `gradtape` and what every module has,
+    without the folders that they are defined in.
+    """
     gradtape = import_module("gradtape")
     own = [name for name in vars(gradtape) if name.startswith("__")]
     return sorted({*gradtape.__all__, *LOADED_WHEN_USED, *own, "__version__"})

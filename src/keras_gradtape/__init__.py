@@ -6,10 +6,12 @@ __all__ = ["install"]
 
 
 def install() -> None:
-    """Makes the next `import keras` use this backend; refuses if Keras runs on another one, or is told to.
+    """Makes the next `import keras` use this backend; refuses if Keras runs on another one,
+    or is told to.
 
     Does nothing if it has been done already.
     """
-    from keras_gradtape import hook  # noqa: PLC0415 - every Python imports this package at its start, and few use Keras
+    # Every Python imports this package at its start, and few use Keras.
+    from keras_gradtape import hook  # noqa: PLC0415
 
     hook.install()

@@ -1,8 +1,9 @@
 """The import hook by which Keras finds the backend "gradtape".
 
-Keras 3.15 chooses its backend in `if` chains that name the backends it knows. While Keras is imported, this hook compiles the few
-modules that have such a chain from their source with one branch more: the branch for "jax", copied and pointed at this package.
-Nothing is written to Keras's folder. `keras.src.backend.gradtape.<module>` are other names for this package's modules.
+Keras 3.15 chooses its backend in `if` chains that name the backends it knows. While Keras is
+imported, this hook compiles the few modules that have such a chain from their source with one
+branch more: the branch for "jax", copied and pointed at this package. Nothing is written to Keras's
+folder. `keras.src.backend.gradtape.<module>` are other names for this package's modules.
 """
 
 from __future__ import annotations
@@ -49,14 +50,18 @@ _CLASSES = {
 
 
 def install() -> None:
-    """Makes the next `import keras` use this backend; refuses if Keras runs on another one, or is told to.
+    """Makes the next `import keras` use this backend; refuses if Keras runs on another one,
+    or is told to.
 
     Does nothing if it has been done already.
     """
     loaded = sys.modules.get("keras.src.backend.config")
     told = os.environ.get("KERAS_BACKEND")
     if loaded is not None and loaded.backend() != BACKEND:
-        raise RuntimeError(f"Keras runs on '{loaded.backend()}' and cannot change to gradtape now: {_why(loaded.backend())}")
+        raise RuntimeError(
+            f"Keras runs on '{loaded.backend()}' and cannot change to gradtape now: "
+            f"{_why(loaded.backend())}"
+        )
     if told and told != BACKEND:
         raise RuntimeError(f"Keras cannot run on gradtape: {_why(told)}")
     check_version()
@@ -67,17 +72,22 @@ def _why(backend: str) -> str:
     """What made Keras choose another backend, and what to change."""
     if os.environ.get("KERAS_BACKEND") == backend:
         return (
-            f"the environment variable KERAS_BACKEND says '{backend}'. Remove the line that sets it, here or where the program is "
+            f"the environment variable KERAS_BACKEND says '{backend}'. Remove the line that sets "
+            "it, here or where the program is "
             f'started, or set it to "{BACKEND}" before Keras is imported.'
         )
     return (
-        f"Keras was imported before gradtape, and then chooses '{backend}'. Write `import gradtape` above the first `import keras`, "
-        f"also above imports that import Keras, or set the environment variable KERAS_BACKEND={BACKEND}."
+        f"Keras was imported before gradtape, and then chooses '{backend}'. Write `import "
+        "gradtape` above the first `import keras`, "
+        "also above imports that import Keras, or set the environment variable "
+        f"KERAS_BACKEND={BACKEND}."
     )
 
 
 def explain_missing(name: str) -> None:
-    """Raises if Keras imports `name` as its backend, after everybody who could find it has been asked."""
+    """Raises if Keras imports `name` as its backend,
+    after everybody who could find it has been asked.
+    """
     settings = sys.modules.get("keras.src.backend.config")
     if settings is None or settings.backend() != name:
         return
@@ -85,15 +95,20 @@ def explain_missing(name: str) -> None:
     while frame is not None and not str(frame.f_globals.get("__name__")).startswith("keras.src."):
         frame = frame.f_back
     if frame is not None and frame.f_code.co_name == "<module>":
-        raise ModuleNotFoundError(f"Keras wants its backend '{name}', which is not installed: {_why(name)}", name=name)
+        raise ModuleNotFoundError(
+            f"Keras wants its backend '{name}', which is not installed: {_why(name)}", name=name
+        )
 
 
 def offer() -> BackendFinder:
-    """Makes the next `import keras` use this backend, and looks at Keras's version then: a program may only ask whether Keras is there.
+    """Makes the next `import keras` use this backend, and looks at Keras's version then: a program
+    may only ask whether Keras is there.
 
     Gives the finder that does it, for one that was asked for Keras just now.
     """
-    found = next((finder for finder in sys.meta_path if getattr(finder, "backend", None) == BACKEND), None)
+    found = next(
+        (finder for finder in sys.meta_path if getattr(finder, "backend", None) == BACKEND), None
+    )
     if not isinstance(found, BackendFinder):
         found = BackendFinder()
         sys.meta_path.insert(0, found)
@@ -101,7 +116,9 @@ def offer() -> BackendFinder:
 
 
 def offer_if_told() -> BackendFinder | None:
-    """Offers the backend if the environment variable KERAS_BACKEND names it, or, where it names none, Keras's settings do."""
+    """Offers the backend if the environment variable KERAS_BACKEND names it, or, where it names
+    none, Keras's settings do.
+    """
     return offer() if (os.environ.get("KERAS_BACKEND") or _in_settings()) == BACKEND else None
 
 
@@ -110,9 +127,12 @@ def _in_settings() -> str | None:
     home = os.environ.get("KERAS_HOME")
     if home is None:
         base = Path.home()
-        home = str((base if os.access(base, os.W_OK) else Path("/tmp")) / ".keras")  # noqa: S108 - as Keras does
+        # As Keras does.
+        home = str((base if os.access(base, os.W_OK) else Path("/tmp")) / ".keras")  # noqa: S108
     try:
-        settings = json.loads(Path(home).expanduser().joinpath("keras.json").read_text(encoding="utf-8"))
+        settings = json.loads(
+            Path(home).expanduser().joinpath("keras.json").read_text(encoding="utf-8")
+        )
     except (OSError, ValueError):
         return None
     return settings.get("backend") if isinstance(settings, dict) else None
@@ -122,7 +142,10 @@ def keras_version() -> str:
     """The version of the Keras that an `import keras` finds; an ImportError if there is none."""
     spec = PathFinder.find_spec("keras")
     if spec is None or spec.origin is None:
-        raise ImportError("gradtape.keras is Keras 3, which is not installed: pip install 'gradtape[keras]'.", name="keras")
+        raise ImportError(
+            "gradtape.keras is Keras 3, which is not installed: pip install 'gradtape[keras]'.",
+            name="keras",
+        )
     try:
         text = Path(spec.origin).with_name("src").joinpath("version.py").read_text(encoding="utf-8")
     except FileNotFoundError:  # Keras 2
@@ -132,15 +155,21 @@ def keras_version() -> str:
 
 
 def check_version() -> None:
-    """Refuses a Keras that is older than those this package has been written for, or not Keras 3. A newer one is tried."""
+    """Refuses a Keras that is older than those this package has been written for, or not Keras 3.
+
+    A newer one is tried.
+    """
     version = keras_version()
     if not _is_known(version) and not _is_newer(version):
-        raise ImportError(f"gradtape is written for Keras {_KNOWN}, and Keras {version} is installed: {_ADVICE}")
+        raise ImportError(
+            f"gradtape is written for Keras {_KNOWN}, and Keras {version} is installed: {_ADVICE}"
+        )
 
 
 _KNOWN = " or ".join(KNOWN_VERSIONS)
 _ADVICE = (
-    f"pip install 'keras=={KNOWN_VERSIONS[-1]}.*' gets one that it knows. To use Keras without gradtape, set the environment variable "
+    f"pip install 'keras=={KNOWN_VERSIONS[-1]}.*' gets one that it knows. To use Keras without "
+    "gradtape, set the environment variable "
     "KERAS_BACKEND to another backend."
 )
 
@@ -152,15 +181,21 @@ def _is_known(version: str) -> bool:
 def _is_newer(version: str) -> bool:
     """Whether a version is of Keras 3, and later than those that are known."""
     found = re.match(r"3\.(\d+)\.", version)
-    return found is not None and int(found[1]) > max(int(known.partition(".")[2]) for known in KNOWN_VERSIONS)
+    return found is not None and int(found[1]) > max(
+        int(known.partition(".")[2]) for known in KNOWN_VERSIONS
+    )
 
 
 class BackendFinder(MetaPathFinder):
-    """Finds the backend's modules under Keras's names for them, and Keras's modules that choose a backend."""
+    """Finds the backend's modules under Keras's names for them,
+    and Keras's modules that choose a backend.
+    """
 
     backend = BACKEND
 
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name == "keras" and os.environ.get("KERAS_BACKEND", BACKEND) in {"", BACKEND}:
             spec = PathFinder.find_spec(name, path, target)
             if spec is not None and type(spec.loader) is SourceFileLoader:
@@ -201,7 +236,11 @@ class _Alias(Loader):
 
 
 class _Tried(SourceFileLoader):
-    """Loads Keras. If it is newer than what this package was written for, whatever goes wrong is said to be about that."""
+    """Loads Keras.
+
+    If it is newer than what this package was written for, whatever goes wrong is said to be about
+    that.
+    """
 
     def exec_module(self, module: ModuleType) -> None:
         version = keras_version()
@@ -213,12 +252,15 @@ class _Tried(SourceFileLoader):
             check_bases()
         except Exception as error:
             raise ImportError(
-                f"gradtape is written for Keras {_KNOWN}. It tried Keras {version}, which failed: {type(error).__name__}: {error} {_ADVICE}"
+                f"gradtape is written for Keras {_KNOWN}. It tried Keras {version}, which failed: "
+                f"{type(error).__name__}: {error} {_ADVICE}"
             ) from error
 
 
 def check_bases() -> None:
-    """Checks that Keras runs on this backend and that its classes are built on those of this package."""
+    """Checks that Keras runs on this backend and that its classes are built on those of this
+    package.
+    """
     chosen = sys.modules["keras.src.backend.config"].backend()
     if chosen != BACKEND:
         raise ImportError(f"Keras has chosen the backend '{chosen}'.")
@@ -240,7 +282,10 @@ _ON_THE_BACKEND = (
 def _needed(module: ModuleType, name: str) -> Any:
     """A name that this package changes in a module of Keras's."""
     if not hasattr(module, name):
-        raise ImportError(f"gradtape cannot find {name} in {module.__name__}: this version of Keras is not known to it.")
+        raise ImportError(
+            f"gradtape cannot find {name} in {module.__name__}: this version of Keras is not "
+            "known to it."
+        )
     return getattr(module, name)
 
 
@@ -253,7 +298,8 @@ class _Chosen(SourceFileLoader):
         if os.environ.get("KERAS_BACKEND"):
             super().exec_module(module)
             return
-        os.environ["KERAS_BACKEND"] = BACKEND  # for the settings alone: programs that this one starts choose for themselves
+        # For the settings alone: programs that this one starts choose for themselves.
+        os.environ["KERAS_BACKEND"] = BACKEND
         try:
             super().exec_module(module)
         finally:
@@ -261,7 +307,9 @@ class _Chosen(SourceFileLoader):
 
 
 class _Seeding(SourceFileLoader):
-    """Loads `keras.utils.set_random_seed`, and has it set gradtape's seed too, as it sets TensorFlow's."""
+    """Loads `keras.utils.set_random_seed`, and has it set gradtape's seed too,
+    as it sets TensorFlow's.
+    """
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
@@ -276,7 +324,9 @@ class _Seeding(SourceFileLoader):
 
 
 class _Wide(SourceFileLoader):
-    """Loads Keras's rules for dtypes, and has float64 stay float64, as on TensorFlow; on JAX it becomes float32."""
+    """Loads Keras's rules for dtypes, and has float64 stay float64, as on TensorFlow;
+    on JAX it becomes float32.
+    """
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
@@ -292,7 +342,9 @@ _LOADERS: dict[str, type[SourceFileLoader]] = {
 
 
 class _WithBranch(SourceFileLoader):
-    """Compiles a module with one branch more in its choice of a backend; never from or to a bytecode file."""
+    """Compiles a module with one branch more in its choice of a backend;
+    never from or to a bytecode file.
+    """
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
@@ -304,9 +356,14 @@ def with_branch(source: str | bytes, module: str) -> ast.Module:
     tree = ast.parse(source)
     choices = list(_choices(tree))
     if not choices:
-        raise ImportError(f"gradtape cannot find where {module} chooses a backend: this version of Keras is not known to it.")
+        raise ImportError(
+            f"gradtape cannot find where {module} chooses a backend: this version of Keras is not "
+            "known to it."
+        )
     for choice in choices:
-        branch = ast.If(_naming(choice.test), [_pointed(statement) for statement in choice.body], choice.orelse)
+        branch = ast.If(
+            _naming(choice.test), [_pointed(statement) for statement in choice.body], choice.orelse
+        )
         choice.orelse = [ast.copy_location(branch, choice)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and isinstance(node.comparators[0], ast.Tuple):
@@ -315,7 +372,9 @@ def with_branch(source: str | bytes, module: str) -> ast.Module:
                 names.append(ast.Constant(BACKEND))
         elif isinstance(node, ast.Dict):  # a table by the backends' names
             for key, value in [
-                (k, v) for k, v in zip(node.keys, node.values, strict=True) if k is not None and _is_text(k, "jax")
+                (k, v)
+                for k, v in zip(node.keys, node.values, strict=True)
+                if k is not None and _is_text(k, "jax")
             ]:
                 node.keys.append(ast.copy_location(ast.Constant(BACKEND), key))
                 node.values.append(deepcopy(value))
@@ -323,7 +382,9 @@ def with_branch(source: str | bytes, module: str) -> ast.Module:
 
 
 def _choices(tree: ast.Module) -> Iterator[ast.If]:
-    """The `if`s that ask for "jax": at the top of a module, and in Keras's class that can change its backend."""
+    """The `if`s that ask for "jax": at the top of a module,
+    and in Keras's class that can change its backend.
+    """
     top = ("backend()", "backend.backend()")
     pending: list[ast.stmt] = list(tree.body)
     while pending:
@@ -364,7 +425,10 @@ def _pointed(statement: ast.stmt) -> ast.stmt:
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             node.module = node.module.replace(_COPIED, _ALIAS)
             for name in node.names:
-                name.name, name.asname = _CLASSES.get(name.name, name.name), name.asname or _asname(name.name)
+                name.name, name.asname = (
+                    _CLASSES.get(name.name, name.name),
+                    name.asname or _asname(name.name),
+                )
         elif isinstance(node, ast.Constant) and node.value == _COPIED:
             node.value = _ALIAS
     return copied

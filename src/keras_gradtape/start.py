@@ -1,7 +1,9 @@
-"""What every Python does at its start where gradtape is installed, by the line in `keras_gradtape.pth`: two finders, nothing more.
+"""What every Python does at its start where gradtape is installed, by the line in
+`keras_gradtape.pth`: two finders, nothing more.
 
-With them `KERAS_BACKEND=gradtape`, or `"backend": "gradtape"` in Keras's settings, is enough for a program that imports only Keras. It
-imports nothing but `sys`: programs that never use Keras pay for it too.
+With them `KERAS_BACKEND=gradtape`, or `"backend": "gradtape"` in Keras's settings, is enough for a
+program that imports only Keras. It imports nothing but `sys`: programs that never use Keras pay for
+it too.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ _BACKENDS = frozenset(("tensorflow", "jax", "torch", "openvino"))
 
 
 class _First:
-    """Asked before all others: when Keras is imported, gives it the backend if it is told to use it."""
+    """Asked before all others: when Keras is imported,
+    gives it the backend if it is told to use it.
+    """
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name != "keras":
@@ -25,7 +29,9 @@ class _First:
 
 
 class _Last:
-    """Asked for what nobody has found: if it is a backend that Keras wants, the error says why Keras does."""
+    """Asked for what nobody has found: if it is a backend that Keras wants,
+    the error says why Keras does.
+    """
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         if name in _BACKENDS and "keras" in sys.modules:

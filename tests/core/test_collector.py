@@ -1,4 +1,6 @@
-"""Long recordings and Python's collector: it is eased while one is made, and is as it was afterwards."""
+"""Long recordings and Python's collector: it is eased while one is made,
+and is as it was afterwards.
+"""
 
 import gc
 import weakref

@@ -1,4 +1,6 @@
-"""Values that leave a tape: which conversions are noted, on which tapes, and what a strict tape says."""
+"""Values that leave a tape: which conversions are noted, on which tapes,
+and what a strict tape says.
+"""
 
 import copy
 import math
@@ -115,7 +117,8 @@ def test_a_function_of_the_library_gives_its_name():
         ("item", lambda x: x.item(0)),
         ("tolist", lambda x: x.tolist()),
         ("tobytes", lambda x: x.tobytes()),
-        ("numpy.mathieu_a", lambda x: scipy.special.mathieu_a(1, x)),  # one of the few without a derivative
+        # One of the few without a derivative.
+        ("numpy.mathieu_a", lambda x: scipy.special.mathieu_a(1, x)),
         ("__array__", lambda x: np.random.default_rng(0).normal(x)),
     ],
 )
@@ -264,7 +267,9 @@ def test_functions_of_scipy_leave_at_the_users_line(strict):
     x = tf.Variable([[0.5, 1.0], [0.0, 2.0]])
     with tf.GradientTape(strict=strict) as tape:
         if strict:
-            with pytest.raises(DepartureError, match=rf"^scipy.linalg.expm: .*{Path(__file__).name}"):
+            with pytest.raises(
+                DepartureError, match=rf"^scipy.linalg.expm: .*{Path(__file__).name}"
+            ):
                 scipy.linalg.expm(x * x)
         else:
             scipy.linalg.expm(x * x)

@@ -24,8 +24,22 @@ def test_eager_code_on_another_device(request):
     options = ["--all"] if request.config.getoption("--all") else []
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(HERE / "xla" / "on_a_device.py")],
-        env=os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(Path(tf.__file__).parent.parent)},
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *options,
+            str(HERE / "xla" / "on_a_device.py"),
+        ],
+        env=os.environ
+        | {
+            "XLA_FLAGS": flags,
+            "JAX_PLATFORMS": "cpu",
+            "PYTHONPATH": str(Path(tf.__file__).parent.parent),
+        },
         cwd=HERE.parents[1],
         capture_output=True,
         text=True,
@@ -45,7 +59,17 @@ def test_the_host_is_the_default():
 
 
 @pytest.mark.parametrize(
-    "name", ["/CPU:0", "cpu:0", "/device:CPU:0", "CPU", "/cpu:*", "/job:localhost/replica:0/task:0/device:CPU:0", None, ""]
+    "name",
+    [
+        "/CPU:0",
+        "cpu:0",
+        "/device:CPU:0",
+        "CPU",
+        "/cpu:*",
+        "/job:localhost/replica:0/task:0/device:CPU:0",
+        None,
+        "",
+    ],
 )
 def test_names_of_the_host(name):
     with tf.device(name):
@@ -53,11 +77,20 @@ def test_names_of_the_host(name):
 
 
 def test_names_that_are_refused():
-    with pytest.raises(ValueError, match="cannot read 'nowhere at all'"), tf.device("nowhere at all"):
+    with (
+        pytest.raises(ValueError, match="cannot read 'nowhere at all'"),
+        tf.device("nowhere at all"),
+    ):
         pass
-    with pytest.raises(RuntimeError, match="a function of ops is for graphs"), tf.device(lambda op: "/CPU:0"):
+    with (
+        pytest.raises(RuntimeError, match="a function of ops is for graphs"),
+        tf.device(lambda op: "/CPU:0"),
+    ):
         pass
-    with pytest.raises(tf.errors.InvalidArgumentError, match="there is no device '/XPU:3' here"), tf.device("/XPU:3"):
+    with (
+        pytest.raises(tf.errors.InvalidArgumentError, match="there is no device '/XPU:3' here"),
+        tf.device("/XPU:3"),
+    ):
         pass
 
 
@@ -70,11 +103,16 @@ def hard():
 
 @pytest.mark.parametrize("name", ["/TPU:3", "/GPU:77", "/device:GPU:77", "CPU:5"])
 def test_without_soft_placement_a_device_must_be_there(name, hard):
-    with pytest.raises(tf.errors.InvalidArgumentError, match=f"there is no device '{name}' here"), tf.device(name):
+    with (
+        pytest.raises(tf.errors.InvalidArgumentError, match=f"there is no device '{name}' here"),
+        tf.device(name),
+    ):
         pass
 
 
-@pytest.mark.parametrize("name", ["/TPU:4", "TPU:5", "/device:TPU:6", "/job:localhost/replica:0/task:0/device:TPU:7"])
+@pytest.mark.parametrize(
+    "name", ["/TPU:4", "TPU:5", "/device:TPU:6", "/job:localhost/replica:0/task:0/device:TPU:7"]
+)
 def test_a_device_that_is_not_there_is_replaced_and_the_log_says_so_once(name, caplog):
     x = tf.Variable([1.0, 2.0])
     for _ in range(3):
@@ -85,7 +123,9 @@ def test_a_device_that_is_not_there_is_replaced_and_the_log_says_so_once(name, c
         assert y.device.endswith("CPU:0")
         assert tape.gradient(y, x).numpy().tolist() == [7.0, 12.0]
     (record,) = caplog.records
-    assert record.getMessage().startswith(f"device: there is no device '{name}' here; the devices are ['/CPU:0'")
+    assert record.getMessage().startswith(
+        f"device: there is no device '{name}' here; the devices are ['/CPU:0'"
+    )
     assert record.getMessage().endswith("What was to run there runs on '/CPU:0'.")
 
 
@@ -94,7 +134,9 @@ def test_another_of_the_same_kind_is_taken_first(monkeypatch, caplog):
         def __init__(self, name):
             self.name = name
 
-    monkeypatch.setattr(xla_devices, "visible", lambda: {"CPU:0": None, "TPU:0": None, "GPU:0": None, "GPU:1": None})
+    monkeypatch.setattr(
+        xla_devices, "visible", lambda: {"CPU:0": None, "TPU:0": None, "GPU:0": None, "GPU:1": None}
+    )
     monkeypatch.setattr(device_module, "XlaDevice", Placed)
     assert device_module.find("/GPU:9", soft=True).name == "GPU:0"
     assert "runs on '/GPU:0'" in caplog.text

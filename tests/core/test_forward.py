@@ -1,4 +1,6 @@
-"""`ForwardAccumulator`: the contract's section 4, and where gradtape is better (nesting, every op)."""
+"""`ForwardAccumulator`: the contract's section 4, and where gradtape is better (nesting,
+every op).
+"""
 
 import logging
 
@@ -90,7 +92,9 @@ def test_variables_trainable_or_not_and_assigning_keeps_the_tangent():
     assert float(acc.jvp(v)) == 2.0
 
 
-@pytest.mark.parametrize("f", [tf.sign, tf.round, tf.floor, tf.stop_gradient, lambda x: tf.cast(x, tf.int32)])
+@pytest.mark.parametrize(
+    "f", [tf.sign, tf.round, tf.floor, tf.stop_gradient, lambda x: tf.cast(x, tf.int32)]
+)
 def test_no_tangent_goes_through_what_has_no_derivative(f):
     x = tf.constant([0.5, 1.5])
     with Accumulator(x, tf.ones([2])) as acc:
@@ -162,7 +166,9 @@ def test_several_outputs_and_shapes():
         y = tf.concat([a * b, c], 0)
     xs, ts = x.numpy(), t.numpy()
     squares, moved = xs * xs, 2 * xs * ts
-    expected = np.concatenate([moved[:, 0] * squares[:, 1] + squares[:, 0] * moved[:, 1], moved[:, 2]])
+    expected = np.concatenate(
+        [moved[:, 0] * squares[:, 1] + squares[:, 0] * moved[:, 1], moved[:, 2]]
+    )
     np.testing.assert_allclose(acc.jvp(y), expected)
 
 

@@ -255,7 +255,9 @@ def test_output_gradients_weigh_the_target(seed):
 def test_output_gradients_have_one_entry_for_each_target():
     tape, xs, ys = doubled(1.0, 1.0)
     assert [g.numpy() for g in tape.gradient(ys, xs, [3.0, 5.0])] == [6.0, 10.0]
-    assert [g.numpy() for g in tape.gradient({"b": ys[0], "a": ys[1]}, xs, {"b": 3.0, "a": 5.0})] == [6.0, 10.0]
+    assert [
+        g.numpy() for g in tape.gradient({"b": ys[0], "a": ys[1]}, xs, {"b": 3.0, "a": 5.0})
+    ] == [6.0, 10.0]
 
 
 def test_a_scalar_output_gradient_is_spread_over_the_target():
@@ -294,7 +296,9 @@ def test_an_output_gradient_that_is_recorded_has_a_gradient_too():
 
 
 @pytest.mark.parametrize(
-    ("seeds", "expected"), [([None], [2.0, 2.0]), ([None, 5.0], [2.0, 10.0]), ([3.0, None], [6.0, 2.0])], ids=repr
+    ("seeds", "expected"),
+    [([None], [2.0, 2.0]), ([None, 5.0], [2.0, 10.0]), ([3.0, None], [6.0, 2.0])],
+    ids=repr,
 )
 def test_none_among_the_output_gradients_means_ones(seeds, expected):
     tape, xs, ys = doubled(1.0, 1.0)
@@ -315,7 +319,9 @@ def test_an_output_gradient_of_another_dtype_is_refused(seed):
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 2), (2, 1), (0,)])
 def test_an_output_gradient_of_another_shape_is_refused_by_name(shape):
     tape, (x,), (y,) = doubled([1.0, 1.0])
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"output_gradients\[0\].*shape") as refused:
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"output_gradients\[0\].*shape"
+    ) as refused:
         tape.gradient(y, x, output_gradients=tf.ones(shape))
     assert str(tf.TensorShape(shape)) in str(refused.value)
     assert "(2,)" in str(refused.value)
@@ -360,7 +366,9 @@ def test_the_zero_of_a_string_is_empty():
     assert gradient.numpy().tolist() == [b"", b""]
 
 
-@pytest.mark.parametrize("cut", [tf.stop_gradient, tf.round, tf.floor, lambda x: tf.cast(tf.argmax([x, x]), tf.float32)])
+@pytest.mark.parametrize(
+    "cut", [tf.stop_gradient, tf.round, tf.floor, lambda x: tf.cast(tf.argmax([x, x]), tf.float32)]
+)
 def test_zero_covers_paths_that_are_cut(cut):
     x = tf.constant(3.0)
     with tf.GradientTape(persistent=True) as tape:

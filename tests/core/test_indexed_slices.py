@@ -1,4 +1,6 @@
-"""Sparse gradients: where `IndexedSlices` come from, how they add up, and what can be done with them."""
+"""Sparse gradients: where `IndexedSlices` come from, how they add up,
+and what can be done with them.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,9 @@ def gradient_of(function, source):
 
 
 def example():
-    return tf.IndexedSlices(tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([2, 0]), tf.constant([3, 2]))
+    return tf.IndexedSlices(
+        tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([2, 0]), tf.constant([3, 2])
+    )
 
 
 # Where they come from
@@ -64,7 +68,9 @@ def test_picking_rows_of_a_variable_gives_slices(pick):
 
 
 def test_picking_rows_of_a_watched_tensor_gives_slices():
-    assert isinstance(gradient_of(lambda x: tf.gather(x, [2, 0]), tf.constant([1.0, 2.0, 3.0])), tf.IndexedSlices)
+    assert isinstance(
+        gradient_of(lambda x: tf.gather(x, [2, 0]), tf.constant([1.0, 2.0, 3.0])), tf.IndexedSlices
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,12 +79,23 @@ def test_picking_rows_of_a_watched_tensor_gives_slices():
         (lambda v: v[1], [[0.0, 0.0], [6.0, 8.0], [0.0, 0.0]]),
         (lambda v: v[0:2], [[2.0, 4.0], [6.0, 8.0], [0.0, 0.0]]),
         (lambda v: tf.gather(v, [1], axis=1), [[0.0, 4.0], [0.0, 8.0], [0.0, 12.0]]),
-        (lambda v: tf.gather(v, [[0], [0], [1]], batch_dims=1), [[2.0, 0.0], [6.0, 0.0], [0.0, 12.0]]),
+        (
+            lambda v: tf.gather(v, [[0], [0], [1]], batch_dims=1),
+            [[2.0, 0.0], [6.0, 0.0], [0.0, 12.0]],
+        ),
         (lambda v: tf.gather_nd(v, [[0, 1], [2, 0]]), [[0.0, 4.0], [0.0, 0.0], [10.0, 0.0]]),
         (lambda v: tf.boolean_mask(v, [False, True, False]), [[0.0, 0.0], [6.0, 8.0], [0.0, 0.0]]),
         (lambda v: tf.gather(v * 1.0, [1]), [[0.0, 0.0], [6.0, 8.0], [0.0, 0.0]]),
     ],
-    ids=["item", "slice", "another axis", "batch_dims", "gather_nd", "boolean_mask", "an intermediate result"],
+    ids=[
+        "item",
+        "slice",
+        "another axis",
+        "batch_dims",
+        "gather_nd",
+        "boolean_mask",
+        "an intermediate result",
+    ],
 )
 def test_other_ways_of_picking_give_a_tensor(pick, expected):
     gradient = gradient_of(pick, table())
@@ -122,7 +139,9 @@ def test_sparse_and_sparse_are_put_one_after_the_other():
 def test_index_dtypes_that_differ_are_unified():
     v = table()
     with tf.GradientTape() as tape:
-        y = tf.reduce_sum(tf.gather(v, tf.constant([0], tf.int32))) + tf.reduce_sum(tf.gather(v, tf.constant([1], tf.int64)))
+        y = tf.reduce_sum(tf.gather(v, tf.constant([0], tf.int32))) + tf.reduce_sum(
+            tf.gather(v, tf.constant([1], tf.int64))
+        )
     gradient = tape.gradient(y, v)
     assert gradient.indices.dtype == tf.int64
     assert dense(gradient) == [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
@@ -188,7 +207,15 @@ def test_the_attributes_of_graphs_are_not_there(name):
         (lambda g: tf.constant(2.0) * g, [[6.0, 8.0], [0.0, 0.0], [2.0, 4.0]]),
         (lambda g: tf.ones([3, 2]) - g, [[-2.0, -3.0], [1.0, 1.0], [0.0, -1.0]]),
     ],
-    ids=["convert_to_tensor", "square", "reduce_sum", "stack", "add", "tensor * slices", "tensor - slices"],
+    ids=[
+        "convert_to_tensor",
+        "square",
+        "reduce_sum",
+        "stack",
+        "add",
+        "tensor * slices",
+        "tensor - slices",
+    ],
 )
 def test_functions_make_them_dense(function, expected):
     result = function(example())
@@ -237,7 +264,9 @@ def test_they_are_no_source_and_no_target():
         tape.gradient(g, x)
 
 
-@pytest.mark.parametrize("part", [lambda g: g.values, tf.convert_to_tensor], ids=["values", "dense"])
+@pytest.mark.parametrize(
+    "part", [lambda g: g.values, tf.convert_to_tensor], ids=["values", "dense"]
+)
 def test_second_order_through_their_values(part):
     v = table()
     with tf.GradientTape() as outer:

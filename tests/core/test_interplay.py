@@ -1,4 +1,6 @@
-"""Tapes, accumulators, batches, Variables and recomputation together, where one could forget about another."""
+"""Tapes, accumulators, batches, Variables and recomputation together,
+where one could forget about another.
+"""
 
 import threading
 
@@ -73,7 +75,9 @@ def test_recomputing_gives_the_gradient_of_a_watched_variable_that_is_not_traina
     assert float(tape.gradient(y, scale)) == 3.0
 
 
-@pytest.mark.parametrize("pause", [lambda tape: tape.stop_recording(), lambda tape: tf.init_scope()])
+@pytest.mark.parametrize(
+    "pause", [lambda tape: tape.stop_recording(), lambda tape: tf.init_scope()]
+)
 def test_a_batch_in_which_the_outer_tape_pauses(pause):
     x = tf.constant([1.0, 2.0])
 

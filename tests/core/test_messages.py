@@ -1,4 +1,6 @@
-"""Errors that are kept hold nothing of what their frames held; messages come a few times for each line."""
+"""Errors that are kept hold nothing of what their frames held;
+messages come a few times for each line.
+"""
 
 import weakref
 
@@ -55,6 +57,9 @@ def test_the_chain_of_an_error_has_each_once():
 def test_each_line_and_each_message_is_counted_by_itself():
     one = [first_times("test: one", limit=2) is not None for _ in range(4)]
     other = [first_times("test: one", limit=2) is not None for _ in range(4)]
-    another = [(first_times("test: a", limit=1) is not None, first_times("test: b", limit=1) is not None) for _ in range(2)]
+    another = [
+        (first_times("test: a", limit=1) is not None, first_times("test: b", limit=1) is not None)
+        for _ in range(2)
+    ]
     assert one == other == [True, True, False, False]
     assert another == [(True, True), (False, False)]

@@ -18,7 +18,13 @@ class DenseLayer2D(tf.Module):
 
 @pytest.mark.parametrize(
     ("class_name", "expected"),
-    [("Dense", "dense"), ("DenseLayer2D", "dense_layer2_d"), ("MLP", "mlp"), ("MLPBlock", "mlp_block"), ("my_net", "my_net")],
+    [
+        ("Dense", "dense"),
+        ("DenseLayer2D", "dense_layer2_d"),
+        ("MLP", "mlp"),
+        ("MLPBlock", "mlp_block"),
+        ("my_net", "my_net"),
+    ],
 )
 def test_the_name_is_that_of_the_class_in_snake_case(class_name, expected):
     made = type(class_name, (tf.Module,), {})()
@@ -45,7 +51,10 @@ def test_variables_come_in_the_order_of_attribute_names_and_those_of_submodules_
 
 def test_lists_tuples_and_dicts_are_looked_into():
     net = tf.Module()
-    net.parts = [DenseLayer2D(1.0), (DenseLayer2D(2.0), {"k": DenseLayer2D(3.0), "free": tf.Variable(4.0)})]
+    net.parts = [
+        DenseLayer2D(1.0),
+        (DenseLayer2D(2.0), {"k": DenseLayer2D(3.0), "free": tf.Variable(4.0)}),
+    ]
     assert len(net.submodules) == 3
     assert sorted(float(v) for v in net.trainable_variables) == [1.0, 2.0, 3.0, 4.0]
 

@@ -22,10 +22,15 @@ def test_the_location_is_the_users_line_whatever_lies_between():
             + tf.exp(x)
         )  # fmt: skip
     assert tape is not None  # a recording that nobody can ask for keeps nothing
-    assert direct.node.location() == Location(__file__, direct_line, "test_the_location_is_the_users_line_whatever_lies_between")
+    assert direct.node.location() == Location(
+        __file__, direct_line, "test_the_location_is_the_users_line_whatever_lies_between"
+    )
     assert (deep.node.location().file, deep.node.location().line) == (__file__, deep_line)
     assert [parent.location().line - deep_line for parent in several.node.parents] == [3, 4]
-    assert str(direct.node.location()) == f"{__file__}:{direct_line}, in {direct.node.location().function}"
+    assert (
+        str(direct.node.location())
+        == f"{__file__}:{direct_line}, in {direct.node.location().function}"
+    )
     assert f"at {direct.node.location()}>" in repr(direct.node)
 
 

@@ -1,4 +1,6 @@
-"""The `scatter_*` methods of Variables: rows and coordinates, indices that repeat, and those that are out of range."""
+"""The `scatter_*` methods of Variables: rows and coordinates, indices that repeat,
+and those that are out of range.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Strong zeros as users meet them: masked branches and losses of functions made of many ops, in every way to differentiate them."""
+"""Strong zeros as users meet them: masked branches and losses of functions made of many ops, in
+every way to differentiate them.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,9 @@ ROWS = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 2.0], [3.0, 1.0, -1.0]])
 
 
 def by_angle(x):
-    return tf.reduce_sum(x * ROWS[:, ::-1], axis=1) / (tf.norm(x, axis=1) * tf.norm(tf.constant(ROWS), axis=1))
+    return tf.reduce_sum(x * ROWS[:, ::-1], axis=1) / (
+        tf.norm(x, axis=1) * tf.norm(tf.constant(ROWS), axis=1)
+    )
 
 
 # Each gives one number for each of three rows, and has no derivative where a row is all zeros.
@@ -31,7 +35,9 @@ OF_ROWS = {
     "softmax of logarithms": lambda x: tf.nn.softmax(tf.math.log(tf.abs(x)), axis=1)[:, 0],
     "log_softmax of logarithms": lambda x: tf.nn.log_softmax(tf.math.log(tf.abs(x)), axis=1)[:, 0],
     "harmonic mean": lambda x: 1 / tf.reduce_mean(1 / x, axis=1),
-    "entropy": lambda x: -tf.reduce_sum(x / tf.reduce_sum(x, axis=1, keepdims=True) * tf.math.log(tf.abs(x)), axis=1),
+    "entropy": lambda x: (
+        -tf.reduce_sum(x / tf.reduce_sum(x, axis=1, keepdims=True) * tf.math.log(tf.abs(x)), axis=1)
+    ),
     "maximum of quotients": lambda x: tf.reduce_max(x / x, axis=1) + tf.reduce_max(x, axis=1),
     "power": lambda x: tf.reduce_sum(tf.abs(x) ** 0.3, axis=1),
     "power of tensors": lambda x: tf.reduce_sum(tf.abs(x) ** x, axis=1),
@@ -69,7 +75,9 @@ def nested(function, x):
 WAYS = [
     *[pytest.param(mask, False, id=f"{mask} eager") for mask in MASKS],
     *[
-        pytest.param(mask, True, id=f"{mask} compiled", marks=() if mask == "where" else pytest.mark.slow)
+        pytest.param(
+            mask, True, id=f"{mask} compiled", marks=() if mask == "where" else pytest.mark.slow
+        )
         for mask in ("where", "slice", "multiply_no_nan", "product")
     ],
 ]
@@ -81,7 +89,9 @@ WAYS = [
 def test_a_masked_row_does_not_count(name, mask, compiled):
     """The gradient, and its own, are those of the other rows."""
     masked = lambda x: MASKS[mask](OF_ROWS[name](x))
-    found = (tf.function(nested, autograph=False) if compiled else nested)(masked, tf.constant(ROWS))
+    found = (tf.function(nested, autograph=False) if compiled else nested)(
+        masked, tf.constant(ROWS)
+    )
     harmless = ROWS.copy()
     harmless[0] = [1.5, 2.5, 3.5]
     expected = nested(masked, tf.constant(harmless))
@@ -103,7 +113,9 @@ def test_a_row_that_does_not_move_does_not_count(name, compiled):
         return accumulator.jvp(y)
 
     still = np.array([[0, 0, 0], [1, -1, 0.5], [2, 1, 1]])
-    moved = (tf.function(tangent) if compiled else tangent)(tf.constant(ROWS), tf.constant(still)).numpy()
+    moved = (tf.function(tangent) if compiled else tangent)(
+        tf.constant(ROWS), tf.constant(still)
+    ).numpy()
     assert moved[0] == 0
     assert np.isfinite(moved[1:]).all()
     assert moved[1:].any()
@@ -124,10 +136,21 @@ def test_derivatives_by_taylor_mode_behind_a_relu():
     with tf.GradientTape() as tape:
         tape.watch(x)
         z = tf.nn.relu(x)
-        y = tf.sqrt(z) + tf.math.log(z) + 1 / z + z**0.5 + tf.math.special.expint(z) - tf.math.special.expint(z)
+        y = (
+            tf.sqrt(z)
+            + tf.math.log(z)
+            + 1 / z
+            + z**0.5
+            + tf.math.special.expint(z)
+            - tf.math.special.expint(z)
+        )
     found = tape.derivatives(y, {"x": x}, ["x", "xx", "xxx"])
     for order, by in enumerate(["x", "xx", "xxx"], 1):
-        slopes = [0.5 / 2 + 0.25 - 1 / 16 + 0.25, -1 / 32 - 1 / 16 + 2 / 64 - 1 / 32, 3 / 256 + 2 / 64 - 6 / 256 + 3 / 256]
+        slopes = [
+            0.5 / 2 + 0.25 - 1 / 16 + 0.25,
+            -1 / 32 - 1 / 16 + 2 / 64 - 1 / 32,
+            3 / 256 + 2 / 64 - 6 / 256 + 3 / 256,
+        ]
         np.testing.assert_allclose(found[by], [0.0, slopes[order - 1]], rtol=1e-4, atol=1e-6)
 
 
@@ -199,7 +222,9 @@ def test_large_arrays_that_threads_share():
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1,)])
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+)
 def test_all_shapes_and_dtypes(shape, dtype):
     x = tf.zeros(shape, dtype)
     with tf.GradientTape() as tape:
@@ -215,7 +240,9 @@ def test_embeddings_that_are_looked_up_sparsely():
     with tf.GradientTape() as tape:
         rows = tf.gather(table, [0, 1])
         y = tf.reduce_sum(tf.sqrt(rows) * [[0.0], [1.0]])
-    np.testing.assert_array_equal(tf.convert_to_tensor(tape.gradient(y, table)), [[0.0], [0.25], [0.0]])
+    np.testing.assert_array_equal(
+        tf.convert_to_tensor(tape.gradient(y, table)), [[0.0], [0.25], [0.0]]
+    )
 
 
 @pytest.mark.parametrize("value", [0, 2, -1.0, [0.0, 2.0], [0.0, 0.0]])

@@ -1,4 +1,6 @@
-"""What a `GradientTape` records: its `with` block, `watch`, `stop_recording`, `reset`; and how long a recording lives."""
+"""What a `GradientTape` records: its `with` block, `watch`, `stop_recording`, `reset`;
+and how long a recording lives.
+"""
 
 import inspect
 import logging
@@ -44,20 +46,28 @@ def test_the_arguments_are_positional_too():
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
-        (tf.GradientTape.__init__, "self persistent=False watch_accessed_variables=True strict=False"),
+        (
+            tf.GradientTape.__init__,
+            "self persistent=False watch_accessed_variables=True strict=False",
+        ),
         (tf.GradientTape.watch, "self tensor"),
-        (tf.GradientTape.gradient, "self target sources output_gradients=None unconnected_gradients=NONE"),
+        (
+            tf.GradientTape.gradient,
+            "self target sources output_gradients=None unconnected_gradients=NONE",
+        ),
         (
             tf.GradientTape.jacobian,
             (
-                "self target sources unconnected_gradients=NONE parallel_iterations=None experimental_use_pfor=True "
+                "self target sources unconnected_gradients=NONE parallel_iterations=None "
+                "experimental_use_pfor=True "
                 "mode=auto memory_limit=None sparse=False"
             ),
         ),
         (
             tf.GradientTape.batch_jacobian,
             (
-                "self target source unconnected_gradients=NONE parallel_iterations=None experimental_use_pfor=True "
+                "self target source unconnected_gradients=NONE parallel_iterations=None "
+                "experimental_use_pfor=True "
                 "mode=auto memory_limit=None check_independence=True"
             ),
         ),
@@ -184,7 +194,9 @@ def test_watching_nothing_is_fine(nothing):
         tape.watch(nothing)
 
 
-@pytest.mark.parametrize("leaf", [1.0, 1, "x", None, np.ones(2, np.float32), np.float32(1.0), print], ids=repr)
+@pytest.mark.parametrize(
+    "leaf", [1.0, 1, "x", None, np.ones(2, np.float32), np.float32(1.0), print], ids=repr
+)
 def test_watch_refuses_what_is_no_tensor(leaf):
     with tf.GradientTape() as tape:
         with pytest.raises(ValueError):
@@ -374,7 +386,10 @@ def test_stop_recording_of_the_outer_tape_leaves_the_inner_one_alone():
 
 def test_stop_recording_leaves_an_accumulator_alone():
     x = tf.constant(3.0)
-    with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)) as accumulator, tf.GradientTape() as tape:
+    with (
+        tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)) as accumulator,
+        tf.GradientTape() as tape,
+    ):
         tape.watch(x)
         with tape.stop_recording():
             y = x * x

@@ -1,6 +1,7 @@
 """What a recording keeps alive, and when it lets go of it.
 
-`tracemalloc` sees NumPy's buffers, so sizes are measured in arrays of 4 MB; lifetimes are watched with weak references.
+`tracemalloc` sees NumPy's buffers, so sizes are measured in arrays of 4 MB; lifetimes are watched
+with weak references.
 """
 
 import contextlib
@@ -89,7 +90,13 @@ def test_the_measure_counts_arrays(memory):
 
 @pytest.mark.parametrize(
     "step",
-    [lambda y: y + 1.0, lambda y: 1.0 - y, lambda y: -y, lambda y: tf.reshape(y, [-1]), lambda y: tf.cast(y, tf.float32) + y],
+    [
+        lambda y: y + 1.0,
+        lambda y: 1.0 - y,
+        lambda y: -y,
+        lambda y: tf.reshape(y, [-1]),
+        lambda y: tf.cast(y, tf.float32) + y,
+    ],
     ids=["y + 1", "1 - y", "-y", "reshape", "y + y"],
 )
 def test_a_chain_whose_rules_save_nothing_holds_three_arrays(memory, step):
@@ -187,7 +194,8 @@ def test_the_walk_lets_go_of_what_it_has_passed(memory):
     recorded = memory.now
     tracemalloc.reset_peak()
     gradient = tape.gradient(y, x)
-    assert memory.peak <= recorded + 4  # a cotangent and what the rule of tanh computes on the way to the next
+    # A cotangent and what the rule of tanh computes on the way to the next.
+    assert memory.peak <= recorded + 4
     assert memory.now == 3  # variable, result and gradient
     del gradient
 
@@ -236,7 +244,9 @@ def test_a_persistent_tape_keeps_what_led_to_a_result_while_that_is_kept():
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("persistent", [False, True], ids=["once", "persistent"])
-@pytest.mark.parametrize("differentiate", [True, False], ids=["differentiated", "never differentiated"])
+@pytest.mark.parametrize(
+    "differentiate", [True, False], ids=["differentiated", "never differentiated"]
+)
 def test_a_result_that_is_kept_keeps_nothing_of_a_recording_that_is_over(differentiate, persistent):
     x = tf.Variable([0.5, 0.25])
     with without_collector():
@@ -251,7 +261,11 @@ def test_a_result_that_is_kept_keeps_nothing_of_a_recording_that_is_over(differe
             tape.gradient(loss, x)
         del hidden, tape, loss
         assert alive(arrays) == 0
-        assert [reference for reference in behind if reference() is not None and reference() is not own()] == []
+        assert [
+            reference
+            for reference in behind
+            if reference() is not None and reference() is not own()
+        ] == []
         assert own().parents == ()
         assert own().saved is None
         assert float(metric) > 0
@@ -259,11 +273,16 @@ def test_a_result_that_is_kept_keeps_nothing_of_a_recording_that_is_over(differe
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("nested", [False, True], ids=["alone", "inside another"])
-@pytest.mark.parametrize("differentiate", [True, False], ids=["differentiated", "never differentiated"])
+@pytest.mark.parametrize(
+    "differentiate", [True, False], ids=["differentiated", "never differentiated"]
+)
 def test_steps_that_keep_a_metric_take_no_more_memory(memory, differentiate, nested):
     x, kept = large(), []
     for _ in range(6):
-        with tf.GradientTape() as outer, tf.GradientTape() if nested else contextlib.nullcontext(outer) as tape:
+        with (
+            tf.GradientTape() as outer,
+            tf.GradientTape() if nested else contextlib.nullcontext(outer) as tape,
+        ):
             hidden = tf.tanh(x)
             loss = tf.reduce_sum(tf.exp(hidden * hidden))
             kept.append(tf.reduce_mean(tf.tanh(hidden) * hidden))
@@ -359,7 +378,9 @@ def small_watch(x):
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("step", [small_step, small_persistent, small_nested, small_failure, small_unused, small_watch])
+@pytest.mark.parametrize(
+    "step", [small_step, small_persistent, small_nested, small_failure, small_unused, small_watch]
+)
 def test_thousands_of_small_tapes_do_not_grow_the_process(step):
     x = tf.Variable([0.5, 0.25])
     for _ in range(50):
@@ -554,7 +575,9 @@ def address(variable):
 
 @pytest.fixture
 def only_thread(monkeypatch):
-    """Hides the threads of whatever runs the tests: Variables are written in place only where no other thread can read them."""
+    """Hides the threads of whatever runs the tests: Variables are written in place only where no
+    other thread can read them.
+    """
     monkeypatch.setattr("gradtape.core.variable.other_threads", lambda: 0)
 
 
@@ -562,13 +585,17 @@ WRITES = {
     "assign": lambda v: v.assign(np.full(8, 7.0, np.float32)),
     "assign_add": lambda v: v.assign_add(np.full(8, 7.0, np.float32)),
     "assign_sub": lambda v: v.assign_sub(tf.ones([8])),
-    "scatter_update": lambda v: v.scatter_update(tf.IndexedSlices(tf.constant([7.0]), tf.constant([3]))),
+    "scatter_update": lambda v: v.scatter_update(
+        tf.IndexedSlices(tf.constant([7.0]), tf.constant([3]))
+    ),
     "slice": lambda v: v[2:4].assign([7.0, 7.0]),
 }
 
 
 @pytest.mark.usefixtures("only_thread")
-@pytest.mark.parametrize("write", [WRITES[name] for name in ("assign", "assign_add", "assign_sub", "scatter_update")])
+@pytest.mark.parametrize(
+    "write", [WRITES[name] for name in ("assign", "assign_add", "assign_sub", "scatter_update")]
+)
 def test_a_variable_is_written_in_place_if_nobody_else_holds_its_buffer(write):
     v = tf.Variable(np.zeros(8, np.float32))
     before = address(v)
@@ -624,7 +651,9 @@ def test_a_buffer_that_a_rule_saved_is_not_written_to(write):
 
 @pytest.mark.usefixtures("only_thread")
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-@pytest.mark.parametrize("written", [0, 1, 2], ids=["the first", "its copy", "what it was assigned to"])
+@pytest.mark.parametrize(
+    "written", [0, 1, 2], ids=["the first", "its copy", "what it was assigned to"]
+)
 def test_variables_made_of_one_another_are_written_apart(written, write):
     variables = [tf.Variable(np.arange(8, dtype=np.float32))]
     variables += [tf.Variable(variables[0]), tf.Variable(np.zeros(8, np.float32))]

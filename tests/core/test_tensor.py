@@ -1,4 +1,6 @@
-"""What `Tensor` promises: how one is made, how operators meet other values, indexing, and Python's protocols."""
+"""What `Tensor` promises: how one is made, how operators meet other values, indexing,
+and Python's protocols.
+"""
 
 import copy
 import math
@@ -77,14 +79,19 @@ def test_rows_of_different_lengths_are_a_value_error():
 
 
 @pytest.mark.parametrize(
-    "value", [object(), [object()], None, [None, 1.0], {"a": 1.0}], ids=["object", "list", "None", "None in list", "dict"]
+    "value",
+    [object(), [object()], None, [None, 1.0], {"a": 1.0}],
+    ids=["object", "list", "None", "None in list", "dict"],
 )
 def test_what_is_no_number_is_a_value_error(value):
     with pytest.raises(ValueError):
         tf.convert_to_tensor(value)
 
 
-@pytest.mark.parametrize(("value", "dtype"), [(1.5, tf.int32), ([1.5, 2.0], tf.int64), ("a", tf.float32), (1j, tf.float32)])
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(1.5, tf.int32), ([1.5, 2.0], tf.int64), ("a", tf.float32), (1j, tf.float32)],
+)
 def test_a_python_value_that_does_not_fit_the_dtype_is_a_type_error(value, dtype):
     with pytest.raises(TypeError):
         tf.constant(value, dtype)
@@ -134,12 +141,17 @@ BINARY = {
 
 
 @pytest.mark.parametrize("function", BINARY.values(), ids=BINARY)
-@pytest.mark.parametrize("other", [2.0, 2, np.float64(2.0), np.array([2.0, 3.0]), np.array([2, 3])], ids=repr)
+@pytest.mark.parametrize(
+    "other", [2.0, 2, np.float64(2.0), np.array([2.0, 3.0]), np.array([2, 3])], ids=repr
+)
 def test_plain_values_take_the_dtype_of_the_tensor_from_both_sides(function, other):
     a = np.array([5.0, 1.5], np.float32)
     x = tf.constant(a)
     b = np.asarray(other, np.float32)
-    for found, expected in ((function(x, other), function(a, b)), (function(other, x), function(b, a))):
+    for found, expected in (
+        (function(x, other), function(a, b)),
+        (function(other, x), function(b, a)),
+    ):
         assert isinstance(found, tf.Tensor)
         np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
         assert found.dtype == (tf.bool if expected.dtype == bool else tf.float32)
@@ -154,7 +166,10 @@ def test_whole_numbers_take_the_dtype_of_an_integer_tensor(other):
 
 @pytest.mark.parametrize("function", [operator.matmul, tf.matmul])
 def test_matmul(function):
-    a, b = np.arange(6.0).reshape(2, 3).astype(np.float32), np.arange(12.0).reshape(3, 4).astype(np.float32)
+    a, b = (
+        np.arange(6.0).reshape(2, 3).astype(np.float32),
+        np.arange(12.0).reshape(3, 4).astype(np.float32),
+    )
     for x, y in ((tf.constant(a), tf.constant(b)), (tf.constant(a), b), (a, tf.constant(b))):
         assert values(function(x, y)) == (a @ b).tolist()
 
@@ -174,12 +189,23 @@ def test_bits_and_truth_values():
     assert values(~p) == [False, False, True]
     assert values(True & q) == [True, False, False]
     n = tf.constant([6, 3])
-    assert (values(n & 5), values(n | 1), values(n ^ 2), values(~n)) == ([4, 1], [7, 3], [4, 1], [-7, -4])
+    assert (values(n & 5), values(n | 1), values(n ^ 2), values(~n)) == (
+        [4, 1],
+        [7, 3],
+        [4, 1],
+        [-7, -4],
+    )
 
 
 @pytest.mark.parametrize(
     ("dtype", "expected"),
-    [(tf.int8, tf.float32), (tf.uint16, tf.float32), (tf.int32, tf.float64), (tf.int64, tf.float64), (tf.float16, tf.float16)],
+    [
+        (tf.int8, tf.float32),
+        (tf.uint16, tf.float32),
+        (tf.int32, tf.float64),
+        (tf.int64, tf.float64),
+        (tf.float16, tf.float16),
+    ],
     ids=repr,
 )
 def test_true_division(dtype, expected):
@@ -206,14 +232,19 @@ def test_division_by_zero_is_infinite_without_a_warning():
     assert math.isnan(values(tf.math.log(tf.constant(-1.0))))
 
 
-@pytest.mark.parametrize("function", [operator.add, operator.mul, operator.lt, operator.matmul, tf.maximum])
+@pytest.mark.parametrize(
+    "function", [operator.add, operator.mul, operator.lt, operator.matmul, tf.maximum]
+)
 def test_shapes_that_do_not_fit_are_refused(function):
     with pytest.raises(tf.errors.InvalidArgumentError):
         function(tf.ones([2, 3]), tf.ones([4, 5]))
 
 
 def test_operators_broadcast():
-    assert values(tf.constant([[1.0], [2.0]]) + tf.constant([10.0, 20.0])) == [[11.0, 21.0], [12.0, 22.0]]
+    assert values(tf.constant([[1.0], [2.0]]) + tf.constant([10.0, 20.0])) == [
+        [11.0, 21.0],
+        [12.0, 22.0],
+    ]
 
 
 # Equality
@@ -298,7 +329,11 @@ def test_a_list_is_an_index_for_several_axes():
     np.testing.assert_array_equal(tf.constant(GRID)[[1, 2]].numpy(), GRID[1, 2])
 
 
-@pytest.mark.parametrize("mask", [GRID[:, 0, 0] > 5, GRID > 11, np.zeros((2, 3), bool)], ids=["rows", "elements", "nothing"])
+@pytest.mark.parametrize(
+    "mask",
+    [GRID[:, 0, 0] > 5, GRID > 11, np.zeros((2, 3), bool)],
+    ids=["rows", "elements", "nothing"],
+)
 @pytest.mark.parametrize("kind", [tf.constant, np.asarray], ids=["Tensor", "array"])
 def test_a_boolean_mask_is_an_index(mask, kind):
     x = tf.constant(GRID)
@@ -371,7 +406,11 @@ def test_bool():
 
 
 def test_a_scalar_is_a_python_number():
-    assert (float(tf.constant(2.5)), int(tf.constant(2.5)), complex(tf.constant(2.5))) == (2.5, 2, 2.5 + 0j)
+    assert (float(tf.constant(2.5)), int(tf.constant(2.5)), complex(tf.constant(2.5))) == (
+        2.5,
+        2,
+        2.5 + 0j,
+    )
     assert [10, 20, 30][tf.constant(1)] == 20
     assert list(range(tf.constant(3))) == [0, 1, 2]
     for convert in (float, int, complex):
@@ -394,7 +433,10 @@ def test_format():
 
 def test_repr():
     assert repr(tf.constant(2.5)) == "<tf.Tensor: shape=(), dtype=float32, numpy=2.5>"
-    assert repr(tf.constant([1, 2])) == "<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2], dtype=int32)>"
+    assert (
+        repr(tf.constant([1, 2]))
+        == "<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2], dtype=int32)>"
+    )
 
 
 def test_numpy_gives_a_copy_that_may_be_written_to():
@@ -405,7 +447,13 @@ def test_numpy_gives_a_copy_that_may_be_written_to():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda x: x[::2], lambda x: tf.reshape(x, [2, 2]), lambda x: tf.broadcast_to(x, [3, 4]), tf.identity]
+    "make",
+    [
+        lambda x: x[::2],
+        lambda x: tf.reshape(x, [2, 2]),
+        lambda x: tf.broadcast_to(x, [3, 4]),
+        tf.identity,
+    ],
 )
 def test_numpy_gives_a_copy_of_views_too(make):
     x = tf.constant([1.0, 2.0, 3.0, 4.0])
@@ -478,7 +526,9 @@ def test_pickle():
 def test_is_tensor():
     assert tf.is_tensor(tf.constant(1.0))
     assert tf.is_tensor(tf.IndexedSlices(tf.constant([1.0]), tf.constant([0])))
-    assert not any(tf.is_tensor(value) for value in (1.0, np.ones(2), [tf.constant(1.0)], None, "text"))
+    assert not any(
+        tf.is_tensor(value) for value in (1.0, np.ones(2), [tf.constant(1.0)], None, "text")
+    )
 
 
 def test_isinstance():
@@ -496,7 +546,15 @@ def test_strings_are_bytes():
     assert values(x + "!") == [b"a!", "äu!".encode()]
 
 
-@pytest.mark.parametrize("make", [tf.constant, tf.Variable, tf.convert_to_tensor, lambda a: tf.Variable(tf.zeros([3])).assign(a)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        tf.constant,
+        tf.Variable,
+        tf.convert_to_tensor,
+        lambda a: tf.Variable(tf.zeros([3])).assign(a),
+    ],
+)
 def test_an_unpickled_array_gets_numpys_own_dtype_which_the_quick_paths_look_for(make):
     array = pickle.loads(pickle.dumps(np.arange(3, dtype=np.float32)))
     assert array.dtype is not np.dtype(np.float32)

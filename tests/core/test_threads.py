@@ -1,4 +1,6 @@
-"""Tapes and threads: a tape belongs to the thread that entered it, Variables and watched Tensors may be shared."""
+"""Tapes and threads: a tape belongs to the thread that entered it,
+Variables and watched Tensors may be shared.
+"""
 
 import subprocess
 import sys
@@ -291,7 +293,10 @@ WRITES = {
     "assign_sub": (lambda v: v.assign_sub(tf.ones(v.shape)), [-1.0, -1.0]),
     "scatter_add": (lambda v: v.scatter_add(_rows(v.shape, 1.0)), [1.0, 2.0]),
     "scatter_sub": (lambda v: v.scatter_sub(_rows(v.shape, 1.0)), [-1.0, -2.0]),
-    "scatter_nd_add": (lambda v: v.scatter_nd_add([[0], [1], [1]], tf.ones([3, *v.shape[1:]])), [1.0, 2.0]),
+    "scatter_nd_add": (
+        lambda v: v.scatter_nd_add([[0], [1], [1]], tf.ones([3, *v.shape[1:]])),
+        [1.0, 2.0],
+    ),
 }
 KINDS_OF_CODE = {
     "eager": (lambda write: write, lambda write: write),
@@ -317,7 +322,9 @@ def test_no_update_is_lost(method, shape, kinds, eager_switching):
 
 @pytest.mark.parametrize("make", [lambda step: step, tf.function], ids=["eager", "compiled"])
 def test_an_assignment_is_seen_before_or_after_a_step(make, eager_switching):
-    """One thread adds 1 over and over, another assigns 1000 once: the end is at least 1000 and what came after it."""
+    """One thread adds 1 over and over, another assigns 1000 once:
+    the end is at least 1000 and what came after it.
+    """
     v = tf.Variable(np.zeros(50_000, np.float32))
     add = make(lambda: v.assign_add(tf.ones(v.shape)) is None)
     add()
@@ -345,7 +352,12 @@ tf.tanh(large)
 child = os.fork()
 if child:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-for call in (lambda: add(x), lambda: double(x), lambda: tf.function(lambda x: x)(x), lambda: double.get_concrete_function(x)(x)):
+for call in (
+    lambda: add(x),
+    lambda: double(x),
+    lambda: tf.function(lambda x: x)(x),
+    lambda: double.get_concrete_function(x)(x),
+):
     try:
         call()
     except RuntimeError as error:
@@ -362,7 +374,9 @@ os._exit(0)
 
 
 def test_a_forked_process_refuses_functions_at_once_and_goes_on_in_eager_code():
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -379,5 +393,7 @@ if child:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 os._exit(0 if found == 4.0 else 1)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,6 @@
-"""What `Variable` promises: making one, assigning to it, its Python protocols, and reads inside a tape."""
+"""What `Variable` promises: making one, assigning to it, its Python protocols,
+and reads inside a tape.
+"""
 
 import copy
 import inspect
@@ -23,8 +25,10 @@ def slices(values, indices):
         (
             tf.Variable.__init__,
             (
-                "initial_value trainable validate_shape caching_device name variable_def dtype import_scope constraint "
-                "synchronization aggregation shape experimental_enable_variable_lifting use_resource"
+                "initial_value trainable validate_shape caching_device name variable_def dtype "
+                "import_scope constraint "
+                "synchronization aggregation shape experimental_enable_variable_lifting "
+                "use_resource"
             ),
         ),
         (tf.Variable.assign, "value use_locking name read_value"),
@@ -150,13 +154,17 @@ def test_names_need_not_be_unique():
 
 
 def test_repr():
-    assert repr(tf.Variable(1.5, name="w")) == "<tf.Variable 'w:0' shape=() dtype=float32, numpy=1.5>"
+    assert (
+        repr(tf.Variable(1.5, name="w")) == "<tf.Variable 'w:0' shape=() dtype=float32, numpy=1.5>"
+    )
     text = "<tf.Variable 'Variable:0' shape=(2,) dtype=int32, numpy=array([1, 2], dtype=int32)>"
     assert repr(tf.Variable([1, 2])) == text
 
 
 @pytest.mark.parametrize(
-    "settings", [{"constraint": 5}, {"aggregation": "sum"}, {"synchronization": "now"}], ids=lambda s: next(iter(s))
+    "settings",
+    [{"constraint": 5}, {"aggregation": "sum"}, {"synchronization": "now"}],
+    ids=lambda s: next(iter(s)),
 )
 def test_wrong_settings_are_value_errors(settings):
     with pytest.raises(ValueError):
@@ -174,7 +182,11 @@ def test_a_constraint_is_kept_and_not_applied():
 
 
 def test_the_settings_of_distribution_are_kept():
-    v = tf.Variable(1.0, aggregation=tf.VariableAggregation.SUM, synchronization=tf.VariableSynchronization.ON_WRITE)
+    v = tf.Variable(
+        1.0,
+        aggregation=tf.VariableAggregation.SUM,
+        synchronization=tf.VariableSynchronization.ON_WRITE,
+    )
     assert v.aggregation == tf.VariableAggregation.SUM
     assert v.synchronization == tf.VariableSynchronization.ON_WRITE
 
@@ -183,7 +195,8 @@ def test_the_settings_of_distribution_are_kept():
 
 
 @pytest.mark.parametrize(
-    ("method", "expected"), [("assign", [10.0, 20.0]), ("assign_add", [11.0, 22.0]), ("assign_sub", [-9.0, -18.0])]
+    ("method", "expected"),
+    [("assign", [10.0, 20.0]), ("assign_add", [11.0, 22.0]), ("assign_sub", [-9.0, -18.0])],
 )
 @pytest.mark.parametrize(
     "value",
@@ -253,7 +266,9 @@ def test_assigning_a_variable_to_another_keeps_them_apart():
 
 
 @pytest.mark.parametrize(
-    "source", [lambda v: v.read_value(), lambda v: v[::-1], tf.convert_to_tensor], ids=["itself", "reversed", "read"]
+    "source",
+    [lambda v: v.read_value(), lambda v: v[::-1], tf.convert_to_tensor],
+    ids=["itself", "reversed", "read"],
 )
 def test_assigning_a_variable_its_own_values(source):
     v = tf.Variable([1.0, 2.0, 3.0])
@@ -340,12 +355,21 @@ def test_copy_gives_the_same_variable():
     assert copy.copy(v) is v
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))],
+    ids=["deepcopy", "pickle"],
+)
 def test_a_duplicate_is_independent(duplicate):
     v = tf.Variable([1.0, 2.0], trainable=False, name="w")
     twin = duplicate(v)
     v.assign([5.0, 6.0])
-    assert (twin.numpy().tolist(), twin.trainable, twin.name, twin.dtype) == ([1.0, 2.0], False, "w:0", tf.float32)
+    assert (twin.numpy().tolist(), twin.trainable, twin.name, twin.dtype) == (
+        [1.0, 2.0],
+        False,
+        "w:0",
+        tf.float32,
+    )
 
 
 def test_deepcopy_keeps_shared_variables_shared():
@@ -400,7 +424,9 @@ def test_each_read_is_a_tensor_of_its_own():
     assert tape.gradient(y, v).numpy() == 11.0
 
 
-@pytest.mark.parametrize("read", [lambda v: v.value(), lambda v: v.read_value(), tf.convert_to_tensor, tf.identity])
+@pytest.mark.parametrize(
+    "read", [lambda v: v.value(), lambda v: v.read_value(), tf.convert_to_tensor, tf.identity]
+)
 def test_every_kind_of_read_is_connected(read):
     v = tf.Variable(3.0)
     with tf.GradientTape() as tape:
@@ -507,7 +533,10 @@ def test_sparse_read_and_gather_nd_are_differentiable():
     assert rows.numpy().tolist() == [[3.0, 4.0]]
     assert entries.numpy().tolist() == [2.0]
     assert tf.convert_to_tensor(tape.gradient(rows, v)).numpy().tolist() == [[0.0, 0.0], [1.0, 1.0]]
-    assert tf.convert_to_tensor(tape.gradient(entries, v)).numpy().tolist() == [[0.0, 1.0], [0.0, 0.0]]
+    assert tf.convert_to_tensor(tape.gradient(entries, v)).numpy().tolist() == [
+        [0.0, 1.0],
+        [0.0, 0.0],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -517,20 +546,43 @@ def test_sparse_read_and_gather_nd_are_differentiable():
         ({"trainable": False}, "AUTO", "NONE", False),
         ({"synchronization": None, "aggregation": None}, "AUTO", "NONE", True),
         ({"synchronization": 3, "aggregation": 3}, "ON_READ", "ONLY_FIRST_REPLICA", False),
-        ({"synchronization": tf.VariableSynchronization.ON_READ, "trainable": True}, "ON_READ", "NONE", True),
+        (
+            {"synchronization": tf.VariableSynchronization.ON_READ, "trainable": True},
+            "ON_READ",
+            "NONE",
+            True,
+        ),
         ({"aggregation": tf.VariableAggregation.MEAN}, "AUTO", "MEAN", True),
         (
-            {"use_resource": True, "import_scope": "scope", "caching_device": "CPU:0", "validate_shape": False},
+            {
+                "use_resource": True,
+                "import_scope": "scope",
+                "caching_device": "CPU:0",
+                "validate_shape": False,
+            },
             "AUTO",
             "NONE",
             True,
         ),
-        ({"use_resource": False, "experimental_enable_variable_lifting": False, "variable_def": None}, "AUTO", "NONE", True),
+        (
+            {
+                "use_resource": False,
+                "experimental_enable_variable_lifting": False,
+                "variable_def": None,
+            },
+            "AUTO",
+            "NONE",
+            True,
+        ),
     ],
 )
 def test_arguments_that_tensorflow_has(options, synchronization, aggregation, trainable):
     v = tf.Variable(1.0, **options)
-    assert (v.synchronization.name, v.aggregation.name, v.trainable) == (synchronization, aggregation, trainable)
+    assert (v.synchronization.name, v.aggregation.name, v.trainable) == (
+        synchronization,
+        aggregation,
+        trainable,
+    )
     with tf.GradientTape() as tape:
         y = v * v
     assert (tape.gradient(y, v) is not None) == trainable

@@ -50,7 +50,9 @@ def test_a_rule_runs_only_if_a_source_lies_behind_it():
 @pytest.mark.parametrize("variables", [1, 2, 3])
 @pytest.mark.parametrize("results", [1, 2, 3])
 def test_the_walk_ends_at_a_result_that_is_the_source(variables, results, persistent):
-    """However many sources there are besides: as many results as there are Variables were taken for the Variables once."""
+    """However many sources there are besides: as many results as there are Variables were taken for
+    the Variables once.
+    """
 
     @tf.custom_gradient
     def refuses(x):
@@ -132,5 +134,7 @@ def test_the_square_of_many_numbers_has_the_gradient_of_few(size, dtype):
         tape.watch(x)
         total, weighted = 3 * tf.reduce_sum(tf.square(x)), tf.reduce_sum(tf.square(x) * x)
     np.testing.assert_allclose(tape.gradient(total, x).numpy(), np.conj(6 * values), rtol=1e-5)
-    np.testing.assert_allclose(tape.gradient(weighted, x).numpy(), np.conj(3 * values * values), rtol=1e-4)
+    np.testing.assert_allclose(
+        tape.gradient(weighted, x).numpy(), np.conj(3 * values * values), rtol=1e-4
+    )
     np.testing.assert_array_equal(x.numpy(), values)

@@ -8,9 +8,11 @@ from gradtape.engines import arrays
 rng = np.random.default_rng(0)
 
 SHAPES = [
-    ((), ()), ((3,), ()), ((3,), (3,)), ((3,), (1,)), ((4, 3), (3,)), ((4, 3), (4, 1)), ((4, 3), (1, 1)), ((4, 3), (1, 3)),
-    ((2, 4, 3), (4, 3)), ((2, 4, 3), (4, 1)), ((2, 4, 3), (3,)), ((2, 4, 3), ()), ((2, 1, 3), (1, 3)), ((0, 3), (3,)), ((3, 0), (0,)),
-    ((5000, 3), (3,)), ((5000, 1), (1,)), ((2, 3000, 2), (2,)), ((10, 600), (600,)), ((9001, 7), (7,)), ((3, 5000), (3, 1)),
+    ((), ()), ((3,), ()), ((3,), (3,)), ((3,), (1,)), ((4, 3), (3,)), ((4, 3), (4, 1)),
+    ((4, 3), (1, 1)), ((4, 3), (1, 3)), ((2, 4, 3), (4, 3)), ((2, 4, 3), (4, 1)), ((2, 4, 3), (3,)),
+    ((2, 4, 3), ()), ((2, 1, 3), (1, 3)), ((0, 3), (3,)), ((3, 0), (0,)), ((5000, 3), (3,)),
+    ((5000, 1), (1,)), ((2, 3000, 2), (2,)), ((10, 600), (600,)), ((9001, 7), (7,)),
+    ((3, 5000), (3, 1)),
 ]  # fmt: skip
 LAYOUTS = {
     "contiguous": lambda a: a,
@@ -43,7 +45,9 @@ def test_summing_to_a_shape_undoes_broadcasting(found, shape, dtype, layout):
 @pytest.mark.parametrize("count", [4096, 4097, 100_000, 1_000_000])
 def test_sums_of_many_rows_are_as_exact_as_those_of_few(count):
     rows = np.full((count, 2), 0.1, np.float32)
-    np.testing.assert_allclose(arrays.sum_array_to(rows, (2,)), np.full(2, count * np.float64(np.float32(0.1))), rtol=3e-5)
+    np.testing.assert_allclose(
+        arrays.sum_array_to(rows, (2,)), np.full(2, count * np.float64(np.float32(0.1))), rtol=3e-5
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -1,4 +1,6 @@
-"""On an accelerator these tests compare with NumPy, so that products are computed with all bits of float32 there, as on a CPU."""
+"""On an accelerator these tests compare with NumPy, so that products are computed with all bits of
+float32 there, as on a CPU.
+"""
 
 from __future__ import annotations
 

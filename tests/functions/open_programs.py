@@ -1,6 +1,8 @@
-"""Functions whose shapes or loop lengths are known only when they run, with what TensorFlow 2.21 gives for them.
+"""Functions whose shapes or loop lengths are known only when they run,
+with what TensorFlow 2.21 gives for them.
 
-Each is one trace for all of its arguments. The first argument is a float32 tensor, by which it is differentiated; others are int32.
+Each is one trace for all of its arguments. The first argument is a float32 tensor, by which it is
+differentiated; others are int32.
 """
 
 # ruff: noqa: SIM108 - statements are what AutoGraph is to convert
@@ -15,7 +17,8 @@ import gradtape as tf
 class Program(NamedTuple):
     function: Any
     arguments: tuple[tuple[Any, ...], ...]  # numbers and lists of them
-    expected: tuple[tuple[Any, Any], ...]  # for each of the arguments, the value and the gradient by the first of them
+    # For each of the arguments, the value and the gradient by the first of them.
+    expected: tuple[tuple[Any, Any], ...]
     kind: str  # what XLA cannot hold
 
     def tensors(self, number: int) -> list[Any]:
@@ -30,7 +33,9 @@ def program(kind, *rows):
     """Adds a function to the table: each row has arguments, the value and the gradient."""
 
     def add(f):
-        PROGRAMS[f.__name__] = Program(f, tuple(row[0] for row in rows), tuple(row[1:] for row in rows), kind)
+        PROGRAMS[f.__name__] = Program(
+            f, tuple(row[0] for row in rows), tuple(row[1:] for row in rows), kind
+        )
         return f
 
     return add

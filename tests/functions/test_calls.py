@@ -1,4 +1,6 @@
-"""What a call of a compiled function does besides running it: counts of what would make calls slow."""
+"""What a call of a compiled function does besides running it:
+counts of what would make calls slow.
+"""
 
 import numpy as np
 import pytest
@@ -128,7 +130,8 @@ def test_programs_with_unused_arguments_and_large_constants_are_called_rightly()
     for _ in range(3):
         assert f(x, x).numpy().tolist() == [3, 5]
         assert g(x).numpy().tolist() == [3, 5]
-    assert _held(f) is None  # JAX leaves out what is not used, so the arguments are not those of the call
+    # JAX leaves out what is not used, so the arguments are not those of the call.
+    assert _held(f) is None
 
 
 def _products(f):
@@ -165,7 +168,11 @@ def test_compiled_jacobians_are_those_of_eager_code(end):
         with tf.GradientTape(persistent=True) as tape:
             tape.watch(x)
             y = y_of(x)
-        return tape.jacobian(y, x), tape.jacobian(y, x, parallel_iterations=5), tape.batch_jacobian(y, x)
+        return (
+            tape.jacobian(y, x),
+            tape.jacobian(y, x, parallel_iterations=5),
+            tape.batch_jacobian(y, x),
+        )
 
     x = tf.constant(rng.standard_normal((4, 5)))
     for found, expected in zip(tf.function(jacobians)(x), jacobians(x), strict=True):

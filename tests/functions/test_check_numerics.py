@@ -1,4 +1,6 @@
-"""`tf.debugging.enable_check_numerics` in compiled functions: the error of eager code, with the op and the line; nothing is written."""
+"""`tf.debugging.enable_check_numerics` in compiled functions: the error of eager code, with the op
+and the line; nothing is written.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def checking():
     tf.debugging.disable_check_numerics()
 
 
-# Functions of a scalar that are finite at 4 and have the op `bad` of a scalar, which is not finite at 0, in some place.
+# Functions of a scalar that are finite at 4 and have the op `bad` of a scalar, which is not finite
+# at 0, in some place.
 
 
 def at_the_top(bad, x):
@@ -91,8 +94,9 @@ def beside_numbers_that_pass(bad, x):
 
 
 PLACES = [
-    at_the_top, masked, in_a_branch, in_an_if, in_a_case, in_a_for, in_a_while_loop, in_a_scan, in_a_map, in_a_batch, in_a_function,
-    in_a_function_in_a_branch, in_recomputed_code, in_a_custom_gradient, beside_numbers_that_pass,
+    at_the_top, masked, in_a_branch, in_an_if, in_a_case, in_a_for, in_a_while_loop, in_a_scan,
+    in_a_map, in_a_batch, in_a_function, in_a_function_in_a_branch, in_recomputed_code,
+    in_a_custom_gradient, beside_numbers_that_pass,
 ]  # fmt: skip
 OPS = {
     "log": (lambda x: tf.math.log(x), "Inf"),
@@ -101,7 +105,11 @@ OPS = {
 }
 CASES = [
     pytest.param(
-        place, name, dtype, id=f"{place.__name__}-{name}-{dtype}", marks=[] if (name, dtype) in often else pytest.mark.slow
+        place,
+        name,
+        dtype,
+        id=f"{place.__name__}-{name}-{dtype}",
+        marks=[] if (name, dtype) in often else pytest.mark.slow,
     )
     for often in [{("log", "float32")}]
     for place in PLACES
@@ -121,8 +129,13 @@ def test_a_program_refuses_what_eager_code_refuses(place, name, dtype):
     bad, found = OPS[name]
     fine, zero = tf.constant(4.0, dtype), tf.constant(0.0, dtype)
     f = tf.function(lambda x: place(bad, x))
-    for ours, theirs in zip(tf.nest.flatten(f(fine)), tf.nest.flatten(place(bad, fine)), strict=True):
-        np.testing.assert_allclose(*(tf.cast(t, tf.float64) for t in (ours, theirs)), rtol=1e-2 if dtype == "bfloat16" else 1e-4)
+    for ours, theirs in zip(
+        tf.nest.flatten(f(fine)), tf.nest.flatten(place(bad, fine)), strict=True
+    ):
+        np.testing.assert_allclose(
+            *(tf.cast(t, tf.float64) for t in (ours, theirs)),
+            rtol=1e-2 if dtype == "bfloat16" else 1e-4,
+        )
     with pytest.raises(InvalidArgumentError) as eager:
         place(bad, zero)
     assert re.match(rf"{name}\(.*the result has {found} values", str(eager.value))
@@ -130,9 +143,15 @@ def test_a_program_refuses_what_eager_code_refuses(place, name, dtype):
         with pytest.raises(InvalidArgumentError) as compiled:
             f(zero)
         message = str(compiled.value)
-        ours, theirs = (text.partition(" (found")[0].replace("[2]", "[]") for text in (message, str(eager.value)))
+        ours, theirs = (
+            text.partition(" (found")[0].replace("[2]", "[]")
+            for text in (message, str(eager.value))
+        )
         assert ours == theirs  # but for the sizes of a batch
-        assert f"the op ran at {__file__}:{line_of(f'{name!r}'.replace(chr(39), chr(34)) + ': (lambda')}, in" in message
+        assert (
+            "the op ran at "
+            f"{__file__}:{line_of(f'{name!r}'.replace(chr(39), chr(34)) + ': (lambda')}, in"
+        ) in message
     f(fine)
     assert f.experimental_get_tracing_count() == 1
 
@@ -250,7 +269,13 @@ def test_random_numbers_go_on_where_they_were():
 
 
 def test_what_only_moves_values_is_not_to_blame():
-    f = tf.function(lambda x: tf.gather(tf.transpose(tf.concat([x, x], 0)), [1]) if x.shape[0] == 1 else tf.maximum(x, 0.0))
+    f = tf.function(
+        lambda x: (
+            tf.gather(tf.transpose(tf.concat([x, x], 0)), [1])
+            if x.shape[0] == 1
+            else tf.maximum(x, 0.0)
+        )
+    )
     f(tf.constant([[1.0, np.inf]]))
     f(tf.constant([np.nan, np.inf]))
     with pytest.raises(InvalidArgumentError, match="add"):
@@ -281,7 +306,10 @@ def test_checks_end_when_they_are_disabled():
 def test_concrete_functions_that_were_made_before():
     tf.debugging.disable_check_numerics()
     f = tf.function(lambda x: tf.math.log(x))
-    made = [f.get_concrete_function(tf.TensorSpec([2])), f.get_concrete_function(tf.TensorSpec([None]))]
+    made = [
+        f.get_concrete_function(tf.TensorSpec([2])),
+        f.get_concrete_function(tf.TensorSpec([None])),
+    ]
     x = tf.constant([1.0, 0.0])
     for concrete in made:
         assert concrete(x).numpy().tolist() == [0.0, -np.inf]

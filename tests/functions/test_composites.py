@@ -1,4 +1,6 @@
-"""Arguments and results of functions that are made of tensors: sparse tensors, slices, TensorArrays, dataclasses and containers."""
+"""Arguments and results of functions that are made of tensors: sparse tensors, slices,
+TensorArrays, dataclasses and containers.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def written(*values):
 def test_a_sparse_tensor_is_an_input():
     f = tf.function(lambda s: tf.sparse.to_dense(s) * 2.0)
     np.testing.assert_array_equal(f(sparse([1.0, 2.0])), [[2.0, 0.0, 0.0], [0.0, 0.0, 4.0]])
-    np.testing.assert_array_equal(f(sparse([5.0, 6.0], places=[[0, 1], [1, 0]])), [[0.0, 10.0, 0.0], [12.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(
+        f(sparse([5.0, 6.0], places=[[0, 1], [1, 0]])), [[0.0, 10.0, 0.0], [12.0, 0.0, 0.0]]
+    )
     assert f.experimental_get_tracing_count() == 1
     assert f(sparse([1.0, 2.0], (4, 3))).shape == [4, 3]
     assert f(sparse([1.0], places=[[0, 0]])).shape == [2, 3]
@@ -49,12 +53,16 @@ def test_gradients_by_the_values_of_a_sparse_tensor():
             tape.watch(s.values)
             compiled, eager = f(s, w), f.python_function(s, w)
         for source in (s.values, w):
-            np.testing.assert_allclose(tape.gradient(compiled, source), tape.gradient(eager, source), rtol=1e-6)
+            np.testing.assert_allclose(
+                tape.gradient(compiled, source), tape.gradient(eager, source), rtol=1e-6
+            )
     assert f.experimental_get_tracing_count() == 1
 
 
 def test_sparse_tensors_are_returned():
-    f = tf.function(lambda s: {"same": s, "twice": s * 2.0, "made": tf.sparse.from_dense(tf.eye(2))})
+    f = tf.function(
+        lambda s: {"same": s, "twice": s * 2.0, "made": tf.sparse.from_dense(tf.eye(2))}
+    )
     s = sparse([1.0, 2.0])
     with tf.GradientTape() as tape:
         tape.watch(s.values)
@@ -76,8 +84,14 @@ def test_sparse_tensors_between_functions_and_in_structures():
 
 
 def test_a_signature_with_a_sparse_tensor():
-    f = tf.function(lambda s: tf.sparse.reduce_sum(s), input_signature=[SparseTensorSpec([None, 3])])
-    assert [float(f(sparse([1.0, 2.0]))), float(f(sparse([1.0, 5.0], (7, 3)))), float(f(sparse([4.0], places=[[0, 0]])))] == [
+    f = tf.function(
+        lambda s: tf.sparse.reduce_sum(s), input_signature=[SparseTensorSpec([None, 3])]
+    )
+    assert [
+        float(f(sparse([1.0, 2.0]))),
+        float(f(sparse([1.0, 5.0], (7, 3)))),
+        float(f(sparse([4.0], places=[[0, 0]]))),
+    ] == [
         3,
         6,
         4,
@@ -107,7 +121,9 @@ def test_specs_of_sparse_tensors():
 def test_indexed_slices_are_inputs(shape):
     f = tf.function(lambda s: (s.values * 2.0, s.indices, s.dense_shape is None))
     for start in (1.0, 4.0):
-        values, indices, bare = f(tf.IndexedSlices(tf.fill([2, 2], start), tf.constant([0, 3]), shape))
+        values, indices, bare = f(
+            tf.IndexedSlices(tf.fill([2, 2], start), tf.constant([0, 3]), shape)
+        )
         np.testing.assert_array_equal(values, np.full((2, 2), 2 * start))
         assert [indices.numpy().tolist(), bool(bare)] == [[0, 3], shape is None]
     assert f.experimental_get_tracing_count() == 1
@@ -147,7 +163,9 @@ def test_gradients_through_a_tensor_array_that_goes_in_and_comes_out():
         tape.watch([x, y])
         found = f(written(1.0, y), x).stack()
     assert found.numpy().tolist() == [12.0, 4.0]
-    assert [type(array) for array in tf.function(lambda array: [array])(written(1.0, 2.0))] == [tf.TensorArray]
+    assert [type(array) for array in tf.function(lambda array: [array])(written(1.0, 2.0))] == [
+        tf.TensorArray
+    ]
     assert [float(g) for g in tape.gradient(found, [x, y])] == [4.0, 4.0]
 
 
@@ -206,7 +224,9 @@ def test_a_dataclass_that_changes():
 def test_dataclasses_are_returned_with_what_is_no_tensor_in_them():
     @tf.function
     def step(state):
-        return State(state.x + 1.0, state.scale, [*state.names, "step", np.ones(2)]), State([state.x])
+        return State(state.x + 1.0, state.scale, [*state.names, "step", np.ones(2)]), State(
+            [state.x]
+        )
 
     one, two = step(State(tf.constant(1.0), names=["start"]))
     assert [float(one.x), one.scale, one.names[:2]] == [2.0, 2.0, ["start", "step"]]
@@ -228,11 +248,25 @@ def test_a_dataclass_with_variables():
         (lambda x: Attributes(a=x, b=Attributes(c=x)), lambda found: found.a + found.b.c),
         (lambda x: Rows([x, x]), lambda found: found[0] + found[1]),
         (lambda x: collections.OrderedDict(b=x, a=x), lambda found: found["a"] + found["b"]),
-        (lambda x: collections.defaultdict(list, a=x, b={"c": [x]}), lambda found: found["a"] + found["b"]["c"][0]),
-        (lambda x: {"a": {"b": (x, None, "text")}, "c": x}, lambda found: found["a"]["b"][0] + found["c"]),
+        (
+            lambda x: collections.defaultdict(list, a=x, b={"c": [x]}),
+            lambda found: found["a"] + found["b"]["c"][0],
+        ),
+        (
+            lambda x: {"a": {"b": (x, None, "text")}, "c": x},
+            lambda found: found["a"]["b"][0] + found["c"],
+        ),
         (lambda x: {1: x, "a": x}, lambda found: found[1] + found["a"]),
     ],
-    ids=["namedtuple", "dict's subclass", "list's subclass", "OrderedDict", "defaultdict", "nested", "mixed keys"],
+    ids=[
+        "namedtuple",
+        "dict's subclass",
+        "list's subclass",
+        "OrderedDict",
+        "defaultdict",
+        "nested",
+        "mixed keys",
+    ],
 )
 def test_containers(make, get):
     seen = []
@@ -252,7 +286,10 @@ def test_a_class_that_is_registered_with_optree():
             self.content = content
 
     optree.register_pytree_node(
-        Box, lambda box: ((box.content,), None), lambda _, c: Box(*c), namespace=optree.registry.__GLOBAL_NAMESPACE
+        Box,
+        lambda box: ((box.content,), None),
+        lambda _, c: Box(*c),
+        namespace=optree.registry.__GLOBAL_NAMESPACE,
     )
     try:
         f = tf.function(lambda box: box.content * 2.0)

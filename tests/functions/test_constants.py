@@ -1,7 +1,8 @@
-"""Results of bodies that depend on nothing: of branches, loops and inner functions, of every kind of constant, however they are followed.
+"""Results of bodies that depend on nothing: of branches, loops and inner functions, of every kind
+of constant, however they are followed.
 
-JAX hands such a result on as something that is neither an array of its own nor one of NumPy's; with several devices it must be told where it
-is. `make test` runs these with one device and with two.
+JAX hands such a result on as something that is neither an array of its own nor one of NumPy's; with
+several devices it must be told where it is. `make test` runs these with one device and with two.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def by_case(x, make):
 
 
 def by_switch_case(x, make):
-    return tf.switch_case(tf.cast(x[0, 0], tf.int32), [lambda: (tf.sin(x), make()), lambda: (x * x, make())])
+    return tf.switch_case(
+        tf.cast(x[0, 0], tf.int32), [lambda: (tf.sin(x), make()), lambda: (x * x, make())]
+    )
 
 
 def by_map_fn(x, make):
@@ -56,7 +59,9 @@ def by_map_fn(x, make):
 
 
 def by_scan(x, make):
-    total, rows = tf.scan(lambda state, row: (state[0] * row, make()), x, initializer=(x[0], make()))
+    total, rows = tf.scan(
+        lambda state, row: (state[0] * row, make()), x, initializer=(x[0], make())
+    )
     return total, rows
 
 
@@ -69,11 +74,18 @@ def by_foldr(x, make):
 
 
 def by_while_loop(x, make):
-    return tf.while_loop(lambda i, y, c: i < 2, lambda i, y, c: (i + 1, y * x, make()), (0, x, make()))[1:]
+    return tf.while_loop(
+        lambda i, y, c: i < 2, lambda i, y, c: (i + 1, y * x, make()), (0, x, make())
+    )[1:]
 
 
 def by_open_loop(x, make):
-    loop = tf.while_loop(lambda y, c: y[0, 0] < 9.0, lambda y, c: (y * x + 1.0, make()), (x, make()), maximum_iterations=5)
+    loop = tf.while_loop(
+        lambda y, c: y[0, 0] < 9.0,
+        lambda y, c: (y * x + 1.0, make()),
+        (x, make()),
+        maximum_iterations=5,
+    )
     return tuple(loop)
 
 
@@ -106,8 +118,9 @@ def by_for(x, make):
 
 
 BODIES = [
-    by_cond, by_the_other_branch, by_case, by_switch_case, by_map_fn, by_scan, by_foldl, by_foldr, by_while_loop, by_open_loop,
-    by_inner_function, by_inner_function_of_nothing, by_function_in_a_branch, by_if, by_for,
+    by_cond, by_the_other_branch, by_case, by_switch_case, by_map_fn, by_scan, by_foldl, by_foldr,
+    by_while_loop, by_open_loop, by_inner_function, by_inner_function_of_nothing,
+    by_function_in_a_branch, by_if, by_for,
 ]  # fmt: skip
 
 
@@ -147,13 +160,18 @@ EXAMPLE = np.array([[1.0, 2.0, 3.0], [1.5, -1.0, 0.5]], np.float32)
 
 
 def cases():
-    """Every body with every constant; with two of them in every way of following. `make test` takes a sample."""
+    """Every body with every constant; with two of them in every way of following.
+
+    `make test` takes a sample.
+    """
     for body in BODIES:
         for name in CONSTANTS:
             yield case(body, name, value, inside=False, often=name in ("number", "large"))
         for followed in FOLLOWED:
             for inside in (False, True):
-                often = followed is with_a_tape_outside or (followed is with_an_accumulator and not inside)
+                often = followed is with_a_tape_outside or (
+                    followed is with_an_accumulator and not inside
+                )
                 yield case(body, "tensor", followed, inside=inside, often=often)
                 yield case(body, "structure", followed, inside=inside, often=False)
 
@@ -161,7 +179,9 @@ def cases():
 def case(body, name, followed, *, inside, often):
     words = f"{body.__name__}-{name}-{followed.__name__}{'-inside' if inside else ''}"
     marks = [] if often else [pytest.mark.slow]
-    return pytest.param(body, CONSTANTS[name], followed, inside, id=words.replace(" ", "_"), marks=marks)
+    return pytest.param(
+        body, CONSTANTS[name], followed, inside, id=words.replace(" ", "_"), marks=marks
+    )
 
 
 def flat(structure):

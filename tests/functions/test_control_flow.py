@@ -1,4 +1,6 @@
-"""Branches and loops in a function give what they give in eager code: values, gradients of two orders, forward mode, batches."""
+"""Branches and loops in a function give what they give in eager code: values, gradients of two
+orders, forward mode, batches.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +34,29 @@ def sparse_choice(x):
 
 
 def counted_loop(x):
-    return tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, tf.tanh(y * x) + y), (tf.constant(0), x))[1]
+    return tf.while_loop(
+        lambda i, y: i < 4, lambda i, y: (i + 1, tf.tanh(y * x) + y), (tf.constant(0), x)
+    )[1]
 
 
 def bounded_loop(x):
-    grow = tf.while_loop(lambda y: tf.reduce_sum(tf.abs(y)) < 20.0, lambda y: (y * 1.5 + tf.sin(x),), (x,), maximum_iterations=12)
+    grow = tf.while_loop(
+        lambda y: tf.reduce_sum(tf.abs(y)) < 20.0,
+        lambda y: (y * 1.5 + tf.sin(x),),
+        (x,),
+        maximum_iterations=12,
+    )
     return grow[0]
 
 
 def nested_loops(x):
     def outer(i, y):
-        inner = tf.while_loop(lambda j, z: j < i + 1, lambda j, z: (j + 1, z + tf.sin(x * z)), (0, y), maximum_iterations=4)
+        inner = tf.while_loop(
+            lambda j, z: j < i + 1,
+            lambda j, z: (j + 1, z + tf.sin(x * z)),
+            (0, y),
+            maximum_iterations=4,
+        )
         return i + 1, inner[1]
 
     return tf.while_loop(lambda i, y: i < 3, outer, (0, x))[1]
@@ -58,7 +72,12 @@ def scanned(x):
 
 
 def scanned_backwards(x):
-    return tf.scan(lambda c, e: c * 0.5 + tf.sin(e), tf.stack([x, x * 2, x * 3]), initializer=tf.zeros_like(x), reverse=True)
+    return tf.scan(
+        lambda c, e: c * 0.5 + tf.sin(e),
+        tf.stack([x, x * 2, x * 3]),
+        initializer=tf.zeros_like(x),
+        reverse=True,
+    )
 
 
 def scanned_structures(x):
@@ -87,13 +106,16 @@ def mapped(x):
 
 
 def mapped_structure(x):
-    squares, sums = tf.map_fn(lambda e: (e[0] ** 2, e[0] + e[1]), (x, x * 3), fn_output_signature=(tf.float64, tf.float64))
+    squares, sums = tf.map_fn(
+        lambda e: (e[0] ** 2, e[0] + e[1]), (x, x * 3), fn_output_signature=(tf.float64, tf.float64)
+    )
     return squares * sums
 
 
 FUNCTIONS = [
-    branch, branch_with_constant, cases, choice, sparse_choice, counted_loop, bounded_loop, nested_loops, loop_of_branches, scanned, scanned_backwards,
-    scanned_structures, scan_without_initializer, folded, folded_from_the_right, mapped, mapped_structure,
+    branch, branch_with_constant, cases, choice, sparse_choice, counted_loop, bounded_loop,
+    nested_loops, loop_of_branches, scanned, scanned_backwards, scanned_structures,
+    scan_without_initializer, folded, folded_from_the_right, mapped, mapped_structure,
 ]  # fmt: skip
 each_function = pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 each_sign = pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -138,7 +160,9 @@ def test_forward_mode(f):
     x, v = tf.constant(X), tf.constant([1.0, -0.5, 2.0], tf.float64)
     (_, expected), (_, outside) = tf.jvp(f, [x], [v]), tf.jvp(tf.function(f), [x], [v])
     np.testing.assert_allclose(outside, expected, rtol=1e-9)
-    np.testing.assert_allclose(tf.function(lambda x: tf.jvp(f, [x], [v])[1])(x), expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        tf.function(lambda x: tf.jvp(f, [x], [v])[1])(x), expected, rtol=1e-9
+    )
 
 
 @pytest.mark.sampled(2)
@@ -181,7 +205,11 @@ def test_loops_that_assign_variables():
 
     @tf.function
     def f(n):
-        tf.while_loop(lambda i: i < n, lambda i: (v.assign(v * 2) * 0 + tf.cast(i + 1, tf.float32), i + 1)[1:], (0,))
+        tf.while_loop(
+            lambda i: i < n,
+            lambda i: (v.assign(v * 2) * 0 + tf.cast(i + 1, tf.float32), i + 1)[1:],
+            (0,),
+        )
         tf.map_fn(lambda e: v.assign_add(e) * 1, tf.constant([1.0, 1.0]))
         return v * 1
 
@@ -194,7 +222,9 @@ def test_gradients_of_variables_through_loops():
     xs = tf.constant(np.random.default_rng(0).normal(size=(6, 2)).astype(np.float32))
 
     def loss():
-        state = tf.scan(lambda h, x: tf.tanh(tf.linalg.matvec(w, h) + x), xs, initializer=tf.zeros([2]))
+        state = tf.scan(
+            lambda h, x: tf.tanh(tf.linalg.matvec(w, h) + x), xs, initializer=tf.zeros([2])
+        )
         return tf.reduce_sum(state**2)
 
     def gradient(f):
@@ -219,7 +249,9 @@ def test_a_loop_of_unknown_length():
 
 
 def test_loops_of_no_steps():
-    f = tf.function(lambda x: tf.while_loop(lambda i, y: i < 0, lambda i, y: (i + 1, y * x), (0, x))[1])
+    f = tf.function(
+        lambda x: tf.while_loop(lambda i, y: i < 0, lambda i, y: (i + 1, y * x), (0, x))[1]
+    )
     x = tf.constant(3.0)
     with tf.GradientTape() as tape:
         tape.watch(x)
@@ -227,7 +259,9 @@ def test_loops_of_no_steps():
     assert (float(y), float(tape.gradient(y, x))) == (3.0, 1.0)
     empty = tf.zeros([0, 2])
     assert tf.function(lambda: tf.map_fn(lambda e: e * 2, empty))().shape == (0, 2)
-    assert tf.function(lambda: tf.scan(lambda a, e: a + e, empty, initializer=tf.zeros([2])))().shape == (0, 2)
+    assert tf.function(
+        lambda: tf.scan(lambda a, e: a + e, empty, initializer=tf.zeros([2]))
+    )().shape == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -235,10 +269,26 @@ def test_loops_of_no_steps():
     [
         (lambda x: tf.cond(x > 0, lambda: x, lambda: tf.cast(x, tf.int32)), TypeError, "int32"),
         (lambda x: tf.cond(x > 0, lambda: x, lambda: (x, x)), (TypeError, ValueError), "structure"),
-        (lambda x: tf.while_loop(lambda y: x > 0, lambda y: (tf.stack([y, y]),), (x,)), ValueError, "keeps its shape"),
-        (lambda x: tf.while_loop(lambda y: x > 0, lambda y: (tf.cast(y, tf.int32),), (x,)), TypeError, "int32 after a step"),
-        (lambda x: tf.while_loop(lambda y: tf.stack([x, x]) > 0, lambda y: (y,), (x,)), ValueError, "scalar"),
-        (lambda x: tf.while_loop(lambda y: x > 0, lambda y: (y, y), (x,)), ValueError, "returned 2"),
+        (
+            lambda x: tf.while_loop(lambda y: x > 0, lambda y: (tf.stack([y, y]),), (x,)),
+            ValueError,
+            "keeps its shape",
+        ),
+        (
+            lambda x: tf.while_loop(lambda y: x > 0, lambda y: (tf.cast(y, tf.int32),), (x,)),
+            TypeError,
+            "int32 after a step",
+        ),
+        (
+            lambda x: tf.while_loop(lambda y: tf.stack([x, x]) > 0, lambda y: (y,), (x,)),
+            ValueError,
+            "scalar",
+        ),
+        (
+            lambda x: tf.while_loop(lambda y: x > 0, lambda y: (y, y), (x,)),
+            ValueError,
+            "returned 2",
+        ),
         (lambda x: tf.cond(tf.stack([x, x]) > 0, lambda: x, lambda: x), ValueError, "scalar"),
     ],
 )
@@ -266,7 +316,11 @@ def test_bodies_see_their_variables_as_they_were():
             tape.watch(x)
             y = tf.cond(x > 0, lambda: x * factor, lambda: x)
             for power in (2, 3):
-                y += tf.while_loop(lambda i, z: i < power, lambda i, z: (i + 1, z * x * power), (0, x))[1]  # noqa: B023
+                y += tf.while_loop(
+                    lambda i, z: i < power,  # noqa: B023
+                    lambda i, z: (i + 1, z * x * power),  # noqa: B023
+                    (0, x),
+                )[1]
         factor = 5.0
         return tape.gradient(y, x) + 0 * factor
 
@@ -284,7 +338,9 @@ def test_the_container_of_a_while_loop_is_tensorflows(count, given, returned):
         def body(*variables):
             return returned([v + 1 for v in variables])
 
-        return tf.while_loop(lambda *variables: variables[0] < limit, body, given([tf.constant(0)] * count))
+        return tf.while_loop(
+            lambda *variables: variables[0] < limit, body, given([tf.constant(0)] * count)
+        )
 
     assert loop(3) == returned([3] * count)
     assert type(loop(3)) is returned

@@ -1,4 +1,6 @@
-"""What functions and their programs tell of themselves: specs of their results, signatures in words, and their types."""
+"""What functions and their programs tell of themselves: specs of their results,
+signatures in words, and their types.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,13 @@ def spec(*shape, dtype="float32"):
     ("result", "outputs", "shapes", "dtypes"),
     [
         (lambda x: x, spec(2), (2,), tf.float32),
-        (lambda x: [x, x > 0], [spec(2), spec(2, dtype="bool")], [(2,), (2,)], [tf.float32, tf.bool]),
+        (lambda x: [x, x > 0], [spec(2), spec(2, dtype="bool")], [(2,), (2,)],
+            [tf.float32, tf.bool]),
         (lambda x: (x, 3), (spec(2), spec(dtype="int32")), ((2,), ()), (tf.float32, tf.int32)),
-        (lambda x: {"a": x[None], "b": None}, {"a": spec(1, 2), "b": None}, {"a": (1, 2), "b": tf.TensorShape(None)}, {"a": tf.float32, "b": None}),
-        (lambda x: Pair(x, tf.constant("text")), Pair(spec(2), spec(dtype="string")), Pair((2,), ()), Pair(tf.float32, tf.string)),
+        (lambda x: {"a": x[None], "b": None}, {"a": spec(1, 2), "b": None},
+            {"a": (1, 2), "b": tf.TensorShape(None)}, {"a": tf.float32, "b": None}),
+        (lambda x: Pair(x, tf.constant("text")), Pair(spec(2), spec(dtype="string")),
+            Pair((2,), ()), Pair(tf.float32, tf.string)),
         (lambda x: None, None, tf.TensorShape(None), None),
         (lambda x: [], [], [], []),
     ],
@@ -36,14 +41,21 @@ def test_specs_of_results(result, outputs, shapes, dtypes):
 
 
 def test_specs_of_sparse_results():
-    program = tf.function(lambda x: [tf.sparse.from_dense(tf.ones([2, 3]))], autograph=False).get_concrete_function(VECTOR)
+    program = tf.function(
+        lambda x: [tf.sparse.from_dense(tf.ones([2, 3]))], autograph=False
+    ).get_concrete_function(VECTOR)
     assert program.output_shapes == [(2, 3)]
     assert program.output_dtypes == [tf.float32]
-    assert "-> List[SparseTensorSpec(TensorShape([2, 3]), tf.float32)]" in program.pretty_printed_signature(verbose=False)
+    assert (
+        "-> List[SparseTensorSpec(TensorShape([2, 3]), tf.float32)]"
+        in program.pretty_printed_signature(verbose=False)
+    )
 
 
 def test_open_sizes_are_open_in_results():
-    f = tf.function(lambda x, y: {"rows": x @ y, "first": x[:1], "total": tf.reduce_sum(x)}, autograph=False)
+    f = tf.function(
+        lambda x, y: {"rows": x @ y, "first": x[:1], "total": tf.reduce_sum(x)}, autograph=False
+    )
     program = f.get_concrete_function(tf.TensorSpec([None, 4]), tf.TensorSpec([4, 5]))
     assert program.output_shapes == {"rows": (None, 5), "first": (1, 4), "total": ()}
     assert program.output_dtypes == {"rows": tf.float32, "first": tf.float32, "total": tf.float32}
@@ -66,11 +78,15 @@ def test_signatures_in_words():
     text = """
 Input Parameters:
   x (POSITIONAL_ONLY): TensorSpec(shape=(2,), dtype=tf.float32, name=None)
-  pair (POSITIONAL_OR_KEYWORD): Pair[['first', Literal[1]], ['second', TensorSpec(shape=(), dtype=tf.float32, name=None)]]
+  pair (POSITIONAL_OR_KEYWORD): Pair[['first', Literal[1]], \
+['second', TensorSpec(shape=(), dtype=tf.float32, name=None)]]
   n (POSITIONAL_OR_KEYWORD): Literal[3]
   key (KEYWORD_ONLY): Literal['text']
 Output Type:
-  Dict[['a', TensorSpec(shape=(2,), dtype=tf.float32, name=None)], ['b', Tuple[Pair[['first', TensorSpec(shape=(), dtype=tf.int32, name=None)], ['second', TensorSpec(shape=(), dtype=tf.float32, name=None)]], List[TensorSpec(shape=(), dtype=tf.int32, name=None)]]]]
+  Dict[['a', TensorSpec(shape=(2,), dtype=tf.float32, name=None)], \
+['b', Tuple[Pair[['first', TensorSpec(shape=(), dtype=tf.int32, name=None)], \
+['second', TensorSpec(shape=(), dtype=tf.float32, name=None)]], \
+List[TensorSpec(shape=(), dtype=tf.int32, name=None)]]]]
 Captures:
   factor:0: VariableSpec(shape=(), dtype=tf.float32, trainable=True, alias_id=0)
 """
@@ -88,17 +104,32 @@ Captures:
     [
         (lambda *args: args[0], (VECTOR, 3), {}, "(args_0: {}, args_1: Literal[3], /) -> {}"),
         (lambda a, *rest: a, (VECTOR, True), {}, "(a: {}, rest_0: Literal[True], /) -> {}"),
-        (lambda **named: named["x"], (), {"x": VECTOR, "y": 1.5}, "(*, x: {}, y: Literal[1.5]) -> {}"),
-        (lambda a, /, b, *, c: a, (VECTOR, None), {"c": b"x"}, "(a: {}, /, b: Literal[None], *, c: Literal[b'x']) -> {}"),
-        (lambda a, b: a, (VECTOR, [1, (2,), {}]), {}, "(a: {}, b: List[Literal[1], Tuple[Literal[2]], Dict[]]) -> {}"),
+        (
+            lambda **named: named["x"],
+            (),
+            {"x": VECTOR, "y": 1.5},
+            "(*, x: {}, y: Literal[1.5]) -> {}",
+        ),
+        (
+            lambda a, /, b, *, c: a,
+            (VECTOR, None),
+            {"c": b"x"},
+            "(a: {}, /, b: Literal[None], *, c: Literal[b'x']) -> {}",
+        ),
+        (
+            lambda a, b: a,
+            (VECTOR, [1, (2,), {}]),
+            {},
+            "(a: {}, b: List[Literal[1], Tuple[Literal[2]], Dict[]]) -> {}",
+        ),
         (lambda a, f: a, (VECTOR, len), {}, "(a: {}, f: builtin_function_or_method) -> {}"),
     ],
 )
 def test_signatures_in_one_line(function, args, kwargs, signature):
     program = tf.function(function, autograph=False).get_concrete_function(*args, **kwargs)
-    assert program.pretty_printed_signature(verbose=False) == signature.replace("{}", repr(VECTOR), 1).replace(
-        "-> {}", f"-> {VECTOR!r}"
-    )
+    assert program.pretty_printed_signature(verbose=False) == signature.replace(
+        "{}", repr(VECTOR), 1
+    ).replace("-> {}", f"-> {VECTOR!r}")
 
 
 def test_variables_among_the_arguments_are_no_captures():
@@ -129,5 +160,8 @@ def test_types():
         assert not isinstance(program, types.GenericFunction)
     assert isinstance(f, types.Callable)
     assert not isinstance(len, types.Callable)
-    assert all(isinstance(v, types.TensorLike) for v in (1.0, "a", [1], tf.constant(1), tf.Variable(1), True, 1j, b"x", (1,)))
+    assert all(
+        isinstance(v, types.TensorLike)
+        for v in (1.0, "a", [1], tf.constant(1), tf.Variable(1), True, 1j, b"x", (1,))
+    )
     assert not any(isinstance(v, types.TensorLike) for v in (None, object(), {}))

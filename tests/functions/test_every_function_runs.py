@@ -1,4 +1,6 @@
-"""What eager code can do, a function does: shapes and loop lengths that are known only when it runs, with derivatives of every kind."""
+"""What eager code can do, a function does: shapes and loop lengths that are known only when it
+runs, with derivatives of every kind.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,12 @@ import gradtape as tf
 from .open_programs import LOOP, ONE, OTHER, PROGRAMS, SHAPE, SIX
 
 by_name = pytest.mark.parametrize("name", PROGRAMS)
-of_shapes = pytest.mark.parametrize("name", [name for name in PROGRAMS if PROGRAMS[name].kind == SHAPE])
-of_loops = pytest.mark.parametrize("name", [name for name in PROGRAMS if PROGRAMS[name].kind == LOOP])
+of_shapes = pytest.mark.parametrize(
+    "name", [name for name in PROGRAMS if PROGRAMS[name].kind == SHAPE]
+)
+of_loops = pytest.mark.parametrize(
+    "name", [name for name in PROGRAMS if PROGRAMS[name].kind == LOOP]
+)
 
 
 def compiled(name, **options):
@@ -26,7 +32,9 @@ def check(found, expected):
 
 
 def check_derivative(found, expected):
-    """Where the way that is taken does not lead to a source, eager code says None and TensorFlow's functions zeros; both are right here."""
+    """Where the way that is taken does not lead to a source, eager code says None and TensorFlow's
+    functions zeros; both are right here.
+    """
     if expected is None:
         assert found is None or not np.any(found.numpy())
     else:
@@ -36,7 +44,9 @@ def check_derivative(found, expected):
 def every(name):
     """The arguments of a program, with its value and gradient for them."""
     program = PROGRAMS[name]
-    return [(program.tensors(number), *expected) for number, expected in enumerate(program.expected)]
+    return [
+        (program.tensors(number), *expected) for number, expected in enumerate(program.expected)
+    ]
 
 
 def first_order(f, x, *others):
@@ -105,7 +115,9 @@ def test_a_persistent_tape(name):
 def test_second_order(name):
     f, plain = compiled(name), PROGRAMS[name].function
     for arguments, _, _ in every(name):
-        for found, right in zip(second_order(f, *arguments), second_order(plain, *arguments), strict=True):
+        for found, right in zip(
+            second_order(f, *arguments), second_order(plain, *arguments), strict=True
+        ):
             check_derivative(found, right)
 
 
@@ -170,7 +182,11 @@ def test_the_log_says_why_once(name, caplog):
         for _ in range(2):
             for arguments, _, _ in every(name):
                 first_order(f, *arguments)
-    (message,) = [record.getMessage() for record in caplog.records if "open_programs.py" in record.getMessage()]
+    (message,) = [
+        record.getMessage()
+        for record in caplog.records
+        if "open_programs.py" in record.getMessage()
+    ]
     code = PROGRAMS[name].function.__code__
     (line,) = re.findall(r"open_programs\.py:(\d+)", message)
     assert code.co_firstlineno < int(line) <= max(end for _, _, end in code.co_lines() if end)
@@ -296,7 +312,9 @@ def test_captures_tensors_and_variables_in_a_loop_of_unknown_length():
             tape.watch([x, captured])
             y = f(x, tf.constant(n))
         check(y, expected)
-        for found, right in zip(tape.gradient(y, [x, scale, captured]), (by_x, by_scale, by_captured), strict=True):
+        for found, right in zip(
+            tape.gradient(y, [x, scale, captured]), (by_x, by_scale, by_captured), strict=True
+        ):
             check_derivative(found, right)
 
 

@@ -1,4 +1,6 @@
-"""When a function is traced, what it returns, and what it reads and writes: the contract's section 7."""
+"""When a function is traced, what it returns, and what it reads and writes:
+the contract's section 7.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,11 @@ def test_defaults_and_keywords_are_one_call():
 
 def test_structures():
     f = Count(
-        lambda batch, scale=None: {"sum": batch["x"] + batch["y"][0], "none": scale, "list": [batch["x"], (batch["y"][1],)]}
+        lambda batch, scale=None: {
+            "sum": batch["x"] + batch["y"][0],
+            "none": scale,
+            "list": [batch["x"], (batch["y"][1],)],
+        }
     )
     x, y = tf.constant(1.0), (tf.constant(2.0), tf.constant(3.0))
     result = f({"x": x, "y": y})
@@ -113,7 +119,18 @@ def test_constant_results_and_no_arguments():
 
 
 @pytest.mark.parametrize(
-    "dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int8", "int64", "bool"]
+    "dtype",
+    [
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+        "int8",
+        "int64",
+        "bool",
+    ],
 )
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
 def test_dtypes_and_shapes(dtype, shape):
@@ -368,23 +385,36 @@ def test_input_signature():
 
 
 def test_arguments_that_input_signature_leaves_out_have_their_defaults():
-    f = Count(lambda x, scale=2.0, *, flag=None: x * scale, input_signature=[tf.TensorSpec([2], tf.float32)])
+    f = Count(
+        lambda x, scale=2.0, *, flag=None: x * scale,
+        input_signature=[tf.TensorSpec([2], tf.float32)],
+    )
     x = tf.constant([1.0, 2.0])
     for found in (f(x), f(x, 2.0), f(x=x), f(x, scale=2.0, flag=None)):
         assert found.numpy().tolist() == [2.0, 4.0]
     assert f.times == 1
-    for args, kwargs in (((x, 3.0), {}), ((x,), {"scale": 3.0}), ((x,), {"flag": True}), ((x, tf.constant(2.0)), {})):
+    for args, kwargs in (
+        ((x, 3.0), {}),
+        ((x,), {"scale": 3.0}),
+        ((x,), {"flag": True}),
+        ((x, tf.constant(2.0)), {}),
+    ):
         with pytest.raises(TypeError, match="is not in input_signature, so that it must be"):
             f(*args, **kwargs)
     with pytest.raises(TypeError, match="input_signature has 1 entries, but 2 arguments"):
         tf.function(lambda x, y: x, input_signature=[tf.TensorSpec([2])])(x, x)
-    assert tf.function(lambda x, y=2.0, **more: x * y, input_signature=[tf.TensorSpec([2])])(x).numpy().tolist() == [2.0, 4.0]
+    assert tf.function(lambda x, y=2.0, **more: x * y, input_signature=[tf.TensorSpec([2])])(
+        x
+    ).numpy().tolist() == [2.0, 4.0]
     assert f.function.get_concrete_function()(x).numpy().tolist() == [2.0, 4.0]
 
 
 def test_signatures_of_structures_and_of_keywords_alone():
     spec = tf.TensorSpec([2], tf.float32)
-    f = tf.function(lambda pair, *rest, last: pair["a"] * pair["b"][0] + last, input_signature=[{"a": spec, "b": [spec]}, spec])
+    f = tf.function(
+        lambda pair, *rest, last: pair["a"] * pair["b"][0] + last,
+        input_signature=[{"a": spec, "b": [spec]}, spec],
+    )
     assert f({"a": [1.0, 2.0], "b": [np.ones(2)]}, last=[1, 1]).numpy().tolist() == [2.0, 3.0]
     with pytest.raises(TypeError, match="structure"):
         f({"a": [1.0, 2.0]}, last=[1, 1])
@@ -392,8 +422,10 @@ def test_signatures_of_structures_and_of_keywords_alone():
         tf.function(lambda **given: given["x"], input_signature=[spec])(x=tf.ones([2]))
 
 
-@pytest.mark.parametrize("options", [{"jit_compile": True}, {"jit_compile": False}, {"experimental_relax_shapes": True},
-                                     {"experimental_implements": "name", "experimental_attributes": None}])  # fmt: skip
+@pytest.mark.parametrize("options",
+    [{"jit_compile": True}, {"jit_compile": False}, {"experimental_relax_shapes": True},
+                                     {"experimental_implements": "name",
+                                         "experimental_attributes": None}])  # fmt: skip
 def test_options_of_tensorflow_are_accepted(options):
     f = tf.function(lambda x: x * x, **options)
     x = tf.constant(3.0)
@@ -414,7 +446,10 @@ def test_concrete_functions():
     f = tf.function(lambda x, n=1: x * v * frozen * n)
     concrete = f.get_concrete_function(tf.TensorSpec([2], tf.float32))
     assert concrete(tf.constant([1.0, 2.0])).numpy().tolist() == [6.0, 12.0]
-    assert concrete.variables == (v, frozen) or {id(x) for x in concrete.variables} == {id(v), id(frozen)}
+    assert concrete.variables == (v, frozen) or {id(x) for x in concrete.variables} == {
+        id(v),
+        id(frozen),
+    }
     assert [x is v for x in concrete.trainable_variables] == [True]
     assert f.experimental_get_tracing_count() == 1
     f(tf.constant([1.0, 2.0]))
@@ -557,7 +592,9 @@ class _Held:
 
 
 def test_what_tracing_leaves_behind_holds_nothing_of_the_users():
-    """Neither the error that says why a function runs op by op, nor a gradient function that was traced."""
+    """Neither the error that says why a function runs op by op,
+    nor a gradient function that was traced.
+    """
     held = []
 
     def something():

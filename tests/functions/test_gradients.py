@@ -14,7 +14,10 @@ def network(x, w1, b1, w2):
 
 def arguments(seed=0, dtype=np.float64):
     rng = np.random.default_rng(seed)
-    return [tf.constant(rng.normal(size=shape).astype(dtype)) for shape in [(5, 4), (4, 3), (3,), (3, 2)]]
+    return [
+        tf.constant(rng.normal(size=shape).astype(dtype))
+        for shape in [(5, 4), (4, 3), (3,), (3, 2)]
+    ]
 
 
 def gradients(f, args):
@@ -101,7 +104,9 @@ def test_several_outputs_and_output_gradients():
         return tape.gradient(pick(y), x, output_gradients=seeds)
 
     np.testing.assert_allclose(run(compiled, lambda y: y["b"][0]), np.exp([1.0, 2.0]), rtol=1e-6)
-    both = run(compiled, lambda y: [y["a"], y["b"][0]], [tf.constant([1.0, 10.0]), tf.constant([2.0, 3.0])])
+    both = run(
+        compiled, lambda y: [y["a"], y["b"][0]], [tf.constant([1.0, 10.0]), tf.constant([2.0, 3.0])]
+    )
     np.testing.assert_allclose(both, [2 + 2 * np.e, 20 + 3 * np.e**2], rtol=1e-6)
     assert run(compiled, lambda y: y["c"]) is None
 
@@ -217,7 +222,9 @@ def test_second_and_third_order(inner_compiled, outer_compiled):
     x = tf.constant([0.3, 1.2], tf.float64)
     run = tf.function(derivatives) if outer_compiled else derivatives
     v = x.numpy()
-    for found, expected in zip(run(x), [3 * v**2 + np.cos(v), 6 * v - np.sin(v), 6 - np.cos(v)], strict=True):
+    for found, expected in zip(
+        run(x), [3 * v**2 + np.cos(v), 6 * v - np.sin(v), 6 - np.cos(v)], strict=True
+    ):
         np.testing.assert_allclose(found, expected)
 
 
@@ -259,7 +266,9 @@ def test_forward_mode_over_and_inside():
 
     @tf.function
     def inside(*args):
-        with tf.autodiff.ForwardAccumulator(list(args), [tf.ones_like(a) for a in args]) as accumulator:
+        with tf.autodiff.ForwardAccumulator(
+            list(args), [tf.ones_like(a) for a in args]
+        ) as accumulator:
             y = network(*args)
         return accumulator.jvp(y)
 
@@ -275,7 +284,10 @@ def test_forward_over_reverse():
 
 def test_vmap_over_and_inside():
     f = tf.function(lambda x, w: tf.reduce_sum(tf.tanh(x) * w))
-    xs, w = tf.constant(np.random.default_rng(0).normal(size=(4, 3))), tf.constant([1.0, 2.0, 3.0], tf.float64)
+    xs, w = (
+        tf.constant(np.random.default_rng(0).normal(size=(4, 3))),
+        tf.constant([1.0, 2.0, 3.0], tf.float64),
+    )
     expected = tf.reduce_sum(tf.tanh(xs) * w, axis=1)
     assert_close(tf.vmap(f, in_axes=(0, None))(xs, w), expected)
     assert_close(tf.function(tf.vmap(f, in_axes=(0, None)))(xs, w), expected)
@@ -296,7 +308,9 @@ def test_per_example_gradients():
 
     xs = tf.constant([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     np.testing.assert_array_equal(tf.vectorized_map(one, xs), [[2.0, 0.0], [0.0, 4.0], [6.0, 6.0]])
-    np.testing.assert_array_equal(tf.function(lambda xs: tf.vectorized_map(one, xs))(xs), [[2.0, 0.0], [0.0, 4.0], [6.0, 6.0]])
+    np.testing.assert_array_equal(
+        tf.function(lambda xs: tf.vectorized_map(one, xs))(xs), [[2.0, 0.0], [0.0, 4.0], [6.0, 6.0]]
+    )
 
 
 def test_jacobian_over_and_inside():
@@ -328,7 +342,9 @@ def test_stop_gradient_and_recompute_inside():
     f = tf.function(lambda x: tf.stop_gradient(x) * x)
     assert gradients(f, [tf.constant(3.0)])[0].numpy() == 3.0
     g = tf.function(tf.recompute_grad(lambda x: tf.sin(x) * x))
-    np.testing.assert_allclose(gradients(g, [tf.constant(2.0)])[0], np.sin(2.0) + 2 * np.cos(2.0), rtol=3e-6)
+    np.testing.assert_allclose(
+        gradients(g, [tf.constant(2.0)])[0], np.sin(2.0) + 2 * np.cos(2.0), rtol=3e-6
+    )
 
 
 def test_persistent_tape_and_two_functions():

@@ -1,4 +1,6 @@
-"""Sizes that a signature leaves open, and `reduce_retracing`: one kind of arguments to the user, a program for each size to XLA."""
+"""Sizes that a signature leaves open, and `reduce_retracing`: one kind of arguments to the user, a
+program for each size to XLA.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def counts(function, *calls):
 
 def test_a_signature_is_one_kind():
     seen = []
-    f = tf.function(lambda x: seen.append(x.shape) or tf.reduce_sum(x, axis=0), input_signature=[tf.TensorSpec([None, 3])])
+    f = tf.function(
+        lambda x: seen.append(x.shape) or tf.reduce_sum(x, axis=0),
+        input_signature=[tf.TensorSpec([None, 3])],
+    )
     assert counts(f, *[(tf.ones([n, 3]),) for n in (1, 4, 0, 4, 1)]) == [1] * 5
     assert seen == [[1, 3], [4, 3], [0, 3]]  # the Python function knows the size
     for wrong in (tf.ones([4, 2]), tf.ones([3]), tf.ones([2, 3], tf.float64)):
@@ -37,7 +42,9 @@ def test_any_rank():
 
 def test_gradients_for_each_size():
     w = tf.Variable([1.0, 2.0, 3.0])
-    f = tf.function(lambda x: tf.reduce_mean(tf.square(x * w)), input_signature=[tf.TensorSpec([None, 3])])
+    f = tf.function(
+        lambda x: tf.reduce_mean(tf.square(x * w)), input_signature=[tf.TensorSpec([None, 3])]
+    )
     for n in (2, 5):
         x = tf.constant(np.arange(3 * n, dtype=np.float32).reshape(n, 3))
         with tf.GradientTape(persistent=True) as tape:
@@ -47,7 +54,9 @@ def test_gradients_for_each_size():
 
 
 def test_reduced_retracing():
-    """After the second size of a dimension all of them are one kind; the counts are TensorFlow's."""
+    """After the second size of a dimension all of them are one kind;
+    the counts are TensorFlow's.
+    """
     f = tf.function(lambda x: x * 2.0, reduce_retracing=True)
     shapes = ([1], [2], [3], [2, 2], [3, 3], [1, 1, 1], [4])
     assert counts(f, *[(tf.ones(shape),) for shape in shapes]) == [1, 2, 2, 3, 3, 3, 3]
@@ -56,7 +65,14 @@ def test_reduced_retracing():
     assert counts(f, *[(tf.ones([size]), n) for size, n in calls]) == [1, 2, 2, 3, 4, 4, 4]
     f = tf.function(lambda batch: batch["a"] * tf.reduce_sum(batch["b"]), reduce_retracing=True)
     sizes = ((1, 1), (2, 1), (3, 1), (3, 2), (3, 3), (4, 4))
-    assert counts(f, *[({"a": tf.ones([a]), "b": tf.ones([b])},) for a, b in sizes]) == [1, 2, 2, 3, 3, 3]
+    assert counts(f, *[({"a": tf.ones([a]), "b": tf.ones([b])},) for a, b in sizes]) == [
+        1,
+        2,
+        2,
+        3,
+        3,
+        3,
+    ]
 
 
 def test_without_it_every_shape_counts():

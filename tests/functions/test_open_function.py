@@ -27,7 +27,10 @@ def test_a_concrete_function_with_open_sizes():
 
 
 def test_the_concrete_function_of_a_signature():
-    f = tf.function(lambda x, s: x * tf.sparse.reduce_sum(s), input_signature=[tf.TensorSpec([None]), SparseTensorSpec([None])])
+    f = tf.function(
+        lambda x, s: x * tf.sparse.reduce_sum(s),
+        input_signature=[tf.TensorSpec([None]), SparseTensorSpec([None])],
+    )
     concrete = f.get_concrete_function()
     found = concrete(tf.ones([2]), tf.sparse.SparseTensor([[1]], [3.0], [4]))
     assert found.numpy().tolist() == [3.0, 3.0]
@@ -37,10 +40,17 @@ def test_the_concrete_function_of_a_signature():
 @pytest.mark.parametrize("shape", [[2], [None]])
 def test_arguments_of_concrete_functions(shape):
     concrete = tf.function(lambda x, *, y=None: x * 2.0).get_concrete_function(tf.TensorSpec(shape))
-    for given in (tf.constant([1.0, 2.0]), [1.0, 2.0], np.array([1.0, 2.0]), tf.Variable([1.0, 2.0])):
+    for given in (
+        tf.constant([1.0, 2.0]),
+        [1.0, 2.0],
+        np.array([1.0, 2.0]),
+        tf.Variable([1.0, 2.0]),
+    ):
         assert concrete(given).numpy().tolist() == [2.0, 4.0]
     assert concrete(x=tf.ones([3])).shape == [3]  # shapes are not enforced
-    with pytest.raises(tf.errors.InvalidArgumentError, match="argument 0 must have dtype float32, got int32"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="argument 0 must have dtype float32, got int32"
+    ):
         concrete(tf.constant([1, 2]))
     with pytest.raises(TypeError):
         concrete()

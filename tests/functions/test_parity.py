@@ -1,4 +1,6 @@
-"""`function(check_parity=True)`: the first call for each kind of arguments is compared with eager code, op by op."""
+"""`function(check_parity=True)`: the first call for each kind of arguments is compared with eager
+code, op by op.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ def wrong(monkeypatch):
 
 def line_of(text: str) -> int:
     """The number of the one line of this file that holds a text."""
-    (found,) = [i for i, line in enumerate(Path(__file__).read_text().splitlines(), 1) if text in line and "line_of" not in line]
+    (found,) = [
+        i
+        for i, line in enumerate(Path(__file__).read_text().splitlines(), 1)
+        if text in line and "line_of" not in line
+    ]
     return found
 
 
@@ -97,14 +103,19 @@ def test_an_op_of_the_gradient_alone(wrong):
     w, x = example("float32")
     step = training_step(w)
     wrong("broadcast_to", lambda x, *, shape: jnp.broadcast_to(x, shape) * 2)
-    with pytest.raises(ParityError, match=rf"broadcast_to, called at .*:{line_of('# where the gradient is asked for')}, in"):
+    with pytest.raises(
+        ParityError,
+        match=rf"broadcast_to, called at .*:{line_of('# where the gradient is asked for')}, in",
+    ):
         step(x)
 
 
 def test_a_wrong_shape_or_dtype(wrong):
     x = tf.constant([[1.0, 2.0]])
     wrong("tanh", lambda x: jnp.tanh(x)[0])
-    with pytest.raises(ParityError, match=r"tanh.*is float32\[2\] compiled, and float32\[1, 2\] in eager code"):
+    with pytest.raises(
+        ParityError, match=r"tanh.*is float32\[2\] compiled, and float32\[1, 2\] in eager code"
+    ):
         tf.function(lambda x: tf.tanh(x), check_parity=True)(x)
 
 
@@ -128,7 +139,8 @@ def test_rounding_is_no_difference():
         near_zero = tf.reduce_sum(x - tf.reduce_mean(x))
         with tf.GradientTape() as tape:
             tape.watch(a)
-            y = tf.reduce_sum(tf.nn.softmax(tf.matmul(a, b)))  # its gradient is zero but for rounding
+            # Its gradient is zero but for rounding.
+            y = tf.reduce_sum(tf.nn.softmax(tf.matmul(a, b)))
         return near_zero, tape.gradient(y, a)
 
     f(x, a, b)
@@ -141,14 +153,18 @@ def test_the_bodies_of_branches_are_compared_by_their_results(wrong):
 
     f(tf.constant([1.0, 2.0]))
     wrong("tanh", lambda x: jnp.tanh(x) + 0.5)
-    with pytest.raises(ParityError, match=r"result 0 differs by up to 0\.5 .*bodies of branches and loops"):
+    with pytest.raises(
+        ParityError, match=r"result 0 differs by up to 0\.5 .*bodies of branches and loops"
+    ):
         f(tf.constant([1.0, 2.0, 3.0]))
 
 
 def test_python_that_does_something_else_the_second_time():
     factors = iter([2.0, 2.0, 3.0])
     f = tf.function(lambda x: x * next(factors), check_parity=True, autograph=False)
-    with pytest.raises(ParityError, match=r"result 0 differs by up to 1, where it is 2\.0 compiled and 3\.0"):
+    with pytest.raises(
+        ParityError, match=r"result 0 differs by up to 1, where it is 2\.0 compiled and 3\.0"
+    ):
         f(tf.constant(1.0))
 
 
@@ -175,14 +191,17 @@ def test_a_variable_that_only_eager_code_writes():
         seen.append(x)
         (one if len(seen) < 3 else two).assign_add(x)
 
-    with pytest.raises(ParityError, match="writes the Variable 'two:0' in eager code, but not compiled"):
+    with pytest.raises(
+        ParityError, match="writes the Variable 'two:0' in eager code, but not compiled"
+    ):
         f(tf.constant(1.0))
     assert [float(one), float(two)] == [1.0, 1.0]
 
 
 def test_an_error_of_eager_code_leaves_variables_as_they_were():
     v = tf.Variable([1.0, 2.0])
-    tf.function(lambda x: v.assign_add(x))(tf.constant([1.0, 1.0]))  # its value is on XLA's side now
+    # Its value is on XLA's side now.
+    tf.function(lambda x: v.assign_add(x))(tf.constant([1.0, 1.0]))
     seen = []
 
     @tf.function(check_parity=True, autograph=False)
@@ -227,7 +246,9 @@ def test_random_numbers_are_drawn_once():
     tf.random.set_seed(1)
     eager = tf.random.normal([3]).numpy()
     tf.random.set_seed(1)
-    np.testing.assert_array_equal(tf.function(lambda: tf.random.normal([3]) * 2.0, check_parity=True)(), expected)
+    np.testing.assert_array_equal(
+        tf.function(lambda: tf.random.normal([3]) * 2.0, check_parity=True)(), expected
+    )
     np.testing.assert_array_equal(tf.random.normal([3]), eager)
 
 
@@ -235,7 +256,10 @@ def test_random_numbers_of_a_generator_and_of_a_seed():
     """They are others in eager code, and the state is moved on once."""
     checked, plain = tf.random.Generator.from_seed(1), tf.random.Generator.from_seed(1)
     seed = tf.constant([1, 2])
-    ways = [lambda x, g=g: x + g.normal([3]) + tf.random.stateless_normal([3], seed) for g in (checked, plain)]
+    ways = [
+        lambda x, g=g: x + g.normal([3]) + tf.random.stateless_normal([3], seed)
+        for g in (checked, plain)
+    ]
     found = tf.function(ways[0], check_parity=True)(tf.zeros([3]))
     np.testing.assert_array_equal(found, tf.function(ways[1])(tf.zeros([3])))
     np.testing.assert_array_equal(checked.state, plain.state)
@@ -260,10 +284,18 @@ def test_control_flow_and_what_it_writes(wrong):
                 s -= a
         while s > 1.0:
             s = s / 2.0
-        return s, tf.scan(lambda c, a: c + a, x), tf.cond(s > 0.5, lambda: total * 2.0, lambda: total * 1.0)
+        return (
+            s,
+            tf.scan(lambda c, a: c + a, x),
+            tf.cond(s > 0.5, lambda: total * 2.0, lambda: total * 1.0),
+        )
 
     results = f(tf.constant([1.0, -2.0, 3.0]))
-    assert [float(results[0]), results[1].numpy().tolist(), float(results[2])] == [0.625, [1.0, -1.0, 2.0], 10.0]
+    assert [float(results[0]), results[1].numpy().tolist(), float(results[2])] == [
+        0.625,
+        [1.0, -1.0, 2.0],
+        10.0,
+    ]
     assert float(total) == 5.0
     wrong("subtract", jnp.add)
     with pytest.raises(ParityError, match="differs by up to"):
@@ -282,7 +314,11 @@ def test_variables_made_in_the_first_call():
             return self.w.assign_add(x)
 
     model = Model()
-    assert [float(model(tf.constant(1.0))), float(model(tf.constant(1.0))), float(model.w)] == [3.0, 4.0, 4.0]
+    assert [float(model(tf.constant(1.0))), float(model(tf.constant(1.0))), float(model.w)] == [
+        3.0,
+        4.0,
+        4.0,
+    ]
 
 
 def test_factors_that_have_a_sign_of_their_own():
@@ -302,7 +338,9 @@ def test_a_tape_outside_and_a_vmap(wrong):
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = f(x)
-    np.testing.assert_allclose(tape.gradient(y, x), np.cos([1.0, 2.0]) * [1.0, 2.0] + np.sin([1.0, 2.0]), rtol=3e-6)
+    np.testing.assert_allclose(
+        tape.gradient(y, x), np.cos([1.0, 2.0]) * [1.0, 2.0] + np.sin([1.0, 2.0]), rtol=3e-6
+    )
     np.testing.assert_allclose(tf.vectorized_map(f, x), np.sin([1.0, 2.0]) * [1.0, 2.0], rtol=3e-6)
     wrong("sin", jnp.cos)
     with tf.GradientTape() as tape, pytest.raises(ParityError, match="sin, called at"):
@@ -315,7 +353,12 @@ def test_structures_methods_and_signatures(wrong):
         @tf.function(check_parity=True, input_signature=[tf.TensorSpec([2]), tf.TensorSpec([2])])
         def both(self, a, b):
             rows = tf.IndexedSlices(a, tf.constant([0, 1]))
-            return {"sum": a + b, "none": None, "rows": rows, "sparse": tf.sparse.SparseTensor([[0], [3]], b, [4])}
+            return {
+                "sum": a + b,
+                "none": None,
+                "rows": rows,
+                "sparse": tf.sparse.SparseTensor([[0], [3]], b, [4]),
+            }
 
     result = Model().both(tf.constant([1.0, 2.0]), np.array([3.0, 4.0], np.float32))
     np.testing.assert_array_equal(result["sum"], [4.0, 6.0])
@@ -326,5 +369,7 @@ def test_structures_methods_and_signatures(wrong):
 
 def test_without_it_nothing_is_compared(wrong):
     wrong("tanh", jnp.sin)
-    np.testing.assert_allclose(tf.function(lambda x: tf.tanh(x))(tf.constant(1.0)), np.sin(1.0), rtol=1e-6)
+    np.testing.assert_allclose(
+        tf.function(lambda x: tf.tanh(x))(tf.constant(1.0)), np.sin(1.0), rtol=1e-6
+    )
     assert "check_parity" in inspect.signature(tf.function).parameters

@@ -1,7 +1,9 @@
-"""One tape over many calls of functions: every gradient that is asked for is what eager code gives, however often and when.
+"""One tape over many calls of functions: every gradient that is asked for is what eager code gives,
+however often and when.
 
-A *program* is code under a tape that calls its `f`, `g` and `h`, which are plain Python or compiled; a *way of asking* takes gradients
-from the tape. All programs are crossed with all ways of asking, and compiled is compared with eager.
+A *program* is code under a tape that calls its `f`, `g` and `h`, which are plain Python or
+compiled; a *way of asking* takes gradients from the tape. All programs are crossed with all ways of
+asking, and compiled is compared with eager.
 """
 
 from __future__ import annotations
@@ -77,8 +79,8 @@ def a_loop(c, x):
 
 
 PROGRAMS = [
-    one_call, the_same_function_again, two_functions, several_shapes, several_traces, branches, an_assignment_between, eager_ops_between,
-    a_loop,
+    one_call, the_same_function_again, two_functions, several_shapes, several_traces, branches,
+    an_assignment_between, eager_ops_between, a_loop,
 ]  # fmt: skip
 
 
@@ -94,7 +96,10 @@ def last_first(tape, targets, sources):
 
 
 def together_and_apart(tape, targets, sources):
-    return [*tape.gradient(targets, sources), *[g for y in targets for g in tape.gradient(y, sources)]]
+    return [
+        *tape.gradient(targets, sources),
+        *[g for y in targets for g in tape.gradient(y, sources)],
+    ]
 
 
 def with_cotangents(tape, targets, sources):
@@ -107,7 +112,11 @@ def between_results(tape, targets, sources):
 
 
 def jacobians(tape, targets, sources):
-    return [*tape.jacobian(targets[-1], sources), *tape.jacobian(targets[0], sources), *tape.gradient(targets[0], sources)]
+    return [
+        *tape.jacobian(targets[-1], sources),
+        *tape.jacobian(targets[0], sources),
+        *tape.gradient(targets[0], sources),
+    ]
 
 
 ASKING = [each_twice, last_first, together_and_apart, with_cotangents, between_results, jacobians]
@@ -140,7 +149,11 @@ def inside_the_block(program, ask, *, compiled):
         targets = program(c, x)
         first = [g for g in ask(tape, targets, [x, c.v]) if g is not None]
         total = tf.add_n([tf.reduce_sum(g * g) for g in map(tf.convert_to_tensor, first)])
-    return [*numbers(first), *numbers(tape.gradient(total, [x, c.v])), *numbers(ask(tape, targets, [x, c.v]))]
+    return [
+        *numbers(first),
+        *numbers(tape.gradient(total, [x, c.v])),
+        *numbers(ask(tape, targets, [x, c.v])),
+    ]
 
 
 def with_a_second_tape(program, ask, *, compiled):
@@ -153,7 +166,11 @@ def with_a_second_tape(program, ask, *, compiled):
             targets = program(c, x)
         first = [tf.convert_to_tensor(g) for g in ask(inner, targets, [x, c.v]) if g is not None]
         total = tf.add_n([tf.reduce_sum(tf.sin(g)) for g in first])
-    return [*numbers(first), *numbers(outer.gradient(total, [x, c.v])), *numbers(ask(outer, targets, [x, c.v]))]
+    return [
+        *numbers(first),
+        *numbers(outer.gradient(total, [x, c.v])),
+        *numbers(ask(outer, targets, [x, c.v])),
+    ]
 
 
 def entered_again(program, ask, *, compiled):
@@ -182,8 +199,18 @@ def later_calls_do_not_disturb(program, ask, *, compiled):
     return found
 
 
-SETTINGS = [after_the_block, inside_the_block, with_a_second_tape, entered_again, later_calls_do_not_disturb]
-EVERYDAY = {(after_the_block, each_twice), (inside_the_block, together_and_apart), (later_calls_do_not_disturb, last_first)}
+SETTINGS = [
+    after_the_block,
+    inside_the_block,
+    with_a_second_tape,
+    entered_again,
+    later_calls_do_not_disturb,
+]
+EVERYDAY = {
+    (after_the_block, each_twice),
+    (inside_the_block, together_and_apart),
+    (later_calls_do_not_disturb, last_first),
+}
 CASES = [
     pytest.param(
         setting, program, ask,

@@ -75,7 +75,11 @@ def test_the_log_names_the_argument_once(limit, caplog):
     with caplog.at_level(logging.WARNING, logger="gradtape"):
         for n in range(1, 12):
             f(tf.ones(n))
-    said = [record.getMessage() for record in caplog.records if "kinds of arguments" in record.getMessage()]
+    said = [
+        record.getMessage()
+        for record in caplog.records
+        if "kinds of arguments" in record.getMessage()
+    ]
     assert len(said) == 1
     assert "'x' changed from float32[" in said[0]
     assert "set_programs_per_function" in said[0]

@@ -1,6 +1,8 @@
-"""While a function is traced its Python runs once; what a body captures is its input, whatever holds it, and derivatives follow.
+"""While a function is traced its Python runs once; what a body captures is its input, whatever
+holds it, and derivatives follow.
 
-The product of these is in `test_bodies.py`; here are programs as users write them, with what TensorFlow 2.21 gives.
+The product of these is in `test_bodies.py`; here are programs as users write them, with what
+TensorFlow 2.21 gives.
 """
 
 # ruff: noqa: SIM108 - statements are what AutoGraph is to convert
@@ -14,7 +16,9 @@ import gradtape as tf
 
 
 def derivatives(f, x):
-    """The value, the gradient, the second derivative and the tangent of a function of one number."""
+    """The value, the gradient, the second derivative and the tangent of a function of one
+    number.
+    """
     with tf.GradientTape() as outer:
         outer.watch(x)
         with tf.GradientTape() as tape:
@@ -24,7 +28,10 @@ def derivatives(f, x):
     second = outer.gradient(first, x)
     with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
         z = f(x)
-    return [each if each is None else each.numpy().tolist() for each in (y, first, second, accumulator.jvp(z))]
+    return [
+        each if each is None else each.numpy().tolist()
+        for each in (y, first, second, accumulator.jvp(z))
+    ]
 
 
 def gradient(f, x, *sources):
@@ -88,7 +95,10 @@ def in_while(inner):
 
 
 def in_while_loop(inner):
-    return lambda x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + inner(x)), (0, tf.zeros([])))[1] / 3.0
+    return lambda x: (
+        tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + inner(x)), (0, tf.zeros([])))[1]
+        / 3.0
+    )
 
 
 def in_map_fn(inner):
@@ -96,7 +106,9 @@ def in_map_fn(inner):
 
 
 def in_vectorized_map(inner):
-    return lambda x: tf.reduce_sum(tf.vectorized_map(lambda q: inner(x) * q, tf.constant([0.5, 0.5])))
+    return lambda x: tf.reduce_sum(
+        tf.vectorized_map(lambda q: inner(x) * q, tf.constant([0.5, 0.5]))
+    )
 
 
 PLACES = [in_if, in_for, in_while, in_while_loop, in_map_fn, in_vectorized_map]
@@ -169,10 +181,14 @@ class Recurrent:
 LOOPS = {
     "cond": lambda self, x: tf.cond(x > 1.0, lambda: self.state * self.weight, lambda: x),
     "while_loop": lambda self, x: tf.while_loop(
-        lambda i, y: i < 2, lambda i, y: (i + 1, y + self.state * self.weight), (0, tf.zeros([])))[1] / 2.0,
-    "map_fn": lambda self, x: tf.reduce_sum(tf.map_fn(lambda q: self.state * self.weight * q, tf.constant([0.25, 0.75]))),
-    "foldl": lambda self, x: tf.foldl(lambda y, q: y + self.state * self.weight * q, tf.constant([0.25, 0.75]), tf.zeros([])),
-    "scan": lambda self, x: tf.scan(lambda y, q: y + self.state * self.weight * q, tf.constant([0.25, 0.75]), tf.zeros([]))[1],
+        lambda i, y: i < 2, lambda i, y: (i + 1, y + self.state * self.weight),
+        (0, tf.zeros([])))[1] / 2.0,
+    "map_fn": lambda self, x: tf.reduce_sum(tf.map_fn(lambda q: self.state * self.weight * q,
+        tf.constant([0.25, 0.75]))),
+    "foldl": lambda self, x: tf.foldl(lambda y, q: y + self.state * self.weight * q,
+        tf.constant([0.25, 0.75]), tf.zeros([])),
+    "scan": lambda self, x: tf.scan(lambda y, q: y + self.state * self.weight * q,
+        tf.constant([0.25, 0.75]), tf.zeros([]))[1],
 }  # fmt: skip
 
 
@@ -274,22 +290,35 @@ class TestVectorizedMap:
         np.testing.assert_allclose(tf.convert_to_tensor(tape.gradient(y, x)), slope)
 
     def test_cond(self, decorate):
-        self.check(decorate, lambda q: tf.cond(q > 0.0, lambda: q * 2.0, lambda: q), [2.0, -2.0, 6.0], [2.0, 1.0, 2.0])
+        self.check(
+            decorate,
+            lambda q: tf.cond(q > 0.0, lambda: q * 2.0, lambda: q),
+            [2.0, -2.0, 6.0],
+            [2.0, 1.0, 2.0],
+        )
 
     def test_switch_case(self, decorate):
-        body = lambda q: tf.switch_case(tf.cast(q > 0.0, tf.int32), [lambda: q * 2.0, lambda: q * q])
+        body = lambda q: tf.switch_case(
+            tf.cast(q > 0.0, tf.int32), [lambda: q * 2.0, lambda: q * q]
+        )
         self.check(decorate, body, [1.0, -4.0, 9.0], [2.0, 2.0, 6.0])
 
     def test_case(self, decorate):
-        body = lambda q: tf.case([(q > 2.0, lambda: q * 2.0), (q > 0.0, lambda: q * q)], default=lambda: q * q * q)
+        body = lambda q: tf.case(
+            [(q > 2.0, lambda: q * 2.0), (q > 0.0, lambda: q * q)], default=lambda: q * q * q
+        )
         self.check(decorate, body, [1.0, -8.0, 6.0], [2.0, 12.0, 2.0])
 
     def test_while_loop_of_equal_lengths(self, decorate):
-        body = lambda q: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * q), (tf.constant(0), q))[1]
+        body = lambda q: tf.while_loop(
+            lambda i, y: i < 3, lambda i, y: (i + 1, y * q), (tf.constant(0), q)
+        )[1]
         self.check(decorate, body, [1.0, 16.0, 81.0], [4.0, -32.0, 108.0])
 
     def test_while_loop_of_lengths_that_differ(self, decorate):
-        body = lambda q: tf.while_loop(lambda y: y < 10.0, lambda y: (y * 2.0 + 3.0,), (q,), maximum_iterations=10)[0]
+        body = lambda q: tf.while_loop(
+            lambda y: y < 10.0, lambda y: (y * 2.0 + 3.0,), (q,), maximum_iterations=10
+        )[0]
         self.check(decorate, body, [13.0, 13.0, 21.0], [4.0, 16.0, 4.0])
 
     def test_cond_of_captured_values(self, decorate):
@@ -305,7 +334,11 @@ class TestVectorizedMap:
     def test_cond_without_a_fallback(self, decorate):
         x = tf.constant(self.X)
         f = decorate(
-            lambda x: tf.vectorized_map(lambda q: tf.cond(q > 0.0, lambda: q * 2.0, lambda: q), x, fallback_to_while_loop=False)
+            lambda x: tf.vectorized_map(
+                lambda q: tf.cond(q > 0.0, lambda: q * 2.0, lambda: q),
+                x,
+                fallback_to_while_loop=False,
+            )
         )
         np.testing.assert_allclose(f(x), [2.0, -2.0, 6.0])
 
@@ -314,7 +347,9 @@ class TestVectorizedMap:
 
         def body(q):
             runs.append("body")
-            return tf.cond(q > 0.0, lambda: runs.append("taken") or q * 2.0, lambda: runs.append("other") or q)
+            return tf.cond(
+                q > 0.0, lambda: runs.append("taken") or q * 2.0, lambda: runs.append("other") or q
+            )
 
         f = decorate(lambda x: tf.vectorized_map(body, x))
         f(tf.constant(self.X))
@@ -371,7 +406,11 @@ class TestStoppedGradients:
         assert float(gradient(f, tf.constant(3.0))) == 1.0
 
     def test_branches_that_are_all_stopped(self):
-        f = tf.function(lambda x: tf.cond(x > 0.0, lambda: tf.stop_gradient(x) * 2.0, lambda: tf.stop_gradient(x)))
+        f = tf.function(
+            lambda x: tf.cond(
+                x > 0.0, lambda: tf.stop_gradient(x) * 2.0, lambda: tf.stop_gradient(x)
+            )
+        )
         assert gradient(f, tf.constant(3.0)) is None
 
     def test_one_branch_that_is_stopped(self):
@@ -410,12 +449,18 @@ def test_python_runs_once_whatever_is_asked_for():
         y = x
         for _ in tf.range(3):
             runs.append("loop")
-            y = tf.cond(y > 1.0, lambda: runs.append("taken") or y * y, lambda: runs.append("other") or y * 3.0)  # noqa: B023
+            y = tf.cond(
+                y > 1.0,
+                lambda: runs.append("taken") or y * y,  # noqa: B023
+                lambda: runs.append("other") or y * 3.0,  # noqa: B023
+            )
         return y
 
     x = tf.constant(0.5)
     assert float(f(x)) == pytest.approx(1.5**4)
-    assert derivatives(f, x) == pytest.approx([1.5**4, 12.0 * 1.5**3, 108.0 * 1.5**2, 12.0 * 1.5**3])
+    assert derivatives(f, x) == pytest.approx(
+        [1.5**4, 12.0 * 1.5**3, 108.0 * 1.5**2, 12.0 * 1.5**3]
+    )
     assert float(gradient(f, x)) == pytest.approx(12.0 * 1.5**3)
     assert sorted(runs) == ["function", "loop", "other", "taken"]
     assert f.experimental_get_tracing_count() == 1

@@ -1,4 +1,6 @@
-"""Random numbers in a function: new ones in every call, the same again after `set_seed`, of the distributions of eager code."""
+"""Random numbers in a function: new ones in every call, the same again after `set_seed`, of the
+distributions of eager code.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,22 @@ SAMPLERS = {
     "uniform": lambda: tf.random.uniform([COUNT], minval=-1.0, maxval=1.0),
     "uniform float16": lambda: tf.random.uniform([COUNT], dtype=tf.float16),
     "uniform int32": lambda: tf.random.uniform([COUNT], minval=1, maxval=7, dtype=tf.int32),
-    "uniform int64": lambda: tf.random.uniform([COUNT], minval=-(2**40), maxval=2**40, dtype=tf.int64),
+    "uniform int64": lambda: tf.random.uniform(
+        [COUNT], minval=-(2**40), maxval=2**40, dtype=tf.int64
+    ),
     "gamma": lambda: tf.random.gamma([COUNT], alpha=0.7, beta=2.0),
     "poisson": lambda: tf.random.poisson([COUNT], lam=3.0),
     "categorical": lambda: tf.random.categorical([[0.0, 1.0, -1.0]], COUNT)[0],
-    "whole range of int64": lambda: tf.random.stateless_uniform([COUNT], [5, 6], None, None, dtype=tf.int64),
-    "whole range of uint32": lambda: tf.random.stateless_uniform([COUNT], [5, 6], None, None, dtype=tf.uint32),
+    "whole range of int64": lambda: tf.random.stateless_uniform(
+        [COUNT], [5, 6], None, None, dtype=tf.int64
+    ),
+    "whole range of uint32": lambda: tf.random.stateless_uniform(
+        [COUNT], [5, 6], None, None, dtype=tf.uint32
+    ),
     "binomial": lambda: tf.random.stateless_binomial([COUNT], [5, 6], counts=10.0, probs=0.3),
-    "bounded normal": lambda: tf.random.stateless_parameterized_truncated_normal([COUNT], [5, 6], 0.0, 1.0, 0.5, 3.0),
+    "bounded normal": lambda: tf.random.stateless_parameterized_truncated_normal(
+        [COUNT], [5, 6], 0.0, 1.0, 0.5, 3.0
+    ),
     "dropout": lambda: tf.nn.dropout(tf.ones([COUNT]), rate=0.25),
 }
 
@@ -54,7 +64,12 @@ def equal(x, y):
 def test_every_call_gives_new_numbers_and_set_seed_the_same_again():
     @tf.function
     def f(x):
-        return tf.random.normal([4]), tf.random.normal([4]), tf.random.uniform([4], seed=3), tf.random.uniform([4], seed=3) + x
+        return (
+            tf.random.normal([4]),
+            tf.random.normal([4]),
+            tf.random.uniform([4], seed=3),
+            tf.random.uniform([4], seed=3) + x,
+        )
 
     def call():
         return f(tf.constant(0.0))
@@ -194,7 +209,9 @@ def test_gradients_of_gamma_numbers_of_two_orders():
             first = inner.gradient(y, x)
         return float(y), float(first), float(outer.gradient(first, x))
 
-    y, first, second = derivatives(tf.function(lambda a: tf.random.stateless_gamma([], [1, 2], a, dtype=tf.float64)))
+    y, first, second = derivatives(
+        tf.function(lambda a: tf.random.stateless_gamma([], [1, 2], a, dtype=tf.float64))
+    )
     quantile, step = scipy.special.gammainc(alpha, y), 1e-4
     below, above = (scipy.special.gammaincinv(alpha + d, quantile) for d in (-step, step))
     np.testing.assert_allclose(first, (above - below) / (2 * step), rtol=1e-5)
@@ -257,7 +274,9 @@ def test_loops_draw_new_numbers_at_every_step():
     def f(x):
         rows = tf.map_fn(lambda row: row + tf.random.normal([2]), x)
         _, total = tf.while_loop(
-            lambda i, total: i < 4, lambda i, total: (i + 1, tf.concat([total[1:], tf.random.normal([1])], 0)), (0, tf.zeros([4]))
+            lambda i, total: i < 4,
+            lambda i, total: (i + 1, tf.concat([total[1:], tf.random.normal([1])], 0)),
+            (0, tf.zeros([4])),
         )
         return rows, total
 
@@ -328,7 +347,9 @@ def test_loops_in_a_batch():
     f = tf.function(lambda x: tf.vmap(one)(x))
     x = tf.constant([[0.0, 0.0], [2.0, 2.0], [1.0, 1.0]])
     calls = [f(x), f(x)]
-    drawn = np.concatenate([part.numpy().reshape(-1) for call in calls for part in (call[0] - x, call[1], call[2])])
+    drawn = np.concatenate(
+        [part.numpy().reshape(-1) for call in calls for part in (call[0] - x, call[1], call[2])]
+    )
     drawn = drawn[drawn != 0]
     assert drawn.size == 2 * (6 + (1 + 3 + 2) + 3)
     assert np.unique(np.round(drawn, 5)).size == drawn.size
@@ -339,7 +360,9 @@ def test_gamma_with_a_parameter_of_each_example():
     alpha = tf.constant([0.5, 5.0, 50.0])
     own = tf.function(lambda a: tf.vmap(lambda a: tf.random.gamma([500], a))(a))(alpha)
     np.testing.assert_allclose(np.mean(own.numpy(), 1), alpha, rtol=0.3)
-    same = tf.function(lambda a: tf.vmap(lambda a: tf.random.stateless_gamma([20], [1, 2], a))(a))(tf.constant([2.0, 2.0]))
+    same = tf.function(lambda a: tf.vmap(lambda a: tf.random.stateless_gamma([20], [1, 2], a))(a))(
+        tf.constant([2.0, 2.0])
+    )
     assert equal(same[0], same[1])
 
 
@@ -391,11 +414,15 @@ def test_a_function_in_a_function_goes_on_with_the_same_numbers():
 def test_candidates_are_sampled_anew_in_every_call():
     @tf.function
     def f(labels):
-        return tf.random.log_uniform_candidate_sampler(labels, num_true=1, num_sampled=5, unique=True, range_max=1000)
+        return tf.random.log_uniform_candidate_sampler(
+            labels, num_true=1, num_sampled=5, unique=True, range_max=1000
+        )
 
     labels = tf.constant([[3], [7]])
     first, second = f(labels), f(labels)
-    eager = tf.random.log_uniform_candidate_sampler(labels, num_true=1, num_sampled=5, unique=True, range_max=1000)
+    eager = tf.random.log_uniform_candidate_sampler(
+        labels, num_true=1, num_sampled=5, unique=True, range_max=1000
+    )
     assert [(x.dtype, x.shape) for x in first] == [(x.dtype, x.shape) for x in eager]
     assert len(set(first.sampled_candidates.numpy().tolist())) == 5
     assert differ(first.sampled_candidates, second.sampled_candidates)
@@ -403,7 +430,9 @@ def test_candidates_are_sampled_anew_in_every_call():
 
 def test_windows_of_random_sizes_are_refused():
     with pytest.raises(TypeError, match=r"fractional_max_pool: in a gradtape.function"):
-        tf.function(lambda x: tf.nn.fractional_max_pool(x, 1.5), jit_compile=True)(tf.ones([1, 6, 6, 1]))
+        tf.function(lambda x: tf.nn.fractional_max_pool(x, 1.5), jit_compile=True)(
+            tf.ones([1, 6, 6, 1])
+        )
 
 
 def test_a_loop_over_constants_draws_for_each_example():
@@ -412,7 +441,9 @@ def test_a_loop_over_constants_draws_for_each_example():
         return tf.cond(x > 0, lambda: rows + tf.random.normal([3]), lambda: rows)
 
     f = tf.function(lambda x: tf.vmap(one)(x))
-    assert every_number_is_new(tf.concat([f(tf.constant([1.0, -1.0])), f(tf.constant([1.0, -1.0]))], 0))
+    assert every_number_is_new(
+        tf.concat([f(tf.constant([1.0, -1.0])), f(tf.constant([1.0, -1.0]))], 0)
+    )
 
 
 SEEDED = {

@@ -1,4 +1,6 @@
-"""A Variable that is an argument of a function and that the function has from elsewhere too: calls in any order equal eager code."""
+"""A Variable that is an argument of a function and that the function has from elsewhere too: calls
+in any order equal eager code.
+"""
 
 from __future__ import annotations
 
@@ -76,13 +78,17 @@ def _calls(way, action, order, *, compiled, tape):
     for name in order:
         with tf.GradientTape() if tape else tf.init_scope() as recorded:
             y = f({"w": w, "u": u}[name])
-        gradients = [None if g is None else float(g) for g in recorded.gradient(y, [w, u])] if tape else []
+        gradients = (
+            [None if g is None else float(g) for g in recorded.gradient(y, [w, u])] if tape else []
+        )
         results.append((float(y), gradients, float(w), float(u)))
     return results
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("orders", [["wuw", "uwu"], pytest.param(ORDERS, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.mark.parametrize(
+    "orders", [["wuw", "uwu"], pytest.param(ORDERS, marks=pytest.mark.slow)], ids=["some", "all"]
+)
 @pytest.mark.parametrize("tape", [False, True], ids=["alone", "taped"])
 @pytest.mark.parametrize("action", ACTIONS.values(), ids=ACTIONS)
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__[1:])

@@ -1,4 +1,6 @@
-"""Derivatives of functions that assign Variables or draw random numbers: of second order, and of many rows at once."""
+"""Derivatives of functions that assign Variables or draw random numbers: of second order,
+and of many rows at once.
+"""
 
 from __future__ import annotations
 
@@ -108,14 +110,27 @@ def rows_of_gradients(f, model, x):
         with tf.GradientTape() as inner:
             inner.watch(x)
             y = f(x)
-        first = tf.stack([tf.reduce_sum(g) for g in inner.gradient(y, [x, model.v], unconnected_gradients="zero")])
+        first = tf.stack(
+            [
+                tf.reduce_sum(g)
+                for g in inner.gradient(y, [x, model.v], unconnected_gradients="zero")
+            ]
+        )
     return numbers(outer.jacobian(first, model.sources(x)))
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("way", [reverse_over_reverse, forward_over_reverse, rows_of_gradients], ids=lambda way: way.__name__)
 @pytest.mark.parametrize(
-    "form", ["compiled", *[pytest.param(form, marks=pytest.mark.slow) for form in FORMS if form != "compiled"]]
+    "way",
+    [reverse_over_reverse, forward_over_reverse, rows_of_gradients],
+    ids=lambda way: way.__name__,
+)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "compiled",
+        *[pytest.param(form, marks=pytest.mark.slow) for form in FORMS if form != "compiled"],
+    ],
 )
 @pytest.mark.parametrize("name", BODIES)
 def test_an_assigned_variable_is_a_new_beginning(name, form, way):
@@ -164,7 +179,9 @@ def test_hessians_and_batches_use_the_numbers_of_the_call(draw):
             inner.watch(X)
             y = f(X)
         g = inner.gradient(y, X)
-    np.testing.assert_allclose(outer.jacobian(g, X), np.diag((6.0 * y / X**2).numpy()), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        outer.jacobian(g, X), np.diag((6.0 * y / X**2).numpy()), rtol=1e-4, atol=1e-5
+    )
     batch = tf.stack([X, X + 1.0])
     noisy = tf.function(lambda x: tf.random.uniform([2, 3]) * x)
     with tf.GradientTape() as tape:
@@ -192,4 +209,6 @@ def test_examples_of_a_vmap_draw_their_own_and_their_gradients_use_those():
         y = tf.vectorized_map(lambda x: inner(x), batch)
     assert len(np.unique(y.numpy()[:, 0])) == 4
     np.testing.assert_allclose(tape.gradient(y, batch), (y / batch).numpy(), rtol=1e-5)
-    np.testing.assert_allclose(np.einsum("bibi->bi", tape.jacobian(y, batch)), (y / batch).numpy(), rtol=1e-5)
+    np.testing.assert_allclose(
+        np.einsum("bibi->bi", tape.jacobian(y, batch)), (y / batch).numpy(), rtol=1e-5
+    )

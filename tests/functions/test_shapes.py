@@ -1,4 +1,6 @@
-"""What needs values to know a shape is beyond XLA: where it is insisted on, the error names the line. What does not, compiles."""
+"""What needs values to know a shape is beyond XLA: where it is insisted on, the error names the
+line. What does not, compiles.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,10 @@ def test_places_that_depend_on_values(f):
         tape.watch(X)
         eager, compiled = f(X, i), tf.function(f)(X, i)
     np.testing.assert_array_equal(eager, compiled)
-    np.testing.assert_array_equal(tf.convert_to_tensor(tape.gradient(eager, X)), tf.convert_to_tensor(tape.gradient(compiled, X)))
+    np.testing.assert_array_equal(
+        tf.convert_to_tensor(tape.gradient(eager, X)),
+        tf.convert_to_tensor(tape.gradient(compiled, X)),
+    )
 
 
 def test_a_block_of_unknown_start_needs_a_size():

@@ -1,4 +1,6 @@
-"""Arguments of functions that are no tensors count by their values; objects with methods have programs of their own."""
+"""Arguments of functions that are no tensors count by their values;
+objects with methods have programs of their own.
+"""
 
 from __future__ import annotations
 
@@ -67,9 +69,14 @@ def test_values_count_by_equality(values, traces):
 
 
 def test_tensors_of_strings_are_known_while_tracing():
-    f = tf.function(lambda x, mode: (x * 2.0 if mode.numpy() == b"twice" else x, mode), autograph=False)
+    f = tf.function(
+        lambda x, mode: (x * 2.0 if mode.numpy() == b"twice" else x, mode), autograph=False
+    )
     for _ in range(2):
-        assert [float(f(tf.constant(1.0), tf.constant(mode))[0]) for mode in ("twice", "once")] == [2.0, 1.0]
+        assert [float(f(tf.constant(1.0), tf.constant(mode))[0]) for mode in ("twice", "once")] == [
+            2.0,
+            1.0,
+        ]
     found = f(tf.constant(1.0), tf.constant("once"))
     assert [type(found), float(found[0]), found[1].numpy()] == [tuple, 1.0, b"once"]
     g = tf.function(lambda text: text)

@@ -1,4 +1,6 @@
-"""Compiled steps that write Variables lose nothing where JAX runs Python code of its own in the midst of a call."""
+"""Compiled steps that write Variables lose nothing where JAX runs Python code of its own in the
+midst of a call.
+"""
 
 import gc
 
@@ -41,7 +43,9 @@ def interrupted(monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    "setting", [lambda: jax.default_matmul_precision("highest"), lambda: jax.enable_x64(True)], ids=["precision", "x64"]
+    "setting",
+    [lambda: jax.default_matmul_precision("highest"), lambda: jax.enable_x64(True)],
+    ids=["precision", "x64"],
 )
 def test_a_change_of_jax_settings_in_an_interrupted_call_loses_nothing(dtype, setting, interrupted):
     v, step, x = counting(dtype)
@@ -61,7 +65,9 @@ def test_a_change_of_jax_settings_in_an_interrupted_call_loses_nothing(dtype, se
 
 
 def test_what_runs_in_a_garbage_collection_finds_a_value_and_loses_none():
-    """On Python 3.11 a collection may begin in the midst of a call, and with it handlers and finalizers."""
+    """On Python 3.11 a collection may begin in the midst of a call,
+    and with it handlers and finalizers.
+    """
     v, step, x = counting()
     pending, writes = False, 0
 
@@ -127,7 +133,9 @@ class Asked(tf.Variable):
 
 
 class Lambda(tf.Variable):
-    __getattr__ = lambda self, name: {}[name] if name == "surprise" else object.__getattribute__(self, name)
+    __getattr__ = lambda self, name: (
+        {}[name] if name == "surprise" else object.__getattribute__(self, name)
+    )
 
 
 class Forwards(tf.Variable):

@@ -1,4 +1,7 @@
-"""Strings as arguments and results of functions: constants of the trace. The expected numbers of traces are TensorFlow's."""
+"""Strings as arguments and results of functions: constants of the trace.
+
+The expected numbers of traces are TensorFlow's.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ A, B = S("a"), S("b")
 
 
 def plain(value):
-    return tf.nest.map_structure(lambda leaf: np.asarray(leaf.numpy(), None).tolist() if hasattr(leaf, "numpy") else leaf, value)
+    return tf.nest.map_structure(
+        lambda leaf: np.asarray(leaf.numpy(), None).tolist() if hasattr(leaf, "numpy") else leaf,
+        value,
+    )
 
 
 def count_rows(s):
@@ -51,7 +57,8 @@ CASES = {
     "bytes": (lambda s: s, [(b"a",), (b"b",)], 2, 2),
     "tensors": (lambda s: s, [(A,), (B,), (A,)], 1, 2),
     "with a number": (lambda s, x: (s, x * 2.0), [(A, X), (B, X)], 1, 2),
-    "in a structure": (lambda d: {"n": d["n"], "v": d["v"][0] + 1.0}, [({"n": A, "v": [X]},), ({"n": B, "v": [X]},)], 1, 2),
+    "in a structure": (lambda d: {"n": d["n"], "v": d["v"][0] + 1.0},
+        [({"n": A, "v": [X]},), ({"n": B, "v": [X]},)], 1, 2),
     "vectors": (lambda s: s, [(S(["a", "b"]),), (S(["c", "d"]),), (S(["c"]),)], 2, 3),
     "NumPy's": (lambda s: s, [(np.array(["a", "b"]),), (np.array(["c", "d"]),)], 1, 2),
     "made inside": (lambda x: (S("made"), x, "Python's"), [(X,), (X,)], 1, 1),
@@ -61,15 +68,18 @@ CASES = {
     "deciding by Python's": (chosen, [("double", X), ("triple", X)], 2, 2),
     "indexed": (lambda s: (s[0], s[1:], s[-1]), [(S(["a", "b", "c"]),)], 1, 1),
     "gathered": (lambda s: tf.gather(s, [1, 0]), [(S(["a", "b"]),)], 1, 1),
-    "shaped": (lambda s: (tf.reshape(s, [2, 1]), tf.shape(s), tf.size(s), s.shape[0]), [(S(["a", "b"]),)], 1, 1),
+    "shaped": (lambda s: (tf.reshape(s, [2, 1]), tf.shape(s), tf.size(s), s.shape[0]),
+        [(S(["a", "b"]),)], 1, 1),
     "iterated over": (count_rows, [(S(["a", "b"]),)], 1, 1),
     "iterated over with numbers": (joined, [(S(["a", "b"]), X)], 1, 1),
     "in a function inside": (nested, [(A, X), (B, X)], 1, 2),
     "for a Python function": (
-        lambda s, x: tf.py_function(lambda s, x: x * len(s.numpy()), [s, x], tf.float32), [(S("abc"), X)], 1, 1
+        lambda s, x: tf.py_function(lambda s, x: x * len(s.numpy()), [s, x], tf.float32),
+        [(S("abc"), X)], 1, 1
     ),
     "for a function of NumPy's": (
-        lambda s, x: tf.numpy_function(lambda x, s: x * np.float32(len(s)), [x, s], tf.float32), [(S("abc"), X)], 1, 1
+        lambda s, x: tf.numpy_function(lambda x, s: x * np.float32(len(s)), [x, s], tf.float32),
+        [(S("abc"), X)], 1, 1
     ),
     "none among others": (lambda s: (None, s, [1.0, s]), [(A,), (B,)], 1, 2),
 }  # fmt: skip
@@ -86,13 +96,17 @@ def test_a_function_gives_what_eager_code_does(name):
 
     f = tf.function(body)
     for args in calls:
-        expected = tf.nest.map_structure(lambda v: v if v is None else tf.convert_to_tensor(v), python(*args))
+        expected = tf.nest.map_structure(
+            lambda v: v if v is None else tf.convert_to_tensor(v), python(*args)
+        )
         assert plain(f(*args)) == plain(expected)
     assert f.experimental_get_tracing_count() == kinds
     assert len(times) == traced
 
 
-@pytest.mark.parametrize("name", ["with a number", "deciding", "for a Python function", "in a function inside"])
+@pytest.mark.parametrize(
+    "name", ["with a number", "deciding", "for a Python function", "in a function inside"]
+)
 def test_gradients_beside_strings(name):
     python, calls, *_ = CASES[name]
     for wrapped in (tf.function(python), tf.function(lambda *args: slope(python, args))):
@@ -181,7 +195,12 @@ def test_what_a_program_would_have_to_choose_is_refused(f):
 
 
 def test_one_string_of_several_is_a_tensor_of_strings_in_eager_code_too():
-    for one in (AROUND[0], tf.gather(AROUND, 0), tf.squeeze(AROUND[:1]), tf.reshape(AROUND[:1], [])):
+    for one in (
+        AROUND[0],
+        tf.gather(AROUND, 0),
+        tf.squeeze(AROUND[:1]),
+        tf.reshape(AROUND[:1], []),
+    ):
         assert one.dtype == tf.string
         assert one.array.dtype == object
         assert one.numpy() == b"p"

@@ -1,4 +1,6 @@
-"""TensorArrays in functions: in their loops and branches, with indices that only the program knows, and with gradients."""
+"""TensorArrays in functions: in their loops and branches,
+with indices that only the program knows, and with gradients.
+"""
 
 from __future__ import annotations
 
@@ -24,23 +26,33 @@ def powers(x):
 def unwritten(x):
     """The shape of entries is told by what the loop writes."""
     array = tf.TensorArray(tf.float32, size=3)
-    return tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, x * tf.cast(i, tf.float32))), (0, array))[1].stack()
+    return tf.while_loop(
+        lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, x * tf.cast(i, tf.float32))), (0, array)
+    )[1].stack()
 
 
 def some_unwritten(x):
     """What is never written is zeros."""
     array = tf.TensorArray(tf.float32, size=5, element_shape=[3])
-    return tf.while_loop(lambda i, _: i < 4, lambda i, a: (i + 2, a.write(i, x)), (1, array))[1].stack()
+    return tf.while_loop(lambda i, _: i < 4, lambda i, a: (i + 2, a.write(i, x)), (1, array))[
+        1
+    ].stack()
 
 
 def unstacked(x):
     """Rows read at an index of the loop, last first."""
-    rows = tf.TensorArray(tf.float32, size=3, clear_after_read=False).unstack(tf.stack([x, x * x, x * x * x]))
-    return tf.while_loop(lambda i, _: i >= 0, lambda i, y: (i - 1, y * 2 + rows.read(i)), (2, tf.zeros_like(x)))[1]
+    rows = tf.TensorArray(tf.float32, size=3, clear_after_read=False).unstack(
+        tf.stack([x, x * x, x * x * x])
+    )
+    return tf.while_loop(
+        lambda i, _: i >= 0, lambda i, y: (i - 1, y * 2 + rows.read(i)), (2, tf.zeros_like(x))
+    )[1]
 
 
 def gathered(x):
-    rows = tf.TensorArray(tf.float32, size=3, clear_after_read=False).unstack(tf.stack([x, x * x, x * x * x]))
+    rows = tf.TensorArray(tf.float32, size=3, clear_after_read=False).unstack(
+        tf.stack([x, x * x, x * x * x])
+    )
     return tf.map_fn(lambda i: rows.gather([i, 2 - i]), tf.range(3), fn_output_signature=tf.float32)
 
 
@@ -55,7 +67,9 @@ def scattered(x):
 
 def joined(x):
     array = tf.TensorArray(tf.float32, size=2)
-    written = tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a.write(i, tf.stack([x, -x]))), (0, array))[1]
+    written = tf.while_loop(
+        lambda i, _: i < 2, lambda i, a: (i + 1, a.write(i, tf.stack([x, -x]))), (0, array)
+    )[1]
     return written.concat()
 
 
@@ -81,10 +95,23 @@ def python_loop(x):
     for i in range(3):
         array = array.write(i, x**i)
     parts = tf.TensorArray(tf.float32, size=2, infer_shape=False).split(array.stack(), [1, 2])
-    return tf.concat([parts.read(1), parts.read(0), array.gather([2, 0])], 0) * tf.cast(array.size(), tf.float32)
+    return tf.concat([parts.read(1), parts.read(0), array.gather([2, 0])], 0) * tf.cast(
+        array.size(), tf.float32
+    )
 
 
-PROGRAMS = [powers, unwritten, some_unwritten, unstacked, gathered, scattered, joined, chosen, folded, python_loop]
+PROGRAMS = [
+    powers,
+    unwritten,
+    some_unwritten,
+    unstacked,
+    gathered,
+    scattered,
+    joined,
+    chosen,
+    folded,
+    python_loop,
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -128,7 +155,9 @@ def test_second_derivatives_and_forward_mode(program):
             total = tf.reduce_sum(tf.sin(f(x)))
         return outer.gradient(product, x), accumulator.jvp(total)
 
-    for found, expected in zip(derivatives(tf.function(program)), derivatives(program), strict=True):
+    for found, expected in zip(
+        derivatives(tf.function(program)), derivatives(program), strict=True
+    ):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -136,7 +165,9 @@ def test_second_derivatives_and_forward_mode(program):
 def test_a_batch(program):
     batch = tf.constant(X)
     expected = tf.stack([program(row) for row in batch])
-    np.testing.assert_allclose(tf.function(lambda x: tf.vmap(program)(x))(batch), expected, rtol=1e-5)
+    np.testing.assert_allclose(
+        tf.function(lambda x: tf.vmap(program)(x))(batch), expected, rtol=1e-5
+    )
 
 
 def test_a_step_of_a_recurrent_network():
@@ -151,7 +182,9 @@ def test_a_step_of_a_recurrent_network():
             state = tf.tanh(tf.linalg.matvec(w, state) + inputs.read(t))
             return t + 1, state, outputs.write(t, state)
 
-        _, _, outputs = tf.while_loop(lambda t, *_: t < 4, body, (0, tf.zeros([3]), outputs), maximum_iterations=4)
+        _, _, outputs = tf.while_loop(
+            lambda t, *_: t < 4, body, (0, tf.zeros([3]), outputs), maximum_iterations=4
+        )
         return outputs.stack()
 
     def loss_and_gradient(run):
@@ -159,7 +192,9 @@ def test_a_step_of_a_recurrent_network():
             loss = tf.reduce_sum(run(tf.constant(X)) ** 2)
         return loss, tape.gradient(loss, w)
 
-    for found, expected in zip(loss_and_gradient(tf.function(run)), loss_and_gradient(run), strict=True):
+    for found, expected in zip(
+        loss_and_gradient(tf.function(run)), loss_and_gradient(run), strict=True
+    ):
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
@@ -199,14 +234,20 @@ def test_an_array_from_outside_is_read_and_left_as_it_is():
 
 def test_what_the_program_would_have_to_know():
     with pytest.raises(TypeError, match=r"TensorArray: in a gradtape.function size must be known"):
-        tf.function(lambda n: tf.TensorArray(tf.float32, size=n).stack(), jit_compile=True)(tf.constant(2))
+        tf.function(lambda n: tf.TensorArray(tf.float32, size=n).stack(), jit_compile=True)(
+            tf.constant(2)
+        )
 
     def growing(n):
         array = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
-        return tf.while_loop(lambda i, _: i < n, lambda i, a: (i + 1, a.write(i, 1.0)), (0, array))[1].stack()
+        return tf.while_loop(lambda i, _: i < n, lambda i, a: (i + 1, a.write(i, 1.0)), (0, array))[
+            1
+        ].stack()
 
     np.testing.assert_array_equal(growing(2), [1.0, 1.0])
-    with pytest.raises(TypeError, match=r"TensorArray.write: in a gradtape.function an array cannot grow"):
+    with pytest.raises(
+        TypeError, match=r"TensorArray.write: in a gradtape.function an array cannot grow"
+    ):
         tf.function(growing, jit_compile=True)(tf.constant(2))
 
 
@@ -220,7 +261,9 @@ def test_shapes_and_dtypes_are_checked():
     with pytest.raises(tf.errors.InvalidArgumentError, match="has dtype int32"):
         run(tf.constant([1, 2]))
     with pytest.raises(tf.errors.OutOfRangeError, match="index 3"):
-        tf.function(lambda x: tf.TensorArray(tf.float32, size=2).unstack([x, x]).read(3))(tf.constant(1.0))
+        tf.function(lambda x: tf.TensorArray(tf.float32, size=2).unstack([x, x]).read(3))(
+            tf.constant(1.0)
+        )
 
 
 def test_nest_opens_an_array_that_knows_its_shape():

@@ -1,4 +1,6 @@
-"""What an error shows that leaves a function: the lines of the user's code and the message; and errors that stay what they are."""
+"""What an error shows that leaves a function: the lines of the user's code and the message; and
+errors that stay what they are.
+"""
 
 import traceback
 
@@ -90,11 +92,14 @@ ROWS = [
     (product, ["tf.matmul(x, WRONG)"], "matmul(float32[2, 3], float32[4, 5])"),
     (in_an_if, ["x = tf.matmul(x, WRONG)"], "matmul(float32[2, 3], float32[4, 5])"),
     (in_a_loop, ["x = x + tf.matmul(x, WRONG)"], "matmul(float32[2, 3], float32[4, 5])"),
-    (in_a_helper, ["product(x) + product(x)", "tf.matmul(x, WRONG)"], "matmul(float32[2, 3], float32[4, 5])"),
-    (in_cond, ["tf.cond(", "tf.cond(", "tf.matmul(x, WRONG)"], "matmul(float32[2, 3], float32[4, 5])"),
+    (in_a_helper, ["product(x) + product(x)", "tf.matmul(x, WRONG)"],
+        "matmul(float32[2, 3], float32[4, 5])"),
+    (in_cond, ["tf.cond(", "tf.cond(", "tf.matmul(x, WRONG)"],
+        "matmul(float32[2, 3], float32[4, 5])"),
     (in_map_fn, ["tf.map_fn(", "row + tf.ones([7])"], "float32[7]"),
     (in_a_gradient, ["tape.gradient("], "matmul(float32[2, 3], float32[4, 5])"),
-    (in_a_nested_function, ["nested(x * 2)", "product(x)", "tf.matmul(x, WRONG)"], "matmul(float32[2, 3], float32[4, 5])"),
+    (in_a_nested_function, ["nested(x * 2)", "product(x)", "tf.matmul(x, WRONG)"],
+        "matmul(float32[2, 3], float32[4, 5])"),
     (users_own, ['raise LookupError("my message")'], "my message"),
     (of_python, ["x.no_such_attribute"], "no_such_attribute"),
     (sum_of_a_wrong_axis, ["tf.reduce_sum(x, axis=5)"], "axis=5"),
@@ -119,7 +124,9 @@ def error_of(call):
 
 
 @pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize(("function", "lines", "message"), ROWS, ids=[row[0].__name__ for row in ROWS])
+@pytest.mark.parametrize(
+    ("function", "lines", "message"), ROWS, ids=[row[0].__name__ for row in ROWS]
+)
 def test_only_the_users_frames_are_shown(function, lines, message, times):
     compiled = tf.function(function)
     for _ in range(times):
@@ -128,7 +135,9 @@ def test_only_the_users_frames_are_shown(function, lines, message, times):
     frames = frames_of(error)
     assert all(map(is_users, frames))
     if lines is not None:
-        inside = frames[next(i for i, frame in enumerate(frames) if "compiled(X)" in frame.line) + 1 :]
+        inside = frames[
+            next(i for i, frame in enumerate(frames) if "compiled(X)" in frame.line) + 1 :
+        ]
         assert len(inside) == len(lines)
         assert all(line in frame.line for line, frame in zip(lines, inside, strict=True))
     shown = "".join(traceback.format_exception(error))
@@ -217,8 +226,10 @@ PLACES = {
     "function": lambda body: tf.function(body),
     "nested": lambda body: tf.function(lambda x: tf.function(body)(x)),
     "without AutoGraph": lambda body: tf.function(body, autograph=False),
-    "cond": lambda body: tf.function(lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: body(x), lambda: x)),
-    "while_loop": lambda body: tf.function(lambda x: tf.while_loop(lambda y: tf.reduce_sum(y) < 9, body, [x])),
+    "cond": lambda body:
+        tf.function(lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: body(x), lambda: x)),
+    "while_loop": lambda body:
+        tf.function(lambda x: tf.while_loop(lambda y: tf.reduce_sum(y) < 9, body, [x])),
     "map_fn": lambda body: tf.function(lambda x: tf.map_fn(body, x)),
     "vectorized_map": lambda body: lambda x: tf.vectorized_map(body, x),
     "recompute_grad": lambda body: tf.function(lambda x: tf.recompute_grad(body)(x)),
@@ -234,7 +245,8 @@ def test_errors_of_python_itself_stay_what_they_are(place, kind):
     with pytest.raises(expected) as caught:
         PLACES[place](body)(X)
     assert type(caught.value) is expected
-    np.testing.assert_array_equal(tf.function(lambda x: x + 1)(X), 2 * np.ones([2, 3]))  # and everything works
+    # And everything works.
+    np.testing.assert_array_equal(tf.function(lambda x: x + 1)(X), 2 * np.ones([2, 3]))
 
 
 def test_a_chain_that_leads_back_to_itself_ends():

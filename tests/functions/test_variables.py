@@ -1,4 +1,6 @@
-"""Variables in a function are the program's: whatever reads one gets the value that it has at that point of the program."""
+"""Variables in a function are the program's: whatever reads one gets the value that it has at that
+point of the program.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Faults that lay where two features meet: each is a pair of a compiled and an eager run that must agree."""
+"""Faults that lay where two features meet: each is a pair of a compiled and an eager run that must
+agree.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,11 @@ ORDERS = {
     "reverse over forward": lambda f: gradient(tangent(tf.function(f))),
     "gradients twice": lambda f: tf.function(by_graph(by_graph(f))),
     "a hessian": lambda f: tf.hessian(tf.function(f)),
-    "first without a tape": lambda f: (h := tf.function(gradient(f)), h(tf.constant(0.0, tf.float64)), gradient(h))[2],
+    "first without a tape": lambda f: (
+        h := tf.function(gradient(f)),
+        h(tf.constant(0.0, tf.float64)),
+        gradient(h),
+    )[2],
     "recomputed": lambda f: tf.function(gradient(gradient(tf.recompute_grad(f)))),
 }
 
@@ -57,13 +63,21 @@ def test_second_derivatives_where_a_cotangent_is_zero(order, place):
 
 
 @pytest.mark.parametrize(
-    "order", ["two tapes outside", "forward over reverse", "two tapes inside", "a tape inside and one outside"]
+    "order",
+    [
+        "two tapes outside",
+        "forward over reverse",
+        "two tapes inside",
+        "a tape inside and one outside",
+    ],
 )
 def test_only_a_later_output_of_an_inner_function(order):
     inner = tf.function(lambda x: (x * x, tf.sin(x)))
     x = tf.constant(1.5, tf.float64)
     scale = 0.7 if "forward" in order else 1.0
-    np.testing.assert_allclose(ORDERS[order](lambda x: inner(x)[1])(x), -np.sin(1.5) * scale, rtol=1e-9)
+    np.testing.assert_allclose(
+        ORDERS[order](lambda x: inner(x)[1])(x), -np.sin(1.5) * scale, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("effect", ["print", "assign", "random", "assertion"])
@@ -96,7 +110,9 @@ def test_a_gradient_function_with_effects(effect, inside):
 def test_a_derivative_of_a_function_with_a_loop_inside_vmap(derive, loop):
     bodies = {
         "foldl": lambda x: tf.foldl(lambda s, r: s * r, x, tf.constant(1.0)),
-        "while": lambda x: tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * x[0]), (0, x[1]))[1],
+        "while": lambda x: tf.while_loop(
+            lambda i, y: i < 2, lambda i, y: (i + 1, y * x[0]), (0, x[1])
+        )[1],
         "cond": lambda x: tf.cond(x[0] > 2.0, lambda: x[0] * x[1], lambda: x[1]),
     }
     x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
@@ -110,6 +126,8 @@ def test_a_custom_gradient_of_an_example_in_a_branch():
         return x * x, lambda g: g * 2 * x
 
     x = tf.constant([1.0, -1.0])
-    f = lambda x: tf.vectorized_map(lambda row: tf.cond(row > 0, lambda: squared(row), lambda: row), x)
+    f = lambda x: tf.vectorized_map(
+        lambda row: tf.cond(row > 0, lambda: squared(row), lambda: row), x
+    )
     np.testing.assert_array_equal(tf.function(f)(x), f(x))
     np.testing.assert_array_equal(gradient(tf.function(f))(x), gradient(f)(x))

@@ -14,9 +14,17 @@ import gradtape
 
 def run(code, *hidden):
     """Runs code in a Python in which some packages are not installed, and gives what it prints."""
-    hiding = "import sys; " + "; ".join(f"sys.modules[{name!r}] = None" for name in ("jax", "jaxlib", *hidden))
+    hiding = "import sys; " + "; ".join(
+        f"sys.modules[{name!r}] = None" for name in ("jax", "jaxlib", *hidden)
+    )
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", f"{hiding}\nimport gradtape as tf\nimport numpy as np\n{code}"],
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-c",
+            f"{hiding}\nimport gradtape as tf\nimport numpy as np\n{code}",
+        ],
         env=os.environ | {"PYTHONPATH": str(Path(gradtape.__file__).parent.parent)},
         capture_output=True,
         text=True,
@@ -38,7 +46,12 @@ class Model:
     def call(self, x):
         return x
 
-for call in (lambda: f(tf.constant(1.0)), lambda: f(tf.constant(1.0)), lambda: Model().call(tf.ones([2])), lambda: f.get_concrete_function(1)):
+for call in (
+    lambda: f(tf.constant(1.0)),
+    lambda: f(tf.constant(1.0)),
+    lambda: Model().call(tf.ones([2])),
+    lambda: f.get_concrete_function(1),
+):
     try:
         call()
     except ImportError as error:
@@ -47,7 +60,11 @@ tf.config.run_functions_eagerly(True)
 print(float(f(tf.constant(1.0))))
 """
     *errors, last = run(code, *hidden).splitlines()
-    assert errors == ["gradtape.function and accelerators need JAX, which is not installed: pip install 'gradtape[xla]'."] * 4
+    expected = (
+        "gradtape.function and accelerators need JAX, which is not installed: pip install "
+        "'gradtape[xla]'."
+    )
+    assert errors == [expected] * 4
     assert last == "2.0"
 
 
@@ -57,14 +74,18 @@ w = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
 with tf.GradientTape(persistent=True) as tape:
     y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(y @ w)), (0, w))[1]
     y = tf.cond(tf.reduce_sum(y) > 0, lambda: y, lambda: -y) + tf.map_fn(lambda row: row * 2, w)
-    loss = tf.reduce_sum(tf.nn.dropout(y, 0.5, seed=1)) + tf.reduce_sum(tf.random.gamma([3], tf.abs(w)))
+    loss = tf.reduce_sum(tf.nn.dropout(y, 0.5, seed=1))
+    loss += tf.reduce_sum(tf.random.gamma([3], tf.abs(w)))
 print(tape.gradient(loss, w).shape, tape.jacobian(y, w).shape)
 print(tf.vmap(lambda row: tf.random.normal([2]) + row)(w).shape)
 array = tf.TensorArray(tf.float32, size=2).write(0, 1.0).write(1, 2.0)
 print(array.stack().numpy().tolist())
 tf.print("printed", w, output_stream=print)
 tf.debugging.assert_less(w, 5.0)
-print(tf.py_function(lambda x: x + 1, [1.0], tf.float32).numpy(), tf.numpy_function(lambda x: x, [1.0], tf.float32).numpy())
+print(
+    tf.py_function(lambda x: x + 1, [1.0], tf.float32).numpy(),
+    tf.numpy_function(lambda x: x, [1.0], tf.float32).numpy(),
+)
 with tf.device("/CPU:0"):
     print((w + 1).device, tf.Variable(1.0).device)
 w.assign_sub(w)
@@ -100,7 +121,8 @@ except ImportError as error:
     assert listed == "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')] []"
     for line, name in ((gpu, "/GPU:0"), (cpu, "/CPU:1")):
         assert line == (
-            f"device: there is no device '{name}' here; the devices are ['/CPU:0']. Others need JAX, which is not installed: "
+            f"device: there is no device '{name}' here; the devices are ['/CPU:0']. Others need "
+            "JAX, which is not installed: "
             "pip install 'gradtape[xla]'."
         )
     assert "pip install 'gradtape[xla]'" in cache

@@ -1,4 +1,6 @@
-"""`tf.train.Checkpoint` over Keras's models, optimizers and seed generators: training goes on with the same numbers."""
+"""`tf.train.Checkpoint` over Keras's models, optimizers and seed generators:
+training goes on with the same numbers.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,8 @@ Y = X.sum(axis=1, keepdims=True)
 
 def model():
     made = keras.Sequential([
-        keras.Input((4,)), layers.Dense(3), layers.BatchNormalization(), layers.Dropout(0.5), layers.Dense(1),
+        keras.Input((4,)), layers.Dense(3), layers.BatchNormalization(), layers.Dropout(0.5),
+        layers.Dense(1),
     ])  # fmt: skip
     made.compile(keras.optimizers.Adam(0.1), "mse", run_eagerly=True)
     made.optimizer.build(made.trainable_variables)
@@ -38,7 +41,10 @@ def test_a_compiled_model_goes_on_with_its_optimizer_and_its_dropout(tmp_path):
 
 
 def test_an_optimizer_that_was_not_built_is_named(tmp_path):
-    built, unbuilt = keras.optimizers.SGD(0.1, momentum=0.9), keras.optimizers.SGD(0.1, momentum=0.9)
+    built, unbuilt = (
+        keras.optimizers.SGD(0.1, momentum=0.9),
+        keras.optimizers.SGD(0.1, momentum=0.9),
+    )
     weight = keras.Variable([1.0, 2.0], name="weight")
     built.build([weight])
     path = tf.train.Checkpoint(optimizer=built).write(tmp_path / "optimizer")
@@ -51,10 +57,15 @@ def test_an_optimizer_that_was_not_built_is_named(tmp_path):
 
 def test_a_variable_and_a_seed_generator_on_their_own(tmp_path):
     def program(value):
-        return tf.train.Checkpoint(variable=keras.Variable(value), seed=keras.random.SeedGenerator(int(value)))
+        return tf.train.Checkpoint(
+            variable=keras.Variable(value), seed=keras.random.SeedGenerator(int(value))
+        )
 
     saved, restored = program(3.0), program(0.0)
     restored.read(saved.write(tmp_path / "single")).assert_consumed()
     assert float(restored.variable.value) == 3.0
-    drawn = [np.asarray(keras.random.normal([3], seed=checkpoint.seed)).tolist() for checkpoint in (saved, restored)]
+    drawn = [
+        np.asarray(keras.random.normal([3], seed=checkpoint.seed)).tolist()
+        for checkpoint in (saved, restored)
+    ]
     assert drawn[0] == drawn[1]

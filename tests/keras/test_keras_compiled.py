@@ -1,4 +1,6 @@
-"""Keras's functions give the same values and gradients eagerly and inside a compiled function: a table of calls, a program a family."""
+"""Keras's functions give the same values and gradients eagerly and inside a compiled function: a
+table of calls, a program a family.
+"""
 
 import numpy as np
 import pytest
@@ -26,10 +28,28 @@ SHARES = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]], np.float32)
 
 TABLE = {
     "arithmetic": [
-        *[(name, X, Y) for name in ("add", "subtract", "multiply", "maximum", "minimum", "arctan2", "hypot", "logaddexp")],
-        *[(name, X, POSITIVE) for name in ("divide", "true_divide", "floor_divide", "mod", "divide_no_nan")],
+        *[
+            (name, X, Y)
+            for name in (
+                "add",
+                "subtract",
+                "multiply",
+                "maximum",
+                "minimum",
+                "arctan2",
+                "hypot",
+                "logaddexp",
+            )
+        ],
+        *[
+            (name, X, POSITIVE)
+            for name in ("divide", "true_divide", "floor_divide", "mod", "divide_no_nan")
+        ],
         ("power", POSITIVE, Y),
-        *[(name, X, Y) for name in ("equal", "not_equal", "less", "greater_equal", "logical_and", "isclose")],
+        *[
+            (name, X, Y)
+            for name in ("equal", "not_equal", "less", "greater_equal", "logical_and", "isclose")
+        ],
         ("where", X > 0, X, Y),
         ("clip", X, -1.0, 1.0),
         ("nan_to_num", X),
@@ -37,11 +57,35 @@ TABLE = {
     "elementary": [
         *[
             (name, X)
-            for name in ("absolute", "negative", "square", "exp", "exp2", "expm1", "sin", "cos", "tan", "arctan", "sinh")
+            for name in (
+                "absolute",
+                "negative",
+                "square",
+                "exp",
+                "exp2",
+                "expm1",
+                "sin",
+                "cos",
+                "tan",
+                "arctan",
+                "sinh",
+            )
         ],
         *[
             (name, X)
-            for name in ("cosh", "tanh", "arcsinh", "sinc", "cbrt", "sign", "floor", "ceil", "trunc", "round", "deg2rad")
+            for name in (
+                "cosh",
+                "tanh",
+                "arcsinh",
+                "sinc",
+                "cbrt",
+                "sign",
+                "floor",
+                "ceil",
+                "trunc",
+                "round",
+                "deg2rad",
+            )
         ],
         *[(name, POSITIVE) for name in ("sqrt", "reciprocal", "log", "log2", "log10", "log1p")],
         *[(name, INSIDE) for name in ("arcsin", "arccos", "arctanh", "i0")],
@@ -49,8 +93,36 @@ TABLE = {
         *[(name, X) for name in ("isfinite", "isnan", "isinf", "signbit", "logical_not")],
     ],
     "reductions": [
-        *[(name, X, 1) for name in ("sum", "mean", "max", "min", "prod", "std", "var", "median", "all", "any", "argmax", "ptp")],
-        *[(name, X, 0) for name in ("cumsum", "cumprod", "amax", "amin", "argmin", "count_nonzero", "nansum", "nanmean")],
+        *[
+            (name, X, 1)
+            for name in (
+                "sum",
+                "mean",
+                "max",
+                "min",
+                "prod",
+                "std",
+                "var",
+                "median",
+                "all",
+                "any",
+                "argmax",
+                "ptp",
+            )
+        ],
+        *[
+            (name, X, 0)
+            for name in (
+                "cumsum",
+                "cumprod",
+                "amax",
+                "amin",
+                "argmin",
+                "count_nonzero",
+                "nansum",
+                "nanmean",
+            )
+        ],
         ("average", X, 1, POSITIVE),
         ("quantile", X, 0.3, 1),
         ("percentile", X, 30.0, 1),
@@ -140,10 +212,43 @@ TABLE = {
     "activations": [
         *[
             (name, X)
-            for name in ("relu", "relu6", "sigmoid", "tanh", "softplus", "softsign", "silu", "log_sigmoid", "elu", "selu")
+            for name in (
+                "relu",
+                "relu6",
+                "sigmoid",
+                "tanh",
+                "softplus",
+                "softsign",
+                "silu",
+                "log_sigmoid",
+                "elu",
+                "selu",
+            )
         ],
-        *[(name, X) for name in ("gelu", "celu", "glu", "hard_sigmoid", "hard_silu", "hard_tanh", "leaky_relu", "squareplus")],
-        *[(name, X) for name in ("sparse_plus", "sparse_sigmoid", "soft_shrink", "hard_shrink", "tanh_shrink", "sparsemax")],
+        *[
+            (name, X)
+            for name in (
+                "gelu",
+                "celu",
+                "glu",
+                "hard_sigmoid",
+                "hard_silu",
+                "hard_tanh",
+                "leaky_relu",
+                "squareplus",
+            )
+        ],
+        *[
+            (name, X)
+            for name in (
+                "sparse_plus",
+                "sparse_sigmoid",
+                "soft_shrink",
+                "hard_shrink",
+                "tanh_shrink",
+                "sparsemax",
+            )
+        ],
         *[(name, X) for name in ("softmax", "log_softmax")],
         ("threshold", X, 0.5, 0.1),
     ],
@@ -170,7 +275,11 @@ TABLE = {
         ("image.resize", IMAGES, (4, 4)),
         ("image.resize", IMAGES, (9, 9), "bicubic"),
         ("image.rgb_to_grayscale", IMAGES),
-        ("image.affine_transform", IMAGES, np.array([[1.0, 0.1, 0.2, 0.0, 0.9, 0.1, 0.0, 0.0]] * 2, np.float32)),
+        (
+            "image.affine_transform",
+            IMAGES,
+            np.array([[1.0, 0.1, 0.2, 0.0, 0.9, 0.1, 0.0, 0.0]] * 2, np.float32),
+        ),
         ("image.map_coordinates", X, some(2, 5, low=0.3, high=1.7), 1),
         ("image.gaussian_blur", IMAGES),
         ("image.extract_patches", IMAGES, 2),
@@ -186,11 +295,19 @@ def function(name):
 
 
 def outcome(name, args):
-    """The results of a call, and the gradients of a sum over them by every floating-point argument."""
-    sources = [leaf for leaf in tree.flatten(args) if isinstance(leaf, tf.Tensor) and leaf.dtype.is_floating]
+    """The results of a call, and the gradients of a sum over them by every floating-point
+    argument.
+    """
+    sources = [
+        leaf
+        for leaf in tree.flatten(args)
+        if isinstance(leaf, tf.Tensor) and leaf.dtype.is_floating
+    ]
     with tf.GradientTape() as tape:
         tape.watch(sources)
-        results = [leaf for leaf in tree.flatten(function(name)(*args)) if isinstance(leaf, tf.Tensor)]
+        results = [
+            leaf for leaf in tree.flatten(function(name)(*args)) if isinstance(leaf, tf.Tensor)
+        ]
         smooth = [tf.reduce_sum(tf.sin(result)) for result in results if result.dtype.is_floating]
         total = tf.add_n(smooth) if smooth else tf.constant(0.0)
     gradients = tape.gradient(total, sources, unconnected_gradients=tf.UnconnectedGradients.ZERO)
@@ -202,15 +319,21 @@ def outcome(name, args):
 def test_compiled_calls_are_as_eager_ones(family):
     names = [name for name, *_ in TABLE[family]]
     calls = tree.map_structure(
-        lambda leaf: tf.constant(leaf) if isinstance(leaf, np.ndarray) else leaf, [row[1:] for row in TABLE[family]]
+        lambda leaf: tf.constant(leaf) if isinstance(leaf, np.ndarray) else leaf,
+        [row[1:] for row in TABLE[family]],
     )
     leaves = tree.flatten(calls)
     is_tensor = [isinstance(leaf, tf.Tensor) for leaf in leaves]
 
     def program(*tensors):
         given = iter(tensors)
-        filled = [next(given) if known else leaf for leaf, known in zip(leaves, is_tensor, strict=True)]
-        return [outcome(name, args) for name, args in zip(names, tree.pack_sequence_as(calls, filled), strict=True)]
+        filled = [
+            next(given) if known else leaf for leaf, known in zip(leaves, is_tensor, strict=True)
+        ]
+        return [
+            outcome(name, args)
+            for name, args in zip(names, tree.pack_sequence_as(calls, filled), strict=True)
+        ]
 
     tensors = [leaf for leaf in leaves if isinstance(leaf, tf.Tensor)]
     found = tf.function(program, autograph=False)(*tensors)

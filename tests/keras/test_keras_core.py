@@ -1,4 +1,6 @@
-"""Keras's core functions: what its own tests of them do not ask, above all inside a gradtape.function."""
+"""Keras's core functions: what its own tests of them do not ask,
+above all inside a gradtape.function.
+"""
 
 import numpy as np
 import pytest
@@ -30,7 +32,10 @@ def test_scan_gives_states_and_outputs():
     np.testing.assert_allclose(last, 6.0)
     np.testing.assert_allclose(outputs["sum"], [2.0, 3.0, 5.0])
     assert outputs["nothing"] is None
-    _, backwards = both(lambda xs: ops.scan(lambda c, x: (c + x, c), ops.zeros(()), xs, reverse=True), [1.0, 2.0, 3.0])
+    _, backwards = both(
+        lambda xs: ops.scan(lambda c, x: (c + x, c), ops.zeros(()), xs, reverse=True),
+        [1.0, 2.0, 3.0],
+    )
     np.testing.assert_allclose(backwards, [5.0, 3.0, 0.0])
 
 
@@ -47,29 +52,42 @@ def test_scan_has_a_gradient(compiled):
             y = ops.scan(lambda c, x: (c * x, c), ops.ones(()), xs)[0]
         return tape.gradient(y, xs)
 
-    np.testing.assert_allclose((tf.function(f) if compiled else f)(tf.constant([2.0, 3.0, 4.0])), [12.0, 8.0, 6.0])
+    np.testing.assert_allclose(
+        (tf.function(f) if compiled else f)(tf.constant([2.0, 3.0, 4.0])), [12.0, 8.0, 6.0]
+    )
 
 
 @pytest.mark.parametrize("length", [1, 2, 5, 8])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_associative_scans_are_running_results(length, reverse):
     rows = np.random.default_rng(0).normal(size=(3, length)).astype("float32")
-    found = both(lambda xs: ops.associative_scan(lambda a, b: a * b, xs, reverse=reverse, axis=1), rows)
+    found = both(
+        lambda xs: ops.associative_scan(lambda a, b: a * b, xs, reverse=reverse, axis=1), rows
+    )
     expected = np.cumprod(rows[:, ::-1], axis=1)[:, ::-1] if reverse else np.cumprod(rows, axis=1)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_loops_count_and_stop():
-    np.testing.assert_allclose(both(lambda x: ops.fori_loop(1, 4, lambda i, v: v * i, x), 2.0), 12.0)
-    found = both(lambda x: ops.while_loop(lambda i, v: v < 100.0, lambda i, v: (i + 1, v * 2.0), (0, x)), 3.0)
+    np.testing.assert_allclose(
+        both(lambda x: ops.fori_loop(1, 4, lambda i, v: v * i, x), 2.0), 12.0
+    )
+    found = both(
+        lambda x: ops.while_loop(lambda i, v: v < 100.0, lambda i, v: (i + 1, v * 2.0), (0, x)), 3.0
+    )
     assert [float(v) for v in found] == [6.0, 192.0]
-    limited = both(lambda x: ops.while_loop(lambda v: v < 100.0, lambda v: v * 2.0, x, maximum_iterations=2), 3.0)
+    limited = both(
+        lambda x: ops.while_loop(lambda v: v < 100.0, lambda v: v * 2.0, x, maximum_iterations=2),
+        3.0,
+    )
     np.testing.assert_allclose(limited, 12.0)
 
 
 def test_branches_beyond_the_last_take_the_last():
     branches = [lambda x: x + 1.0, lambda x: x * 10.0]
-    assert [float(both(lambda i: ops.switch(i, branches, ops.ones(())), n)) for n in (-1, 0, 1, 7)] == [2.0, 2.0, 10.0, 10.0]
+    assert [
+        float(both(lambda i: ops.switch(i, branches, ops.ones(())), n)) for n in (-1, 0, 1, 7)
+    ] == [2.0, 2.0, 10.0, 10.0]
 
 
 def test_slices_may_begin_where_only_the_program_knows():
@@ -83,7 +101,8 @@ def test_slices_may_begin_where_only_the_program_knows():
 
 
 @pytest.mark.parametrize(
-    ("reduction", "combine"), [("add", np.add), ("mul", np.multiply), ("max", np.maximum), ("min", np.minimum)]
+    ("reduction", "combine"),
+    [("add", np.add), ("mul", np.multiply), ("max", np.maximum), ("min", np.minimum)],
 )
 def test_updates_of_repeated_places_are_combined(reduction, combine):
     x = np.array([[1.0, 2.0], [3.0, 4.0]], "float32")
@@ -95,7 +114,9 @@ def test_updates_of_repeated_places_are_combined(reduction, combine):
 
 
 def test_an_unknown_reduction_is_refused():
-    with pytest.raises(ValueError, match="reduction must be None, 'add', 'max', 'min' or 'mul', got 'mean'"):
+    with pytest.raises(
+        ValueError, match="reduction must be None, 'add', 'max', 'min' or 'mul', got 'mean'"
+    ):
         backend.core.scatter_update(np.ones(2), [[0]], [1.0], reduction="mean")
 
 
@@ -129,7 +150,12 @@ def test_shapes_to_come_are_found_without_computing():
 
     def f(x, y, factor=1):
         calls.append(x)
-        return {"sum": ops.sum(x, axis=0), "pair": (ops.concatenate([x, y], axis=1), None), "name": "kept", "size": 3 * factor}
+        return {
+            "sum": ops.sum(x, axis=0),
+            "pair": (ops.concatenate([x, y], axis=1), None),
+            "name": "kept",
+            "size": 3 * factor,
+        }
 
     x, y = keras.KerasTensor((None, 4)), keras.KerasTensor((None, 2))
     found = backend.compute_output_spec(f, x, y, factor=2)
@@ -179,7 +205,8 @@ def test_plain_values_become_tensors_of_keras_dtypes(value, dtype, expected):
     assert isinstance(found, tf.Tensor)
     assert keras.backend.standardize_dtype(found.dtype) == expected
     np.testing.assert_allclose(
-        np.asarray(found, "complex128"), np.asarray(value).astype(found.numpy().dtype).astype("complex128")
+        np.asarray(found, "complex128"),
+        np.asarray(value).astype(found.numpy().dtype).astype("complex128"),
     )
 
 

@@ -25,11 +25,13 @@ y = x.sum(axis=1, keepdims=True)
 def trained(chosen):
     distribution.set_distribution(chosen)
     keras.utils.set_random_seed(0)
-    model = keras.Sequential([keras.Input((8,)), layers.Dense(16, activation="relu", name="first"), layers.Dense(1)])
+    hidden = layers.Dense(16, activation="relu", name="first")
+    model = keras.Sequential([keras.Input((8,)), hidden, layers.Dense(1)])
     model.compile("adam", "mse")
     losses = model.fit(x, y, epochs=2, batch_size=16, shuffle=False, verbose=0).history["loss"]
     held = model.layers[0].kernel.__gradtape_variable__.held
-    result = losses, [list(shard.data.shape) for shard in held.addressable_shards], model.predict(x, verbose=0)[0].tolist()
+    shapes = [list(shard.data.shape) for shard in held.addressable_shards]
+    result = losses, shapes, model.predict(x, verbose=0)[0].tolist()
     distribution.set_distribution(None)
     return result
 
@@ -37,7 +39,9 @@ mesh = distribution.DeviceMesh((2, 2), ["batch", "model"], distribution.list_dev
 layout = distribution.LayoutMap(mesh)
 layout[".*first.*kernel"] = (None, "model")
 print(json.dumps([
-    trained(None), trained(distribution.DataParallel()), trained(distribution.ModelParallel(layout_map=layout, batch_dim_name="batch")),
+    trained(None),
+    trained(distribution.DataParallel()),
+    trained(distribution.ModelParallel(layout_map=layout, batch_dim_name="batch")),
 ]))
 """
 
@@ -49,7 +53,9 @@ def test_training_on_many_devices_is_training_on_one():
         "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
         "JAX_PLATFORMS": "cpu",
     }
-    done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     one, copies, shards = json.loads(done.stdout)
     assert one[1] == [[8, 16]]

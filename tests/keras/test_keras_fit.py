@@ -99,7 +99,9 @@ def test_a_generator_that_ends_ends_the_epoch():
     with pytest.warns(UserWarning, match="ran out of data"):
         model.fit(pieces(), epochs=1, shuffle=False, verbose=0)
     assert_trained(model, by_hand(epochs=1))
-    np.testing.assert_allclose(model.evaluate(Again(), verbose=0), model.evaluate(X, Y, verbose=0), rtol=1e-5)
+    np.testing.assert_allclose(
+        model.evaluate(Again(), verbose=0), model.evaluate(X, Y, verbose=0), rtol=1e-5
+    )
     history = model.fit(X, Y, validation_data=Again(), verbose=0).history
     np.testing.assert_allclose(history["val_loss"][0], model.evaluate(X, Y, verbose=0), rtol=1e-5)
 
@@ -107,7 +109,9 @@ def test_a_generator_that_ends_ends_the_epoch():
 def test_pandas():
     pandas = pytest.importorskip("pandas")
     model = linear()
-    model.fit(pandas.DataFrame(X), pandas.DataFrame(Y), batch_size=4, epochs=2, shuffle=False, verbose=0)
+    model.fit(
+        pandas.DataFrame(X), pandas.DataFrame(Y), batch_size=4, epochs=2, shuffle=False, verbose=0
+    )
     assert_trained(model, by_hand())
     assert model.predict(pandas.DataFrame(X), verbose=0).shape == (20, 1)
 
@@ -123,7 +127,9 @@ def test_weights_of_samples_and_of_classes():
     def classifier(**given):
         keras.utils.set_random_seed(6)
         made = keras.Sequential([keras.Input((3,)), layers.Dense(2)])
-        made.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True), run_eagerly=True)
+        made.compile(
+            "sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True), run_eagerly=True
+        )
         made.fit(X, labels, shuffle=False, epochs=2, verbose=0, **given)
         return made.get_weights()
 
@@ -138,7 +144,9 @@ def test_dictionaries_lists_and_several_outputs(compiled):
     both = layers.Concatenate()([a, b])
     one, two = layers.Dense(1, name="one")(both), layers.Dense(2, name="two")(both)
     model = keras.Model([a, b], {"one": one, "two": two})
-    model.compile("sgd", {"one": "mse", "two": "mae"}, metrics={"two": ["mse"]}, run_eagerly=not compiled)
+    model.compile(
+        "sgd", {"one": "mse", "two": "mae"}, metrics={"two": ["mse"]}, run_eagerly=not compiled
+    )
     targets = {"one": Y, "two": np.concatenate([Y, Y], 1)}
     history = model.fit({"a": X, "b": X}, targets, batch_size=8, epochs=2, verbose=0).history
     assert set(history) == {"loss", "one_loss", "two_loss", "two_mse"}
@@ -152,15 +160,21 @@ def test_dictionaries_lists_and_several_outputs(compiled):
 def test_a_last_batch_that_is_smaller_counts_by_its_size(compiled):
     model = linear(run_eagerly=not compiled)
     loss = model.evaluate(X, Y, batch_size=8, verbose=0)  # 8, 8 and 4
-    np.testing.assert_allclose(loss, np.mean((model.predict(X, batch_size=7, verbose=0) - Y) ** 2), rtol=1e-5)
+    np.testing.assert_allclose(
+        loss, np.mean((model.predict(X, batch_size=7, verbose=0) - Y) ** 2), rtol=1e-5
+    )
 
 
 def test_a_part_of_the_data_validates():
     model = linear()
-    history = model.fit(X, Y, batch_size=4, epochs=2, validation_split=0.25, validation_freq=2, verbose=0).history
+    history = model.fit(
+        X, Y, batch_size=4, epochs=2, validation_split=0.25, validation_freq=2, verbose=0
+    ).history
     assert [len(history[name]) for name in ("loss", "val_loss")] == [2, 1]
     predicted = model.predict(X[15:], verbose=0)
-    np.testing.assert_allclose(history["val_loss"][0], np.mean((predicted - Y[15:]) ** 2), rtol=1e-5)
+    np.testing.assert_allclose(
+        history["val_loss"][0], np.mean((predicted - Y[15:]) ** 2), rtol=1e-5
+    )
 
 
 def test_no_samples():
@@ -170,7 +184,9 @@ def test_no_samples():
 
 
 def test_data_that_is_changed_after_it_was_given():
-    """A dataset may fill one buffer again and again: a step has its own copy, also if it runs while the next one is filled."""
+    """A dataset may fill one buffer again and again: a step has its own copy,
+    also if it runs while the next one is filled.
+    """
     x, y = np.empty((4, 3), "float32"), np.empty((4, 1), "float32")
 
     class Reusing(Pieces):
@@ -209,7 +225,9 @@ def test_training_stops_early_and_gives_the_best_weights_back():
     model = linear(rate=3.0)  # it diverges, so that the first epoch is the best
     stop = keras.callbacks.EarlyStopping(monitor="loss", patience=2, restore_best_weights=True)
     after_first = []
-    keep = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: after_first.append(model.get_weights()))
+    keep = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: after_first.append(model.get_weights())
+    )
     history = model.fit(X, Y, epochs=9, verbose=0, callbacks=[keep, stop])
     assert len(history.history["loss"]) == 3
     np.testing.assert_array_equal(model.get_weights()[0], after_first[0][0])
@@ -221,7 +239,13 @@ def test_rates_fall_on_plateaus_and_by_schedule():
     rates = model.fit(X, Y, epochs=3, verbose=0, callbacks=[plateau]).history["learning_rate"]
     assert rates[-1] < rates[0]
     model = linear()
-    model.fit(X, Y, epochs=2, verbose=0, callbacks=[keras.callbacks.LearningRateScheduler(lambda epoch: 0.5 / (1 + epoch))])
+    model.fit(
+        X,
+        Y,
+        epochs=2,
+        verbose=0,
+        callbacks=[keras.callbacks.LearningRateScheduler(lambda epoch: 0.5 / (1 + epoch))],
+    )
     assert float(model.optimizer.learning_rate) == 0.25
 
 
@@ -230,7 +254,15 @@ def test_nan_ends_training(compiled):
     model = linear(run_eagerly=not compiled)
     spoilt = X.copy()
     spoilt[6] = np.nan
-    logs = model.fit(spoilt, Y, batch_size=4, shuffle=False, epochs=3, verbose=0, callbacks=[keras.callbacks.TerminateOnNaN()])
+    logs = model.fit(
+        spoilt,
+        Y,
+        batch_size=4,
+        shuffle=False,
+        epochs=3,
+        verbose=0,
+        callbacks=[keras.callbacks.TerminateOnNaN()],
+    )
     (loss,) = logs.history["loss"]
     assert math.isnan(loss)
 
@@ -248,7 +280,9 @@ def test_check_numerics_ends_training_before_the_step_is_made(optimizer):
 
     def model():
         keras.utils.set_random_seed(6)
-        made = keras.Sequential([keras.Input((3,)), Logarithm(), layers.Dense(4, "tanh"), layers.Dense(1)])
+        made = keras.Sequential(
+            [keras.Input((3,)), Logarithm(), layers.Dense(4, "tanh"), layers.Dense(1)]
+        )
         made.compile(optimizer, "mse")
         return made
 
@@ -259,7 +293,10 @@ def test_check_numerics_ends_training_before_the_step_is_made(optimizer):
     expected.fit(spoilt[:8], Y[:8], batch_size=4, shuffle=False, verbose=0)
     tf.debugging.enable_check_numerics()
     try:
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"log\(float32\[4, 3\]\): the result has Inf values") as raised:
+        with pytest.raises(
+            tf.errors.InvalidArgumentError,
+            match=r"log\(float32\[4, 3\]\): the result has Inf values",
+        ) as raised:
             found.fit(spoilt, Y, batch_size=4, shuffle=False, verbose=0)
     finally:
         tf.debugging.disable_check_numerics()
@@ -284,7 +321,8 @@ def test_check_numerics_names_the_gradient_in_a_training_step():
     tf.debugging.enable_check_numerics()
     try:
         with pytest.raises(
-            tf.errors.InvalidArgumentError, match=r"The gradient of sqrt by its argument 0 has (NaN|Inf|NaN and Inf) values"
+            tf.errors.InvalidArgumentError,
+            match=r"The gradient of sqrt by its argument 0 has (NaN|Inf|NaN and Inf) values",
         ):
             model.fit(X, Y, verbose=0)
     finally:
@@ -294,7 +332,9 @@ def test_check_numerics_names_the_gradient_in_a_training_step():
 
 
 def test_logs_in_a_table(tmp_path):
-    linear().fit(X, Y, epochs=2, verbose=0, callbacks=[keras.callbacks.CSVLogger(tmp_path / "log.csv")])
+    linear().fit(
+        X, Y, epochs=2, verbose=0, callbacks=[keras.callbacks.CSVLogger(tmp_path / "log.csv")]
+    )
     with (tmp_path / "log.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["epoch"] for row in rows] == ["0", "1"]
@@ -303,8 +343,16 @@ def test_logs_in_a_table(tmp_path):
 
 def test_checkpoints_hold_the_best_model(tmp_path):
     model, path = linear(), tmp_path / "best.keras"
-    model.fit(X, Y, epochs=2, verbose=0, callbacks=[keras.callbacks.ModelCheckpoint(path, monitor="loss", save_best_only=True)])
-    np.testing.assert_array_equal(keras.models.load_model(path).get_weights()[0], model.get_weights()[0])
+    model.fit(
+        X,
+        Y,
+        epochs=2,
+        verbose=0,
+        callbacks=[keras.callbacks.ModelCheckpoint(path, monitor="loss", save_best_only=True)],
+    )
+    np.testing.assert_array_equal(
+        keras.models.load_model(path).get_weights()[0], model.get_weights()[0]
+    )
 
 
 def test_training_that_broke_off_goes_on_to_the_same_numbers(tmp_path):
@@ -323,7 +371,9 @@ def test_training_that_broke_off_goes_on_to_the_same_numbers(tmp_path):
     backup = keras.callbacks.BackupAndRestore(tmp_path / "backup")
     with pytest.raises(InterruptedError):
         trained(backup, Breaking())
-    for a, b in zip(trained(keras.callbacks.BackupAndRestore(tmp_path / "backup")), trained(), strict=True):
+    for a, b in zip(
+        trained(keras.callbacks.BackupAndRestore(tmp_path / "backup")), trained(), strict=True
+    ):
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 

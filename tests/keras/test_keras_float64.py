@@ -1,4 +1,6 @@
-"""float64 in Keras stays float64, as on TensorFlow; tests_tf/test_keras.py compares all of Keras's functions with TensorFlow's."""
+"""float64 in Keras stays float64, as on TensorFlow; tests_tf/test_keras.py compares all of Keras's
+functions with TensorFlow's.
+"""
 
 import inspect
 
@@ -34,10 +36,24 @@ def names(*parameters):
 
 
 def floats(result):
-    return [leaf.dtype for leaf in keras.tree.flatten(result) if getattr(leaf, "dtype", None) in (tf.float32, tf.float64)]
+    return [
+        leaf.dtype
+        for leaf in keras.tree.flatten(result)
+        if getattr(leaf, "dtype", None) in (tf.float32, tf.float64)
+    ]
 
 
-OF_INTEGERS = {"bartlett", "blackman", "hamming", "hanning", "bincount", "bitwise_invert", "bitwise_not", "gcd", "lcm"}
+OF_INTEGERS = {
+    "bartlett",
+    "blackman",
+    "hamming",
+    "hanning",
+    "bincount",
+    "bitwise_invert",
+    "bitwise_not",
+    "gcd",
+    "lcm",
+}
 OF_OTHERS = {
     "irfft",
     "view_as_complex",
@@ -52,7 +68,9 @@ OF_OTHERS = {
 }
 
 
-@pytest.mark.parametrize("function", [name for name in names("x") if name not in OF_INTEGERS | OF_OTHERS])
+@pytest.mark.parametrize(
+    "function", [name for name in names("x") if name not in OF_INTEGERS | OF_OTHERS]
+)
 def test_functions_of_one_float64_tensor(wide, function):
     square = function not in {"correlate", "vander", "glu", "histogram"}
     result = getattr(keras.ops, function)(X if square else np.resize(X, 4))
@@ -64,7 +82,9 @@ PAIRS = [
     (name, other)
     for name in names("x1", "x2")
     for other in ("array", "number", "int32", "float32")
-    if name not in OF_INTEGERS and not (name in NOT_OF_NUMBERS and other == "number") and (name != "ldexp" or other == "int32")
+    if name not in OF_INTEGERS
+    and not (name in NOT_OF_NUMBERS and other == "number")
+    and (name != "ldexp" or other == "int32")
 ]
 
 
@@ -76,23 +96,44 @@ def test_functions_of_two_tensors_of_which_one_is_float64(wide, function, other)
 
 
 @pytest.mark.parametrize(
-    "function", ["sqrt", "exp", "mean", "var", "std", "nanvar", "softmax", "sigmoid", "divide", "average", "median"]
+    "function",
+    [
+        "sqrt",
+        "exp",
+        "mean",
+        "var",
+        "std",
+        "nanvar",
+        "softmax",
+        "sigmoid",
+        "divide",
+        "average",
+        "median",
+    ],
 )
 def test_what_is_computed_from_integers_is_float64(wide, function):
     x = np.arange(1, 7, dtype=np.int32)
     result = getattr(keras.ops, function)(*((x, x + 1) if function == "divide" else (x,)))
     assert result.dtype is tf.float64
-    assert not np.array_equal(np.float32(result), np.array(result)) or function in {"average", "median", "mean"}
+    assert not np.array_equal(np.float32(result), np.array(result)) or function in {
+        "average",
+        "median",
+        "mean",
+    }
 
 
 @pytest.mark.parametrize("function", ["logspace", "geomspace", "linspace"])
 def test_sequences_are_computed_in_float64(wide, function):
-    np.testing.assert_allclose(getattr(keras.ops, function)(1.0, 2.0, 7), getattr(np, function)(1.0, 2.0, 7), rtol=1e-14)
+    np.testing.assert_allclose(
+        getattr(keras.ops, function)(1.0, 2.0, 7), getattr(np, function)(1.0, 2.0, 7), rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("function", ["bartlett", "blackman", "hamming", "hanning"])
 def test_windows_are_computed_in_float64(wide, function):
-    np.testing.assert_allclose(getattr(keras.ops, function)(7), getattr(np, function)(7), rtol=1e-14, atol=1e-16)
+    np.testing.assert_allclose(
+        getattr(keras.ops, function)(7), getattr(np, function)(7), rtol=1e-14, atol=1e-16
+    )
     np.testing.assert_allclose(keras.ops.kaiser(7, 0.3), np.kaiser(7, 0.3), rtol=1e-14)
 
 
@@ -101,7 +142,10 @@ LAYERS = {
     "convolution": (lambda **how: keras.layers.Conv2D(2, 2, **how), (1, 4, 4, 2)),
     "lstm": (lambda **how: keras.layers.LSTM(2, **how), (2, 4, 3)),
     "gru": (lambda **how: keras.layers.GRU(2, **how), (2, 4, 3)),
-    "bidirectional": (lambda **how: keras.layers.Bidirectional(keras.layers.LSTM(2, **how), **how), (2, 4, 3)),
+    "bidirectional": (
+        lambda **how: keras.layers.Bidirectional(keras.layers.LSTM(2, **how), **how),
+        (2, 4, 3),
+    ),
     "batch normalization": (lambda **how: keras.layers.BatchNormalization(**how), (4, 3)),
     "layer normalization": (lambda **how: keras.layers.LayerNormalization(**how), (4, 3)),
 }

@@ -1,4 +1,6 @@
-"""How Keras comes to run on gradtape, seen in fresh Pythons, and what the hook does to a module's source."""
+"""How Keras comes to run on gradtape, seen in fresh Pythons,
+and what the hook does to a module's source.
+"""
 
 import ast
 import importlib.metadata
@@ -33,7 +35,9 @@ FIRST = "import gradtape\n"
 
 
 def test_keras_imported_after_gradtape_runs_on_it_and_leaves_the_environment_alone():
-    code = FIRST + "import os, keras; print(keras.backend.backend(), os.environ.get('KERAS_BACKEND'))"
+    code = (
+        FIRST + "import os, keras; print(keras.backend.backend(), os.environ.get('KERAS_BACKEND'))"
+    )
     assert output_of(code) == "gradtape None"
 
 
@@ -41,19 +45,26 @@ def test_the_namespace_is_keras_with_the_same_classes():
     code = FIRST + (
         "from gradtape import keras\n"
         "import keras as real, gradtape.keras.layers as layers\n"
-        "print(keras.config.backend(), layers.Dense is real.layers.Dense is keras.layers.Dense, keras.losses.MSE.__name__)"
+        "print(keras.config.backend(), layers.Dense is real.layers.Dense is keras.layers.Dense, "
+        "keras.losses.MSE.__name__)"
     )
     assert output_of(code) == "gradtape True mean_squared_error"
 
 
 @pytest.mark.slow
 def test_another_backend_named_in_the_environment_stays():
-    assert output_of(FIRST + "import keras; print(keras.backend.backend())", KERAS_BACKEND="numpy") == "numpy"
+    assert (
+        output_of(FIRST + "import keras; print(keras.backend.backend())", KERAS_BACKEND="numpy")
+        == "numpy"
+    )
 
 
 @pytest.mark.parametrize("backend", ["gradtape", "numpy"])
 def test_the_environment_alone_is_enough_where_the_path_file_is_installed(backend):
-    code = f"import site\nsite.addsitedir({str(Path(hook.__file__).parent)!r})\nimport keras\nprint(keras.backend.backend())"
+    code = (
+        f"import site\nsite.addsitedir({str(Path(hook.__file__).parent)!r})\nimport keras\n"
+        "print(keras.backend.backend())"
+    )
     assert output_of(code, KERAS_BACKEND=backend) == backend
 
 
@@ -64,15 +75,24 @@ ABOVE = "Write `import gradtape` above the first `import keras`"
 REMOVE = "Remove the line that sets it"
 
 
-@pytest.mark.parametrize("use", ["import keras_gradtape; keras_gradtape.install()", "import gradtape; gradtape.keras.layers"])
+@pytest.mark.parametrize(
+    "use",
+    ["import keras_gradtape; keras_gradtape.install()", "import gradtape; gradtape.keras.layers"],
+)
 def test_keras_that_was_imported_before_says_so(use):
     text = output_of("import keras\n" + UNSET + use, KERAS_BACKEND="numpy")
-    assert "Keras runs on 'numpy' and cannot change to gradtape now: Keras was imported before gradtape" in text
+    assert (
+        "Keras runs on 'numpy' and cannot change to gradtape now: Keras was imported before "
+        "gradtape"
+    ) in text
     assert ABOVE in text
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", ["import gradtape\nimport keras\n", "import keras\nimport gradtape\n", "import gradtape\n"])
+@pytest.mark.parametrize(
+    "order",
+    ["import gradtape\nimport keras\n", "import keras\nimport gradtape\n", "import gradtape\n"],
+)
 def test_an_environment_that_names_another_backend_says_so(order):
     text = output_of(SET.format("jax") + order + "gradtape.keras.layers")
     assert "KERAS_BACKEND says 'jax'" in text
@@ -90,7 +110,8 @@ def test_an_environment_that_names_another_backend_says_so(order):
     ],
 )
 def test_a_backend_that_is_not_installed_says_why_keras_wants_it(code, advice, tmp_path):
-    (tmp_path / "keras.json").write_text('{"backend": "openvino"}')  # what Keras chooses where nobody says anything
+    # What Keras chooses where nobody says anything.
+    (tmp_path / "keras.json").write_text('{"backend": "openvino"}')
     text = output_of(code, KERAS_HOME=str(tmp_path))
     assert "ModuleNotFoundError: Keras wants its backend 'openvino', which is not installed" in text
     assert advice in text
@@ -98,13 +119,20 @@ def test_a_backend_that_is_not_installed_says_why_keras_wants_it(code, advice, t
 
 def test_a_program_may_ask_whether_a_backend_is_there():
     code = (
-        PATH_FILE + FIRST + "import keras, importlib.util\nprint(importlib.util.find_spec('openvino'), keras.backend.backend())"
+        PATH_FILE
+        + FIRST
+        + (
+            "import keras, importlib.util\nprint(importlib.util.find_spec('openvino'), "
+            "keras.backend.backend())"
+        )
     )
     assert output_of(code) == "None gradtape"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", ["tape.gradient(y, variables)", "tape.jacobian(y, variables)", "tape.watch(variables)"])
+@pytest.mark.parametrize(
+    "call", ["tape.gradient(y, variables)", "tape.jacobian(y, variables)", "tape.watch(variables)"]
+)
 def test_a_tape_that_is_given_variables_of_another_backend_says_whose_they_are(call):
     code = SET.format("jax") + (
         "import gradtape as tf, keras\n"
@@ -124,9 +152,15 @@ def test_a_tape_that_is_given_variables_of_another_backend_says_whose_they_are(c
 
 
 def imitation(folder, version, **sources):
-    """A folder with Keras as it is, but of another version, and with other sources of some modules, named with `__` for dots."""
+    """A folder with Keras as it is, but of another version, and with other sources of some modules,
+    named with `__` for dots.
+    """
     real = Path(sysconfig.get_path("purelib")) / "keras"
-    changed = {Path("src/version.py"): real.joinpath("src/version.py").read_text().replace(installed_version(), version)}
+    changed = {
+        Path("src/version.py"): real.joinpath("src/version.py")
+        .read_text()
+        .replace(installed_version(), version)
+    }
     for name, change in sources.items():
         path = Path(name.replace("__", "/") + ".py")
         changed[path] = change(real.joinpath(path).read_text())
@@ -145,32 +179,50 @@ def installed_version():
     return importlib.metadata.version("keras")
 
 
-SHOWN = "import keras; print(keras.__version__, keras.backend.backend(), keras.ops.sum(keras.layers.Dense(2)(keras.ops.ones((1, 3)))).dtype.name)"
+SHOWN = (
+    "import keras; print(keras.__version__, keras.backend.backend(), "
+    "keras.ops.sum(keras.layers.Dense(2)(keras.ops.ones((1, 3)))).dtype.name)"
+)
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("first", [FIRST, FIRST + "gradtape.keras\n", "import keras_gradtape; keras_gradtape.install()\n"])
+@pytest.mark.parametrize(
+    "first",
+    [FIRST, FIRST + "gradtape.keras\n", "import keras_gradtape; keras_gradtape.install()\n"],
+)
 def test_a_newer_minor_version_is_tried(tmp_path, first):
-    assert output_of(first + SHOWN, PYTHONPATH=imitation(tmp_path, "3.99.0")) == "3.99.0 gradtape float32"
+    assert (
+        output_of(first + SHOWN, PYTHONPATH=imitation(tmp_path, "3.99.0"))
+        == "3.99.0 gradtape float32"
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "change", "says"),
     [
-        ("src__layers__layer", lambda text: text.replace('"jax"', '"jacks"'), "cannot find where keras.src.layers.layer chooses a backend"),
-        ("src__utils__rng_utils", lambda text: text.replace("set_random_seed", "seed"), "cannot find set_random_seed in keras.src.utils.rng_utils"),
-        ("src__backend__common__dtypes", lambda text: text.replace("BIT64_TO_BIT32_DTYPE", "NARROW"), "cannot find BIT64_TO_BIT32_DTYPE in"),
-        ("src__ops__math", lambda text: "from keras.src.backend import no_such_name\n" + text, "cannot import name 'no_such_name'"),
-        ("src__layers__layer", lambda text: text + "\nLayer = type('Layer', (Operation,), {})\n", "keras.src.layers.layer.Layer is not built on"),
-        ("src__backend__config", lambda text: text + "\ndef backend(): return 'numpy'\n", "chosen the backend 'numpy'"),
+        ("src__layers__layer", lambda text: text.replace('"jax"', '"jacks"'),
+            "cannot find where keras.src.layers.layer chooses a backend"),
+        ("src__utils__rng_utils", lambda text: text.replace("set_random_seed", "seed"),
+            "cannot find set_random_seed in keras.src.utils.rng_utils"),
+        ("src__backend__common__dtypes",
+            lambda text: text.replace("BIT64_TO_BIT32_DTYPE", "NARROW"),
+            "cannot find BIT64_TO_BIT32_DTYPE in"),
+        ("src__ops__math", lambda text: "from keras.src.backend import no_such_name\n" + text,
+            "cannot import name 'no_such_name'"),
+        ("src__layers__layer", lambda text: text + "\nLayer = type('Layer', (Operation,), {})\n",
+            "keras.src.layers.layer.Layer is not built on"),
+        ("src__backend__config", lambda text: text + "\ndef backend(): return 'numpy'\n",
+            "chosen the backend 'numpy'"),
     ],
     ids=["no choice", "no seed", "no table", "no name", "another base", "another backend"],
 )  # fmt: skip
 def test_a_newer_version_that_does_not_fit_says_what_failed(tmp_path, module, change, says):
     text = output_of(FIRST + SHOWN, PYTHONPATH=imitation(tmp_path, "3.99.0", **{module: change}))
     message = text.splitlines()[-1]
-    assert message.startswith("ImportError: gradtape is written for Keras 3.15. It tried Keras 3.99.0, which failed: ")
+    assert message.startswith(
+        "ImportError: gradtape is written for Keras 3.15. It tried Keras 3.99.0, which failed: "
+    )
     assert says in message
     assert "pip install 'keras==3.15.*'" in message
 
@@ -181,8 +233,9 @@ def test_a_newer_version_that_does_not_fit_says_what_failed(tmp_path, module, ch
 def test_other_versions_are_refused(tmp_path, version, use):
     text = output_of(FIRST + use, PYTHONPATH=imitation(tmp_path, version))
     assert (
-        f"ImportError: gradtape is written for Keras 3.15, and Keras {version} is installed: pip install 'keras==3.15.*'" in text
-    )
+        f"ImportError: gradtape is written for Keras 3.15, and Keras {version} is installed: "
+        "pip install 'keras==3.15.*'"
+    ) in text
 
 
 # Without Keras
@@ -201,10 +254,17 @@ def without_keras(tmp_path_factory):
 @pytest.mark.parametrize(
     ("code", "shown"),
     [
-        ("import gradtape; print(hasattr(gradtape, 'keras'), getattr(gradtape, 'keras', 5))", "False 5"),
-        ("import gradtape; gradtape.keras.layers", "AttributeError: gradtape.keras is Keras 3, which is not installed: pip install 'gradtape[keras]'."),
-        ("from gradtape import keras", "ImportError: gradtape.keras is Keras 3, which is not installed: pip install 'gradtape[keras]'."),
-        ("import gradtape.keras", "ImportError: gradtape.keras is Keras 3, which is not installed: pip install 'gradtape[keras]'."),
+        ("import gradtape; print(hasattr(gradtape, 'keras'), getattr(gradtape, 'keras', 5))",
+            "False 5"),
+        ("import gradtape; gradtape.keras.layers",
+            ("AttributeError: gradtape.keras is Keras 3, which is not installed: pip install "
+             "'gradtape[keras]'.")),
+        ("from gradtape import keras",
+            ("ImportError: gradtape.keras is Keras 3, which is not installed: pip install "
+             "'gradtape[keras]'.")),
+        ("import gradtape.keras",
+            ("ImportError: gradtape.keras is Keras 3, which is not installed: pip install "
+             "'gradtape[keras]'.")),
         ("import gradtape, importlib.util as u; print(u.find_spec('keras'))", "None"),
         ("import gradtape; import keras", "ModuleNotFoundError: No module named 'keras'"),
         (PATH_FILE, ""),
@@ -225,7 +285,12 @@ def test_without_keras(without_keras, code, shown, told):
 
 def test_keras_settings_alone_are_enough_where_the_path_file_is_installed(tmp_path):
     (tmp_path / "keras.json").write_text('{"backend": "gradtape"}')
-    assert output_of(PATH_FILE + "import keras; print(keras.backend.backend())", KERAS_HOME=str(tmp_path)) == "gradtape"
+    assert (
+        output_of(
+            PATH_FILE + "import keras; print(keras.backend.backend())", KERAS_HOME=str(tmp_path)
+        )
+        == "gradtape"
+    )
     code = PATH_FILE + "import keras; print(keras.backend.backend())"
     assert output_of(code, KERAS_HOME=str(tmp_path), KERAS_BACKEND="numpy") == "numpy"
 
@@ -233,7 +298,11 @@ def test_keras_settings_alone_are_enough_where_the_path_file_is_installed(tmp_pa
 def test_keras_settings_in_the_home_folder(tmp_path):
     (tmp_path / ".keras").mkdir()
     (tmp_path / ".keras" / "keras.json").write_text('{"backend": "gradtape"}')
-    code = "import os\nos.environ.pop('KERAS_HOME', None)\n" + PATH_FILE + "import keras; print(keras.backend.backend())"
+    code = (
+        "import os\nos.environ.pop('KERAS_HOME', None)\n"
+        + PATH_FILE
+        + "import keras; print(keras.backend.backend())"
+    )
     assert output_of(code, HOME=str(tmp_path)) == "gradtape"
 
 
@@ -247,11 +316,19 @@ def test_settings_that_cannot_be_read_name_no_backend(tmp_path, monkeypatch, tex
 
 def test_the_environment_alone_is_enough_in_this_installation():
     """Tests run on an editable installation, which has the path file too."""
-    assert output_of("import keras; print(keras.backend.backend())", PYTHONPATH="", KERAS_BACKEND="gradtape") == "gradtape"
+    assert (
+        output_of(
+            "import keras; print(keras.backend.backend())", PYTHONPATH="", KERAS_BACKEND="gradtape"
+        )
+        == "gradtape"
+    )
 
 
 def test_what_every_python_does_at_its_start_imports_next_to_nothing():
-    code = PATH_FILE + "print(sorted(name for name in sys.modules if name.startswith(('keras', 'gradtape', 'numpy', 'ast'))))"
+    code = PATH_FILE + (
+        "print(sorted(name for name in sys.modules if name.startswith(('keras', 'gradtape', "
+        "'numpy', 'ast'))))"
+    )
     shown = output_of("import sys\n" + code, options=["-S"], KERAS_BACKEND="gradtape")
     assert shown == "['keras_gradtape', 'keras_gradtape.start']"
 
@@ -260,9 +337,15 @@ def test_what_every_python_does_at_its_start_imports_next_to_nothing():
 
 
 def test_a_choice_gets_a_branch_more():
-    source = 'if backend() == "tensorflow":\n    x = 1\nelif backend() == "jax":\n    from keras.src.backend.jax.layer import JaxLayer as Base\n'
+    source = (
+        'if backend() == "tensorflow":\n    x = 1\nelif backend() == "jax":\n    from '
+        "keras.src.backend.jax.layer import JaxLayer as Base\n"
+    )
     text = ast.unparse(hook.with_branch(source, "some.module"))
-    assert "elif backend() == 'gradtape':\n    from keras.src.backend.gradtape.layer import BackendLayer as Base" in text
+    assert (
+        "elif backend() == 'gradtape':\n    from keras.src.backend.gradtape.layer import "
+        "BackendLayer as Base"
+    ) in text
     assert "from keras.src.backend.jax.layer import JaxLayer as Base" in text
 
 
@@ -272,7 +355,10 @@ def test_a_module_without_a_choice_is_an_error():
 
 
 def test_choices_in_functions_stay():
-    source = 'if backend() == "jax":\n    x = 1\ndef f():\n    if backend() == "jax":\n        return 2\n'
+    source = (
+        'if backend() == "jax":\n    x = 1\ndef f():\n    if backend() == "jax":\n      '
+        "  return 2\n"
+    )
     assert ast.unparse(hook.with_branch(source, "some.module")).count("gradtape") == 1
 
 

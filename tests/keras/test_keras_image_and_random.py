@@ -1,4 +1,6 @@
-"""Keras's functions of images and its random numbers, where its own tests, some of which need TensorFlow, do not ask."""
+"""Keras's functions of images and its random numbers, where its own tests,
+some of which need TensorFlow, do not ask.
+"""
 
 import numpy as np
 import pytest
@@ -15,8 +17,12 @@ AFFINE = np.array([0.9, 0.2, 0.5, -0.1, 1.1, 0.3, 0, 0], np.float32)
 CALLS = {
     "resize": lambda x, f: image.resize(x, (4, 9), "bicubic", antialias=True, data_format=f),
     "crop": lambda x, f: image.resize(x, (3, 7), crop_to_aspect_ratio=True, data_format=f),
-    "pad": lambda x, f: image.resize(x, (3, 7), pad_to_aspect_ratio=True, fill_value=2.0, data_format=f),
-    "affine_transform": lambda x, f: image.affine_transform(x, AFFINE, fill_mode="reflect", data_format=f),
+    "pad": lambda x, f: image.resize(
+        x, (3, 7), pad_to_aspect_ratio=True, fill_value=2.0, data_format=f
+    ),
+    "affine_transform": lambda x, f: image.affine_transform(
+        x, AFFINE, fill_mode="reflect", data_format=f
+    ),
     "gaussian_blur": lambda x, f: image.gaussian_blur(x, (3, 5), (1.0, 0.5), data_format=f),
     "rgb_to_grayscale": lambda x, f: image.rgb_to_grayscale(x, f),
     "rgb_to_hsv": lambda x, f: image.rgb_to_hsv(x, f),
@@ -28,7 +34,9 @@ def test_images_may_have_their_channels_first_and_be_compiled(name):
     last = CALLS[name](IMAGES, "channels_last")
     first = CALLS[name](np.moveaxis(IMAGES, -1, 1), "channels_first")
     np.testing.assert_allclose(np.moveaxis(first.numpy(), 1, -1), last, rtol=1e-5, atol=1e-5)
-    compiled = tf.function(lambda x: CALLS[name](x, "channels_last"), autograph=False)(tf.constant(IMAGES))
+    compiled = tf.function(lambda x: CALLS[name](x, "channels_last"), autograph=False)(
+        tf.constant(IMAGES)
+    )
     np.testing.assert_allclose(compiled, last, rtol=1e-4, atol=1e-5)
 
 
@@ -59,7 +67,9 @@ def test_a_seed_generator_moves_on_in_a_function():
 
 
 def test_a_number_as_seed_gives_the_same_again():
-    np.testing.assert_array_equal(backend_random.uniform((5,), seed=7), backend_random.uniform((5,), seed=7))
+    np.testing.assert_array_equal(
+        backend_random.uniform((5,), seed=7), backend_random.uniform((5,), seed=7)
+    )
 
 
 def test_beta_numbers_of_small_parameters_have_their_moments():

@@ -1,4 +1,6 @@
-"""Keras's crossentropies after softmax and sigmoid: computed from the logits, as on TensorFlow, wherever these can be found."""
+"""Keras's crossentropies after softmax and sigmoid: computed from the logits, as on TensorFlow,
+wherever these can be found.
+"""
 
 import gc
 import weakref
@@ -10,11 +12,32 @@ import gradtape as tf
 import keras
 from gradtape.core.tensor import Tensor
 
-LOGITS = {"softmax": np.array([[30.0, 0.0, 0.0]], np.float32), "sigmoid": np.array([[-30.0, 40.0]], np.float32)}
+LOGITS = {
+    "softmax": np.array([[30.0, 0.0, 0.0]], np.float32),
+    "sigmoid": np.array([[-30.0, 40.0]], np.float32),
+}
 LOSSES = {
-    "sparse": ("softmax", np.array([1]), keras.losses.SparseCategoricalCrossentropy, 30.0, [[1.0, -1.0, 0.0]]),
-    "categorical": ("softmax", np.array([[0.0, 1.0, 0.0]]), keras.losses.CategoricalCrossentropy, 30.0, [[1.0, -1.0, 0.0]]),
-    "binary": ("sigmoid", np.array([[1.0, 0.0]]), keras.losses.BinaryCrossentropy, 35.0, [[-0.5, 0.5]]),
+    "sparse": (
+        "softmax",
+        np.array([1]),
+        keras.losses.SparseCategoricalCrossentropy,
+        30.0,
+        [[1.0, -1.0, 0.0]],
+    ),
+    "categorical": (
+        "softmax",
+        np.array([[0.0, 1.0, 0.0]]),
+        keras.losses.CategoricalCrossentropy,
+        30.0,
+        [[1.0, -1.0, 0.0]],
+    ),
+    "binary": (
+        "sigmoid",
+        np.array([[1.0, 0.0]]),
+        keras.losses.BinaryCrossentropy,
+        35.0,
+        [[-0.5, 0.5]],
+    ),
 }
 
 
@@ -43,7 +66,9 @@ MODES = {
     "eager": lambda f: f,
     "function": lambda f: tf.function(f, autograph=False),
     "autograph": tf.function,
-    "branch": lambda f: tf.function(lambda x: tf.cond(x[0, 1] < 100.0, lambda: f(x), lambda: (x[0, 0], x)), autograph=False),
+    "branch": lambda f: tf.function(
+        lambda x: tf.cond(x[0, 1] < 100.0, lambda: f(x), lambda: (x[0, 0], x)), autograph=False
+    ),
 }
 
 
@@ -108,7 +133,10 @@ def test_second_derivatives_and_forward_mode_are_those_of_the_logits():
 def test_vectorized_map_finds_the_logits_of_each_example():
     rows = tf.constant([[30.0, 0.0, 0.0], [0.0, 40.0, 0.0]])
     found = keras.ops.vectorized_map(
-        lambda row: keras.ops.sparse_categorical_crossentropy(tf.constant(2), keras.ops.softmax(row)), rows
+        lambda row: keras.ops.sparse_categorical_crossentropy(
+            tf.constant(2), keras.ops.softmax(row)
+        ),
+        rows,
     )
     assert found.numpy().tolist() == [30.0, 40.0]
 
@@ -121,7 +149,7 @@ def test_what_has_been_computed_with_is_no_longer_of_logits():
         np.testing.assert_allclose(float(value), -np.log(keras.config.epsilon()), rtol=1e-4)
 
 
-def test_tensorflows_functions_are_seen_through_in_a_function_alone_and_for_the_loss_they_belong_to():
+def test_tensorflows_functions_are_seen_through_in_a_function_alone_and_for_their_own_loss():
     loss = {name: row[2]() for name, row in LOSSES.items()}
     x = tf.constant([[30.0, 0.0, -30.0]])
     y = np.array([[0.0, 1.0, 0.0]])
@@ -129,17 +157,28 @@ def test_tensorflows_functions_are_seen_through_in_a_function_alone_and_for_the_
     in_function = tf.function(lambda x: loss["categorical"](y, tf.nn.softmax(x)), autograph=False)
     assert float(in_function(x)) == 30.0
     crossed = tf.function(lambda x: loss["binary"](y, tf.nn.softmax(x)), autograph=False)
-    np.testing.assert_allclose(float(crossed(x)), float(loss["binary"](y, tf.nn.softmax(x))), rtol=1e-6)
-    sideways = tf.function(lambda x: keras.ops.categorical_crossentropy(y, tf.nn.softmax(x, axis=0)), autograph=False)
     np.testing.assert_allclose(
-        sideways(x).numpy(), keras.ops.categorical_crossentropy(y, tf.nn.softmax(x, axis=0)).numpy(), rtol=1e-6
+        float(crossed(x)), float(loss["binary"](y, tf.nn.softmax(x))), rtol=1e-6
+    )
+    sideways = tf.function(
+        lambda x: keras.ops.categorical_crossentropy(y, tf.nn.softmax(x, axis=0)), autograph=False
+    )
+    np.testing.assert_allclose(
+        sideways(x).numpy(),
+        keras.ops.categorical_crossentropy(y, tf.nn.softmax(x, axis=0)).numpy(),
+        rtol=1e-6,
     )
 
 
 def test_logits_that_are_said_to_be_logits_are_not_taken_for_their_own_probabilities():
     x = tf.constant(LOGITS["softmax"])
-    with pytest.warns(UserWarning, match="`from_logits=True`, but the `output` argument was produced by a softmax activation"):
-        value = keras.losses.SparseCategoricalCrossentropy(from_logits=True)(np.array([1]), keras.ops.softmax(x))
+    with pytest.warns(
+        UserWarning,
+        match="`from_logits=True`, but the `output` argument was produced by a softmax activation",
+    ):
+        value = keras.losses.SparseCategoricalCrossentropy(from_logits=True)(
+            np.array([1]), keras.ops.softmax(x)
+        )
     assert float(value) == 30.0
 
 
@@ -160,6 +199,10 @@ def test_a_tape_keeps_no_logits_of_gates():
     gc.collect()
     with tf.GradientTape() as tape:
         out = layer(x)
-    held = [t for t in gc.get_objects() if isinstance(t, Tensor) and getattr(t, "_keras_logits", None) is not None]
+    held = [
+        t
+        for t in gc.get_objects()
+        if isinstance(t, Tensor) and getattr(t, "_keras_logits", None) is not None
+    ]
     assert not held
     assert None not in tape.gradient(out, layer.trainable_variables)

@@ -1,4 +1,6 @@
-"""Loops of one's own around Keras's models, as TensorFlow's guides write them: tapes, functions, layers that are frozen."""
+"""Loops of one's own around Keras's models, as TensorFlow's guides write them: tapes,
+functions, layers that are frozen.
+"""
 
 import numpy as np
 import pytest
@@ -29,7 +31,9 @@ def test_inputs_and_weights_in_one_call():
         tape.watch(x)
         y = tf.reduce_sum(layer(x))
     by_x, (by_kernel, by_bias) = tape.gradient(y, (x, layer.trainable_variables))
-    np.testing.assert_allclose(by_x, np.broadcast_to(np.asarray(layer.kernel).T, X.shape), rtol=1e-5)
+    np.testing.assert_allclose(
+        by_x, np.broadcast_to(np.asarray(layer.kernel).T, X.shape), rtol=1e-5
+    )
     np.testing.assert_allclose(by_kernel, X.sum(0)[:, None], rtol=1e-5)
     np.testing.assert_allclose(by_bias, [12.0])
 
@@ -38,7 +42,9 @@ def test_several_models_in_one_call():
     first, second = keras.Sequential([dense(3)]), keras.Sequential([layers.Dense(1)])
     with tf.GradientTape(persistent=True) as tape:
         y = tf.reduce_mean(second(first(X)) ** 2)
-    both = tape.gradient(y, {"first": first.trainable_variables, "second": second.trainable_variables})
+    both = tape.gradient(
+        y, {"first": first.trainable_variables, "second": second.trainable_variables}
+    )
     assert [g.shape for g in both["first"] + both["second"]] == [(4, 3), (3,), (3, 1), (1,)]
     for name, model in (("first", first), ("second", second)):
         for a, b in zip(both[name], tape.gradient(y, model.trainable_weights), strict=True):
@@ -46,7 +52,9 @@ def test_several_models_in_one_call():
 
 
 def test_a_frozen_layer_is_still_a_source_as_in_tensorflow():
-    """Its variables leave `trainable_variables`; a tape that is asked for them by name gives what it watched when they were made."""
+    """Its variables leave `trainable_variables`; a tape that is asked for them by name gives what
+    it watched when they were made.
+    """
     model = keras.Sequential([dense(3), layers.Dense(1)])
     model(X)
     model.layers[0].trainable = False
@@ -61,7 +69,9 @@ def test_what_a_tape_watches():
     layer, other = dense(), dense()
     with tf.GradientTape() as tape:
         layer(X)
-    assert {id(v) for v in tape.watched_variables()} == {id(v.__gradtape_variable__) for v in layer.trainable_variables}
+    assert {id(v) for v in tape.watched_variables()} == {
+        id(v.__gradtape_variable__) for v in layer.trainable_variables
+    }
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(layer.trainable_variables)
         y = tf.reduce_sum(layer(X) * other(X))
@@ -89,7 +99,9 @@ def test_jacobians_of_a_model():
         tape.watch(x)
         y = layer(x)
     kernel, slope = np.asarray(layer.kernel), 1 - np.asarray(y) ** 2
-    np.testing.assert_allclose(tape.batch_jacobian(y, x), np.einsum("bo,io->boi", slope, kernel), rtol=1e-5)
+    np.testing.assert_allclose(
+        tape.batch_jacobian(y, x), np.einsum("bo,io->boi", slope, kernel), rtol=1e-5
+    )
     expected = np.einsum("bo,bi,op->boip", slope, X[:3], np.eye(2))
     np.testing.assert_allclose(tape.jacobian(y, layer.kernel), expected, rtol=1e-5, atol=1e-6)
 
@@ -109,13 +121,19 @@ def test_a_second_derivative_through_a_model():
 
     kernel = np.asarray(layer.kernel, np.float64)
     np.testing.assert_allclose(
-        np.sum(np.asarray(found) * step) * 2, penalty_at(kernel + step) - penalty_at(kernel - step), rtol=1e-2
+        np.sum(np.asarray(found) * step) * 2,
+        penalty_at(kernel + step) - penalty_at(kernel - step),
+        rtol=1e-2,
     )
 
 
 def loop(step):
     """The losses of a loop over batches, for some epochs."""
-    return [float(step(tf.constant(X[i : i + 6]), tf.constant(Y[i : i + 6]))) for _ in range(8) for i in (0, 6)]
+    return [
+        float(step(tf.constant(X[i : i + 6]), tf.constant(Y[i : i + 6])))
+        for _ in range(8)
+        for i in (0, 6)
+    ]
 
 
 def step_of(model, optimizer, accuracy=None):
@@ -137,7 +155,11 @@ def step_of(model, optimizer, accuracy=None):
 def small_model():
     keras.utils.set_random_seed(2)
     return keras.Sequential(
-        [layers.Dense(5, activation="relu", kernel_regularizer="l2"), layers.BatchNormalization(), layers.Dense(1)]
+        [
+            layers.Dense(5, activation="relu", kernel_regularizer="l2"),
+            layers.BatchNormalization(),
+            layers.Dense(1),
+        ]
     )
 
 
@@ -157,7 +179,9 @@ def test_a_model_with_a_loop_of_its_own_under_a_function():
         def __init__(self):
             super().__init__()
             self.hidden, self.out = layers.Dense(4, activation="tanh"), layers.Dense(1)
-            self.steps = self.add_weight(shape=(), initializer="zeros", trainable=False, name="steps")
+            self.steps = self.add_weight(
+                shape=(), initializer="zeros", trainable=False, name="steps"
+            )
 
         def call(self, x):
             return self.out(self.hidden(x))
@@ -167,7 +191,9 @@ def test_a_model_with_a_loop_of_its_own_under_a_function():
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean((self(x) - y) ** 2)
             variables = self.trainable_variables
-            self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+            self.optimizer.apply_gradients(
+                zip(tape.gradient(loss, variables), variables, strict=True)
+            )
             self.steps.assign_add(1.0)
             return loss
 
@@ -183,7 +209,10 @@ def test_a_train_step_with_metrics_of_its_own_that_each_epoch_resets():
         def __init__(self, inner):
             super().__init__()
             self.inner = inner
-            self.loss_tracker, self.error = keras.metrics.Mean("loss"), keras.metrics.MeanAbsoluteError("error")
+            self.loss_tracker, self.error = (
+                keras.metrics.Mean("loss"),
+                keras.metrics.MeanAbsoluteError("error"),
+            )
 
         def call(self, x):
             return self.inner(x)
@@ -220,7 +249,11 @@ def test_a_train_step_with_metrics_of_its_own_that_each_epoch_resets():
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(
     ("how", "expected"),
-    [({"clipnorm": 1.0}, [-0.6, -0.8]), ({"clipvalue": 0.5}, [-0.5, -0.5]), ({"global_clipnorm": 2.5}, [-1.5, -2.0])],
+    [
+        ({"clipnorm": 1.0}, [-0.6, -0.8]),
+        ({"clipvalue": 0.5}, [-0.5, -0.5]),
+        ({"global_clipnorm": 2.5}, [-1.5, -2.0]),
+    ],
 )
 def test_gradients_are_clipped(how, expected, compiled):
     optimizer, v = keras.optimizers.SGD(1.0, **how), keras.Variable(np.zeros(2, "float32"))
@@ -281,7 +314,9 @@ def test_constraints_hold_after_a_step():
     layer = dense(2, kernel_constraint="non_neg")
     with tf.GradientTape() as tape:
         y = tf.reduce_sum(layer(np.abs(X)))
-    keras.optimizers.SGD(10.0).apply(tape.gradient(y, layer.trainable_variables), layer.trainable_variables)
+    keras.optimizers.SGD(10.0).apply(
+        tape.gradient(y, layer.trainable_variables), layer.trainable_variables
+    )
     np.testing.assert_array_equal(layer.kernel, np.zeros((4, 2)))
 
 
@@ -298,12 +333,17 @@ def test_minimize_in_a_loop_and_in_a_function(compiled):
 
     losses = loop(tf.function(step) if compiled else step)
     assert losses[-1] < losses[0]
-    assert int(optimizer.minimize(lambda: tf.reduce_mean(model(X) ** 2), model.trainable_variables)) == 17
+    assert (
+        int(optimizer.minimize(lambda: tf.reduce_mean(model(X) ** 2), model.trainable_variables))
+        == 17
+    )
 
 
 def test_one_seed_for_keras_numpy_and_gradtape():
     drawn = []
     for _ in range(2):
         keras.utils.set_random_seed(11)
-        drawn.append(np.stack([tf.random.normal([3]), keras.random.normal([3]), np.random.normal(size=3)]))
+        drawn.append(
+            np.stack([tf.random.normal([3]), keras.random.normal([3]), np.random.normal(size=3)])
+        )
     np.testing.assert_array_equal(*drawn)

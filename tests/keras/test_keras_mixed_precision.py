@@ -22,7 +22,12 @@ def policy(request):
 
 def half_model():
     return keras.Sequential(
-        [keras.Input((4,)), layers.Dense(6, activation="tanh"), layers.Dense(1), layers.Activation("linear", dtype="float32")]
+        [
+            keras.Input((4,)),
+            layers.Dense(6, activation="tanh"),
+            layers.Dense(1),
+            layers.Activation("linear", dtype="float32"),
+        ]
     )
 
 
@@ -87,7 +92,9 @@ WAYS = [by_scale_loss, by_getters, by_clipped_getters, by_looking_only, by_minim
 @pytest.mark.parametrize("compiled", [False, True])
 def test_every_way_to_scale_gives_the_step_without_a_scale(way, compiled):
     """The optimizer is built in its first step, which a function traces."""
-    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.1), initial_scale=1024.0, dynamic_growth_steps=2)
+    optimizer = keras.optimizers.LossScaleOptimizer(
+        keras.optimizers.SGD(0.1), initial_scale=1024.0, dynamic_growth_steps=2
+    )
     v = keras.Variable(np.array([1.0, -2.0], "float32"))
 
     def step(x):
@@ -108,7 +115,9 @@ def test_every_way_to_scale_gives_the_step_without_a_scale(way, compiled):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_step_that_overflows_is_left_out_and_halves_the_scale(way, compiled):
-    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam(0.1), initial_scale=1024.0)
+    optimizer = keras.optimizers.LossScaleOptimizer(
+        keras.optimizers.Adam(0.1), initial_scale=1024.0
+    )
     v = keras.Variable(np.array([1.0, -2.0], "float32"))
 
     def step(x):
@@ -141,7 +150,9 @@ def test_an_optimizer_without_a_scale_leaves_all_as_it_is():
     optimizer, v = keras.optimizers.SGD(1.0), keras.Variable(1.0)
     loss = tf.constant(2.0)
     assert optimizer.get_scaled_loss(loss) is loss
-    optimizer.apply_gradients(zip(optimizer.get_unscaled_gradients([tf.constant(0.5)]), [v], strict=True))
+    optimizer.apply_gradients(
+        zip(optimizer.get_unscaled_gradients([tf.constant(0.5)]), [v], strict=True)
+    )
     assert float(v) == 0.5
 
 

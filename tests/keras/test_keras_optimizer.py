@@ -1,4 +1,6 @@
-"""Optimizers: updates in place against Keras's own formulas, gradients of rows, gradtape's Variables, minimize."""
+"""Optimizers: updates in place against Keras's own formulas, gradients of rows,
+gradtape's Variables, minimize.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ OPTIMIZERS = [
     lambda: keras.optimizers.SGD(0.1, weight_decay=0.01),
     lambda: keras.optimizers.Adam(0.1),
     lambda: keras.optimizers.AdamW(0.1, weight_decay=0.01),
-    lambda: keras.optimizers.Adam(keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5), clipnorm=1.0),
+    lambda: keras.optimizers.Adam(
+        keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5), clipnorm=1.0
+    ),
     lambda: keras.optimizers.Adam(0.1, amsgrad=True),
     lambda: keras.optimizers.RMSprop(0.1),
 ]
@@ -37,7 +41,9 @@ def compiled_step():
 
     def step(optimizer, pairs):
         gradients, variables = zip(*pairs, strict=True)
-        run = runs.setdefault(0, tf.function(lambda *gs: optimizer.apply(list(gs), list(variables))))
+        run = runs.setdefault(
+            0, tf.function(lambda *gs: optimizer.apply(list(gs), list(variables)))
+        )
         optimizer.build(list(variables)) if not optimizer.built else None
         run(*gradients)
 
@@ -70,7 +76,9 @@ def test_gradients_of_rows_update_as_dense_ones(make, compiled):
             optimizer.apply([gradient], [variable])
 
         def step_of_rows(rows):
-            optimizer.apply([tf.IndexedSlices(rows, tf.constant(indices), tf.constant([6, 2]))], [variable])
+            optimizer.apply(
+                [tf.IndexedSlices(rows, tf.constant(indices), tf.constant([6, 2]))], [variable]
+            )
 
         for _ in range(3):
             if gradient is rows:
@@ -168,9 +176,17 @@ def test_minimize_takes_a_function_or_a_tape():
 @pytest.mark.parametrize("compiled", [False, True])
 def test_accumulated_gradients_and_averages(compiled):
     def make():
-        return keras.optimizers.SGD(1.0, gradient_accumulation_steps=2, use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=4)
+        return keras.optimizers.SGD(
+            1.0,
+            gradient_accumulation_steps=2,
+            use_ema=True,
+            ema_momentum=0.5,
+            ema_overwrite_frequency=4,
+        )
 
-    step = compiled_step() if compiled else lambda optimizer, pairs: optimizer.apply_gradients(pairs)
+    step = (
+        compiled_step() if compiled else lambda optimizer, pairs: optimizer.apply_gradients(pairs)
+    )
     (found,) = updated(make, [np.zeros(2, "float32")], [[np.ones(2, "float32")]] * 2, step)
     np.testing.assert_allclose(found, [-1.0, -1.0])
 

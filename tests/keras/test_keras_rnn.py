@@ -1,4 +1,6 @@
-"""Keras's recurrent loops: the quick ones give what the general one gives, masked and backwards, in eager and in compiled code."""
+"""Keras's recurrent loops: the quick ones give what the general one gives, masked and backwards, in
+eager and in compiled code.
+"""
 
 import numpy as np
 import pytest
@@ -22,7 +24,9 @@ def results(layer, x, mask=None):
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
 def test_quick_loops_give_what_the_general_one_gives(kind, go_backwards):
     options = {"return_sequences": True, "go_backwards": go_backwards, "seed": 0}
-    quick, general = (getattr(keras.layers, kind)(6, use_cudnn=how, **options) for how in ("auto", False))
+    quick, general = (
+        getattr(keras.layers, kind)(6, use_cudnn=how, **options) for how in ("auto", False)
+    )
     quick(SEQUENCES)
     general(SEQUENCES)
     general.set_weights(quick.get_weights())
@@ -39,8 +43,12 @@ def test_masked_steps_change_nothing(kind):
     layer = getattr(keras.layers, kind)(6)
     found = layer(SEQUENCES, mask=mask)
     for i, length in enumerate(mask.sum(1)):
-        np.testing.assert_allclose(found[i : i + 1], layer(SEQUENCES[i : i + 1, :length]), rtol=1e-5, atol=1e-6)
-    compiled = tf.function(lambda x: results(layer, x, mask), autograph=False)(tf.constant(SEQUENCES))
+        np.testing.assert_allclose(
+            found[i : i + 1], layer(SEQUENCES[i : i + 1, :length]), rtol=1e-5, atol=1e-6
+        )
+    compiled = tf.function(lambda x: results(layer, x, mask), autograph=False)(
+        tf.constant(SEQUENCES)
+    )
     for a, b in zip(compiled, results(layer, SEQUENCES, mask), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 

@@ -1,4 +1,5 @@
-"""Files: models and weights that come back the same, training that is interrupted and goes on, and files written on TensorFlow.
+"""Files: models and weights that come back the same, training that is interrupted and goes on, and
+files written on TensorFlow.
 
 `data/tensorflow.zip` was made by `data/make.py` with Keras on TensorFlow.
 """
@@ -45,7 +46,9 @@ def compiled(eager=False, optimizer=None):
 
 
 def train(model, epochs, **more):
-    return model.fit(X, Y, batch_size=16, epochs=epochs, shuffle=False, verbose=0, **more).history["loss"]
+    return model.fit(X, Y, batch_size=16, epochs=epochs, shuffle=False, verbose=0, **more).history[
+        "loss"
+    ]
 
 
 def assert_same(first, second):
@@ -70,7 +73,9 @@ def schedule():
         lambda: keras.optimizers.SGD(schedule(), momentum=0.9),
         lambda: keras.optimizers.AdamW(schedule(), clipnorm=1.0),
         lambda: keras.optimizers.Adam(0.02, use_ema=True, gradient_accumulation_steps=2),
-        lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.RMSprop(0.01), initial_scale=64.0, dynamic_growth_steps=4),
+        lambda: keras.optimizers.LossScaleOptimizer(
+            keras.optimizers.RMSprop(0.01), initial_scale=64.0, dynamic_growth_steps=4
+        ),
     ],
     ids=["sgd", "adamw", "adam-ema", "scaled-rmsprop"],
 )
@@ -93,7 +98,9 @@ def test_weights_alone_go_into_a_model_of_the_same_layers(tmp_path):
     fresh.load_weights(tmp_path / "model.weights.h5")
     np.testing.assert_array_equal(fresh.predict(X, verbose=0), model.predict(X, verbose=0))
     wider = keras.Sequential([keras.Input((6,)), layers.Dense(9), layers.Dense(2)])
-    with pytest.raises(ValueError, match=r"variable\.shape=\(6, 9\), Received: value\.shape=\(6, 8\)"):
+    with pytest.raises(
+        ValueError, match=r"variable\.shape=\(6, 9\), Received: value\.shape=\(6, 8\)"
+    ):
         wider.load_weights(tmp_path / "model.weights.h5")
 
 
@@ -130,13 +137,16 @@ def test_a_run_that_was_interrupted_ends_with_the_same_numbers(tmp_path, eager):
 
     second = compiled(eager)
     backup = keras.callbacks.BackupAndRestore(tmp_path)
-    assert train(second, 5, callbacks=[backup]) == losses[2:]  # the backup was made after the second epoch
+    # The backup was made after the second epoch.
+    assert train(second, 5, callbacks=[backup]) == losses[2:]
     assert_same(second, whole)
 
 
 @pytest.mark.parametrize("compiled_step", [False, True])
 def test_a_loop_of_ones_own_goes_on_with_the_same_numbers(tmp_path, compiled_step):
-    """Also the random ones: a checkpoint has the seeds of dropout, which Keras's files leave out."""
+    """Also the random ones: a checkpoint has the seeds of dropout,
+    which Keras's files leave out.
+    """
 
     def start():
         keras.utils.set_random_seed(1)
@@ -151,7 +161,9 @@ def test_a_loop_of_ones_own_goes_on_with_the_same_numbers(tmp_path, compiled_ste
             return loss
 
         run = tf.function(step) if compiled_step else step
-        return lambda: float(run(tf.constant(X), tf.constant(Y))), tf.train.Checkpoint(model=model, optimizer=optimizer)
+        return lambda: float(run(tf.constant(X), tf.constant(Y))), tf.train.Checkpoint(
+            model=model, optimizer=optimizer
+        )
 
     step, checkpoint = start()
     first = [step() for _ in range(3)]
@@ -181,7 +193,13 @@ class Scaled(layers.Layer):
 
 
 def test_a_layer_of_ones_own_in_half_precision_comes_back(tmp_path):
-    model = keras.Sequential([keras.Input((6,)), Scaled(2.0, dtype="mixed_float16"), layers.Dense(2, dtype="mixed_float16")])
+    model = keras.Sequential(
+        [
+            keras.Input((6,)),
+            Scaled(2.0, dtype="mixed_float16"),
+            layers.Dense(2, dtype="mixed_float16"),
+        ]
+    )
     model.layers[0].offset.assign(np.arange(6.0))
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
@@ -207,14 +225,18 @@ def predicted_on_tensorflow(written_on_tensorflow):
 
 
 @pytest.mark.parametrize("kind", small_models.MODELS)
-def test_weights_of_tensorflow_predict_the_same(written_on_tensorflow, predicted_on_tensorflow, kind):
+def test_weights_of_tensorflow_predict_the_same(
+    written_on_tensorflow, predicted_on_tensorflow, kind
+):
     keras.utils.set_random_seed(0)
     x, _ = small_models.batch_for(kind)
     model = small_models.MODELS[kind]()
     assert np.abs(model(x).numpy() - predicted_on_tensorflow[kind]).max() > 1e-3
     model.load_weights(written_on_tensorflow / f"{kind}.weights.h5")
     np.testing.assert_allclose(model(x), predicted_on_tensorflow[kind], rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(model.predict(x, verbose=0), predicted_on_tensorflow[kind], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        model.predict(x, verbose=0), predicted_on_tensorflow[kind], rtol=1e-5, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("kind", small_models.MODELS)
@@ -222,7 +244,9 @@ def test_a_model_of_tensorflow_learns_on(written_on_tensorflow, predicted_on_ten
     """With the state that the optimizer had there: two more steps lead where they led there."""
     x, y = small_models.batch_for(kind)
     model = keras.saving.load_model(written_on_tensorflow / f"{kind}.keras")
-    np.testing.assert_allclose(model.predict(x, verbose=0), predicted_on_tensorflow[kind], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        model.predict(x, verbose=0), predicted_on_tensorflow[kind], rtol=1e-5, atol=1e-6
+    )
     assert int(model.optimizer.iterations) == 2
     model.fit(x, y, batch_size=4, shuffle=False, verbose=0)
     later = predicted_on_tensorflow[f"{kind}.later"]

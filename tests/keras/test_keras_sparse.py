@@ -1,4 +1,6 @@
-"""Sparse tensors in Keras's functions: the values are those of dense tensors, sparse results stay sparse, and gradients reach the values."""
+"""Sparse tensors in Keras's functions: the values are those of dense tensors, sparse results stay
+sparse, and gradients reach the values.
+"""
 
 import numpy as np
 import pytest
@@ -35,7 +37,9 @@ def check(found, expected, kind):
 
 
 @pytest.mark.parametrize("make", KINDS)
-@pytest.mark.parametrize("name", ["absolute", "negative", "square", "sin", "tanh", "sign", "expm1", "floor"])
+@pytest.mark.parametrize(
+    "name", ["absolute", "negative", "square", "sin", "tanh", "sign", "expm1", "floor"]
+)
 def test_what_keeps_zeros_leaves_a_tensor_sparse(make, name):
     check(getattr(ops, name)(make(DENSE)), getattr(np, name)(DENSE), type(make(DENSE)))
 
@@ -50,7 +54,11 @@ def test_what_makes_zeros_something_else_gives_a_dense_tensor(make):
 @pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize("name", ["add", "subtract", "maximum", "minimum", "multiply"])
 def test_two_tensors_that_are_sparse(make, name):
-    check(getattr(ops, name)(make(DENSE), make(OTHER)), getattr(np, name)(DENSE, OTHER), type(make(DENSE)))
+    check(
+        getattr(ops, name)(make(DENSE), make(OTHER)),
+        getattr(np, name)(DENSE, OTHER),
+        type(make(DENSE)),
+    )
 
 
 @pytest.mark.parametrize("make", KINDS)
@@ -84,7 +92,11 @@ def test_shapes_sums_and_products():
 def test_classes_and_counts():
     classes = np.array([[0, 2], [1, -1]])
     check(ops.one_hot(classes, 3, sparse=True), ops.one_hot(classes, 3), tf.SparseTensor)
-    check(ops.one_hot(classes, 3, axis=0, sparse=True), ops.one_hot(classes, 3, axis=0), tf.SparseTensor)
+    check(
+        ops.one_hot(classes, 3, axis=0, sparse=True),
+        ops.one_hot(classes, 3, axis=0),
+        tf.SparseTensor,
+    )
     check(ops.multi_hot(classes, 3, sparse=True), ops.multi_hot(classes, 3), tf.SparseTensor)
     check(ops.bincount(np.array([1, 1, 3]), sparse=True), [0, 2, 0, 1], tf.SparseTensor)
 
@@ -103,7 +115,9 @@ def test_gradients_reach_the_values():
     values = tf.Variable([1.0, 2.0])
     with tf.GradientTape() as tape:
         x = tf.SparseTensor([[0, 1], [2, 0]], values.tensor(), [3, 4])
-        y = ops.sum(ops.matmul(ops.square(x), OTHER.T)) + ops.sum(ops.convert_to_tensor(ops.multiply(x, OTHER), sparse=False))
+        y = ops.sum(ops.matmul(ops.square(x), OTHER.T)) + ops.sum(
+            ops.convert_to_tensor(ops.multiply(x, OTHER), sparse=False)
+        )
     expected = 2 * values.numpy() * OTHER.sum(0)[[1, 0]] + OTHER[[0, 2], [1, 0]]
     np.testing.assert_allclose(tape.gradient(y, values), expected, rtol=1e-6)
 
@@ -114,10 +128,19 @@ def test_inside_a_function_what_is_not_linear_becomes_dense():
         x = tf.IndexedSlices(values, rows, DENSE.shape)
         scaled = ops.divide(ops.multiply(ops.negative(x), 6.0), 2.0)
         assert isinstance(scaled, tf.IndexedSlices)
-        return ops.convert_to_tensor(scaled, sparse=False), ops.square(x), ops.add(x, x), ops.divide(x, OTHER + 2)
+        return (
+            ops.convert_to_tensor(scaled, sparse=False),
+            ops.square(x),
+            ops.add(x, x),
+            ops.divide(x, OTHER + 2),
+        )
 
     x = repeated(DENSE)
-    for found, expected in zip(run(x.indices, x.values), (-3 * DENSE, DENSE**2, 2 * DENSE, DENSE / (OTHER + 2)), strict=True):
+    for found, expected in zip(
+        run(x.indices, x.values),
+        (-3 * DENSE, DENSE**2, 2 * DENSE, DENSE / (OTHER + 2)),
+        strict=True,
+    ):
         check(found, expected, tf.Tensor)
 
 

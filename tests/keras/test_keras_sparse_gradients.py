@@ -52,7 +52,9 @@ def test_plain_descent_leaves_all_other_rows_alone(name, compiled):
 
     def step(values):
         scale = optimizer.scale_loss(tf.ones([]))
-        optimizer.apply([tf.IndexedSlices(values * scale, tf.constant([1]), tf.constant([3, 1]))], [variable])
+        optimizer.apply(
+            [tf.IndexedSlices(values * scale, tf.constant([1]), tf.constant([3, 1]))], [variable]
+        )
 
     (tf.function(step) if compiled else step)(tf.constant([[2.0]]))
     np.testing.assert_array_equal(variable, [[np.nan], [0.0], [np.inf]])
@@ -64,7 +66,9 @@ def test_an_embedding_learns_the_same_in_every_way(name):
 
     def model():
         keras.utils.set_random_seed(4)
-        made = keras.Sequential([keras.layers.Embedding(5, 2), keras.layers.Flatten(), keras.layers.Dense(1)])
+        made = keras.Sequential(
+            [keras.layers.Embedding(5, 2), keras.layers.Flatten(), keras.layers.Dense(1)]
+        )
         made(ids)
         return made
 

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "tools" / "keras_suite"))  # as the suite itself has it in its processes
+# As the suite itself has it in its processes.
+sys.path.append(str(Path(__file__).parents[2] / "tools" / "keras_suite"))
 
 import named_branches
 import needs_torch
@@ -20,7 +21,9 @@ REPORT = """<testsuites><testsuite>
 <testcase classname="" name="trainers.broken_test"><error message="collection failure"/></testcase>
 </testsuite></testsuites>"""
 ON_JAX = (
-    "trainers/broken_test.py::BrokenTest::test_one\ntrainers/broken_test.py::test_two[a::b.py-1]\n\n2 tests collected in 0.1s\n"
+    "trainers/broken_test.py::BrokenTest::test_one\n"
+    "trainers/broken_test.py::test_two[a::b.py-1]\n"
+    "\n2 tests collected in 0.1s\n"
 )
 
 
@@ -31,10 +34,16 @@ def runs(monkeypatch, tmp_path):
 
     def fake(backend, *arguments):
         asked.append((backend, arguments))
-        report = next((a.removeprefix("--junitxml=") for a in arguments if a.startswith("--junitxml=")), None)
+        report = next(
+            (a.removeprefix("--junitxml=") for a in arguments if a.startswith("--junitxml=")), None
+        )
         if report and runs.report is not None:
             Path(report).write_text(runs.report)
-        return SimpleNamespace(stdout=ON_JAX if "--collect-only" in arguments else "", stderr="", returncode=runs.returncode)
+        return SimpleNamespace(
+            stdout=ON_JAX if "--collect-only" in arguments else "",
+            stderr="",
+            returncode=runs.returncode,
+        )
 
     runs = SimpleNamespace(asked=asked, report=REPORT, returncode=1)
     monkeypatch.setattr(suite, "pytest", fake)
@@ -58,8 +67,14 @@ def test_the_tests_of_a_file_that_is_not_collected_have_failed(runs):
 
 
 def test_no_list_excuses_what_is_not_collected():
-    found = {"not collected: trainers.broken_test": "failed", "trainers.a_test.test": "failed", "trainers.b_test.test": "failed"}
-    failed = suite.compared(found, {"not collected: trainers.broken_test", "trainers.a_test.test"})["failed"]
+    found = {
+        "not collected: trainers.broken_test": "failed",
+        "trainers.a_test.test": "failed",
+        "trainers.b_test.test": "failed",
+    }
+    failed = suite.compared(found, {"not collected: trainers.broken_test", "trainers.a_test.test"})[
+        "failed"
+    ]
     assert failed == ["not collected: trainers.broken_test", "trainers.b_test.test"]
 
 
@@ -81,7 +96,9 @@ def test_running_some_groups_on_jax_leaves_the_others_in_the_list(runs, monkeypa
     monkeypatch.setattr(suite, "NOT_PASSED_ON_JAX", listed)
     monkeypatch.setattr(sys, "argv", ["suite.py", "--backend", "jax", "trainers"])
     assert suite.main() == 1  # a file was not collected there either
-    names = {"losses.a_test.test", "ops.nn_test.test"} | {f"trainers.some_test.SomeTest.test_{end}" for end in ("fails", "skips")}
+    names = {"losses.a_test.test", "ops.nn_test.test"} | {
+        f"trainers.some_test.SomeTest.test_{end}" for end in ("fails", "skips")
+    }
     assert suite.not_passed_on_jax() == names
 
 
@@ -99,7 +116,10 @@ def does_not():
 
 def test_without_pytorch_only_what_uses_it_is_skipped():
     namespace = {}
-    exec(compile(named_branches.with_torch_missing(ast.parse(SOURCE)), "some_test.py", "exec"), namespace)
+    exec(
+        compile(named_branches.with_torch_missing(ast.parse(SOURCE)), "some_test.py", "exec"),
+        namespace,
+    )
     assert namespace["torch"] is needs_torch
     assert namespace["does_not"]() == 1
     for call in (namespace["uses"], namespace["Data"]):

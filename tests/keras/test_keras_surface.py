@@ -1,4 +1,6 @@
-"""The backend's surface is Keras's: every function that its backends have is here, with the same parameters, and does something."""
+"""The backend's surface is Keras's: every function that its backends have is here, with the same
+parameters, and does something.
+"""
 
 import ast
 import inspect
@@ -54,10 +56,16 @@ REFUSING = {
 
 
 def declared(name, module):
-    """The public functions of one of Keras's backends, with the names of their parameters, read from its source."""
+    """The public functions of one of Keras's backends, with the names of their parameters,
+    read from its source.
+    """
     path = SOURCES / name / f"{module}.py"
     tree = ast.parse(path.read_text(encoding="utf-8")) if path.exists() else ast.Module([], [])
-    found = {node.name: node.args for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
+    found = {
+        node.name: node.args
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+    }
     return {name: _names(args) for name, args in found.items()}
 
 
@@ -97,14 +105,20 @@ def test_every_function_is_there_with_its_parameters(module):
 def test_parameters_and_defaults_are_those_of_keras_ops(module):
     """Keras has a test of this too, which wants functions without annotations."""
     public = getattr(keras_ops, module)
-    elsewhere = {"view_as_complex", "view_as_real", "get_item", "multi_hot"}  # Keras writes these itself
+    # Keras writes these itself.
+    elsewhere = {"view_as_complex", "view_as_real", "get_item", "multi_hot"}
     checked = 0
     for function, _ in op_functions_and_classes(public):
         name = function.__name__
         if name in elsewhere or hasattr(public, f"_{name}"):
             continue
-        theirs, ours = (inspect.signature(f).parameters.values() for f in (function, getattr(getattr(backend, module), name)))
-        assert [(p.name, p.default, p.kind) for p in ours] == [(p.name, p.default, p.kind) for p in theirs], name
+        theirs, ours = (
+            inspect.signature(f).parameters.values()
+            for f in (function, getattr(getattr(backend, module), name))
+        )
+        assert [(p.name, p.default, p.kind) for p in ours] == [
+            (p.name, p.default, p.kind) for p in theirs
+        ], name
         checked += 1
     assert checked
 
@@ -113,7 +127,9 @@ def test_nothing_is_a_stub_but_what_is_listed():
     found = set()
     for module, name, _ in WANTED:
         function = getattr(import_module(MODULES[module]), name)
-        source = textwrap.dedent(inspect.getsource(function)) if inspect.isfunction(function) else ""
+        source = (
+            textwrap.dedent(inspect.getsource(function)) if inspect.isfunction(function) else ""
+        )
         if "raise NotImplementedError" in source:
             found.add(f"{module}.{name}")
     assert found == REFUSING.keys()

@@ -16,7 +16,9 @@ Y = np.tanh(X.sum(axis=1, keepdims=True)).astype("float32")
 
 def dense_model(**compiled):
     keras.utils.set_random_seed(1)
-    model = keras.Sequential([keras.Input((8,)), layers.Dense(16, activation="relu"), layers.Dense(1)])
+    model = keras.Sequential(
+        [keras.Input((8,)), layers.Dense(16, activation="relu"), layers.Dense(1)]
+    )
     model.compile("adam", "mse", metrics=["mae"], **compiled)
     return model
 
@@ -25,7 +27,8 @@ def dense_model(**compiled):
 def test_a_custom_loop_makes_the_loss_smaller(compiled):
     keras.utils.set_random_seed(1)
     model = keras.Sequential([
-        layers.Dense(32), layers.BatchNormalization(), layers.Activation("relu"), layers.Dropout(0.1), layers.Dense(1),
+        layers.Dense(32), layers.BatchNormalization(), layers.Activation("relu"),
+        layers.Dropout(0.1), layers.Dense(1),
     ])  # fmt: skip
     optimizer, loss_of = keras.optimizers.Adam(0.03), keras.losses.MeanSquaredError()
 
@@ -47,13 +50,22 @@ def test_a_custom_loop_makes_the_loss_smaller(compiled):
 def test_eager_and_compiled_training_agree():
     eager, compiled = dense_model(run_eagerly=True), dense_model()
     for model in (eager, compiled):
-        history = model.fit(X, Y, batch_size=24, epochs=3, shuffle=False, verbose=0, validation_data=(X, Y))
+        history = model.fit(
+            X, Y, batch_size=24, epochs=3, shuffle=False, verbose=0, validation_data=(X, Y)
+        )
         assert sorted(history.history) == ["loss", "mae", "val_loss", "val_mae"]
         assert len(history.history["loss"]) == 3
     for name, values in eager.history.history.items():
         np.testing.assert_allclose(values, compiled.history.history[name], rtol=1e-4)
-    np.testing.assert_allclose(eager.evaluate(X, Y, verbose=0), compiled.evaluate(X, Y, verbose=0), rtol=1e-4)
-    np.testing.assert_allclose(eager.predict(X, batch_size=24, verbose=0), compiled.predict(X, verbose=0), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(
+        eager.evaluate(X, Y, verbose=0), compiled.evaluate(X, Y, verbose=0), rtol=1e-4
+    )
+    np.testing.assert_allclose(
+        eager.predict(X, batch_size=24, verbose=0),
+        compiled.predict(X, verbose=0),
+        rtol=1e-3,
+        atol=1e-5,
+    )
     for a, b in zip(eager.optimizer.variables, compiled.optimizer.variables, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-2, atol=1e-5)
 
@@ -117,7 +129,9 @@ def test_run_eagerly_sees_values():
 def test_on_batch_methods_agree_with_the_loops():
     model = dense_model()
     loss, mae = model.test_on_batch(X, Y)
-    np.testing.assert_allclose([loss, mae], model.evaluate(X, Y, batch_size=64, verbose=0), rtol=1e-6)
+    np.testing.assert_allclose(
+        [loss, mae], model.evaluate(X, Y, batch_size=64, verbose=0), rtol=1e-6
+    )
     np.testing.assert_allclose(model.predict_on_batch(X), model.predict(X, verbose=0), rtol=1e-6)
     logs = model.train_on_batch(X, Y, return_dict=True)
     np.testing.assert_allclose(logs["loss"], loss, rtol=1e-6)
@@ -126,14 +140,21 @@ def test_on_batch_methods_agree_with_the_loops():
 
 @pytest.mark.parametrize("eager", [False, True])
 def test_several_steps_an_execution_give_the_same(eager):
-    one, four = dense_model(run_eagerly=eager), dense_model(run_eagerly=eager, steps_per_execution=4)
+    one, four = (
+        dense_model(run_eagerly=eager),
+        dense_model(run_eagerly=eager, steps_per_execution=4),
+    )
     seen = []
-    callback = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch))
+    callback = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: seen.append(batch)
+    )
     one.fit(X, Y, batch_size=8, epochs=2, shuffle=False, verbose=0)
     four.fit(X, Y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[callback])
     np.testing.assert_allclose(one.history.history["loss"], four.history.history["loss"], rtol=1e-5)
     assert seen == [3, 7, 3, 7]
-    np.testing.assert_allclose(one.predict(X, batch_size=8, verbose=0), four.predict(X, batch_size=8, verbose=0), rtol=1e-4)
+    np.testing.assert_allclose(
+        one.predict(X, batch_size=8, verbose=0), four.predict(X, batch_size=8, verbose=0), rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("eager", [False, True])
@@ -162,7 +183,9 @@ def test_a_train_step_of_ones_own(eager):
 
 
 def test_a_model_without_call_that_trains_two_networks():
-    """As in the guides on adversarial networks: two optimizers, two tapes, metrics of its own, no `call`."""
+    """As in the guides on adversarial networks: two optimizers, two tapes, metrics of its own,
+    no `call`.
+    """
 
     class Pair(keras.Model):
         def __init__(self, first, second):
@@ -180,7 +203,10 @@ def test_a_model_without_call_that_trains_two_networks():
 
         def train_step(self, x):
             noise = keras.random.normal((tf.shape(x)[0], 8))
-            for network, optimizer in ((self.first, self.first_optimizer), (self.second, self.second_optimizer)):
+            for network, optimizer in (
+                (self.first, self.first_optimizer),
+                (self.second, self.second_optimizer),
+            ):
                 with tf.GradientTape() as tape:
                     loss = tf.reduce_mean(tf.square(network(x) - network(noise) - 1.0))
                 gradients = tape.gradient(loss, network.trainable_weights)
@@ -198,12 +224,18 @@ def test_a_model_without_call_that_trains_two_networks():
 def test_weights_classes_and_dictionaries_of_data():
     keras.utils.set_random_seed(1)
     a, b = keras.Input((8,), name="a"), keras.Input((8,), name="b")
-    model = keras.Model({"a": a, "b": b}, layers.Dense(2, activation="softmax")(layers.Concatenate()([a, b])))
+    model = keras.Model(
+        {"a": a, "b": b}, layers.Dense(2, activation="softmax")(layers.Concatenate()([a, b]))
+    )
     model.compile("sgd", "sparse_categorical_crossentropy", weighted_metrics=["accuracy"])
     labels = (Y[:, 0] > 0).astype("int64")
     data = {"a": X, "b": X[::-1].copy()}
-    first = model.fit(data, labels, sample_weight=np.ones(64), epochs=1, verbose=0).history["loss"][0]
-    last = model.fit(data, labels, class_weight={0: 1.0, 1: 1.0}, epochs=5, verbose=0).history["loss"][-1]
+    first = model.fit(data, labels, sample_weight=np.ones(64), epochs=1, verbose=0).history["loss"][
+        0
+    ]
+    last = model.fit(data, labels, class_weight={0: 1.0, 1: 1.0}, epochs=5, verbose=0).history[
+        "loss"
+    ][-1]
     assert last < first
 
 
@@ -218,9 +250,13 @@ def test_steps_that_assign_and_draw_random_numbers_do_so_anew_each_time():
 def test_half_precision_with_a_loss_scale(eager):
     keras.utils.set_random_seed(1)
     policy = keras.mixed_precision.Policy("mixed_float16")
-    model = keras.Sequential([keras.Input((8,)), layers.Dense(8, dtype=policy), layers.Dense(1, dtype="float32")])
+    model = keras.Sequential(
+        [keras.Input((8,)), layers.Dense(8, dtype=policy), layers.Dense(1, dtype="float32")]
+    )
     inner = keras.optimizers.SGD(0.05)
-    optimizer = keras.optimizers.LossScaleOptimizer(inner, initial_scale=2.0**24, dynamic_growth_steps=3)
+    optimizer = keras.optimizers.LossScaleOptimizer(
+        inner, initial_scale=2.0**24, dynamic_growth_steps=3
+    )
     model.compile(optimizer, "mse", run_eagerly=eager, auto_scale_loss=False)
     first = model.evaluate(X, Y, verbose=0)
     model.fit(X, Y, batch_size=8, epochs=3, verbose=0)

@@ -127,7 +127,9 @@ def test_a_variable_without_a_value_is_no_source():
     with keras.StatelessScope():
         late = keras.Variable("zeros", shape=(2,), name="late")
         assert late.value.shape == (2,)
-        with pytest.raises(ValueError, match="'late' has no value yet: call or build its layer first"):
+        with pytest.raises(
+            ValueError, match="'late' has no value yet: call or build its layer first"
+        ):
             late.__gradtape_variable__  # noqa: B018
     np.testing.assert_array_equal(late.__gradtape_variable__, [0.0, 0.0])
 
@@ -138,7 +140,9 @@ def test_embeddings_have_gradients_of_rows():
         y = tf.reduce_sum(layer(np.array([1, 3, 1])))
     found = tape.gradient(y, layer.trainable_variables)[0]
     assert isinstance(found, tf.IndexedSlices)
-    np.testing.assert_allclose(tf.convert_to_tensor(found), [[0, 0], [2, 2], [0, 0], [1, 1], [0, 0]])
+    np.testing.assert_allclose(
+        tf.convert_to_tensor(found), [[0, 0], [2, 2], [0, 0], [1, 1], [0, 0]]
+    )
 
 
 def test_a_copy_is_a_variable_of_its_own(v):

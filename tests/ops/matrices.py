@@ -1,4 +1,6 @@
-"""Matrices for the rows of linear algebra: well conditioned, with values that lie apart, and Hermitian where an op wants that."""
+"""Matrices for the rows of linear algebra: well conditioned, with values that lie apart, and
+Hermitian where an op wants that.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Shifted(Arg):
 
 
 def matrix(*shape: int, add: Any = None) -> Arg:
-    """A matrix with a diagonal of 2, 3, 4, ... that dominates, unless it is to be shifted by another array."""
+    """A matrix with a diagonal of 2, 3, 4, ... that dominates,
+    unless it is to be shifted by another array.
+    """
     rows, columns = shape[-2:]
     diagonal = np.zeros((rows, columns))
     np.fill_diagonal(diagonal, np.arange(2, 2 + min(rows, columns)))
@@ -34,7 +38,9 @@ def matrix(*shape: int, add: Any = None) -> Arg:
 
 
 class HermitianCase(Case):
-    """A row for an op of Hermitian matrices: what is checked is the op of `x + xᴴ`, a sum which keeps nothing alive."""
+    """A row for an op of Hermitian matrices: what is checked is the op of `x + xᴴ`,
+    a sum which keeps nothing alive.
+    """
 
     def function(self, one: Sample) -> Callable[..., Any]:
         return lambda x: self.op(x + conj(matrix_transpose(x)), **one.params)

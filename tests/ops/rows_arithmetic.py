@@ -45,16 +45,19 @@ ROWS = [
         specials=[at(0.0, np.inf, gradient=(np.inf, 0.0)), at(np.nan, 0.0, gives=0.0)],
     ),
     Case(
-        a.add_n, lambda *terms: sum(terms), [sample(*[real(2, 3)] * 3), sample(real(), real()), sample(real(0), real(0))],
+        a.add_n, lambda *terms: sum(terms),
+        [sample(*[real(2, 3)] * 3), sample(real(), real()), sample(real(0), real(0))],
         dtypes=FLOATS + COMPLEX + ("int32", "int64"),
     ),
     binary(
         a.floormod, np.mod, x=(-5, 5), y=(1, 2), dtypes=ORDERED,
-        specials=[at(7.5, 2.0, gives=1.5, gradient=(1.0, -3.0)), at(-7.5, 2.0, gives=0.5, gradient=(1.0, 4.0))],
+        specials=[at(7.5, 2.0, gives=1.5, gradient=(1.0, -3.0)),
+            at(-7.5, 2.0, gives=0.5, gradient=(1.0, 4.0))],
         failures=[fails(ZERO, ZERO, says=["floormod", "division by zero"])],
     ),
     binary(
-        a.floordiv, lambda x, y: np.floor(x / y).astype(np.result_type(x, y)), x=(-5, 5), y=(1, 2), dtypes=ORDERED, orders=0,
+        a.floordiv, lambda x, y: np.floor(x / y).astype(np.result_type(x, y)), x=(-5, 5), y=(1, 2),
+        dtypes=ORDERED, orders=0,
         failures=[fails(ZERO, ZERO, says=["floordiv", "division by zero"])],
     ),
     binary(a.maximum, np.maximum, dtypes=ORDERED, specials=[at(1.0, 1.0, gradient=(1.0, 0.0))]),
@@ -62,7 +65,8 @@ ROWS = [
     binary(a.squared_difference, lambda x, y: np.square(x - y), dtypes=(*FLOATS, "int32", "int64")),
     unary(a.negative, np.negative, dtypes=FLOATS + COMPLEX + ("int32", "int64", "int8", "int16")),
     unary(a.square, np.square, dtypes=NUMBERS),
-    unary(a.sign, np.sign, dtypes=ORDERED, specials=[at([-2.0, 0.0, 3.0], gives=[-1, 0, 1], gradient=[0.0, 0.0, 0.0])]),
+    unary(a.sign, np.sign, dtypes=ORDERED,
+        specials=[at([-2.0, 0.0, 3.0], gives=[-1, 0, 1], gradient=[0.0, 0.0, 0.0])]),
     unary(
         a.absolute, np.abs, dtypes=NUMBERS,
         specials=[
@@ -72,7 +76,8 @@ ROWS = [
     ),
     unary(a.floor, np.floor, dtypes=FLOATS, orders=0),
     unary(a.ceil, np.ceil, dtypes=FLOATS, orders=0),
-    unary(a.round_half_even, np.rint, dtypes=FLOATS, orders=0, specials=[at([0.5, 1.5, -0.5, 2.5], gives=[0, 2, 0, 2])]),
+    unary(a.round_half_even, np.rint, dtypes=FLOATS, orders=0,
+        specials=[at([0.5, 1.5, -0.5, 2.5], gives=[0, 2, 0, 2])]),
     unary(a.is_nan, np.isnan, orders=0),
     unary(a.is_inf, np.isinf, orders=0),
     unary(a.is_finite, np.isfinite, orders=0),

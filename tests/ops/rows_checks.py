@@ -12,7 +12,11 @@ ROWS = [
     Case(
         checks.check_numerics,
         lambda x, message: x,
-        [sample(real(2, 3), message="weights"), sample(real(), message="weights"), sample(real(0), message="weights")],
+        [
+            sample(real(2, 3), message="weights"),
+            sample(real(), message="weights"),
+            sample(real(0), message="weights"),
+        ],
         dtypes=FLOATS + COMPLEX,
         failures=[
             fails(np.array([1, np.nan], np.float32), message="weights", says=["weights", "NaN"]),

@@ -15,7 +15,9 @@ ALL = slice(None)
 
 
 def touching(windows, sizes):
-    """Every place of the kernel with every window, and the element of the input under it, if there is one."""
+    """Every place of the kernel with every window, and the element of the input under it,
+    if there is one.
+    """
     for place, window in product(np.ndindex(*windows.kernel), np.ndindex(*windows.outputs(sizes))):
         at = tuple(
             w * stride + p * dilation - low
@@ -28,11 +30,17 @@ def touching(windows, sizes):
 
 
 def terms(windows, groups, sizes, channels, filters):
-    """Keys of the elements of w, y and x that meet: in each group, some channels and some filters."""
+    """Keys of the elements of w, y and x that meet: in each group,
+    some channels and some filters.
+    """
     inputs, outputs = channels // groups, filters // groups
     for (place, window, at), group in product(list(touching(windows, sizes)), range(groups)):
         some = slice(group * outputs, (group + 1) * outputs)
-        yield (*place, ALL, some), (ALL, *window, some), (ALL, *at, slice(group * inputs, (group + 1) * inputs))
+        yield (
+            (*place, ALL, some),
+            (ALL, *window, some),
+            (ALL, *at, slice(group * inputs, (group + 1) * inputs)),
+        )
 
 
 def conv(x, w, windows, groups):
@@ -62,7 +70,12 @@ CONVOLUTIONS = [  # x, w, windows, groups
     ((1, 5, 2), (2, 2, 3), Windows((2,), (1,), ((2, 0),), (2,)), 1),
     ((2, 4, 4), (2, 2, 2), Windows((2,), (2,), ((0, 1),), (1,)), 2),
     ((1, 3, 3, 2), (2, 2, 1, 4), Windows((2, 2), (1, 1), ((1, 0), (0, 1)), (1, 1)), 2),
-    ((1, 2, 2, 2, 1), (1, 2, 1, 1, 2), Windows((1, 2, 1), (1, 1, 1), ((0, 0), (0, 1), (0, 0)), (1, 1, 1)), 1),
+    (
+        (1, 2, 2, 2, 1),
+        (1, 2, 1, 1, 2),
+        Windows((1, 2, 1), (1, 1, 1), ((0, 0), (0, 1), (0, 0)), (1, 1, 1)),
+        1,
+    ),
     ((1, 3, 2), (1, 2, 2), Windows((1,), (2,), ((0, 0),), (1,)), 1),
     ((0, 3, 3, 1), (2, 2, 1, 2), Windows((2, 2), (1, 1), ((0, 0), (0, 0)), (1, 1)), 1),
     ((1, 1, 2), (3, 2, 1), Windows((3,), (1,), ((0, 0),), (1,)), 1),
@@ -78,7 +91,11 @@ def samples(first, second, *, sizes=False):
     for x, w, windows, groups in CONVOLUTIONS:
         shapes = {"x": x, "w": w, "y": (x[0], *windows.outputs(x[1:-1]), w[-1])}
         more = {"sizes": x[1:-1]} if sizes else {}
-        found.append(sample(real(*shapes[first]), real(*shapes[second]), windows=windows, groups=groups, **more))
+        found.append(
+            sample(
+                real(*shapes[first]), real(*shapes[second]), windows=windows, groups=groups, **more
+            )
+        )
     return found
 
 

@@ -1,7 +1,7 @@
 """Rows of `gradtape.ops.decompositions`.
 
-Complex factors have phases that a difference quotient would have to follow: `test_linear_algebra` checks what does not depend on
-them.
+Complex factors have phases that a difference quotient would have to follow: `test_linear_algebra`
+checks what does not depend on them.
 """
 
 from __future__ import annotations
@@ -40,15 +40,18 @@ def eig(x):
 
 ROWS = [
     Case(
-        d.lu, lu, [sample(matrix(3, 3, add=np.fliplr(np.diag([3.0, 4, 5])))), sample(matrix(2, 2, 2)), sample(real(0, 2, 2))],
+        d.lu, lu,
+        [sample(matrix(3, 3, add=np.fliplr(np.diag([3.0, 4, 5])))), sample(matrix(2, 2, 2)),
+            sample(real(0, 2, 2))],
         dtypes=FLOATS + COMPLEX,
         failures=[fails(WIDE), fails(np.ones((2, 2), np.float32), says=["lu", "not invertible"])],
     ),
     Case(
         d.qr, lambda x, full=False: list(np.linalg.qr(x, "complete" if full else "reduced")),
         [
-            sample(matrix(3, 3)), sample(matrix(4, 2)), sample(matrix(2, 3, 2)), only(FLOATS, sample(matrix(3, 2), full=True)),
-            sample(real(2, 0)), sample(real(0, 2, 2)),
+            sample(matrix(3, 3)), sample(matrix(4, 2)), sample(matrix(2, 3, 2)),
+            only(FLOATS, sample(matrix(3, 2), full=True)), sample(real(2, 0)),
+            sample(real(0, 2, 2)),
         ],
         dtypes=FLOATS + COMPLEX,
         failures=[fails(WIDE, says=["qr", "rows"])],
@@ -56,33 +59,43 @@ ROWS = [
     Case(
         d.svd, svd,
         [
-            sample(matrix(3, 3)), sample(matrix(4, 2)), sample(matrix(2, 3)), sample(matrix(2, 3, 2)), sample(matrix(3, 2), full=True),
+            sample(matrix(3, 3)), sample(matrix(4, 2)), sample(matrix(2, 3)),
+            sample(matrix(2, 3, 2)), sample(matrix(3, 2), full=True),
             sample(matrix(2, 3), full=True), sample(real(0, 2, 2)), sample(real(0, 2)),
         ],
         dtypes=FLOATS, failures=[fails(VECTOR)],
     ),
     Case(
         d.singular_values, lambda x: np.linalg.svd(x, compute_uv=False),
-        [sample(matrix(3, 3)), sample(matrix(4, 2)), sample(matrix(2, 2, 3)), sample(real(0, 2, 2)), sample(real(0, 2))],
+        [sample(matrix(3, 3)), sample(matrix(4, 2)), sample(matrix(2, 2, 3)), sample(real(0, 2, 2)),
+            sample(real(0, 2))],
         dtypes=FLOATS + COMPLEX,
-        specials=[at(NAN, gives=[np.nan] * 2), at(np.stack([np.eye(2), NAN]), gives=[[1, 1], [np.nan] * 2])],
+        specials=[at(NAN, gives=[np.nan] * 2),
+            at(np.stack([np.eye(2), NAN]), gives=[[1, 1], [np.nan] * 2])],
         failures=[fails(VECTOR)],
     ),
     Case(
-        d.eigh, lambda x: list(np.linalg.eigh(x)), [sample(matrix(3, 3)), sample(matrix(2, 2, 2)), sample(real(0, 2, 2))],
-        dtypes=FLOATS, failures=[fails(WIDE), fails(VECTOR)], specials=[at(NAN, gives=([np.nan] * 2, NAN))],
+        d.eigh, lambda x: list(np.linalg.eigh(x)),
+        [sample(matrix(3, 3)), sample(matrix(2, 2, 2)), sample(real(0, 2, 2))], dtypes=FLOATS,
+        failures=[fails(WIDE), fails(VECTOR)], specials=[at(NAN, gives=([np.nan] * 2, NAN))],
     ),
     Case(
-        d.eigvalsh, np.linalg.eigvalsh, [sample(matrix(3, 3)), sample(matrix(2, 2, 2)), sample(real(0, 2, 2))],
-        dtypes=FLOATS + COMPLEX, failures=[fails(WIDE), fails(VECTOR)], specials=[at(NAN, gives=[np.nan] * 2)],
+        d.eigvalsh, np.linalg.eigvalsh,
+        [sample(matrix(3, 3)), sample(matrix(2, 2, 2)), sample(real(0, 2, 2))],
+        dtypes=FLOATS + COMPLEX, failures=[fails(WIDE), fails(VECTOR)],
+        specials=[at(NAN, gives=[np.nan] * 2)],
     ),
     Case(
         d.eig, eig, [sample(matrix(3, 3)), sample(matrix(2, 2, 2)), sample(real(0, 2, 2))],
-        dtypes=FLOATS, failures=[fails(WIDE), fails(VECTOR)], specials=[at(NAN, gives=([np.nan] * 2, NAN))],
+        dtypes=FLOATS, failures=[fails(WIDE), fails(VECTOR)],
+        specials=[at(NAN, gives=([np.nan] * 2, NAN))],
     ),
     Case(
         d.eigvals, lambda x: np.linalg.eigvals(x).astype(np.complex128),
-        [sample(matrix(3, 3)), sample(matrix(2, 2, 2)), sample(matrix(2, 2, add=np.array([[0.0, 3.0], [-3.0, 0.0]]))), only(FLOATS, sample(real(0, 2, 2)))],
-        dtypes=FLOATS + COMPLEX, failures=[fails(WIDE), fails(VECTOR)], specials=[at(NAN, gives=[np.nan] * 2)],
+        [sample(matrix(3, 3)), sample(matrix(2, 2, 2)),
+            sample(matrix(2, 2, add=np.array([[0.0, 3.0], [-3.0, 0.0]]))),
+            only(FLOATS, sample(real(0, 2, 2)))],
+        dtypes=FLOATS + COMPLEX, failures=[fails(WIDE), fails(VECTOR)],
+        specials=[at(NAN, gives=[np.nan] * 2)],
     ),
 ]  # fmt: skip

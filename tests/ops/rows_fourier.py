@@ -10,9 +10,10 @@ from .table import COMPLEX, FLOATS, INTS, Case, fails, real, sample
 
 WIDE = ("float32", "float64")
 OVER_AXES = [
-    sample(real(2, 3), axes=(-1,)), sample(real(3, 2, 4), axes=(0, 2)), sample(real(5), axes=(0,), norm="ortho"),
-    sample(real(2, 4), axes=(-2, -1), norm="forward"), sample(real(1), axes=(0,)), sample(real(0, 3), axes=(1,)),
-    sample(real(2, 0), axes=(1,)), sample(real(2, 2), axes=()),
+    sample(real(2, 3), axes=(-1,)), sample(real(3, 2, 4), axes=(0, 2)),
+    sample(real(5), axes=(0,), norm="ortho"), sample(real(2, 4), axes=(-2, -1), norm="forward"),
+    sample(real(1), axes=(0,)), sample(real(0, 3), axes=(1,)), sample(real(2, 0), axes=(1,)),
+    sample(real(2, 2), axes=()),
 ]  # fmt: skip
 
 
@@ -39,7 +40,11 @@ def irfft(x, length, axis, norm="backward"):
 
 def frames(x, length, step):
     starts = range(0, x.shape[-1] - length + 1, step)
-    return np.stack([x[..., i : i + length] for i in starts], -2) if starts else np.zeros((*x.shape[:-1], 0, length), x.dtype)
+    return (
+        np.stack([x[..., i : i + length] for i in starts], -2)
+        if starts
+        else np.zeros((*x.shape[:-1], 0, length), x.dtype)
+    )
 
 
 def overlap_and_add(x, step, size):
@@ -52,39 +57,45 @@ def overlap_and_add(x, step, size):
 ROWS = [
     Case(
         f.fft, transform(np.fft.fftn), OVER_AXES, dtypes=COMPLEX,
-        failures=[fails(np.ones(3, np.complex64), axes=(1,), says=["fft", "complex64[3]", "axes=(1,)"])],
+        failures=[
+            fails(np.ones(3, np.complex64), axes=(1,), says=["fft", "complex64[3]", "axes=(1,)"])],
     ),
     Case(f.ifft, transform(np.fft.ifftn), OVER_AXES, dtypes=COMPLEX),
     Case(
         f.rfft, rfft,
         [
-            sample(real(2, 5), axis=-1), sample(real(6, 2), axis=0), sample(real(4), axis=0, norm="ortho"), sample(real(1), axis=0),
-            sample(real(2), axis=-1, norm="forward"), sample(real(0, 3), axis=1), sample(real(2, 0), axis=-1),
+            sample(real(2, 5), axis=-1), sample(real(6, 2), axis=0),
+            sample(real(4), axis=0, norm="ortho"), sample(real(1), axis=0),
+            sample(real(2), axis=-1, norm="forward"), sample(real(0, 3), axis=1),
+            sample(real(2, 0), axis=-1),
         ],
         dtypes=WIDE,
     ),
     Case(
         f.irfft, irfft,
         [
-            sample(real(2, 3), length=5, axis=-1), sample(real(4, 2), length=6, axis=0), sample(real(1), length=1, axis=0),
-            sample(real(2), length=2, axis=0, norm="ortho"), sample(real(3), length=4, axis=0, norm="forward"),
-            sample(real(0, 3), length=4, axis=1), sample(real(2, 0), length=0, axis=-1),
+            sample(real(2, 3), length=5, axis=-1), sample(real(4, 2), length=6, axis=0),
+            sample(real(1), length=1, axis=0), sample(real(2), length=2, axis=0, norm="ortho"),
+            sample(real(3), length=4, axis=0, norm="forward"), sample(real(0, 3), length=4, axis=1),
+            sample(real(2, 0), length=0, axis=-1),
         ],
         dtypes=COMPLEX,
     ),
     Case(
         f.frames, frames,
         [
-            sample(real(2, 7), length=3, step=2), sample(real(6), length=2, step=3), sample(real(4), length=5, step=1),
-            sample(real(3), length=0, step=1), sample(real(0, 4), length=2, step=1), sample(real(5), length=4, step=1),
+            sample(real(2, 7), length=3, step=2), sample(real(6), length=2, step=3),
+            sample(real(4), length=5, step=1), sample(real(3), length=0, step=1),
+            sample(real(0, 4), length=2, step=1), sample(real(5), length=4, step=1),
         ],
         dtypes=FLOATS + COMPLEX + INTS,
     ),
     Case(
         f.overlap_and_add, overlap_and_add,
         [
-            sample(real(3, 4), step=2, size=8), sample(real(2, 2, 3), step=1, size=4), sample(real(5, 3), step=2, size=12),
-            sample(real(4, 2), step=3, size=11), sample(real(0, 5), step=2, size=3), sample(real(2, 0), step=2, size=2),
+            sample(real(3, 4), step=2, size=8), sample(real(2, 2, 3), step=1, size=4),
+            sample(real(5, 3), step=2, size=12), sample(real(4, 2), step=3, size=11),
+            sample(real(0, 5), step=2, size=3), sample(real(2, 0), step=2, size=2),
             sample(real(0, 2, 3), step=1, size=4),
         ],
         dtypes=FLOATS + COMPLEX + ("int32", "int64"),

@@ -26,26 +26,35 @@ def each(function):
 
 ROWS = [
     Case(
-        f.expm, each(scipy.linalg.expm), [sample(real(3, 3, low=-1, high=1)), sample(real(2, 2, 2, low=-1, high=1)), sample(real(0, 2, 2)), sample(real(0, 0))],
+        f.expm, each(scipy.linalg.expm),
+        [sample(real(3, 3, low=-1, high=1)), sample(real(2, 2, 2, low=-1, high=1)),
+            sample(real(0, 2, 2)), sample(real(0, 0))],
         dtypes=FLOATS + COMPLEX, failures=[fails(WIDE)],
     ),
     Case(
-        f.logm, each(scipy.linalg.logm), [sample(matrix(3, 3)), sample(matrix(2, 2, 2)), sample(real(0, 2, 2)), sample(real(0, 0))],
+        f.logm, each(scipy.linalg.logm),
+        [sample(matrix(3, 3)), sample(matrix(2, 2, 2)), sample(real(0, 2, 2)), sample(real(0, 0))],
         dtypes=FLOATS + COMPLEX, failures=[fails(WIDE)],
-        specials=[at(-np.eye(2), gives=np.full((2, 2), np.nan)), at(np.eye(2) * np.e, gives=np.eye(2))],
+        specials=[at(-np.eye(2), gives=np.full((2, 2), np.nan)),
+            at(np.eye(2) * np.e, gives=np.eye(2))],
     ),
     Case(
-        f.sqrtm, each(scipy.linalg.sqrtm), [sample(matrix(3, 3)), sample(matrix(2, 2, 2)), sample(real(0, 2, 2)), sample(real(0, 0))],
+        f.sqrtm, each(scipy.linalg.sqrtm),
+        [sample(matrix(3, 3)), sample(matrix(2, 2, 2)), sample(real(0, 2, 2)), sample(real(0, 0))],
         dtypes=FLOATS + COMPLEX, failures=[fails(WIDE)],
         specials=[
-            at(-np.eye(2), gives=np.full((2, 2), np.nan)), at(np.diag([4.0, 0.0, 0.0]), gives=np.diag([2.0, 0.0, 0.0])),
-            at(np.array([[0.0, -4.0], [4.0, 0.0]]), gives=np.sqrt(2) * np.array([[1.0, -1.0], [1.0, 1.0]])),
+            at(-np.eye(2), gives=np.full((2, 2), np.nan)),
+            at(np.diag([4.0, 0.0, 0.0]), gives=np.diag([2.0, 0.0, 0.0])),
+            at(np.array([[0.0, -4.0], [4.0, 0.0]]),
+                gives=np.sqrt(2) * np.array([[1.0, -1.0], [1.0, 1.0]])),
             at(np.full((1, 1), np.inf), gives=[[np.nan]]),
         ],
     ),
     Case(
         f.sylvester, each(scipy.linalg.solve_sylvester),
-        [sample(matrix(3, 3), matrix(2, 2), real(3, 2)), sample(matrix(2, 2, 2), matrix(2, 1, 1), real(2, 2, 1)), sample(matrix(2, 2), matrix(2, 2), real(2, 2))],
+        [sample(matrix(3, 3), matrix(2, 2), real(3, 2)),
+            sample(matrix(2, 2, 2), matrix(2, 1, 1), real(2, 2, 1)),
+            sample(matrix(2, 2), matrix(2, 2), real(2, 2))],
         dtypes=FLOATS + COMPLEX,
     ),
 ]  # fmt: skip

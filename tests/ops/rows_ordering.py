@@ -17,9 +17,16 @@ ROWS = [
     Case(
         ordering.argsort,
         reference,
-        [sample(real(2, 5), descending=False), sample(real(4), descending=True), sample(real(0, 3), descending=True)],
+        [
+            sample(real(2, 5), descending=False),
+            sample(real(4), descending=True),
+            sample(real(0, 3), descending=True),
+        ],
         dtypes=FLOATS + INTS,
         orders=0,
-        specials=[at([1.0, 2.0, 1.0], descending=True, gives=[1, 0, 2]), at([1.0, 2.0, 1.0], descending=False, gives=[0, 2, 1])],
+        specials=[
+            at([1.0, 2.0, 1.0], descending=True, gives=[1, 0, 2]),
+            at([1.0, 2.0, 1.0], descending=False, gives=[0, 2, 1]),
+        ],
     ),
 ]

@@ -43,7 +43,9 @@ def avg_unpool(y, windows, sizes):
 
 
 def maxima(x, windows):
-    """Where each window has its first maximum: keys of single elements of the output and of the input."""
+    """Where each window has its first maximum: keys of single elements of the output and of the
+    input.
+    """
     for window, elements in members(windows, x.shape[1:-1]).items():
         first = np.argmax([x[:, *element] for element in elements], axis=0)
         for image, channel in np.ndindex(len(x), x.shape[-1]):
@@ -76,8 +78,15 @@ POOLS = [
     ((1, 4, 2, 2), Windows((5, 5), (5, 5), ((0, 0), (0, 0)), (1, 1))),
     ((1, 3, 4, 1), Windows((2, 2), (1, 1), ((0, 0), (0, 0)), (4, 1))),
 ]
-SHAPES = [(shape, windows, (shape[0], *windows.outputs(shape[1:-1]), shape[-1])) for shape, windows in POOLS]
-INPUTS = [np.random.default_rng(i).integers(0, 4, shape).astype(np.float64) for i, (shape, _) in enumerate(POOLS)]  # with ties
+SHAPES = [
+    (shape, windows, (shape[0], *windows.outputs(shape[1:-1]), shape[-1]))
+    for shape, windows in POOLS
+]
+# With ties.
+INPUTS = [
+    np.random.default_rng(i).integers(0, 4, shape).astype(np.float64)
+    for i, (shape, _) in enumerate(POOLS)
+]
 PLACES = [(x, max_pool(x, windows), windows) for x, (_, windows) in zip(INPUTS, POOLS, strict=True)]
 
 FOUR = np.array([1.0, 3.0, 3.0, 2.0], np.float32).reshape(1, 4, 1)
@@ -86,13 +95,17 @@ PAIRS = Windows((2,), (1,), ((0, 0),), (1,))
 ROWS = [
     Case(
         p.max_pool, max_pool, [sample(real(*shape), windows=windows) for shape, windows in POOLS],
-        specials=[at(FOUR, windows=PAIRS, gives=FOUR[:, [1, 1, 2]], gradient=np.array([0.0, 2.0, 1.0, 0.0]).reshape(1, 4, 1))],
+        specials=[at(FOUR, windows=PAIRS, gives=FOUR[:, [1, 1, 2]],
+            gradient=np.array([0.0, 2.0, 1.0, 0.0]).reshape(1, 4, 1))],
     ),
-    Case(p.max_unpool, max_unpool, [sample(real(*top.shape), fixed(x), fixed(top), windows=w) for x, top, w in PLACES]),
-    Case(p.max_pick, max_pick, [sample(real(*x.shape), fixed(x), fixed(top), windows=w) for x, top, w in PLACES]),
+    Case(p.max_unpool, max_unpool,
+        [sample(real(*top.shape), fixed(x), fixed(top), windows=w) for x, top, w in PLACES]),
+    Case(p.max_pick, max_pick,
+        [sample(real(*x.shape), fixed(x), fixed(top), windows=w) for x, top, w in PLACES]),
     Case(p.avg_pool, avg_pool, [sample(real(*shape), windows=windows) for shape, windows in POOLS]),
     Case(
         p.avg_unpool, avg_unpool,
-        [sample(real(*pooled), windows=windows, sizes=shape[1:-1]) for shape, windows, pooled in SHAPES],
+        [sample(real(*pooled), windows=windows, sizes=shape[1:-1]) for shape, windows,
+            pooled in SHAPES],
     ),
 ]  # fmt: skip

@@ -10,9 +10,10 @@ from .table import Case, at, fails, fixed, real, sample
 
 WIDE = ("float32", "float64")
 RANGES = [
-    (real(5, 3, low=-4, high=4), fixed(-1.1), fixed(3.0)), (real(4, low=-4, high=4), fixed(1.0), fixed(3.0)),
-    (real(2, 2, 3, low=-4, high=4), real(3, low=-4, high=-1), real(3, low=1, high=2)), (real(low=-4, high=4), fixed(-3.0), fixed(-1.0)),
-    (real(0, 3), fixed(-1.0), fixed(1.0)),
+    (real(5, 3, low=-4, high=4), fixed(-1.1), fixed(3.0)),
+    (real(4, low=-4, high=4), fixed(1.0), fixed(3.0)),
+    (real(2, 2, 3, low=-4, high=4), real(3, low=-4, high=-1), real(3, low=1, high=2)),
+    (real(low=-4, high=4), fixed(-3.0), fixed(-1.0)), (real(0, 3), fixed(-1.0), fixed(1.0)),
 ]  # fmt: skip
 
 
@@ -49,33 +50,42 @@ def options(*, bits=8, signed=True, narrow=False, half_up=False, clamp=True):
 ROWS = [
     Case(
         q.fake_quant, fake_quant,
-        [sample(*args, bits=bits, narrow=narrow) for args in RANGES for bits, narrow in ((3, False), (8, True))],
+        [sample(*args, bits=bits, narrow=narrow) for args in RANGES for bits,
+            narrow in ((3, False), (8, True))],
         dtypes=WIDE, orders=0,
         specials=[
-            at([-7.0, 0.0, 7.0], np.float32(0), np.float32(0), bits=8, narrow=False, gives=[0, 0, 0]),
-            at([np.nan, np.inf, -np.inf], np.float32(-4), np.float32(3), bits=3, narrow=False, gives=[np.nan, 3, -4]),
+            at([-7.0, 0.0, 7.0], np.float32(0), np.float32(0), bits=8, narrow=False,
+                gives=[0, 0, 0]),
+            at([np.nan, np.inf, -np.inf], np.float32(-4), np.float32(3), bits=3, narrow=False,
+                gives=[np.nan, 3, -4]),
             at([0.5, -0.5], np.float32(-4), np.float32(3), bits=3, narrow=False, gives=[1, 0]),
         ],
     ),
     Case(
-        q.fake_quant_side, side, [sample(*args, bits=3, narrow=False) for args in RANGES], dtypes=WIDE, orders=0,
+        q.fake_quant_side, side, [sample(*args, bits=3, narrow=False) for args in RANGES],
+        dtypes=WIDE, orders=0,
         specials=[
             at([-7.0, np.nan], np.float32(0), np.float32(0), bits=8, narrow=False, gives=[0, 0]),
-            at([np.nan, -4.0, 3.0, 3.1, -4.1], np.float32(-4), np.float32(3), bits=3, narrow=False, gives=[2, 0, 0, 1, -1]),
+            at([np.nan, -4.0, 3.0, 3.1, -4.1], np.float32(-4), np.float32(3), bits=3, narrow=False,
+                gives=[2, 0, 0, 1, -1]),
         ],
     ),
     Case(
         q.quantize_and_dequantize, quantize_and_dequantize,
         [
             sample(real(5, 3, low=-4, high=4), fixed(-1.0), fixed(2.0), **options()),
-            sample(real(5, 3, low=-4, high=4), fixed(-3.0), fixed(2.0), **options(bits=3, narrow=True)),
-            sample(real(4, 3, low=-4, high=4), real(3, low=-2, high=-1), real(3, low=1, high=2), **options(bits=4, clamp=False)),
-            sample(real(5, low=-4, high=4), fixed(0.0), fixed(2.0), **options(bits=3, signed=False, half_up=True)),
+            sample(real(5, 3, low=-4, high=4), fixed(-3.0), fixed(2.0),
+                **options(bits=3, narrow=True)),
+            sample(real(4, 3, low=-4, high=4), real(3, low=-2, high=-1), real(3, low=1, high=2),
+                **options(bits=4, clamp=False)),
+            sample(real(5, low=-4, high=4), fixed(0.0), fixed(2.0),
+                **options(bits=3, signed=False, half_up=True)),
             sample(real(low=-4, high=4), fixed(-1.0), fixed(2.0), **options()),
             sample(real(0, 3), fixed(-1.0), fixed(2.0), **options()),
         ],
         dtypes=WIDE, orders=0,
         specials=[at([1.0, -1.0], np.float32(0), np.float32(0), **options(), gives=[0, 0])],
-        failures=[fails(np.ones(2, np.float32), np.float32(2), np.float32(1), **options(), says=["input_min is greater"])],
+        failures=[fails(np.ones(2, np.float32), np.float32(2), np.float32(1), **options(),
+            says=["input_min is greater"])],
     ),
 ]  # fmt: skip

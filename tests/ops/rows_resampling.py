@@ -17,7 +17,11 @@ def resampled(x, taps, axis):
     return np.moveaxis(np.einsum("ij,...j->...i", matrix, np.moveaxis(x, axis, -1)), -1, axis)
 
 
-FEW = Taps(np.array([[0, 1], [3, 3], [1, 2], [8, 0]]), np.array([[0.5, 0.5], [2.0, -1.0], [0.25, 0.5], [1.0, 0.0]]), 9)
+FEW = Taps(
+    np.array([[0, 1], [3, 3], [1, 2], [8, 0]]),
+    np.array([[0.5, 0.5], [2.0, -1.0], [0.25, 0.5], [1.0, 0.0]]),
+    9,
+)
 MANY = Taps(np.array([[0, 1, 2], [2, 1, 0]]), np.array([[0.5, 0.25, 0.25], [1.0, 2.0, 0.0]]), 3)
 SPREAD = Taps(np.array([[0], [0], [1], [4]]), np.array([[1.0], [2.0], [3.0], [1.0]]), 5)
 
@@ -32,6 +36,7 @@ ROWS = [
             sample(real(0, 3), taps=MANY, axis=1),
         ],
         dtypes=FLOATS + COMPLEX,
-        specials=[at(np.arange(5, dtype=np.float32), taps=SPREAD, axis=0, gives=[0, 0, 3, 4], gradient=[3, 3, 0, 0, 1])],
+        specials=[at(np.arange(5, dtype=np.float32), taps=SPREAD, axis=0, gives=[0, 0, 3, 4],
+            gradient=[3, 3, 0, 0, 1])],
     ),
 ]  # fmt: skip

@@ -21,12 +21,13 @@ ROWS = [
         running.cumulative_logsumexp,
         reference,
         [
-            sample(real(2, 3), axis=1), sample(real(5, 2), axis=0), sample(real(1), axis=0), sample(real(8), axis=0),
-            sample(real(0, 3), axis=0), sample(real(2, 0), axis=0),
+            sample(real(2, 3), axis=1), sample(real(5, 2), axis=0), sample(real(1), axis=0),
+            sample(real(8), axis=0), sample(real(0, 3), axis=0), sample(real(2, 0), axis=0),
         ],
         specials=[
             at([1000.0, 1000.0], axis=0, gives=[1000, 1000 + np.log(2)], gradient=[1.5, 0.5]),
-            at([-np.inf, -np.inf, 3.0, 3.0], axis=0, gives=[-np.inf, -np.inf, 3, 3 + np.log(2)], gradient=[0, 0, 1.5, 0.5]),
+            at([-np.inf, -np.inf, 3.0, 3.0], axis=0, gives=[-np.inf, -np.inf, 3, 3 + np.log(2)],
+                gradient=[0, 0, 1.5, 0.5]),
             at([3.0, -np.inf, -1000.0], axis=0, gives=[3, 3, 3], gradient=[3, 0, 0]),
         ],
     ),

@@ -18,10 +18,16 @@ def row(op, function, low, **options):
 
 
 ROWS = [
-    row(b.bessel_i, reference.iv, -3, specials=[at(0.0, gives=0, gradient=0.5, order=1), at(0.0, gives=1, gradient=0, order=0)]),
-    row(b.bessel_ie, reference.ive, 0.2, specials=[at(0.0, gives=0, gradient=0.5, order=1), at(-1.0, gives=0.46575961, gradient=0.25784918, order=0)]),
-    row(b.bessel_j, reference.jv, -3, specials=[at(0.0, gives=0, gradient=0.5, order=1), at(0.0, gives=1, gradient=0, order=0)]),
-    row(b.bessel_y, reference.yv, 0.3, specials=[at([0.0, np.nan], gives=[-np.inf, np.nan], order=0)]),
-    row(b.bessel_k, reference.kv, 0.3, specials=[at([0.0, np.inf], gives=[np.inf, 0], gradient=[-np.inf, 0], order=0)]),
+    row(b.bessel_i, reference.iv, -3,
+        specials=[at(0.0, gives=0, gradient=0.5, order=1), at(0.0, gives=1, gradient=0, order=0)]),
+    row(b.bessel_ie, reference.ive, 0.2,
+        specials=[at(0.0, gives=0, gradient=0.5, order=1),
+            at(-1.0, gives=0.46575961, gradient=0.25784918, order=0)]),
+    row(b.bessel_j, reference.jv, -3,
+        specials=[at(0.0, gives=0, gradient=0.5, order=1), at(0.0, gives=1, gradient=0, order=0)]),
+    row(b.bessel_y, reference.yv, 0.3,
+        specials=[at([0.0, np.nan], gives=[-np.inf, np.nan], order=0)]),
+    row(b.bessel_k, reference.kv, 0.3,
+        specials=[at([0.0, np.inf], gives=[np.inf, 0], gradient=[-np.inf, 0], order=0)]),
     row(b.bessel_ke, reference.kve, 0.3, specials=[at([0.0, np.inf], gives=[np.inf, 0], order=0)]),
 ]  # fmt: skip

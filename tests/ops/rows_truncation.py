@@ -9,7 +9,8 @@ from gradtape.ops import truncation as t
 from .table import FLOATS, Case, at, fails, real, sample
 
 WHOLE = [
-    sample(real(2, 3, low=-9, high=9), real(3, low=1, high=4)), sample(real(4, low=1, high=9), real(4, low=-4, high=-1)),
+    sample(real(2, 3, low=-9, high=9), real(3, low=1, high=4)),
+    sample(real(4, low=1, high=9), real(4, low=-4, high=-1)),
 ]  # fmt: skip
 
 
@@ -27,6 +28,7 @@ ROWS = [
     ),
     Case(
         t.truncatemod, np.fmod, WHOLE, dtypes=("float32", "float64", "int32", "int64", "int8"),
-        specials=[at([-7.0, 7.5], [2.0, -2.0], gives=[-1, 1.5], gradient=([1, 1], [3, 3]))], failures=[ZERO],
+        specials=[at([-7.0, 7.5], [2.0, -2.0], gives=[-1, 1.5], gradient=([1, 1], [3, 3]))],
+        failures=[ZERO],
     ),
 ]  # fmt: skip

@@ -1,11 +1,16 @@
-"""The checker of strong zeros: what comes of an element whose cotangent, or tangent, is exactly zero is zero, whatever the derivative.
+"""The checker of strong zeros: what comes of an element whose cotangent, or tangent, is exactly
+zero is zero, whatever the derivative.
 
-For one element of one argument that is given a value where derivatives have no value (NaN, an infinity, a pole):
+For one element of one argument that is given a value where derivatives have no value (NaN, an
+infinity, a pole):
 
-- backward, every output that depends on the element has a zero cotangent: the gradients must be those of harmless arguments;
-- forward, every argument that has a part in those outputs has a zero tangent there: so must the tangents be.
+- backward, every output that depends on the element has a zero cotangent: the gradients must be
+  those of harmless arguments;
+- forward, every argument that has a part in those outputs has a zero tangent there: so must the
+  tangents be.
 
-The walks can find out in several ways that zeros are in danger, so the zeros come about in several ways: see BACKWARD.
+The walks can find out in several ways that zeros are in danger, so the zeros come about in several
+ways: see BACKWARD.
 """
 
 from __future__ import annotations
@@ -41,12 +46,19 @@ class Danger:
 
 
 @np.errstate(all="ignore")
-def dangers(function: Function, args: Arrays, wanted: Sequence[int], bad: Sequence[float] = BAD) -> list[Danger]:
-    """One for each wanted argument and bad value, in turn at its elements; values that the op refuses are left out."""
+def dangers(
+    function: Function, args: Arrays, wanted: Sequence[int], bad: Sequence[float] = BAD
+) -> list[Danger]:
+    """One for each wanted argument and bad value, in turn at its elements;
+    values that the op refuses are left out.
+    """
     harmless = _values(function, args)
     if harmless is None or not all(np.isfinite(value).all() for value in harmless):
         return []
-    reach = {i: [_reached(function, args, harmless, i, place) for place in np.ndindex(args[i].shape)] for i in wanted}
+    reach = {
+        i: [_reached(function, args, harmless, i, place) for place in np.ndindex(args[i].shape)]
+        for i in wanted
+    }
     found = []
     rng = np.random.default_rng(0)
     for i in wanted:
@@ -58,19 +70,42 @@ def dangers(function: Function, args: Arrays, wanted: Sequence[int], bad: Sequen
             spoilt = _with(args, i, places[number], value)
             after = _values(function, spoilt)
             touched = reach[i][number]
-            if after is None or touched is None or any(a.shape != h.shape for a, h in zip(after, harmless, strict=True)):
+            if (
+                after is None
+                or touched is None
+                or any(a.shape != h.shape for a, h in zip(after, harmless, strict=True))
+            ):
                 continue
             dead = [t | _differs(a, h) for t, a, h in zip(touched, after, harmless, strict=True)]
-            cotangents = [np.where(d, 0, checks.random_like(rng, h)).astype(h.dtype) for d, h in zip(dead, harmless, strict=True)]
+            cotangents = [
+                np.where(d, 0, checks.random_like(rng, h)).astype(h.dtype)
+                for d, h in zip(dead, harmless, strict=True)
+            ]
             tangents = []
             for k in wanted:
-                now = [_reached(function, spoilt, after, k, place) for place in np.ndindex(args[k].shape)]
-                alive = [not _touch(dead, before) and not _touch(dead, r) for before, r in zip(reach[k], now, strict=True)]
+                now = [
+                    _reached(function, spoilt, after, k, place)
+                    for place in np.ndindex(args[k].shape)
+                ]
+                alive = [
+                    not _touch(dead, before) and not _touch(dead, r)
+                    for before, r in zip(reach[k], now, strict=True)
+                ]
                 if k == i:
                     alive[number] = False
                 tangent = checks.random_like(rng, args[k])
-                tangents.append(np.where(np.reshape(alive, args[k].shape), tangent, 0).astype(args[k].dtype))
-            found.append(Danger(f"argument {i} = {value} at {places[number]}", args, spoilt, cotangents, tangents))
+                tangents.append(
+                    np.where(np.reshape(alive, args[k].shape), tangent, 0).astype(args[k].dtype)
+                )
+            found.append(
+                Danger(
+                    f"argument {i} = {value} at {places[number]}",
+                    args,
+                    spoilt,
+                    cotangents,
+                    tangents,
+                )
+            )
     return found
 
 
@@ -96,7 +131,9 @@ def _differs(a: Any, b: Any) -> Any:
     return ~((a == b) | (np.isnan(a) & np.isnan(b)))
 
 
-def _reached(function: Function, args: Arrays, harmless: Arrays, i: int, place: tuple[int, ...]) -> list[Any] | None:
+def _reached(
+    function: Function, args: Arrays, harmless: Arrays, i: int, place: tuple[int, ...]
+) -> list[Any] | None:
     """Which outputs depend on an element: those that change with it."""
     reached = [np.zeros(h.shape, bool) for h in harmless]
     known = False
@@ -114,7 +151,11 @@ def _reached(function: Function, args: Arrays, harmless: Arrays, i: int, place: 
 
 def by_seeds(function: Function, args: Arrays, wanted: Sequence[int], cotangents: Arrays) -> Arrays:
     """Zeros among the cotangents that the user gives."""
-    return _arrays(checks.pulled(function, checks.as_tensors(args), wanted, checks.as_tensors(cotangents)), args, wanted)
+    return _arrays(
+        checks.pulled(function, checks.as_tensors(args), wanted, checks.as_tensors(cotangents)),
+        args,
+        wanted,
+    )
 
 
 def by_mask(function: Function, args: Arrays, wanted: Sequence[int], cotangents: Arrays) -> Arrays:
@@ -122,11 +163,20 @@ def by_mask(function: Function, args: Arrays, wanted: Sequence[int], cotangents:
     return _of_loss(_masked(function, cotangents), args, wanted)
 
 
-def by_factor(function: Function, args: Arrays, wanted: Sequence[int], cotangents: Arrays) -> Arrays:
-    """Zeros from factors that are zero: all that tells of danger are the processor's flags, or a loss that is NaN."""
+def by_factor(
+    function: Function, args: Arrays, wanted: Sequence[int], cotangents: Arrays
+) -> Arrays:
+    """Zeros from factors that are zero: all that tells of danger are the processor's flags,
+    or a loss that is NaN.
+    """
 
     def loss(*tensors: Any) -> Any:
-        return _sum([_weighed(out, c) for out, c in zip(checks.outputs(function, tensors), cotangents, strict=True)])
+        return _sum(
+            [
+                _weighed(out, c)
+                for out, c in zip(checks.outputs(function, tensors), cotangents, strict=True)
+            ]
+        )
 
     return _of_loss(loss, args, wanted)
 
@@ -164,7 +214,9 @@ def compiled(function: Function, wanted: Sequence[int]) -> Function:
         return [tf.convert_to_tensor(g) for g in found]
 
     def way(function: Function, args: Arrays, wanted: Sequence[int], cotangents: Arrays) -> Arrays:
-        return [g.numpy() for g in gradients(checks.as_tensors(args), checks.as_tensors(cotangents))]
+        return [
+            g.numpy() for g in gradients(checks.as_tensors(args), checks.as_tensors(cotangents))
+        ]
 
     return way
 
@@ -175,21 +227,31 @@ def around_compiled(function: Function, wanted: Sequence[int]) -> Function:
     return lambda _, args, wanted, cotangents: by_seeds(program, args, wanted, cotangents)
 
 
-BACKWARD = {"seeds": by_seeds, "mask": by_mask, "factor": by_factor, "some": by_some, "recorded": recorded}
+BACKWARD = {
+    "seeds": by_seeds,
+    "mask": by_mask,
+    "factor": by_factor,
+    "some": by_some,
+    "recorded": recorded,
+}
 ON_XLA = {"compiled": compiled, "around a compiled function": around_compiled}
 
 
 def _masked(function: Function, cotangents: Arrays) -> Function:
     def loss(*tensors: Any) -> Any:
         outputs = zip(checks.outputs(function, tensors), cotangents, strict=True)
-        return _sum([_weighed(tf.where(c != 0, out, 0), np.where(c == 0, 1, c)) for out, c in outputs])
+        return _sum(
+            [_weighed(tf.where(c != 0, out, 0), np.where(c == 0, 1, c)) for out, c in outputs]
+        )
 
     return loss
 
 
 def _weighed(out: Any, cotangent: Any) -> Any:
     """A real number whose gradient by `out` is the cotangent."""
-    return tf.reduce_sum(tf.math.real(out * np.conj(cotangent)) if cotangent.dtype.kind == "c" else out * cotangent)
+    return tf.reduce_sum(
+        tf.math.real(out * np.conj(cotangent)) if cotangent.dtype.kind == "c" else out * cotangent
+    )
 
 
 def _sum(values: Sequence[Any]) -> Any:
@@ -218,19 +280,28 @@ def _arrays(found: Sequence[Any], args: Arrays, wanted: Sequence[int]) -> Arrays
 # The checks
 
 
-def check_backward(function: Function, danger: Danger, wanted: Sequence[int], way: Function) -> None:
+def check_backward(
+    function: Function, danger: Danger, wanted: Sequence[int], way: Function
+) -> None:
     """A bad element that only outputs without a cotangent depend on changes no gradient."""
     expected = by_seeds(function, danger.harmless, wanted, danger.cotangents)
     found = way(function, danger.args, wanted, danger.cotangents)
     for i, g, e in zip(wanted, found, expected, strict=True):
-        checks.assert_close(g, e, f"strong zeros: {danger.what}: gradient by argument {i}", **TOLERANCE)
+        checks.assert_close(
+            g, e, f"strong zeros: {danger.what}: gradient by argument {i}", **TOLERANCE
+        )
 
 
 def check_nothing(function: Function, danger: Danger, wanted: Sequence[int], way: Function) -> None:
     """Cotangents that are all zero give gradients that are."""
     nothing = [np.zeros_like(c) for c in danger.cotangents]
     for i, g in zip(wanted, way(function, danger.args, wanted, nothing), strict=True):
-        checks.assert_close(g, np.zeros_like(g), f"strong zeros: {danger.what}: all cotangents are 0, argument {i}", **TOLERANCE)
+        checks.assert_close(
+            g,
+            np.zeros_like(g),
+            f"strong zeros: {danger.what}: all cotangents are 0, argument {i}",
+            **TOLERANCE,
+        )
 
 
 def pushed(function: Function, wanted: Sequence[int], *, on_xla: bool = False) -> Function:
@@ -240,7 +311,9 @@ def pushed(function: Function, wanted: Sequence[int], *, on_xla: bool = False) -
 
 
 def check_forward(push: Function, danger: Danger) -> None:
-    """A bad element, all of whose outputs have zero tangents from everywhere, changes no tangent."""
+    """A bad element, all of whose outputs have zero tangents from everywhere,
+    changes no tangent.
+    """
 
     def tangents(args: Arrays) -> Arrays:
         found = push(checks.as_tensors(args), checks.as_tensors(danger.tangents))
@@ -249,11 +322,17 @@ def check_forward(push: Function, danger: Danger) -> None:
     for k, (t, e) in enumerate(zip(tangents(danger.args), tangents(danger.harmless), strict=True)):
         assert (t is None) == (e is None)
         if t is not None:
-            checks.assert_close(t, e, f"strong zeros: {danger.what}: tangent of output {k}", **TOLERANCE)
+            checks.assert_close(
+                t, e, f"strong zeros: {danger.what}: tangent of output {k}", **TOLERANCE
+            )
 
 
-def check_second_order(function: Function, danger: Danger, wanted: Sequence[int], *, outer: str) -> None:
-    """The derivative of such a gradient: by the arguments, in reverse, or along directions that move the bad element too."""
+def check_second_order(
+    function: Function, danger: Danger, wanted: Sequence[int], *, outer: str
+) -> None:
+    """The derivative of such a gradient: by the arguments, in reverse, or along directions that
+    move the bad element too.
+    """
 
     def gradients(*tensors: Any) -> list[Any]:
         with GradientTape() as tape:
@@ -278,14 +357,23 @@ def check_second_order(function: Function, danger: Danger, wanted: Sequence[int]
         return _arrays(accumulator.jvp(targets), args, wanted)
 
     for i, d, e in zip(wanted, derivatives(danger.args), derivatives(danger.harmless), strict=True):
-        checks.assert_close(d, e, f"strong zeros: {danger.what}: second order, {outer}, by argument {i}", **TOLERANCE)
+        checks.assert_close(
+            d,
+            e,
+            f"strong zeros: {danger.what}: second order, {outer}, by argument {i}",
+            **TOLERANCE,
+        )
 
 
 def check_moving_zeros(function: Function, args: Arrays, wanted: Sequence[int]) -> None:
-    """A cotangent that is zero now has a derivative all the same: the gradient moves with it as it does with any other."""
+    """A cotangent that is zero now has a derivative all the same:
+    the gradient moves with it as it does with any other.
+    """
     rng = np.random.default_rng(2)
     tensors = checks.as_tensors(args)
-    cotangents = checks.as_tensors([np.zeros_like(value) for value in checks.values(function, args)])
+    cotangents = checks.as_tensors(
+        [np.zeros_like(value) for value in checks.values(function, args)]
+    )
     directions = checks.as_tensors([checks.random_like(rng, args[i]) for i in wanted])
     with GradientTape() as tape:
         tape.watch(cotangents)

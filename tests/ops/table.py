@@ -1,13 +1,14 @@
 """What a row of the op test table is, and all rows.
 
-A row is a `Case`: an op, a NumPy reference, and samples of arguments to try it with. `test_table` makes the columns from it:
-values, dtypes, derivatives, what stays alive, and so on. Rows live in `rows_<family>.py`, one file for each
-`gradtape.ops.<family>`, in a list named ROWS:
+A row is a `Case`: an op, a NumPy reference, and samples of arguments to try it with. `test_table`
+makes the columns from it: values, dtypes, derivatives, what stays alive, and so on. Rows live in
+`rows_<family>.py`, one file for each `gradtape.ops.<family>`, in a list named ROWS:
 
     unary(elementary.exp, np.exp, dtypes=FLOATS + COMPLEX)
     Case(reductions.cumsum, np.cumsum, [sample(real(2, 3), axis=1)])
 
-References are run in double precision on the very numbers that the op gets, and rounded to the dtype of the column.
+References are run in double precision on the very numbers that the op gets, and rounded to the
+dtype of the column.
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ BOOL = ("bool",)
 
 @dataclass(frozen=True)
 class Arg:
-    """One argument of a sample: random numbers from `low` to `high` in the column's dtype, or in a `dtype` of its own.
+    """One argument of a sample: random numbers from `low` to `high` in the column's dtype,
+    or in a `dtype` of its own.
 
-    For complex dtypes, both parts are from that range. A `value` is taken as it is. Only an argument of the column's dtype
-    can be `differentiable`; the gradient by one that is not must be None.
+    For complex dtypes, both parts are from that range. A `value` is taken as it is. Only an
+    argument of the column's dtype can be `differentiable`; the gradient by one that is not must be
+    None.
     """
 
     shape: tuple[int, ...] = ()
@@ -92,13 +95,25 @@ class Sample:
 
     @property
     def label(self) -> str:
-        shapes = ",".join("x".join(map(str, arg.shape)) or "scalar" if arg.value is None else "fixed" for arg in self.args)
-        return " ".join([shapes, *(f"{name}={value}" for name, value in self.params.items() if len(str(value)) < 40)])
+        shapes = ",".join(
+            "x".join(map(str, arg.shape)) or "scalar" if arg.value is None else "fixed"
+            for arg in self.args
+        )
+        return " ".join(
+            [
+                shapes,
+                *(f"{name}={value}" for name, value in self.params.items() if len(str(value)) < 40),
+            ]
+        )
 
     @property
     def wanted(self) -> list[int]:
         """The positions of the arguments that have a gradient."""
-        return [i for i, arg in enumerate(self.args) if arg.differentiable and arg.dtype is None and arg.value is None]
+        return [
+            i
+            for i, arg in enumerate(self.args)
+            if arg.differentiable and arg.dtype is None and arg.value is None
+        ]
 
 
 def sample(*args: Arg, **params: Any) -> Sample:
@@ -112,7 +127,9 @@ def only(dtypes: tuple[str, ...], one: Sample) -> Sample:
 
 @dataclass(frozen=True)
 class Special:
-    """Exact arguments (float32 unless they are arrays), and the value or the gradient of its sum that they must give."""
+    """Exact arguments (float32 unless they are arrays),
+    and the value or the gradient of its sum that they must give.
+    """
 
     args: tuple[Any, ...]
     params: dict[str, Any]
@@ -121,13 +138,19 @@ class Special:
 
 
 def at(*args: Any, gives: Any = None, gradient: Any = None, **params: Any) -> Special:
-    """A special value. `gradient` is that of the first argument, or a tuple with one for each; None in it means no path."""
+    """A special value.
+
+    `gradient` is that of the first argument, or a tuple with one for each; None in it means no
+    path.
+    """
     return Special(args, params, gives, gradient)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A call that must raise exactly `error` with a message that contains all of `says`, or the op's name."""
+    """A call that must raise exactly `error` with a message that contains all of `says`,
+    or the op's name.
+    """
 
     error: type[Exception]
     args: tuple[Any, ...]
@@ -135,7 +158,12 @@ class Failure:
     says: tuple[str, ...]
 
 
-def fails(*args: Any, error: type[Exception] = InvalidArgumentError, says: Sequence[str] = (), **params: Any) -> Failure:
+def fails(
+    *args: Any,
+    error: type[Exception] = InvalidArgumentError,
+    says: Sequence[str] = (),
+    **params: Any,
+) -> Failure:
     """An error row."""
     return Failure(error, args, params, tuple(says))
 
@@ -144,9 +172,10 @@ def fails(*args: Any, error: type[Exception] = InvalidArgumentError, says: Seque
 class Case:
     """A row: one op, which is the function that its declaration gave.
 
-    `dtypes` are those that the samples' arguments of the column's dtype can have. `orders` says how many derivatives exist: 0
-    means that the gradient is None; where it exists but is not implemented, asking for it `refuses` with an exception. `result`
-    gives the result's dtype from the column's and the parameters, where the reference's own does not say it. `batches` is False
+    `dtypes` are those that the samples' arguments of the column's dtype can have. `orders` says how
+    many derivatives exist: 0 means that the gradient is None; where it exists but is not
+    implemented, asking for it `refuses` with an exception. `result` gives the result's dtype from
+    the column's and the parameters, where the reference's own does not say it. `batches` is False
     if the result's shape depends on values, so that there is no batch of them.
     """
 
@@ -169,40 +198,71 @@ class Case:
     def dtypes_of(self, one: Sample) -> tuple[str, ...]:
         """The dtypes to try a sample in: one alone if none of its arguments takes the column's."""
         given = one.dtypes or self.dtypes
-        return given if any(arg.dtype is None and arg.value is None for arg in one.args) else given[:1]
+        return (
+            given if any(arg.dtype is None and arg.value is None for arg in one.args) else given[:1]
+        )
 
     def function(self, one: Sample) -> Callable[..., Any]:
         """The op as a function of its array arguments alone."""
         return lambda *args: self.op(*args, **one.params)
 
     def make(self, one: Sample, dtype: str, example: int = 0) -> list[Any]:
-        """The sample's arguments, the same ones whenever they are asked for; other examples are others of the same shapes."""
+        """The sample's arguments, the same ones whenever they are asked for; other examples are
+        others of the same shapes.
+        """
         rng = np.random.default_rng([crc32(f"{self.name} {one.label}".encode()), example])
         return [arg.make(rng, dtype) for arg in one.args]
 
 
 UNARY_SHAPES = ((2, 3), (), (0, 3))
-BINARY_SHAPES = (((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2, 3)), ((), ()), ((0, 3), (1, 3)), ((2, 0), ()))
+BINARY_SHAPES = (
+    ((2, 3), (2, 3)),
+    ((2, 3), (3,)),
+    ((2, 1), (1, 3)),
+    ((), (2, 3)),
+    ((), ()),
+    ((0, 3), (1, 3)),
+    ((2, 0), ()),
+)
 SPECIAL_NUMBERS = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
 
 
-def unary(op: Any, reference: Callable[..., Any], low: float = -2.0, high: float = 2.0, **options: Any) -> Case:
-    """A row for an elementwise op of one argument: it is tried with a matrix, a scalar, nothing, and special numbers."""
+def unary(
+    op: Any, reference: Callable[..., Any], low: float = -2.0, high: float = 2.0, **options: Any
+) -> Case:
+    """A row for an elementwise op of one argument: it is tried with a matrix, a scalar,
+    nothing, and special numbers.
+    """
     samples = [sample(real(*shape, low=low, high=high)) for shape in UNARY_SHAPES]
     case = Case(op, reference, samples, **options)
     return replace(case, specials=[*case.specials, *_special_numbers(case)])
 
 
 def binary(
-    op: Any, reference: Callable[..., Any], x: Any = (-2, 2), y: Any = (-2, 2), *, numbers: bool = True, **options: Any
+    op: Any,
+    reference: Callable[..., Any],
+    x: Any = (-2, 2),
+    y: Any = (-2, 2),
+    *,
+    numbers: bool = True,
+    **options: Any,
 ) -> Case:
-    """A row for an elementwise op of two arguments from the ranges `x` and `y`: all ways of broadcasting, and Python numbers."""
-    samples = [sample(real(*a, low=x[0], high=x[1]), real(*b, low=y[0], high=y[1])) for a, b in BINARY_SHAPES]
+    """A row for an elementwise op of two arguments from the ranges `x` and `y`: all ways of
+    broadcasting, and Python numbers.
+    """
+    samples = [
+        sample(real(*a, low=x[0], high=x[1]), real(*b, low=y[0], high=y[1]))
+        for a, b in BINARY_SHAPES
+    ]
     case = Case(op, reference, samples, **options)
     if numbers and "float32" in case.dtypes:
         samples += [sample(samples[0].args[0], fixed(2)), sample(fixed(2), samples[0].args[1])]
-    wrong = fails(np.ones(2, case.dtypes[0]), np.ones(3, case.dtypes[0]), says=[case.name, "[2]", "[3]"])
-    return replace(case, specials=[*case.specials, *_special_numbers(case)], failures=[*case.failures, wrong])
+    wrong = fails(
+        np.ones(2, case.dtypes[0]), np.ones(3, case.dtypes[0]), says=[case.name, "[2]", "[3]"]
+    )
+    return replace(
+        case, specials=[*case.specials, *_special_numbers(case)], failures=[*case.failures, wrong]
+    )
 
 
 def _special_numbers(case: Case) -> list[Special]:
@@ -218,5 +278,11 @@ def _special_numbers(case: Case) -> list[Special]:
 
 def all_cases() -> list[Case]:
     """Every row of every family."""
-    families = sorted(path.stem.removeprefix("rows_") for path in Path(__file__).parent.glob("rows_*.py"))
-    return [replace(case, family=family) for family in families for case in import_module(f".rows_{family}", __package__).ROWS]
+    families = sorted(
+        path.stem.removeprefix("rows_") for path in Path(__file__).parent.glob("rows_*.py")
+    )
+    return [
+        replace(case, family=family)
+        for family in families
+        for case in import_module(f".rows_{family}", __package__).ROWS
+    ]

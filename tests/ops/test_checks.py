@@ -1,4 +1,6 @@
-"""The checkers of the op test table, tested with wrong rules: each must be rejected by the checker that is meant for it."""
+"""The checkers of the op test table, tested with wrong rules:
+each must be rejected by the checker that is meant for it.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def rejected(says: str):
     return pytest.raises(AssertionError, match=says)
 
 
-SECOND_ORDER = [(outer, inner_mode) for outer in ("reverse", "forward") for inner_mode in ("reverse", "forward")]
+SECOND_ORDER = [
+    (outer, inner_mode) for outer in ("reverse", "forward") for inner_mode in ("reverse", "forward")
+]
 
 
 @pytest.mark.parametrize("elementwise", [True, False])
@@ -131,7 +135,9 @@ def test_forgotten_conjugate(square):
 
 
 def test_wrong_jvp(square):
-    """A square that says it is linear has the right gradient, but pushes tangents through itself."""
+    """A square that says it is linear has the right gradient,
+    but pushes tangents through itself.
+    """
     wrong = square(lambda g, x: g * (x + x), linear=True)
     checks.check_gradient(wrong, [X], [0])
     with rejected("tangent of output 0"):
@@ -142,7 +148,9 @@ def test_wrong_jvp(square):
 
 def test_push_that_is_not_the_transpose(op):
     """A sum that says it is elementwise: its pull is no push."""
-    wrong = op(lambda xp, x: x.sum(), [lambda g, x_shape: broadcast_to(g, shape=x_shape)], elementwise=True)
+    wrong = op(
+        lambda xp, x: x.sum(), [lambda g, x_shape: broadcast_to(g, shape=x_shape)], elementwise=True
+    )
     checks.check_gradient(wrong, [X], [0])
     with pytest.raises((AssertionError, InvalidArgumentError)):
         checks.check_adjoint(wrong, [X], [0])
@@ -201,7 +209,13 @@ def test_kernel_that_reads_memory_order(op):
 
 @pytest.mark.parametrize("layout", checks.LAYOUTS, ids=lambda layout: layout.__name__)
 def test_a_layout_has_the_same_numbers_in_other_places(layout):
-    for array in (X, np.arange(24.0).reshape(2, 3, 4), np.zeros((2, 0, 3)), np.float64(1.0), np.arange(3)):
+    for array in (
+        X,
+        np.arange(24.0).reshape(2, 3, 4),
+        np.zeros((2, 0, 3)),
+        np.float64(1.0),
+        np.arange(3),
+    ):
         assert np.array_equal(layout(array), array)
         assert layout(array).dtype == array.dtype
     found = layout(np.arange(24.0).reshape(2, 3, 4))
@@ -209,13 +223,19 @@ def test_a_layout_has_the_same_numbers_in_other_places(layout):
 
 
 def test_rule_that_needs_a_whole_cotangent(op):
-    wrong = op(lambda xp, x: x * 2.0, [lambda g: g * (2.0 if all(getattr(g, "array", g).strides) else 3.0)])
+    wrong = op(
+        lambda xp, x: x * 2.0, [lambda g: g * (2.0 if all(getattr(g, "array", g).strides) else 3.0)]
+    )
     checks.check_gradient(wrong, [X], [0])
     with rejected("repeated cotangent"):
         checks.check_layouts(wrong, [X], [0])
 
 
-@pytest.mark.parametrize("layout", [checks.in_columns, checks.backwards, checks.sparse_rows], ids=lambda layout: layout.__name__)
+@pytest.mark.parametrize(
+    "layout",
+    [checks.in_columns, checks.backwards, checks.sparse_rows],
+    ids=lambda layout: layout.__name__,
+)
 def test_kernel_that_knows_one_layout(op, layout):
     wrong = op(lambda xp, x: x * (1.0 if x.flags.c_contiguous else 2.0), [lambda g: g])
     with rejected(layout.__name__):
@@ -301,14 +321,19 @@ def test_rule_that_names_what_it_does_not_need(op):
 
 def test_rule_of_many_arguments_that_names_what_it_does_not_need(op):
     wrong = op(
-        lambda xp, *arrays: arrays[0] + arrays[1], pull_all=lambda g, wanted, args: [g for _ in wanted], pulls=(), arguments=()
+        lambda xp, *arrays: arrays[0] + arrays[1],
+        pull_all=lambda g, wanted, args: [g for _ in wanted],
+        pulls=(),
+        arguments=(),
     )
     with rejected("saves args"):
         checks.check_saved_is_needed(wrong.op, wrong, [X, X], [0, 1])
 
 
 def test_output_that_keeps_the_input_alive(op):
-    """A saved output that is a view of the input keeps that alive too, though the rule does not name it."""
+    """A saved output that is a view of the input keeps that alive too,
+    though the rule does not name it.
+    """
     wrong = op(lambda xp, x: x[0], [lambda g, out: sum_to_shape(g * out, shape=(2, 3))])
     with rejected("keeps .*argument 0"):
         checks.check_kept_alive(wrong.op, wrong, [X], [0])
@@ -331,8 +356,12 @@ def test_rule_with_a_memory_of_its_own(op):
         pytest.param(cos, [X], [0], {"argument 0"}, id="cos keeps its argument"),
         pytest.param(multiply, [X, X], [0], {"argument 1"}, id="x * y keeps y for x"),
         pytest.param(multiply, [X, X], [1], {"argument 0"}, id="x * y keeps x for y"),
-        pytest.param(matmul, [X, X.T], [0], {"argument 1"}, id="matmul keeps an operand for the other"),
-        pytest.param(matmul, [X, X.T], [0, 1], {"argument 0", "argument 1"}, id="matmul keeps both for both"),
+        pytest.param(
+            matmul, [X, X.T], [0], {"argument 1"}, id="matmul keeps an operand for the other"
+        ),
+        pytest.param(
+            matmul, [X, X.T], [0, 1], {"argument 0", "argument 1"}, id="matmul keeps both for both"
+        ),
         pytest.param(real, [Z], [0], set(), id="real keeps no array"),
     ],
 )
@@ -349,7 +378,9 @@ def test_values_of_unlike_shape_or_kind_are_not_close():
         checks.assert_close(np.ones(3), np.ones(()), "values", rtol=1, atol=1)
     with rejected("nan location"):
         checks.assert_close(np.array([np.nan]), np.array([1.0]), "values", rtol=1, atol=1)
-    checks.assert_close(np.array([np.nan, np.inf]), np.array([np.nan, np.inf]), "values", rtol=0, atol=0)
+    checks.assert_close(
+        np.array([np.nan, np.inf]), np.array([np.nan, np.inf]), "values", rtol=0, atol=0
+    )
 
 
 def test_throw_away_ops_leave_the_registry(op):

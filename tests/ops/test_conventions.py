@@ -1,6 +1,8 @@
-"""Gradients at corners and kinks, as users' code meets them: the table in section 9 of the contract, by public names.
+"""Gradients at corners and kinks, as users' code meets them: the table in section 9 of the
+contract, by public names.
 
-What the single ops do there are special values of their rows; here stand functions that are made of several ops too.
+What the single ops do there are special values of their rows; here stand functions that are made of
+several ops too.
 """
 
 from __future__ import annotations
@@ -26,12 +28,17 @@ def gradients(function, *args):
 @pytest.mark.parametrize(
     ("function", "args", "expected"),
     [
-        # Ties: extrema of a tensor share equally, of two tensors the first takes all, windows give it to the first element.
+        # Ties: extrema of a tensor share equally, of two tensors the first takes all, windows give
+        # it to the first element.
         (tf.reduce_max, [[2.0, 1.0, 2.0]], [[0.5, 0, 0.5]]),
         (tf.reduce_min, [[2.0, 1.0, 1.0]], [[0, 0.5, 0.5]]),
         (tf.maximum, [1.0, 1.0], [1, 0]),
         (tf.minimum, [1.0, 1.0], [1, 0]),
-        (lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"), [[[[[1.0], [1.0]], [[1.0], [1.0]]]]], [[[[[1], [0]], [[0], [0]]]]]),
+        (
+            lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"),
+            [[[[[1.0], [1.0]], [[1.0], [1.0]]]]],
+            [[[[[1], [0]], [[0], [0]]]]],
+        ),
         # Kinks.
         (tf.nn.relu, [[-1.0, 0.0, 1.0]], [[0, 0, 1]]),
         (tf.nn.relu6, [[0.0, 3.0, 6.0]], [[0, 1, 0]]),
@@ -72,7 +79,11 @@ def gradients(function, *args):
         # A branch that is not taken does not leak its infinity, as it does in TensorFlow.
         (lambda x: tf.where(x > 0, tf.math.log(x), 0.0), [[0.0, 1.0]], [[0, 1]]),
         # Labels have gradients too.
-        (tf.nn.softmax_cross_entropy_with_logits, [[1.0, 0.0], [0.0, 0.0]], [[np.log(2), np.log(2)], [-0.5, 0.5]]),
+        (
+            tf.nn.softmax_cross_entropy_with_logits,
+            [[1.0, 0.0], [0.0, 0.0]],
+            [[np.log(2), np.log(2)], [-0.5, 0.5]],
+        ),
         (tf.nn.sigmoid_cross_entropy_with_logits, [[1.0], [0.0]], [[0], [-0.5]]),
     ],
 )
@@ -81,7 +92,9 @@ def test_gradient(function, args, expected):
         if wanted is None:
             assert gradient is None
         else:
-            np.testing.assert_allclose(gradient.numpy(), np.array(wanted, np.float32), rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(
+                gradient.numpy(), np.array(wanted, np.float32), rtol=1e-5, atol=1e-6
+            )
 
 
 def test_the_variance_of_moments_has_the_right_second_derivative():

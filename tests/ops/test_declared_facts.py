@@ -28,7 +28,9 @@ def test_an_elementwise_op_has_taylor_mode_and_sparsity_from_its_pull(cube):
     np.testing.assert_allclose(tape.jacobian(y, x).numpy(), np.diag([3.0, 12.0, 27.0]))
 
 
-@pytest.mark.parametrize("op", [op for op in registry.values() if op.rows is not None], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [op for op in registry.values() if op.rows is not None], ids=lambda op: op.name
+)
 def test_pulls_of_rows_take_what_the_pulls_save(op):
     """By name: a pull that saves something else has to be followed here."""
     assert isinstance(op.rows, RowRule)

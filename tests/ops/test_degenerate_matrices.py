@@ -1,7 +1,9 @@
-"""Functions of matrices where eigenvalues or singular values repeat, or are zero: those that are smooth there have their derivatives.
+"""Functions of matrices where eigenvalues or singular values repeat, or are zero: those that are
+smooth there have their derivatives.
 
-Each function is tried at each matrix at which it is smooth; where vectors are not unique, it is one that does not depend on the
-choice. Columns: gradient, forward mode, the adjoint identity, second order, compiled equals eager, a batch equals a loop.
+Each function is tried at each matrix at which it is smooth; where vectors are not unique, it is one
+that does not depend on the choice. Columns: gradient, forward mode, the adjoint identity, second
+order, compiled equals eager, a batch equals a loop.
 """
 
 from __future__ import annotations
@@ -74,11 +76,19 @@ FUNCTIONS = {
     "logdet": (lambda x: L.logdet(symmetric(x)), DEFINITE, True),
     "inv": (L.inv, INVERTIBLE, True),
     "solve": (lambda x: L.solve(x, tf.constant(RIGHT)), INVERTIBLE, True),
-    "lstsq, regularised": (lambda x: L.lstsq(x, tf.constant(RIGHT), l2_regularizer=0.1), EVERY, True),
+    "lstsq, regularised": (
+        lambda x: L.lstsq(x, tf.constant(RIGHT), l2_regularizer=0.1),
+        EVERY,
+        True,
+    ),
     "cholesky": (lambda x: L.cholesky(symmetric(x)), DEFINITE, True),
     "eigvalsh": (lambda x: tf.reduce_sum(L.eigvalsh(symmetric(x)) ** 3, -1), SYMMETRIC, False),
     "eigh": (lambda x: tf.reduce_sum(L.eigh(symmetric(x))[0] ** 2, -1), SYMMETRIC, False),
-    "eigvals": (lambda x: tf.math.real(tf.reduce_sum(L.eigvals(symmetric(x)) ** 3, -1)), SYMMETRIC, False),
+    "eigvals": (
+        lambda x: tf.math.real(tf.reduce_sum(L.eigvals(symmetric(x)) ** 3, -1)),
+        SYMMETRIC,
+        False,
+    ),
     "svd, values": (lambda x: tf.reduce_sum(L.svd(x, compute_uv=False) ** 4, -1), EVERY, False),
     "svd": (lambda x: tf.reduce_sum(L.svd(x)[0] ** 2, -1), EVERY, False),
     "nuclear norm": (lambda x: tnp.linalg.norm(x, "nuc", axis=(-2, -1)), INVERTIBLE, False),
@@ -89,7 +99,11 @@ FUNCTIONS = {
     "matrix_power": (lambda x: tnp.linalg.matrix_power(x, 3), EVERY, True),
     "inverse power": (lambda x: tnp.linalg.matrix_power(x, -2), INVERTIBLE, True),
     "pinv of a singular matrix": (lambda x: L.pinv(product_with_itself(x)), FACTORS, False),
-    "lstsq of a singular matrix": (lambda x: L.lstsq(product_with_itself(x), tf.constant(RIGHT), fast=False), FACTORS, False),
+    "lstsq of a singular matrix": (
+        lambda x: L.lstsq(product_with_itself(x), tf.constant(RIGHT), fast=False),
+        FACTORS,
+        False,
+    ),
     "det of a singular matrix": (lambda x: L.det(product_with_itself(x)), FACTORS, True),
 }
 CASES = [
@@ -114,7 +128,10 @@ def test_derivatives(function, matrix, second):
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("function", "matrix", "second"),
-    [pytest.param(*case.values, id=case.id, marks=() if i % 4 == 0 else pytest.mark.slow) for i, case in enumerate(CASES)],
+    [
+        pytest.param(*case.values, id=case.id, marks=() if i % 4 == 0 else pytest.mark.slow)
+        for i, case in enumerate(CASES)
+    ],
 )
 def test_compiled_equals_eager(function, matrix, second):
     def step(x):

@@ -1,6 +1,8 @@
-"""The column of engines: NumPy and XLA agree for every op, in value, dtype, gradient and second order.
+"""The column of engines: NumPy and XLA agree for every op, in value, dtype,
+gradient and second order.
 
-Each sample is one program, traced and compiled as `gradtape.function` does it, so this column is "compiled equals eager" too.
+Each sample is one program, traced and compiled as `gradtape.function` does it, so this column is
+"compiled equals eager" too.
 """
 
 from __future__ import annotations
@@ -26,7 +28,14 @@ from .test_table import CASES, params, widest
 
 DATA_DEPENDENT = frozenset(case.name for case in CASES if not case.batches)
 
-TOLERANCE = {"float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9, "float16": 4e-3, "bfloat16": 8e-2}
+TOLERANCE = {
+    "float32": 2e-5,
+    "float64": 1e-9,
+    "complex64": 2e-5,
+    "complex128": 1e-9,
+    "float16": 4e-3,
+    "bfloat16": 8e-2,
+}
 
 
 def results(case: Case, one: Sample, tensors: list) -> list:
@@ -48,18 +57,30 @@ def results(case: Case, one: Sample, tensors: list) -> list:
         followed = [g for g in first if g is not None]
     second = []
     if case.orders > 1 and followed:
-        second = outer.gradient(followed, wanted, output_gradients=[_weights(g.array) for g in followed])
+        second = outer.gradient(
+            followed, wanted, output_gradients=[_weights(g.array) for g in followed]
+        )
     return [*out, *first, *(None if g is None else operand(g) for g in second)]
 
 
 def with_fixed_signs(values: Tensor, left: Tensor, right: Tensor) -> list:
-    """Singular vectors with signs that do not depend on the engine: a pair of them may be turned round, and each beyond the pairs."""
+    """Singular vectors with signs that do not depend on the engine: a pair of them may be turned
+    round, and each beyond the pairs.
+    """
     count = values.array.shape[-1]
     signs = _signs(left[..., :count])
     return [
         values,
-        concat(left[..., :count] * signs, left[..., count:] * _signs(left[..., count:]), axis=left.array.ndim - 1),
-        concat(right[..., :count] * signs, right[..., count:] * _signs(right[..., count:]), axis=right.array.ndim - 1),
+        concat(
+            left[..., :count] * signs,
+            left[..., count:] * _signs(left[..., count:]),
+            axis=left.array.ndim - 1,
+        ),
+        concat(
+            right[..., :count] * signs,
+            right[..., count:] * _signs(right[..., count:]),
+            axis=right.array.ndim - 1,
+        ),
     ]
 
 
@@ -76,7 +97,9 @@ def _weights(array) -> Tensor:
 
 
 def _largest(results: list) -> float:
-    """The largest finite number of all results: what half precision loses by cancelling is measured by it."""
+    """The largest finite number of all results: what half precision loses by cancelling is measured
+    by it.
+    """
     arrays = [np.abs(r.array.astype(np.complex128)) for r in results if r is not None]
     return max([1.0, *(float(a[np.isfinite(a)].max(initial=0)) for a in arrays)])
 
@@ -99,9 +122,15 @@ def compiled(case: Case, one: Sample, args: list) -> list:
 
 
 def dtypes_to_try(case: Case, one: Sample) -> list[str]:
-    """In single precision, rounding decides about the sign of an eigenvector: those are compared in double precision alone."""
+    """In single precision, rounding decides about the sign of an eigenvector:
+    those are compared in double precision alone.
+    """
     others = [] if case.name == "eig" else ["float32", "bfloat16", "int32"]
-    return [dtype for dtype in dict.fromkeys([widest(case, one), *others]) if dtype in case.dtypes_of(one)]
+    return [
+        dtype
+        for dtype in dict.fromkeys([widest(case, one), *others])
+        if dtype in case.dtypes_of(one)
+    ]
 
 
 @pytest.mark.sampled(5)
@@ -121,18 +150,34 @@ def test_engines_agree(case, one, dtype):
     assert [f is None for f in found] == [e is None for e in expected]
     for i, (actual, tensor) in enumerate(zip(found, expected, strict=True)):
         if tensor is not None:
-            assert actual.dtype == tensor.array.dtype, f"result {i} has dtype {actual.dtype}, NumPy's {tensor.array.dtype}"
+            assert actual.dtype == tensor.array.dtype, (
+                f"result {i} has dtype {actual.dtype}, NumPy's {tensor.array.dtype}"
+            )
             largest = _largest(expected) if dtype in HALF else 1.0
-            checks.assert_close(actual, tensor.array, f"result {i} of {case.name}", rtol=tolerance, atol=tolerance * largest)
+            checks.assert_close(
+                actual,
+                tensor.array,
+                f"result {i} of {case.name}",
+                rtol=tolerance,
+                atol=tolerance * largest,
+            )
 
 
 @pytest.mark.parametrize(
     "one",
-    [one for case in CASES if case.name == "svd" for one in case.samples if not one.params.get("full")],
+    [
+        one
+        for case in CASES
+        if case.name == "svd"
+        for one in case.samples
+        if not one.params.get("full")
+    ],
     ids=lambda one: one.label,
 )
 def test_singular_vectors_are_compared_but_for_their_signs(one, monkeypatch):
-    """Each pair is turned round, as on another machine it may be; a pair of which only one is turned is another result."""
+    """Each pair is turned round, as on another machine it may be; a pair of which only one is
+    turned is another result.
+    """
     kernel = registry["svd"].xla_kernel
     (case,) = [case for case in CASES if case.name == "svd"]
 

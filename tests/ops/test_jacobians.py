@@ -1,4 +1,6 @@
-"""The Jacobian of every op of the table, in every way that there is to compute it, against one gradient after another."""
+"""The Jacobian of every op of the table, in every way that there is to compute it,
+against one gradient after another.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,18 @@ WAYS = {
 
 
 def samples():
-    """Samples in double precision with a derivative and a few elements; the first two of each op every day."""
+    """Samples in double precision with a derivative and a few elements;
+    the first two of each op every day.
+    """
     for case in all_cases():
         for i, one in enumerate(case.samples):
             if case.orders and one.wanted and "float64" in case.dtypes_of(one):
-                yield pytest.param(case, one, id=f"{case.name}:{one.label}", marks=() if i < 2 else pytest.mark.slow)
+                yield pytest.param(
+                    case,
+                    one,
+                    id=f"{case.name}:{one.label}",
+                    marks=() if i < 2 else pytest.mark.slow,
+                )
 
 
 @pytest.fixture
@@ -53,12 +62,19 @@ def test_every_way_gives_the_same(case, one):
     with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
         tape.watch(sources)
         inputs = [arg * 1.0 if any(arg is source for source in sources) else arg for arg in args]
-        outputs = [in_real(out) for out in checks.as_list(case.op(*inputs, **one.params)) if out.dtype.is_trainable]
+        outputs = [
+            in_real(out)
+            for out in checks.as_list(case.op(*inputs, **one.params))
+            if out.dtype.is_trainable
+        ]
         flat = tf.concat([tf.reshape(out, [-1]) for out in outputs], axis=0)
         plain = flat[:7] * 2.0
         mixed = tf.linalg.matvec(rng.standard_normal((4, flat.shape[0])), flat)
     for target in (plain, mixed):
-        rows = [tape.gradient(target, sources, output_gradients=tf.constant(row)) for row in np.eye(target.shape[0])]
+        rows = [
+            tape.gradient(target, sources, output_gradients=tf.constant(row))
+            for row in np.eye(target.shape[0])
+        ]
         for name, options in WAYS.items():
             if case.refuses is None or "forward" not in name:
                 found = tape.jacobian(target, sources, **options)
@@ -67,7 +83,11 @@ def test_every_way_gives_the_same(case, one):
 
 
 def in_real(out):
-    return tf.math.real(out) + 2 * tf.math.imag(out) if out.dtype.is_complex else tf.cast(out, tf.float64)
+    return (
+        tf.math.real(out) + 2 * tf.math.imag(out)
+        if out.dtype.is_complex
+        else tf.cast(out, tf.float64)
+    )
 
 
 def compare(jacobian, rows, source, what):
@@ -79,4 +99,10 @@ def compare(jacobian, rows, source, what):
         return
     expected = np.stack([tf.convert_to_tensor(row).array for row in rows])
     assert jacobian.shape == expected.shape, what
-    checks.assert_close(jacobian.array, expected, what, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0)))
+    checks.assert_close(
+        jacobian.array,
+        expected,
+        what,
+        rtol=1e-9,
+        atol=1e-9 * max(1.0, np.abs(expected).max(initial=0)),
+    )

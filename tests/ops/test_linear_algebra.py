@@ -1,4 +1,6 @@
-"""Linear algebra as users call it: what does not depend on signs, phases and rotations, repeated values, and conventions."""
+"""Linear algebra as users call it: what does not depend on signs, phases and rotations,
+repeated values, and conventions.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,24 @@ def scaled(u, values, v):
 
 def of_svd(x):
     s, u, v = la.svd(x)
-    return [s, scaled(u, tf.exp(s), la.adjoint(v)), scaled(u, s**3, la.adjoint(u)), v @ la.adjoint(v)]
+    return [
+        s,
+        scaled(u, tf.exp(s), la.adjoint(v)),
+        scaled(u, s**3, la.adjoint(u)),
+        v @ la.adjoint(v),
+    ]
 
 
 def of_full_svd(x):
     s, u, v = la.svd(x, full_matrices=True)
     count = min(x.shape[-2:])
     rest, weights = u[..., count:], np.diag(np.arange(1.0, 1 + u.shape[-1]))
-    return [s, rest @ la.adjoint(rest), la.adjoint(u) @ u * weights, v[..., count:] @ la.adjoint(v[..., count:])]
+    return [
+        s,
+        rest @ la.adjoint(rest),
+        la.adjoint(u) @ u * weights,
+        v[..., count:] @ la.adjoint(v[..., count:]),
+    ]
 
 
 def of_full_qr(x):
@@ -64,7 +76,11 @@ def of_eig(x):
 
 def of_lu(x):
     factors, rows = la.lu(x)
-    return [la.lu_reconstruct(tf.exp(factors), rows), la.lu_matrix_inverse(factors, rows), la.lu_solve(factors, rows, x @ x)]
+    return [
+        la.lu_reconstruct(tf.exp(factors), rows),
+        la.lu_matrix_inverse(factors, rows),
+        la.lu_solve(factors, rows, x @ x),
+    ]
 
 
 BANDS = np.array([[4.0], [0.0], [0.0]])
@@ -83,25 +99,32 @@ CALLS = {
     "eigvals": (lambda x: tf.reduce_sum(la.eigvals(x) ** 2), [random, (3, 3)]),
     "lu": (of_lu, [positive, (3, 3)]),
     "inv adjoint": (lambda x: la.inv(x, adjoint=True), [positive, (2, 2)]),
-    "solve adjoint": (lambda a, b: la.solve(a, b, adjoint=True), [positive, (3, 3)], [random, (3, 2)]),
+    "solve adjoint": (lambda a, b: la.solve(a, b, adjoint=True), [positive, (3, 3)],
+        [random, (3, 2)]),
     "slogdet": (la.slogdet, [positive, (3, 3)]),
     "logdet": (lambda x: la.logdet(x + la.adjoint(x)), [positive, (2, 2, 2)]),
     "cholesky_solve": (la.cholesky_solve, [positive, (3, 3)], [random, (3, 1)]),
-    "triangular adjoint": (lambda a, b: la.triangular_solve(a, b, lower=False, adjoint=True), [positive, (3, 3)], [random, (3, 1)]),
-    "banded": (lambda a, b: la.banded_triangular_solve(a + BANDS, b), [random, (3, 4)], [random, (4, 2)]),
-    "banded upper": (lambda a, b: la.banded_triangular_solve(a + BANDS[::-1], b, False), [random, (3, 4)], [random, (4, 2)]),
+    "triangular adjoint": (lambda a, b: la.triangular_solve(a, b, lower=False, adjoint=True),
+        [positive, (3, 3)], [random, (3, 1)]),
+    "banded": (lambda a, b: la.banded_triangular_solve(a + BANDS, b), [random, (3, 4)],
+        [random, (4, 2)]),
+    "banded upper": (lambda a, b: la.banded_triangular_solve(a + BANDS[::-1], b, False),
+        [random, (3, 4)], [random, (4, 2)]),
     "pinv": (la.pinv, [random, (3, 2)]),
-    "lstsq": (lambda a, b, c: la.lstsq(a, b, tf.math.real(c) ** 2), [random, (4, 2)], [random, (4, 1)], [random, ()]),
+    "lstsq": (lambda a, b, c: la.lstsq(a, b, tf.math.real(c) ** 2), [random, (4, 2)],
+        [random, (4, 1)], [random, ()]),
     "lstsq wide": (la.lstsq, [random, (2, 4)], [random, (2, 1)]),
     "lstsq slow": (lambda a, b: la.lstsq(a, b, fast=False), [random, (2, 3)], [random, (2, 1)]),
     "tridiagonal_matmul": (la.tridiagonal_matmul, [random, (2, 3, 4)], [random, (2, 4, 1)]),
     "tridiagonal_solve": (
-        lambda a, b: la.tridiagonal_solve(a + np.roll(BANDS, 1), b, transpose_rhs=True, conjugate_rhs=True),
+        lambda a, b:
+            la.tridiagonal_solve(a + np.roll(BANDS, 1), b, transpose_rhs=True, conjugate_rhs=True),
         [random, (3, 4)],
         [random, (2, 4)],
     ),
     "tridiagonal_solve matrix": (
-        lambda a, b: la.tridiagonal_solve(a + 4 * np.eye(3), b, "matrix"), [random, (3, 3)], [random, (3,)]
+        lambda a, b: la.tridiagonal_solve(a + 4 * np.eye(3), b, "matrix"), [random, (3, 3)],
+        [random, (3,)]
     ),
     "diag": (lambda x: la.diag(x, k=(-1, 1), align="LEFT_RIGHT"), [random, (2, 3, 3)]),
     "diag_part": (lambda x: la.diag_part(x, k=(-1, 2)), [random, (3, 4)]),
@@ -111,7 +134,8 @@ CALLS = {
     "spectral norm": (lambda x: la.norm(x, ord=2, axis=(0, 2)), [random, (3, 2, 2)]),
     "expm": (la.expm, [random, (2, 3, 3)]),
     "sqrtm": (la.sqrtm, [positive, (3, 3)]),
-    "conjugate_gradient": (lambda a, b: la.experimental.conjugate_gradient(a @ la.adjoint(a), b, tol=1e-12).x, [positive, (2, 2)], [random, (2,)]),
+    "conjugate_gradient": (lambda a, b: la.experimental.conjugate_gradient(a @ la.adjoint(a), b,
+        tol=1e-12).x, [positive, (2, 2)], [random, (2,)]),
 }  # fmt: skip
 
 
@@ -135,7 +159,8 @@ def test_eigh_gradient_in_both_triangles(kind):
         tape.watch(x)
         losses = [
             tf.reduce_sum(tf.math.real(la.eigvalsh(x, symmetric_gradient=both)) ** 2)
-            + tf.reduce_sum(tf.math.real(la.eigh(x, symmetric_gradient=both)[0])) for both in (False, True)
+            + tf.reduce_sum(tf.math.real(la.eigh(x, symmetric_gradient=both)[0]))
+                for both in (False, True)
         ]  # fmt: skip
     lower, both = (tape.gradient(loss, x).numpy() for loss in losses)
     np.testing.assert_allclose(both, 2 * x.numpy() + np.eye(3))
@@ -147,7 +172,9 @@ def test_eigh_gradient_in_both_triangles(kind):
 
 @pytest.mark.parametrize("kind", ["f", "c"])
 def test_projection_on_a_space_of_repeated_eigenvalues(kind):
-    """The projection on the first two eigenvectors, whose values are equal, moves as V2 V2ᴴ D V1 V1ᴴ / gap."""
+    """The projection on the first two eigenvectors, whose values are equal,
+    moves as V2 V2ᴴ D V1 V1ᴴ / gap.
+    """
     basis, _ = np.linalg.qr(random(3, 3, kind=kind))
     x, d = basis @ np.diag([1.0, 1.0, 3.0]) @ basis.conj().T, positive(3, 3, kind=kind)
 
@@ -170,7 +197,9 @@ def test_singular_values_that_repeat():
     with tf.autodiff.ForwardAccumulator(x, tf.constant(d)) as forward:
         _, u, v = la.svd(x)
         polar = u @ la.matrix_transpose(v)
-    np.testing.assert_allclose(forward.jvp(polar).numpy(), (d - rotation @ d.T @ rotation) / 2, atol=1e-12)
+    np.testing.assert_allclose(
+        forward.jvp(polar).numpy(), (d - rotation @ d.T @ rotation) / 2, atol=1e-12
+    )
     with tf.GradientTape() as tape:
         tape.watch(x)
         total = tf.reduce_sum(la.svd(x, compute_uv=False) ** 2)
@@ -204,7 +233,12 @@ def test_determinant_of_singular_matrices_has_all_derivatives(rank, kind):
         return forward.jvp(value)
 
     for order in (1, 2, 3):
-        np.testing.assert_allclose(derivatives(la.det, order).numpy(), derivatives(leibniz, order).numpy(), rtol=1e-6, atol=1e-10)
+        np.testing.assert_allclose(
+            derivatives(la.det, order).numpy(),
+            derivatives(leibniz, order).numpy(),
+            rtol=1e-6,
+            atol=1e-10,
+        )
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
         losses = [tf.math.real(f(tf.stack([x, x + np.eye(3)]))) for f in (la.det, leibniz)]
@@ -260,13 +294,25 @@ def test_bands_of_diagonals():
     x = np.arange(12.0).reshape(3, 4)
     found = la.diag_part(x, k=(-1, 2), padding_value=-1.0).numpy()
     assert found.tolist() == [[-1, 2, 7], [1, 6, 11], [0, 5, 10], [4, 9, -1]]
-    assert la.diag_part(x, k=(-1, 2), align="LEFT_RIGHT").numpy().tolist() == [[2, 7, 0], [1, 6, 11], [0, 5, 10], [0, 4, 9]]
+    assert la.diag_part(x, k=(-1, 2), align="LEFT_RIGHT").numpy().tolist() == [
+        [2, 7, 0],
+        [1, 6, 11],
+        [0, 5, 10],
+        [0, 4, 9],
+    ]
     rows = np.array([[8, 9, 0.0], [1, 2, 3], [0, 4, 5]])
     placed = la.diag(rows, k=(-1, 1), num_rows=3, num_cols=4, padding_value=9.0).numpy()
     assert placed.tolist() == [[1, 8, 9, 9], [0, 2, 9, 9], [9, 4, 3, 0]]
     assert la.diag([True, False]).numpy().tolist() == [[True, False], [False, False]]
-    assert la.diag_part(np.eye(2, dtype=bool), k=(0, 1), padding_value=True).numpy().tolist() == [[True, False], [True, True]]
-    assert la.set_diag(np.zeros((3, 3)), rows[:2], k=(-1, 0)).numpy().tolist() == [[8, 0, 0], [1, 9, 0], [0, 2, 0]]
+    assert la.diag_part(np.eye(2, dtype=bool), k=(0, 1), padding_value=True).numpy().tolist() == [
+        [True, False],
+        [True, True],
+    ]
+    assert la.set_diag(np.zeros((3, 3)), rows[:2], k=(-1, 0)).numpy().tolist() == [
+        [8, 0, 0],
+        [1, 9, 0],
+        [0, 2, 0],
+    ]
 
 
 @pytest.mark.parametrize("lower", [True, False])
@@ -279,24 +325,34 @@ def test_banded_systems(lower, adjoint):
 
 
 def test_least_squares_of_any_rank():
-    assert la.lstsq(np.ones((3, 2)), np.arange(3.0)[:, None], fast=False).numpy() == pytest.approx(0.5)
+    assert la.lstsq(np.ones((3, 2)), np.arange(3.0)[:, None], fast=False).numpy() == pytest.approx(
+        0.5
+    )
     assert np.isnan(la.lstsq(np.ones((3, 2)), np.arange(3.0)[:, None]).numpy()).all()
-    assert la.lstsq(np.eye(3)[:, :2] * 2, np.ones((3, 1)), l2_regularizer=0.5).numpy() == pytest.approx(4 / 9)
+    assert la.lstsq(
+        np.eye(3)[:, :2] * 2, np.ones((3, 1)), l2_regularizer=0.5
+    ).numpy() == pytest.approx(4 / 9)
 
 
 def test_rank_and_pseudoinverse_take_limits_for_each_matrix():
     x = np.stack([np.diag([1.0, 0.1])] * 2)
     assert la.matrix_rank(x, tol=tf.constant([0.5, 0.01], tf.float64)).numpy().tolist() == [1, 2]
     assert la.matrix_rank(np.ones((2, 3), int)).numpy() == 1
-    np.testing.assert_allclose(la.pinv(x, rcond=[0.5, 0.01]).numpy(), [np.diag([1.0, 0.0]), np.diag([1.0, 10.0])])
+    np.testing.assert_allclose(
+        la.pinv(x, rcond=[0.5, 0.01]).numpy(), [np.diag([1.0, 0.0]), np.diag([1.0, 10.0])]
+    )
 
 
 def test_tridiagonal_eigenvalues():
     alpha, beta = np.array([1.0, 2, 3]), np.array([0.5, 0.5])
     values = [2 - 1.5**0.5, 2, 2 + 1.5**0.5]
     np.testing.assert_allclose(la.eigh_tridiagonal(alpha, beta).numpy(), values)
-    np.testing.assert_allclose(la.eigh_tridiagonal(alpha, beta, select="i", select_range=(0, 1)).numpy(), values[:2])
-    np.testing.assert_allclose(la.eigh_tridiagonal(alpha, beta, select="v", select_range=(1.5, 5.0)).numpy(), values[1:])
+    np.testing.assert_allclose(
+        la.eigh_tridiagonal(alpha, beta, select="i", select_range=(0, 1)).numpy(), values[:2]
+    )
+    np.testing.assert_allclose(
+        la.eigh_tridiagonal(alpha, beta, select="v", select_range=(1.5, 5.0)).numpy(), values[1:]
+    )
     beside = np.array([0.5j, 0.5])
     w, v = la.eigh_tridiagonal(alpha + 0j, beside, eigvals_only=False)
     dense = np.diag(alpha) + np.diag(beside, 1) + np.diag(beside.conj(), -1)
@@ -323,9 +379,13 @@ def test_conjugate_gradient():
     np.testing.assert_allclose(state.x.numpy(), [1 / 11, 7 / 11])
     assert state.i.numpy() == 2
     one = la.experimental.conjugate_gradient(a, b, max_iter=1)
-    np.testing.assert_allclose([*one.x.numpy(), *one.p.numpy(), one.gamma.numpy()], [0.25, 0.5, -0.4375, 0.375, 0.3125])
+    np.testing.assert_allclose(
+        [*one.x.numpy(), *one.p.numpy(), one.gamma.numpy()], [0.25, 0.5, -0.4375, 0.375, 0.3125]
+    )
     values = tf.constant([2.0, 4.0], tf.float64)
-    found = la.experimental.conjugate_gradient(Diagonal(values), b, preconditioner=Diagonal(1 / values), x=b)
+    found = la.experimental.conjugate_gradient(
+        Diagonal(values), b, preconditioner=Diagonal(1 / values), x=b
+    )
     np.testing.assert_allclose(found.x.numpy(), [0.5, 0.5])
     with pytest.raises(ValueError, match="positive definite"):
         la.experimental.conjugate_gradient(Diagonal(values, is_positive_definite=False), b)
@@ -338,34 +398,55 @@ INVALID = tf.errors.InvalidArgumentError
 @pytest.mark.parametrize(
     ("error", "call"),
     [
-        *[(INVALID, lambda f=f, x=x: f(x)) for x in (WIDE, VECTOR, np.eye(2, dtype=int)) for f in (la.inv, la.det, la.cholesky, la.slogdet, la.eigh, la.eig, la.eigvals, la.lu, la.sqrtm, la.logm)],
-        (INVALID, lambda: la.inv(ONES)), (INVALID, lambda: la.solve(ONES, ONES)), (INVALID, lambda: la.lu(ONES)),
-        (INVALID, lambda: la.solve(np.eye(2), np.ones((3, 2, 1)))), (INVALID, lambda: la.solve(np.eye(2), np.ones(2))),
-        (INVALID, lambda: la.triangular_solve(np.eye(2), np.ones((3, 1)))), (INVALID, lambda: la.eigvalsh(np.full((2, 2), np.nan))),
-        (INVALID, lambda: la.logm(np.eye(2))), (INVALID, lambda: la.svd(VECTOR)), (INVALID, lambda: la.expm(WIDE)),
-        (ValueError, lambda: la.expm(np.eye(2, dtype=int))), (TypeError, lambda: la.pinv(np.eye(2, dtype=int))),
-        (ValueError, lambda: la.pinv(VECTOR)), (ValueError, lambda: la.matrix_rank(VECTOR)),
-        (INVALID, lambda: la.lstsq(np.ones((3, 2)), np.ones((2, 1)))), (INVALID, lambda: la.lstsq(np.ones((3, 2)), np.ones(3))),
-        (INVALID, lambda: la.cross(WIDE, VECTOR)), (tf.errors.FailedPreconditionError, lambda: la.cross(np.ones(2), np.ones(2))),
-        (INVALID, lambda: la.cross(VECTOR + 0j, VECTOR + 0j)), (INVALID, lambda: la.band_part(np.ones((3, 3)), 5, 0)),
-        (INVALID, lambda: la.band_part(VECTOR, 1, 0)), (INVALID, lambda: la.set_diag(np.zeros((3, 3)), np.ones(2))),
-        (INVALID, lambda: la.set_diag(np.zeros((2, 3, 3)), np.ones(3))), (INVALID, lambda: la.diag(WIDE, k=(-1, 1))),
-        (INVALID, lambda: la.diag(WIDE, k=(0, 1), num_rows=2)), (INVALID, lambda: la.diag(WIDE, k=(0, 1), num_rows=7, num_cols=7)),
-        (INVALID, lambda: la.diag(1.0)), (INVALID, lambda: la.diag_part(WIDE, k=(1, 0))), (INVALID, lambda: la.diag_part(WIDE, k=(-5, 0))),
-        (INVALID, lambda: la.diag_part(WIDE, k=(0, 1, 2))), (INVALID, lambda: la.diag_part(WIDE, align="LEFT")),
-        (INVALID, lambda: la.tensor_diag(1.0)), (INVALID, lambda: la.tensor_diag_part(WIDE)), (INVALID, lambda: la.tensor_diag_part(np.ones((2, 2, 2)))),
-        (ValueError, lambda: la.tridiagonal_solve(np.ones((3, 3)), VECTOR, "rows")), (ValueError, lambda: la.tridiagonal_solve(WIDE, VECTOR)),
+        *[(INVALID, lambda f=f, x=x: f(x)) for x in (WIDE, VECTOR,
+            np.eye(2, dtype=int)) for f in (la.inv, la.det, la.cholesky, la.slogdet, la.eigh,
+            la.eig, la.eigvals, la.lu, la.sqrtm, la.logm)],
+        (INVALID, lambda: la.inv(ONES)), (INVALID, lambda: la.solve(ONES, ONES)),
+        (INVALID, lambda: la.lu(ONES)), (INVALID, lambda: la.solve(np.eye(2), np.ones((3, 2, 1)))),
+        (INVALID, lambda: la.solve(np.eye(2), np.ones(2))),
+        (INVALID, lambda: la.triangular_solve(np.eye(2), np.ones((3, 1)))),
+        (INVALID, lambda: la.eigvalsh(np.full((2, 2), np.nan))),
+        (INVALID, lambda: la.logm(np.eye(2))), (INVALID, lambda: la.svd(VECTOR)),
+        (INVALID, lambda: la.expm(WIDE)), (ValueError, lambda: la.expm(np.eye(2, dtype=int))),
+        (TypeError, lambda: la.pinv(np.eye(2, dtype=int))), (ValueError, lambda: la.pinv(VECTOR)),
+        (ValueError, lambda: la.matrix_rank(VECTOR)),
+        (INVALID, lambda: la.lstsq(np.ones((3, 2)), np.ones((2, 1)))),
+        (INVALID, lambda: la.lstsq(np.ones((3, 2)), np.ones(3))),
+        (INVALID, lambda: la.cross(WIDE, VECTOR)),
+        (tf.errors.FailedPreconditionError, lambda: la.cross(np.ones(2), np.ones(2))),
+        (INVALID, lambda: la.cross(VECTOR + 0j, VECTOR + 0j)),
+        (INVALID, lambda: la.band_part(np.ones((3, 3)), 5, 0)),
+        (INVALID, lambda: la.band_part(VECTOR, 1, 0)),
+        (INVALID, lambda: la.set_diag(np.zeros((3, 3)), np.ones(2))),
+        (INVALID, lambda: la.set_diag(np.zeros((2, 3, 3)), np.ones(3))),
+        (INVALID, lambda: la.diag(WIDE, k=(-1, 1))),
+        (INVALID, lambda: la.diag(WIDE, k=(0, 1), num_rows=2)),
+        (INVALID, lambda: la.diag(WIDE, k=(0, 1), num_rows=7, num_cols=7)),
+        (INVALID, lambda: la.diag(1.0)), (INVALID, lambda: la.diag_part(WIDE, k=(1, 0))),
+        (INVALID, lambda: la.diag_part(WIDE, k=(-5, 0))),
+        (INVALID, lambda: la.diag_part(WIDE, k=(0, 1, 2))),
+        (INVALID, lambda: la.diag_part(WIDE, align="LEFT")), (INVALID, lambda: la.tensor_diag(1.0)),
+        (INVALID, lambda: la.tensor_diag_part(WIDE)),
+        (INVALID, lambda: la.tensor_diag_part(np.ones((2, 2, 2)))),
+        (ValueError, lambda: la.tridiagonal_solve(np.ones((3, 3)), VECTOR, "rows")),
+        (ValueError, lambda: la.tridiagonal_solve(WIDE, VECTOR)),
         (ValueError, lambda: la.tridiagonal_solve((VECTOR, VECTOR), VECTOR, "sequence")),
-        (ValueError, lambda: la.tridiagonal_solve(WIDE, VECTOR, "matrix")), (ValueError, lambda: la.tridiagonal_solve(np.ones((3, 3)), np.ones(2))),
+        (ValueError, lambda: la.tridiagonal_solve(WIDE, VECTOR, "matrix")),
+        (ValueError, lambda: la.tridiagonal_solve(np.ones((3, 3)), np.ones(2))),
         (ValueError, lambda: la.tridiagonal_solve(np.ones((2, 3, 3)), VECTOR)),
-        (ValueError, lambda: la.tridiagonal_solve(np.ones((3, 3)), VECTOR, partial_pivoting=False, perturb_singular=True)),
-        (INVALID, lambda: la.tridiagonal_matmul(np.ones((3, 3)), VECTOR)), (ValueError, lambda: la.lu_solve(np.eye(2), [0, 1], np.ones(2))),
-        (ValueError, lambda: la.lu_solve(np.eye(2), [0, 1], np.ones((3, 1)))), (ValueError, lambda: la.lu_reconstruct(np.eye(2), [0, 1, 2])),
+        (ValueError, lambda: la.tridiagonal_solve(np.ones((3, 3)), VECTOR, partial_pivoting=False,
+            perturb_singular=True)),
+        (INVALID, lambda: la.tridiagonal_matmul(np.ones((3, 3)), VECTOR)),
+        (ValueError, lambda: la.lu_solve(np.eye(2), [0, 1], np.ones(2))),
+        (ValueError, lambda: la.lu_solve(np.eye(2), [0, 1], np.ones((3, 1)))),
+        (ValueError, lambda: la.lu_reconstruct(np.eye(2), [0, 1, 2])),
         (INVALID, lambda: la.banded_triangular_solve(np.ones((3, 2)), np.ones((2, 1)))),
-        (ValueError, lambda: la.eigh_tridiagonal(VECTOR, np.ones(2), select="q")), (TypeError, lambda: la.eigh_tridiagonal(VECTOR, np.ones(2), select="i")),
+        (ValueError, lambda: la.eigh_tridiagonal(VECTOR, np.ones(2), select="q")),
+        (TypeError, lambda: la.eigh_tridiagonal(VECTOR, np.ones(2), select="i")),
         (INVALID, lambda: la.eigh_tridiagonal(VECTOR, np.ones(2), select="i", select_range=(2, 1))),
         (INVALID, lambda: la.eigh_tridiagonal(VECTOR, np.ones(2), select="v", select_range=(2, 1))),
-        (INVALID, lambda: la.eigh_tridiagonal(VECTOR, VECTOR)), (ValueError, lambda: la.norm(WIDE, ord="nuc", axis=(0, 1))),
+        (INVALID, lambda: la.eigh_tridiagonal(VECTOR, VECTOR)),
+        (ValueError, lambda: la.norm(WIDE, ord="nuc", axis=(0, 1))),
     ],
 )  # fmt: skip
 def test_refused(error, call):
@@ -377,7 +458,9 @@ def test_refused(error, call):
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 @pytest.mark.parametrize("smallest", [10.0**-n for n in np.linspace(0, 14, 57)])
 def test_the_gradient_of_a_determinant_at_every_condition(size, smallest):
-    """Whichever way it is computed for a matrix of this condition, it is the matrix of cofactors."""
+    """Whichever way it is computed for a matrix of this condition,
+    it is the matrix of cofactors.
+    """
     rng = np.random.default_rng(size)
     u, v = (np.linalg.qr(rng.normal(size=(size, size)))[0] for _ in range(2))
     x = u @ np.diag([*np.linspace(1.0, 2.0, size - 1), smallest]) @ v
@@ -385,5 +468,8 @@ def test_the_gradient_of_a_determinant_at_every_condition(size, smallest):
         tensor = tf.constant(x)
         tape.watch(tensor)
         y = tf.linalg.det(tensor)
-    cofactors = [[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) for j in range(size)] for i in range(size)]
+    cofactors = [
+        [(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) for j in range(size)]
+        for i in range(size)
+    ]
     np.testing.assert_allclose(tape.gradient(y, tensor).numpy(), cofactors, atol=1e-9)

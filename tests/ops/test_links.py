@@ -13,4 +13,6 @@ def test_links_are_products_of_matrices_both_ways():
     np.testing.assert_array_equal(link.push(eye(12)).toarray(), dense)
     np.testing.assert_array_equal(link.pull(eye(6)).toarray(), dense.T)
     several = Link(pairs([0, 0, 1], [0, 1, 2], 2, 3), pairs([1], [0], 4, 2))
-    np.testing.assert_array_equal(several.push(eye(3)).toarray(), np.eye(4)[[1]].T @ [[1, 1, 0]] > 0)
+    np.testing.assert_array_equal(
+        several.push(eye(3)).toarray(), np.eye(4)[[1]].T @ [[1, 1, 0]] > 0
+    )

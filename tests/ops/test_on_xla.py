@@ -1,4 +1,6 @@
-"""The formulations that kernels choose by shape on XLA: each gives what NumPy gives, and convolutions are compiled for all cores."""
+"""The formulations that kernels choose by shape on XLA: each gives what NumPy gives, and
+convolutions are compiled for all cores.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,15 @@ CONVOLUTIONS = {
     "few filters, dilated": (16, 2, (3, 3), 1, "SAME", 2, 2),
     "few filters, strides": (16, 2, (3, 3), 2, "VALID", 1, 2),
     "half as many filters": (24, 12, (3, 3), 1, "SAME", 1, 3),
-    "half as many filters, more padding than the kernel": (24, 12, (2, 2), 1, [[0, 0], [3, 2], [2, 3], [0, 0]], 1, 3),
+    "half as many filters, more padding than the kernel": (
+        24,
+        12,
+        (2, 2),
+        1,
+        [[0, 0], [3, 2], [2, 3], [0, 0]],
+        1,
+        3,
+    ),
     "few channels": (4, 32, (3, 3), 1, "VALID", 1, 3),
     "more of both": (12, 16, (3, 3), 1, "SAME", 1, 3),
     "one element": (12, 16, (1, 1), 2, "VALID", 1, 3),
@@ -54,7 +64,10 @@ def test_convolutions(name):
 @pytest.mark.parametrize("name", ["few elements", "few filters", "few channels"])
 def test_convolutions_in_half_precision_are_rounded_once(name, dtype, rounding):
     channels, filters, kernel, strides, padding, dilations, images = CONVOLUTIONS[name]
-    x, w = tf.cast(_normal((images, 7, 9, channels)), dtype), tf.cast(_normal((*kernel, channels, filters)), dtype)
+    x, w = (
+        tf.cast(_normal((images, 7, 9, channels)), dtype),
+        tf.cast(_normal((*kernel, channels, filters)), dtype),
+    )
 
     def step(x, w):
         with tf.GradientTape() as tape:
@@ -65,7 +78,9 @@ def test_convolutions_in_half_precision_are_rounded_once(name, dtype, rounding):
     exact = step(tf.cast(x, tf.float64), tf.cast(w, tf.float64))
     for found, right in zip(tf.function(step)(x, w), exact, strict=True):
         assert found.dtype == dtype
-        np.testing.assert_allclose(tf.cast(found, tf.float64).numpy(), right.numpy(), rtol=rounding / 2, atol=2e-5)
+        np.testing.assert_allclose(
+            tf.cast(found, tf.float64).numpy(), right.numpy(), rtol=rounding / 2, atol=2e-5
+        )
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])

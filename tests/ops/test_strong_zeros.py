@@ -1,4 +1,6 @@
-"""The column "strong zeros" of the op test table: every op with a derivative, at its poles, at infinities and at NaN."""
+"""The column "strong zeros" of the op test table: every op with a derivative, at its poles,
+at infinities and at NaN.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,13 @@ CONTRACTION = "a sum of products: zero times infinity in it is NaN, as in the pr
 MATRIX = "made of products of whole matrices"
 
 EXCEPTED = {
-    **dict.fromkeys(("matmul", "einsum", "conv", "conv_by_input", "conv_by_filter", "convolve", "sparse_matmul", "dots_at"), CONTRACTION),
+    **dict.fromkeys(("matmul", "einsum", "conv", "conv_by_input", "conv_by_filter", "convolve",
+        "sparse_matmul", "dots_at"), CONTRACTION),
     **dict.fromkeys(
         (
-            "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inverse", "logm", "lu", "pseudoinverse", "qr",
-            "singular_values", "slogdet", "solve", "sqrtm", "svd", "sylvester", "triangular_solve", "tridiagonal_solve",
+            "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inverse", "logm",
+            "lu", "pseudoinverse", "qr", "singular_values", "slogdet", "solve", "sqrtm", "svd",
+            "sylvester", "triangular_solve", "tridiagonal_solve",
         ),
         MATRIX,
     ),
@@ -34,8 +38,9 @@ ENDLESS = {"hyp1f1": "scipy's function does not come back from an infinity"}
 SLOW = {"betainc_by"}  # by numerical integration
 
 EVERY_DAY_ON_XLA = {
-    "abs", "acos", "acosh", "asin", "atan2", "atanh", "cumprod", "divide", "exp", "expint", "log", "log1p", "log_softmax", "multiply", "pow",
-    "reciprocal", "reduce_logsumexp", "reduce_max", "reduce_prod", "reduce_variance", "rsqrt", "softmax", "sqrt", "tan", "tanh", "xlogy",
+    "abs", "acos", "acosh", "asin", "atan2", "atanh", "cumprod", "divide", "exp", "expint", "log",
+    "log1p", "log_softmax", "multiply", "pow", "reciprocal", "reduce_logsumexp", "reduce_max",
+    "reduce_prod", "reduce_variance", "rsqrt", "softmax", "sqrt", "tan", "tanh", "xlogy",
 }  # fmt: skip
 
 CASES = [case for case in all_cases() if case.orders]
@@ -67,14 +72,26 @@ def test_exceptions_are_ops():
 
 def test_nearly_every_op_is_tried():
     """A value that the op refuses is no danger; what has none at all is listed here."""
-    without = {case.name for case in CASES if case.name not in ENDLESS and case.name not in SLOW} - {
+    without = {
+        case.name for case in CASES if case.name not in ENDLESS and case.name not in SLOW
+    } - {
         case.name
         for case in CASES
         if case.name not in ENDLESS and case.name not in SLOW
         for one in case.samples[:2]
         if one.wanted and "float64" in case.dtypes_of(one) and dangers_of(case, one)
     }
-    assert without <= {"check_numerics", "cast", "real", "imag", "conj", "ifft", "irfft", "fft", "identity"}, without
+    assert without <= {
+        "check_numerics",
+        "cast",
+        "real",
+        "imag",
+        "conj",
+        "ifft",
+        "irfft",
+        "fft",
+        "identity",
+    }, without
 
 
 @pytest.mark.sampled(2)
@@ -109,7 +126,9 @@ def test_zeros_that_move(case, one):
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", zeros.ON_XLA)
-@pytest.mark.parametrize(("case", "one"), rows(everyday=lambda case: case.name in EVERY_DAY_ON_XLA, samples=2))
+@pytest.mark.parametrize(
+    ("case", "one"), rows(everyday=lambda case: case.name in EVERY_DAY_ON_XLA, samples=2)
+)
 def test_compiled(case, one, way):
     function = case.function(one)
     compiled = zeros.ON_XLA[way](function, one.wanted)
@@ -117,7 +136,9 @@ def test_compiled(case, one, way):
         zeros.check_backward(function, danger, one.wanted, compiled)
 
 
-@pytest.mark.parametrize(("case", "one"), rows(everyday=lambda case: case.name in EVERY_DAY_ON_XLA, samples=1))
+@pytest.mark.parametrize(
+    ("case", "one"), rows(everyday=lambda case: case.name in EVERY_DAY_ON_XLA, samples=1)
+)
 def test_compiled_forward(case, one):
     push = zeros.pushed(case.function(one), one.wanted, on_xla=True)
     for danger in dangers_of(case, one):
@@ -134,9 +155,13 @@ def test_other_dtypes(case, one, dtype):
             zeros.check_nothing(case.function(one), danger, one.wanted, way)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.op.op.plain is True], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.op.op.plain is True], ids=lambda case: case.name
+)
 def test_plain_ops_show_nan(case):
-    """A NaN anywhere in an argument that has a derivative shows in the output, which walks rely on."""
+    """A NaN anywhere in an argument that has a derivative shows in the output,
+    which walks rely on.
+    """
     for one in case.samples:
         if "float64" not in case.dtypes_of(one):
             continue
@@ -147,13 +172,19 @@ def test_plain_ops_show_nan(case):
                 changed[i][place] = np.nan
                 found = checks.values(case.function(one), changed)
                 nothing = not any(value.size for value in found)
-                assert nothing or any(np.isnan(value).any() for value in found), f"{one.label}: argument {i} at {place}"
+                assert nothing or any(np.isnan(value).any() for value in found), (
+                    f"{one.label}: argument {i} at {place}"
+                )
 
 
 # Rows of Jacobians are cotangents with one element that is not zero
 
 
-ELEMENTWISE = [case for case in CASES if case.op.op.elementwise and len(case.op.op.arguments) == 1 and "float64" in case.dtypes]
+ELEMENTWISE = [
+    case
+    for case in CASES
+    if case.op.op.elementwise and len(case.op.op.arguments) == 1 and "float64" in case.dtypes
+]
 
 
 @pytest.mark.parametrize("mode", ["reverse", "forward", "one by one", "compiled"])
@@ -208,7 +239,14 @@ def checked(function, ways):
 def test_a_right_rule_passes(root):
     right = root(lambda g, out: g / (out + out), elementwise=True, plain=True)
     dangers = zeros.dangers(right, [X], [0])
-    assert [danger.what.split()[3] for danger in dangers] == ["nan", "inf", "-inf", "0.0", "1.0", "-1.0"]
+    assert [danger.what.split()[3] for danger in dangers] == [
+        "nan",
+        "inf",
+        "-inf",
+        "0.0",
+        "1.0",
+        "-1.0",
+    ]
     assert all(not danger.tangents[0].all() and danger.tangents[0].any() for danger in dangers)
     checked(right, [*zeros.BACKWARD.values(), *[way(right, [0]) for way in zeros.ON_XLA.values()]])
     for danger in dangers:
@@ -221,7 +259,9 @@ def test_a_right_rule_passes(root):
 def test_a_rule_without_zeros_is_rejected(root, way):
     wrong = root(lambda g, out: g / (out + out), elementwise=True, selects=True)
     with pytest.raises(AssertionError, match="strong zeros"):
-        checked(wrong, [zeros.BACKWARD[way] if way in zeros.BACKWARD else zeros.ON_XLA[way](wrong, [0])])
+        checked(
+            wrong, [zeros.BACKWARD[way] if way in zeros.BACKWARD else zeros.ON_XLA[way](wrong, [0])]
+        )
 
 
 def test_a_rule_without_zeros_is_rejected_forward(root):
@@ -246,7 +286,11 @@ def test_zeros_that_plain_arrays_alone_have_are_rejected(root, outer):
 def test_zeros_that_do_not_move_with_the_cotangent_are_rejected(root):
     def pull(g, out):
         partial = 1 / (out + out)
-        return tf.where(g == 0, tf.zeros_like(g), g * partial) if isinstance(g, tf.Tensor) else np.where(g == 0, 0, g * partial)
+        return (
+            tf.where(g == 0, tf.zeros_like(g), g * partial)
+            if isinstance(g, tf.Tensor)
+            else np.where(g == 0, 0, g * partial)
+        )
 
     wrong = root(pull, elementwise=True, selects=True)
     with pytest.raises(AssertionError, match="strong zeros"):

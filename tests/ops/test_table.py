@@ -30,7 +30,11 @@ def params(cases, dtypes_of, *, everyday=lambda i, dtype: True):
     """One test for each case, sample and dtype; what `everyday` leaves out is slow."""
     return [
         pytest.param(
-            case, one, dtype, id=f"{case.name}:{one.label} {dtype}", marks=() if everyday(i, dtype) else pytest.mark.slow
+            case,
+            one,
+            dtype,
+            id=f"{case.name}:{one.label} {dtype}",
+            marks=() if everyday(i, dtype) else pytest.mark.slow,
         )
         for case in cases
         for i, one in enumerate(case.samples)
@@ -40,14 +44,17 @@ def params(cases, dtypes_of, *, everyday=lambda i, dtype: True):
 
 def in_double(case: Case, one: Sample) -> list[str]:
     """Where derivatives are checked."""
-    return [dtype for dtype in ("float64", "complex128") if dtype in case.dtypes_of(one) and one.wanted]
+    return [
+        dtype for dtype in ("float64", "complex128") if dtype in case.dtypes_of(one) and one.wanted
+    ]
 
 
 def derivatives(*, orders: int = 1):
     """Derivatives with complex numbers are checked every day for the first sample only."""
     cases = [case for case in CASES if case.orders >= orders]
     return pytest.mark.parametrize(
-        ("case", "one", "dtype"), params(cases, in_double, everyday=lambda i, dtype: i == 0 or dtype == "float64")
+        ("case", "one", "dtype"),
+        params(cases, in_double, everyday=lambda i, dtype: i == 0 or dtype == "float64"),
     )
 
 
@@ -60,7 +67,10 @@ def widest(case: Case, one: Sample) -> str:
 def first_samples():
     return pytest.mark.parametrize(
         ("case", "one", "dtype"),
-        [pytest.param(case, case.samples[0], widest(case, case.samples[0]), id=case.name) for case in CASES],
+        [
+            pytest.param(case, case.samples[0], widest(case, case.samples[0]), id=case.name)
+            for case in CASES
+        ],
     )
 
 
@@ -107,7 +117,9 @@ def kernel_calls(op: Op):
         calls.append(op.name)
         return kernel(*args, **params)
 
-    places = [op.__dict__] + ([op.call.__globals__] if op.call.__globals__.get("kernel") is kernel else [])
+    places = [op.__dict__] + (
+        [op.call.__globals__] if op.call.__globals__.get("kernel") is kernel else []
+    )
     for place in places:
         place["kernel"] = counted
     try:
@@ -120,12 +132,23 @@ def kernel_calls(op: Op):
 # Values
 
 
-TOLERANCE = {"float32": 2e-6, "float64": 1e-12, "complex64": 2e-6, "complex128": 1e-12, "float16": 1e-3, "bfloat16": 8e-3}
+TOLERANCE = {
+    "float32": 2e-6,
+    "float64": 1e-12,
+    "complex64": 2e-6,
+    "complex128": 1e-12,
+    "float16": 1e-3,
+    "bfloat16": 8e-3,
+}
 
 
 @pytest.mark.parametrize(
     ("case", "one", "dtype"),
-    params(CASES, Case.dtypes_of, everyday=lambda i, dtype: dtype in EVERYDAY or (i == 0 and dtype in HALF)),
+    params(
+        CASES,
+        Case.dtypes_of,
+        everyday=lambda i, dtype: dtype in EVERYDAY or (i == 0 and dtype in HALF),
+    ),
 )
 def test_value_and_dtype(case, one, dtype):
     args = case.make(one, dtype)
@@ -137,7 +160,9 @@ def test_value_and_dtype(case, one, dtype):
     for result, reference in zip(results, expected, strict=True):
         assert type(result) is Tensor
         wanted = result_dtype(case, one, dtype, np.asarray(reference))
-        assert result.array.dtype == wanted, f"the result has dtype {result.array.dtype}, expected {wanted}"
+        assert result.array.dtype == wanted, (
+            f"the result has dtype {result.array.dtype}, expected {wanted}"
+        )
         checks.assert_close(result.array, reference, case.name, rtol=tolerance, atol=tolerance)
 
 
@@ -163,20 +188,27 @@ def result_dtype(case: Case, one: Sample, dtype: str, reference: np.ndarray) -> 
 
 
 @pytest.mark.parametrize(
-    ("case", "one", "dtype"), params(CASES, lambda case, one: [widest(case, one)], everyday=lambda i, dtype: i == 0)
+    ("case", "one", "dtype"),
+    params(CASES, lambda case, one: [widest(case, one)], everyday=lambda i, dtype: i == 0),
 )
 def test_memory_layouts(case, one, dtype):
-    checks.check_layouts(case.function(one), case.make(one, dtype), one.wanted if case.orders else [])
+    checks.check_layouts(
+        case.function(one), case.make(one, dtype), one.wanted if case.orders else []
+    )
 
 
 @first_samples()
 def test_arguments_are_not_written_into(case, one, dtype):
-    checks.check_unmodified(case.function(one), case.make(one, dtype), one.wanted if case.orders else [])
+    checks.check_unmodified(
+        case.function(one), case.make(one, dtype), one.wanted if case.orders else []
+    )
 
 
 @first_samples()
 def test_plain_arrays_and_variables(case, one, dtype):
-    checks.check_other_kinds(case.function(one), case.make(one, dtype), one.wanted if case.orders else [])
+    checks.check_other_kinds(
+        case.function(one), case.make(one, dtype), one.wanted if case.orders else []
+    )
 
 
 # Derivatives
@@ -201,30 +233,44 @@ def test_adjoint_identity(case, one, dtype):
 @derivatives(orders=2)
 @pytest.mark.parametrize(("outer", "inner_mode"), list(product(["reverse", "forward"], repeat=2)))
 def test_second_order(case, one, dtype, outer, inner_mode):
-    checks.check_second_order(case.function(one), case.make(one, dtype), one.wanted, outer=outer, inner_mode=inner_mode)
+    checks.check_second_order(
+        case.function(one), case.make(one, dtype), one.wanted, outer=outer, inner_mode=inner_mode
+    )
 
 
 @pytest.mark.parametrize(
     ("case", "one", "dtype"),
     params(
         DIFFERENTIABLE,
-        lambda case, one: [d for d in case.dtypes_of(one) if d in ("float32", "complex64", *HALF) and one.wanted],
+        lambda case, one: [
+            d for d in case.dtypes_of(one) if d in ("float32", "complex64", *HALF) and one.wanted
+        ],
         everyday=lambda i, dtype: i == 0,
     ),
 )
 def test_gradient_dtype(case, one, dtype):
     rounding = float(ml_dtypes.finfo(dtypes.as_dtype(dtype).real_dtype.numpy).eps)
-    checks.check_gradient_dtype(case.function(one), case.make(one, dtype), one.wanted, rtol=16 * rounding)
+    checks.check_gradient_dtype(
+        case.function(one), case.make(one, dtype), one.wanted, rtol=16 * rounding
+    )
 
 
-@pytest.mark.parametrize("case", [case for case in DIFFERENTIABLE if len(case.samples[0].wanted) > 1], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [case for case in DIFFERENTIABLE if len(case.samples[0].wanted) > 1],
+    ids=lambda case: case.name,
+)
 def test_mixed_dtypes(case):
-    """Tensors of unlike dtypes meet in the wider one, and each gradient comes back in its argument's own dtype."""
+    """Tensors of unlike dtypes meet in the wider one,
+    and each gradient comes back in its argument's own dtype.
+    """
     one = case.samples[0]
     args = case.make(one, "float64")
     args[one.wanted[0]] = args[one.wanted[0]].astype(np.float32)
     tensors = checks.as_tensors(args)
-    cotangents = [Tensor(np.ones(v.shape, v.dtype)) for v in checks.values(case.function(one), args)]
+    cotangents = [
+        Tensor(np.ones(v.shape, v.dtype)) for v in checks.values(case.function(one), args)
+    ]
     assert {c.array.dtype for c in cotangents} <= {np.dtype(np.float64), np.dtype(np.complex128)}
     gradients = checks.pulled(case.function(one), tensors, one.wanted, cotangents)
     assert [g.array.dtype for g in gradients] == [args[i].dtype for i in one.wanted]
@@ -243,7 +289,11 @@ def test_mixed_dtypes(case):
     ],
 )
 def test_no_gradient_is_none(case, one, index):
-    refused = pytest.raises(case.refuses) if case.refuses and one.args[index].differentiable else nullcontext()
+    refused = (
+        pytest.raises(case.refuses)
+        if case.refuses and one.args[index].differentiable
+        else nullcontext()
+    )
     with refused:
         checks.check_without_gradient(case.function(one), case.make(one, "float64"), index)
 
@@ -254,18 +304,27 @@ def test_no_gradient_is_none(case, one, index):
 BATCHES = [case for case in CASES if case.batches]
 
 
-@pytest.mark.parametrize(("case", "one", "dtype"), params(BATCHES, lambda case, one: [widest(case, one)]))
+@pytest.mark.parametrize(
+    ("case", "one", "dtype"), params(BATCHES, lambda case, one: [widest(case, one)])
+)
 def test_batching(case, one, dtype):
-    checks.check_batching(case.function(one), [case.make(one, dtype, example) for example in range(3)])
+    checks.check_batching(
+        case.function(one), [case.make(one, dtype, example) for example in range(3)]
+    )
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("case", "one", "dtype"),
-    params([case for case in BATCHES if case.orders], lambda case, one: [widest(case, one)] if one.wanted else []),
+    params(
+        [case for case in BATCHES if case.orders],
+        lambda case, one: [widest(case, one)] if one.wanted else [],
+    ),
 )
 def test_batched_gradient(case, one, dtype):
-    checks.check_batched_gradient(case.function(one), [case.make(one, dtype, example) for example in range(2)], one.wanted)
+    checks.check_batched_gradient(
+        case.function(one), [case.make(one, dtype, example) for example in range(2)], one.wanted
+    )
 
 
 # What stays alive
@@ -273,7 +332,11 @@ def test_batched_gradient(case, one, dtype):
 
 def recorded_samples(cases):
     """The samples of which NumPy makes arrays and no scalars, since a scalar cannot be followed."""
-    return [p for p in params(cases, in_double) if all(a.shape and 0 not in a.shape for a in p.values[1].args if a.value is None)]
+    return [
+        p
+        for p in params(cases, in_double)
+        if all(a.shape and 0 not in a.shape for a in p.values[1].args if a.value is None)
+    ]
 
 
 @pytest.mark.parametrize(("case", "one", "dtype"), recorded_samples(DIFFERENTIABLE))
@@ -281,9 +344,13 @@ def test_kept_alive(case, one, dtype):
     checks.check_kept_alive(case.op.op, case.function(one), case.make(one, dtype), one.wanted)
 
 
-@pytest.mark.parametrize(("case", "one", "dtype"), [recorded_samples([case])[0] for case in DIFFERENTIABLE])
+@pytest.mark.parametrize(
+    ("case", "one", "dtype"), [recorded_samples([case])[0] for case in DIFFERENTIABLE]
+)
 def test_saved_is_needed(case, one, dtype):
-    """In the first sample: with other parameters a rule may need less, such as a product over no axes."""
+    """In the first sample: with other parameters a rule may need less,
+    such as a product over no axes.
+    """
     checks.check_saved_is_needed(case.op.op, case.function(one), case.make(one, dtype), one.wanted)
 
 
@@ -291,7 +358,12 @@ def test_saved_is_needed(case, one, dtype):
 
 
 @pytest.mark.parametrize(
-    ("case", "special"), [pytest.param(case, s, id=f"{case.name}-{i}") for case in CASES for i, s in enumerate(case.specials)]
+    ("case", "special"),
+    [
+        pytest.param(case, s, id=f"{case.name}-{i}")
+        for case in CASES
+        for i, s in enumerate(case.specials)
+    ],
 )
 def test_special_value(case, special):
     args = [arg if checks.is_array(arg) else np.asarray(arg, np.float32) for arg in special.args]
@@ -301,8 +373,14 @@ def test_special_value(case, special):
         tape.watch(followed)
         results = checks.as_list(case.op(*tensors, **special.params))
     if special.gives is not None:
-        for result, expected in zip(results, checks.as_list(special.gives) if len(results) > 1 else [special.gives], strict=True):
-            checks.assert_close(result.array, expected, f"{case.name} of {special.args}", rtol=1e-6, atol=1e-7)
+        for result, expected in zip(
+            results,
+            checks.as_list(special.gives) if len(results) > 1 else [special.gives],
+            strict=True,
+        ):
+            checks.assert_close(
+                result.array, expected, f"{case.name} of {special.args}", rtol=1e-6, atol=1e-7
+            )
     if special.gradient is not None:
         wanted = special.gradient if isinstance(special.gradient, tuple) else (special.gradient,)
         gradients = tape.gradient(results, tensors[: len(wanted)])
@@ -312,11 +390,18 @@ def test_special_value(case, special):
                 assert gradient is None, what
             else:
                 assert gradient is not None, f"{what}: None"
-                checks.assert_close(checks.operand(gradient).array, expected, what, rtol=1e-6, atol=1e-7)
+                checks.assert_close(
+                    checks.operand(gradient).array, expected, what, rtol=1e-6, atol=1e-7
+                )
 
 
 @pytest.mark.parametrize(
-    ("case", "failure"), [pytest.param(case, f, id=f"{case.name}-{i}") for case in CASES for i, f in enumerate(case.failures)]
+    ("case", "failure"),
+    [
+        pytest.param(case, f, id=f"{case.name}-{i}")
+        for case in CASES
+        for i, f in enumerate(case.failures)
+    ],
 )
 def test_error(case, failure):
     with pytest.raises(failure.error) as raised:

@@ -1,7 +1,9 @@
-"""The written-out calls and steps, which training runs on, do for every op what the general ones do.
+"""The written-out calls and steps, which training runs on,
+do for every op what the general ones do.
 
-`Op.call` and `Derivative.pull_into` are lines that `ops.written` writes for one op; `Op.call_any` with `Op.finish`, and
-`Derivative.pull_tensors`, are the general way, in which they are to be understood.
+`Op.call` and `Derivative.pull_into` are lines that `ops.written` writes for one op; `Op.call_any`
+with `Op.finish`, and `Derivative.pull_tensors`, are the general way, in which they are to be
+understood.
 """
 
 import numpy as np
@@ -33,25 +35,37 @@ CALLS = [
 def test_every_op_that_is_written_is_compared():
     """But for those that take no floats: all of their calls are general ones."""
     compared = {param.values[0].name for param in CALLS}
-    others = [case for case in all_cases() if writes_its_call(case.op.op) and case.name not in compared]
+    others = [
+        case for case in all_cases() if writes_its_call(case.op.op) and case.name not in compared
+    ]
     assert {case.name for case in others if {"float32", "float64"} & {*case.dtypes}} == set()
     assert len(compared) > 200
 
 
 def plain(value):
-    """What was saved, as something that can be compared. The written call takes a Python number as it is."""
+    """What was saved, as something that can be compared.
+
+    The written call takes a Python number as it is.
+    """
     if isinstance(value, Tensor):
         return plain(value.array)
     if isinstance(value, (list, tuple)):
         return [plain(part) for part in value]
     if isinstance(value, (np.ndarray, np.generic)):
-        return value.item() if value.shape == () else (value.shape, value.dtype.str, np.asarray(value).tobytes())
+        return (
+            value.item()
+            if value.shape == ()
+            else (value.shape, value.dtype.str, np.asarray(value).tobytes())
+        )
     return value
 
 
 def made(case, one, dtype):
     """The arguments of a sample, and which of them are watched."""
-    args = [Tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value for value in case.make(one, dtype)]
+    args = [
+        Tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
+        for value in case.make(one, dtype)
+    ]
     return args, [args[i] for i in one.wanted]
 
 
@@ -75,14 +89,17 @@ def test_a_written_call_records_what_the_general_one_does(case, one, dtype):
     ours, theirs = written.node, general.node
     assert ours.rule is theirs.rule
     assert (ours.params or {}) == (theirs.params or {})
-    assert [parent is None for parent in ours.parents] == [parent is None for parent in theirs.parents]
+    assert [parent is None for parent in ours.parents] == [
+        parent is None for parent in theirs.parents
+    ]
     assert plain(ours.saved) == plain(theirs.saved)
     assert ours.scope is tape.scope
     assert theirs.scope is other_tape.scope
 
 
 @pytest.mark.parametrize(
-    ("case", "one", "dtype"), [p for p in CALLS if p.values[0].orders and p.values[1].wanted and p.values[2] == "float64"]
+    ("case", "one", "dtype"),
+    [p for p in CALLS if p.values[0].orders and p.values[1].wanted and p.values[2] == "float64"],
 )
 def test_a_written_step_pulls_what_the_general_rule_does(case, one, dtype):
     op = case.op.op
@@ -93,11 +110,17 @@ def test_a_written_step_pulls_what_the_general_rule_does(case, one, dtype):
     if g.ndim and g.size:
         g.reshape(-1)[0] = 0.0
     with np.errstate(all="ignore"):
-        general = [None if p is None else dense(p).array for p in rule.pull_tensors(node, Tensor(g), node.parents)]
+        general = [
+            None if p is None else dense(p).array
+            for p in rule.pull_tensors(node, Tensor(g), node.parents)
+        ]
         at_once = [dense(p) for p in rule.pull_arrays(node, g, node.parents)]
         cotangents = {}
         rule.pull_into(node, g, cotangents, set(), [])
-    stepped = [dense(cotangents.pop(parent, None)) if parent is not None else None for parent in node.parents]
+    stepped = [
+        dense(cotangents.pop(parent, None)) if parent is not None else None
+        for parent in node.parents
+    ]
     assert not cotangents
     for expected, pulled, summed in zip(general, at_once, stepped, strict=True):
         assert (expected is None) == (pulled is None) == (summed is None)

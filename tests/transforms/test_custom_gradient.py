@@ -1,4 +1,6 @@
-"""`custom_gradient`, `recompute_grad`, `grad_pass_through`, `stop_gradient`, and the registry that graphs need."""
+"""`custom_gradient`, `recompute_grad`, `grad_pass_through`, `stop_gradient`,
+and the registry that graphs need.
+"""
 
 from collections import namedtuple
 
@@ -198,7 +200,11 @@ def test_none_means_no_gradient():
     assert dy.numpy() == 1.0
 
 
-@pytest.mark.parametrize("gradient", [5.0, np.float32(5.0), np.float64(5.0), tf.constant(5.0), tf.Variable(5.0)], ids=repr)
+@pytest.mark.parametrize(
+    "gradient",
+    [5.0, np.float32(5.0), np.float64(5.0), tf.constant(5.0), tf.Variable(5.0)],
+    ids=repr,
+)
 def test_a_gradient_may_be_a_plain_number(gradient):
     @tf.custom_gradient
     def f(x):
@@ -222,7 +228,9 @@ def test_a_gradient_of_the_wrong_shape_is_refused_by_name(shape):
 def test_a_gradient_may_be_sparse():
     @tf.custom_gradient
     def pick(x):
-        return tf.gather(x, [1]), lambda upstream: tf.IndexedSlices(upstream, tf.constant([1]), tf.constant([3]))
+        return tf.gather(x, [1]), lambda upstream: tf.IndexedSlices(
+            upstream, tf.constant([1]), tf.constant([3])
+        )
 
     gradient = gradient_of(pick, tf.constant([1.0, 2.0, 3.0]))
     assert tf.convert_to_tensor(gradient).numpy().tolist() == [0.0, 1.0, 0.0]
@@ -400,7 +408,9 @@ def test_recompute_grad_keeps_the_wrapped_function():
 
 
 def test_recompute_grad_takes_and_gives_structures():
-    f = tf.recompute_grad(lambda pair, factor=1.0: {"sum": pair[0] + pair[1], "product": factor * pair[0] * pair[1]})
+    f = tf.recompute_grad(
+        lambda pair, factor=1.0: {"sum": pair[0] + pair[1], "product": factor * pair[0] * pair[1]}
+    )
     a, b = tf.constant(2.0), tf.constant(3.0)
     with tf.GradientTape() as tape:
         tape.watch([a, b])
@@ -413,7 +423,8 @@ def test_recompute_grad_has_a_second_order():
     x = tf.constant(2.0)
     with tf.GradientTape() as outer:
         outer.watch(x)
-        dx = gradient_of(lambda x: tf.recompute_grad(lambda x: x**3)(x) ** 2, x)  # the upstream gradient depends on x
+        # The upstream gradient depends on x.
+        dx = gradient_of(lambda x: tf.recompute_grad(lambda x: x**3)(x) ** 2, x)
     assert dx.numpy() == 6.0 * 32.0
     assert outer.gradient(dx, x).numpy() == 30.0 * 16.0
 

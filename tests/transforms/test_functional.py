@@ -1,4 +1,6 @@
-"""`grad`, `value_and_grad`, `vjp`, `jvp`, `hvp`, `hessian`, `diag_hessian` and `laplacian` against tapes and NumPy."""
+"""`grad`, `value_and_grad`, `vjp`, `jvp`, `hvp`, `hessian`,
+`diag_hessian` and `laplacian` against tapes and NumPy.
+"""
 
 import numpy as np
 import pytest
@@ -38,7 +40,9 @@ def test_argnums_and_structures():
 
     weights = {"w": tf.constant(rng.standard_normal((3, 2))), "b": tf.Variable(np.zeros(2))}
     x = rng.standard_normal((4, 3))
-    value, (by_weights, by_scale) = tf.value_and_grad(f, argnums=(0, 2))(weights, tf.constant(x), tf.constant(2.0, tf.float64))
+    value, (by_weights, by_scale) = tf.value_and_grad(f, argnums=(0, 2))(
+        weights, tf.constant(x), tf.constant(2.0, tf.float64)
+    )
     slope = 1 - np.tanh(x @ weights["w"].numpy()) ** 2
     np.testing.assert_allclose(by_weights["w"], 2 * x.T @ slope)
     np.testing.assert_allclose(by_weights["b"], 2 * slope.sum(0))
@@ -57,15 +61,23 @@ def test_pushing_and_pulling_are_each_others_transposes():
     for _ in range(2):  # a pull can be used again
         ga, gb = pull(cotangent)
     forward = sum(
-        np.sum(c.numpy() * t.numpy()) for c, t in zip(tf.nest.flatten(cotangent), tf.nest.flatten(tangent), strict=True)
+        np.sum(c.numpy() * t.numpy())
+        for c, t in zip(tf.nest.flatten(cotangent), tf.nest.flatten(tangent), strict=True)
     )
-    np.testing.assert_allclose(forward, np.sum(ga.numpy() * ta.numpy()) + np.sum(gb.numpy() * tb.numpy()))
+    np.testing.assert_allclose(
+        forward, np.sum(ga.numpy() * ta.numpy()) + np.sum(gb.numpy() * tb.numpy())
+    )
 
 
 def test_the_gradient_of_what_has_no_path_is_zeros():
-    assert tf.grad(lambda x: tf.constant(1.0))(tf.constant([1.0, 2.0])).numpy().tolist() == [0.0, 0.0]
+    assert tf.grad(lambda x: tf.constant(1.0))(tf.constant([1.0, 2.0])).numpy().tolist() == [
+        0.0,
+        0.0,
+    ]
     assert tf.jvp(lambda x: tf.constant(1.0), [1.0], [1.0])[1].numpy() == 0.0
-    assert tf.hvp(lambda x: tf.reduce_sum(x), tf.constant([1.0]), tf.constant([1.0])).numpy().tolist() == [0.0]
+    assert tf.hvp(
+        lambda x: tf.reduce_sum(x), tf.constant([1.0]), tf.constant([1.0])
+    ).numpy().tolist() == [0.0]
 
 
 def test_they_are_differentiable_and_batch():
@@ -96,7 +108,10 @@ def flat_hessian(weights, x, scale):
 
 
 def test_hessians_of_structures_come_in_blocks():
-    weights = {"w": tf.Variable(rng.standard_normal((3, 2))), "b": tf.constant(rng.standard_normal(2))}
+    weights = {
+        "w": tf.Variable(rng.standard_normal((3, 2))),
+        "b": tf.constant(rng.standard_normal(2)),
+    }
     x = tf.constant(rng.standard_normal((4, 3)))
     expected = flat_hessian(weights, x, 2.0)
     blocks = tf.hessian(model)(weights, x, scale=2.0)
@@ -108,7 +123,9 @@ def test_hessians_of_structures_come_in_blocks():
     diagonal = tf.diag_hessian(model)(weights, x, scale=2.0)
     np.testing.assert_allclose(np.ravel(diagonal["w"]), np.diag(expected)[2:], atol=1e-12)
     np.testing.assert_allclose(diagonal["b"], np.diag(expected)[:2], atol=1e-12)
-    np.testing.assert_allclose(tf.laplacian(model)(weights, x, scale=2.0), np.trace(expected), atol=1e-12)
+    np.testing.assert_allclose(
+        tf.laplacian(model)(weights, x, scale=2.0), np.trace(expected), atol=1e-12
+    )
 
 
 def test_hessians_by_several_arguments():
@@ -118,16 +135,27 @@ def test_hessians_by_several_arguments():
     assert aa.numpy().tolist() == [[30.0, 0.0], [0.0, 40.0]]
     assert ac.numpy().tolist() == ca.numpy().tolist() == [6.0, 16.0]
     assert cc.numpy() == 0.0
-    assert [d.numpy().tolist() for d in tf.diag_hessian(f, argnums=(0, 2))(a, b, 5.0)] == [[30.0, 40.0], 0.0]
+    assert [d.numpy().tolist() for d in tf.diag_hessian(f, argnums=(0, 2))(a, b, 5.0)] == [
+        [30.0, 40.0],
+        0.0,
+    ]
     assert tf.laplacian(f, argnums=(0, 2))(a, b, 5.0).numpy() == 70.0
 
 
 def test_hessian_products_of_structures():
-    weights = {"w": tf.Variable(rng.standard_normal((3, 2))), "b": tf.constant(rng.standard_normal(2))}
+    weights = {
+        "w": tf.Variable(rng.standard_normal((3, 2))),
+        "b": tf.constant(rng.standard_normal(2)),
+    }
     x = tf.constant(rng.standard_normal((4, 3)))
-    along = {"w": tf.constant(rng.standard_normal((3, 2))), "b": tf.constant(rng.standard_normal(2))}
+    along = {
+        "w": tf.constant(rng.standard_normal((3, 2))),
+        "b": tf.constant(rng.standard_normal(2)),
+    }
     found = tf.hvp(lambda weights: model(weights, x), weights, along)
-    expected = flat_hessian(weights, x, 1.0) @ np.concatenate([along["b"].numpy(), along["w"].numpy().ravel()])
+    expected = flat_hessian(weights, x, 1.0) @ np.concatenate(
+        [along["b"].numpy(), along["w"].numpy().ravel()]
+    )
     np.testing.assert_allclose(np.concatenate([found["b"], np.ravel(found["w"])]), expected)
 
 
@@ -152,7 +180,9 @@ def test_second_derivatives_that_are_zero():
 def test_a_hessian_within_a_limit():
     x = tf.constant(rng.standard_normal(20))
     np.testing.assert_allclose(tf.hessian(energy, memory_limit=1)(x), tf.hessian(energy)(x))
-    np.testing.assert_allclose(tf.diag_hessian(energy, memory_limit=1)(x), tf.diag_hessian(energy)(x))
+    np.testing.assert_allclose(
+        tf.diag_hessian(energy, memory_limit=1)(x), tf.diag_hessian(energy)(x)
+    )
 
 
 def test_hessians_of_a_function():

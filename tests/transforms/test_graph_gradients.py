@@ -1,4 +1,6 @@
-"""`tf.gradients` inside a function, with what TensorFlow 2.21 gives; outside there is no graph, and it is refused."""
+"""`tf.gradients` inside a function, with what TensorFlow 2.21 gives; outside there is no graph,
+and it is refused.
+"""
 
 from __future__ import annotations
 
@@ -82,23 +84,45 @@ square = tf.function(lambda q: q * q)
         (lambda x: tf.gradients(tf.gradients(x**3, x)[0], x), [THREE], [18.0]),
         (third_derivative, [THREE], [72.0]),
         (intermediate, [THREE], [18.0]),
-        (lambda x: tf.gradients(x * x, x, grad_ys=tf.constant([1.0, 2.0, 3.0])), [[1.0, 2.0, 3.0]], [[2.0, 8.0, 18.0]]),
-        (lambda x: tf.gradients([x * x, x], x, grad_ys=[tf.constant(2.0), tf.constant(10.0)]), [THREE], [22.0]),
+        (
+            lambda x: tf.gradients(x * x, x, grad_ys=tf.constant([1.0, 2.0, 3.0])),
+            [[1.0, 2.0, 3.0]],
+            [[2.0, 8.0, 18.0]],
+        ),
+        (
+            lambda x: tf.gradients([x * x, x], x, grad_ys=[tf.constant(2.0), tf.constant(10.0)]),
+            [THREE],
+            [22.0],
+        ),
         (lambda x: tf.gradients([x * x, x], x, grad_ys=[None, tf.constant(10.0)]), [THREE], [16.0]),
         (lambda x, g: tf.gradients(tf.gradients(x * x, x, grad_ys=g), g), [THREE, TWO], [6.0]),
         (partly_stopped, [THREE], [None, 1.0, 1.0, 7.0, 2.0, 1.0]),
         (stopped_at_a_source, [THREE], [1.0, 2.0]),
         (lambda x, y: tf.gradients(x * x, [x, y]), [THREE, TWO], [6.0, None]),
-        (lambda x, y: tf.gradients(x * x, [x, y], unconnected_gradients="none"), [THREE, TWO], [6.0, None]),
-        (lambda x, y: tf.gradients(x * x, [x, y], unconnected_gradients="zero"), [THREE, [1.0, 2.0]], [6.0, [0.0, 0.0]]),
         (
-            lambda x, y: tf.gradients(x * x, [x, y], unconnected_gradients=tf.UnconnectedGradients.ZERO),
+            lambda x, y: tf.gradients(x * x, [x, y], unconnected_gradients="none"),
+            [THREE, TWO],
+            [6.0, None],
+        ),
+        (
+            lambda x, y: tf.gradients(x * x, [x, y], unconnected_gradients="zero"),
+            [THREE, [1.0, 2.0]],
+            [6.0, [0.0, 0.0]],
+        ),
+        (
+            lambda x, y: tf.gradients(
+                x * x, [x, y], unconnected_gradients=tf.UnconnectedGradients.ZERO
+            ),
             [THREE, TWO],
             [6.0, 0.0],
         ),
         (lambda x: tf.gradients(tf.stop_gradient(x) * x, x), [THREE], [3.0]),
         (lambda x: tf.gradients(tf.cast(x, tf.float32), x), [3], [None]),
-        (lambda x: tf.gradients(x * x + x, x, aggregation_method=tf.AggregationMethod.ADD_N), [THREE], [7.0]),
+        (
+            lambda x: tf.gradients(x * x + x, x, aggregation_method=tf.AggregationMethod.ADD_N),
+            [THREE],
+            [7.0],
+        ),
         (of_a_branch, [THREE], [6.0]),
         (of_a_branch, [-THREE], [1.0]),
         (of_a_loop, [THREE], [108.0]),
@@ -200,7 +224,9 @@ def test_python_runs_once():
     @tf.function
     def f(x):
         runs.append("function")
-        y = tf.cond(x > 0.0, lambda: runs.append("taken") or x**3, lambda: runs.append("other") or x)
+        y = tf.cond(
+            x > 0.0, lambda: runs.append("taken") or x**3, lambda: runs.append("other") or x
+        )
         (first,) = tf.gradients(y, x)
         return [first, *tf.gradients(first, x)]
 

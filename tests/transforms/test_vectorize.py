@@ -17,7 +17,10 @@ def test_against_a_loop_over_a_structure():
     elems = {"a": array(4, 3), "b": (array(4), array(4, 2, 3))}
 
     def f(e):
-        return {"out": tf.matmul(e["b"][1], e["a"][:, None]) * e["b"][0], "total": tf.reduce_sum(e["a"])}
+        return {
+            "out": tf.matmul(e["b"][1], e["a"][:, None]) * e["b"][0],
+            "total": tf.reduce_sum(e["a"]),
+        }
 
     found = tf.vectorized_map(f, elems)
     for i in range(4):
@@ -151,7 +154,10 @@ def test_first_dimensions_of_one_are_stretched():
     ("call", "error"),
     [
         (lambda: tf.vectorized_map(tf.exp, tf.constant(1.0)), IndexError),
-        (lambda: tf.vectorized_map(lambda e: e[0] + e[1], (tf.zeros([2]), tf.zeros([3]))), tf.errors.InvalidArgumentError),
+        (
+            lambda: tf.vectorized_map(lambda e: e[0] + e[1], (tf.zeros([2]), tf.zeros([3]))),
+            tf.errors.InvalidArgumentError,
+        ),
         (lambda: tf.vmap(lambda a, b: a + b)(tf.zeros([2]), tf.zeros([3])), ValueError),
         (lambda: tf.vmap(lambda a: a, in_axes=None)(tf.zeros([2])), ValueError),
         (lambda: tf.vmap(lambda a: a, in_axes=2)(tf.zeros([2])), ValueError),

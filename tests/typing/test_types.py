@@ -84,7 +84,12 @@ def check(tmp_path_factory):
     patched.setenv("MYPYPATH", str(Path(gradtape.__file__).parents[1]))
 
     def run(*files):
-        options = ["--strict", "--no-error-summary", f"--cache-dir={cache}", f"--config-file={ROOT / 'pyproject.toml'}"]
+        options = [
+            "--strict",
+            "--no-error-summary",
+            f"--cache-dir={cache}",
+            f"--config-file={ROOT / 'pyproject.toml'}",
+        ]
         printed, errors, _ = api.run([*options, *map(str, files)])
         assert not errors
         return printed.splitlines()
@@ -109,7 +114,9 @@ def test_what_is_inferred(check, tmp_path):
     ("v.assign_subb(x)", 'has no attribute "assign_subb"'),
 ])  # fmt: skip
 def test_a_mistake_is_found(check, tmp_path, mistake, message):
-    source = PROGRAM.split("reveal_type(scaled(x))", maxsplit=1)[0].replace("import reveal_type", "import Any")
+    source = PROGRAM.split("reveal_type(scaled(x))", maxsplit=1)[0].replace(
+        "import reveal_type", "import Any"
+    )
     file = tmp_path / "mistaken.py"
     file.write_text(f"{source}\n{mistake}\n", encoding="utf-8")
     (line,) = [line for line in check(file) if "error" in line]

@@ -1,4 +1,6 @@
-"""Stands for PyTorch in Keras's tests where it is not installed: a test that uses it is skipped, and the other tests of its file run."""
+"""Stands for PyTorch in Keras's tests where it is not installed: a test that uses it is skipped,
+and the other tests of its file run.
+"""
 
 import pytest
 
@@ -11,6 +13,7 @@ class Unavailable:
 
 
 def __getattr__(name):
-    if name.startswith(("_", "pytest")):  # what pytest asks every module of tests and everything in it for
+    # What pytest asks every module of tests and everything in it for.
+    if name.startswith(("_", "pytest")):
         raise AttributeError(name)
     pytest.skip(f"torch.{name} needs PyTorch, which is not installed")

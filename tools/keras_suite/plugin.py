@@ -1,9 +1,10 @@
 """A pytest plugin that runs Keras's own tests on gradtape; suite.py says how.
 
-It installs the backend before Keras is imported, and leaves out the tests that excluded_tests.txt names, each for the reason given there.
-Where tests have code for TensorFlow and for JAX by name, they get a branch for gradtape (named_branches.py).
-With KERAS_BACKEND=jax it does none of this, and the same tests run on Keras's own backend, to compare with; only a PyTorch that is not
-installed is made up for there too.
+It installs the backend before Keras is imported, and leaves out the tests that excluded_tests.txt
+names, each for the reason given there. Where tests have code for TensorFlow and for JAX by name,
+they get a branch for gradtape (named_branches.py). With KERAS_BACKEND=jax it does none of this, and
+the same tests run on Keras's own backend, to compare with; only a PyTorch that is not installed is
+made up for there too.
 """
 
 import os
@@ -37,7 +38,13 @@ def pytest_configure(config):
 
 def pytest_ignore_collect(collection_path):
     """Leaves out whole files: their names end in .py."""
-    return True if collection_path.as_posix().endswith(tuple(name for name in _excluded() if name.endswith(".py"))) else None
+    return (
+        True
+        if collection_path.as_posix().endswith(
+            tuple(name for name in _excluded() if name.endswith(".py"))
+        )
+        else None
+    )
 
 
 def pytest_collection_modifyitems(items):
@@ -57,8 +64,16 @@ def _is_ours_too(mark):
 
 @cache
 def _excluded():
-    """The reasons by part of a test's name. A line is `part of the name: reason`, or `end of the name$: reason`; a line that begins with # is a remark."""
+    """The reasons by part of a test's name.
+
+    A line is `part of the name: reason`, or `end of the name$: reason`; a line that begins with #
+    is a remark.
+    """
     lines = [line.strip() for line in _EXCLUDED.read_text(encoding="utf-8").splitlines()]
     pairs = [line.split(": ", 1) for line in lines if line and not line.startswith("#")]
     found = {name.strip(): reason.strip() for name, reason in pairs}
-    return found if BACKEND == "gradtape" else {name: reason for name, reason in found.items() if name.endswith(".py")}
+    return (
+        found
+        if BACKEND == "gradtape"
+        else {name: reason for name, reason in found.items() if name.endswith(".py")}
+    )

@@ -1,6 +1,8 @@
-"""`gradtape.array_api`: the Python Array API standard, version 2024.12, on Tensors that a tape follows.
+"""`gradtape.array_api`: the Python Array API standard, version 2024.12,
+on Tensors that a tape follows.
 
-Libraries reach it through `tensor.__array_namespace__()`. Its functions are those of `gradtape.numpy` wherever the two agree.
+Libraries reach it through `tensor.__array_namespace__()`. Its functions are those of
+`gradtape.numpy` wherever the two agree.
 """
 
 # Written by `make names`: the decorators at the definitions say what is public.

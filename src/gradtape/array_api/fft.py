@@ -1,4 +1,6 @@
-"""`gradtape.array_api.fft`: the discrete Fourier transforms of the Array API standard on Tensors."""
+"""`gradtape.array_api.fft`: the discrete Fourier transforms of the Array API standard on
+Tensors.
+"""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

@@ -1,10 +1,12 @@
 """`ArrayMethods`: what arrays have besides operators, as `Tensor` and `Variable` inherit it.
 
-NumPy's methods and attributes are the functions of those names in `gradtape.numpy`, imported at their first call: `x.sum(axis=0)`,
-`x.reshape(2, -1)`, `x.T`. `x.shape` and `x.dtype` stay TensorFlow's. Methods that change an array in place are refused.
+NumPy's methods and attributes are the functions of those names in `gradtape.numpy`, imported at
+their first call: `x.sum(axis=0)`, `x.reshape(2, -1)`, `x.T`. `x.shape` and `x.dtype` stay
+TensorFlow's. Methods that change an array in place are refused.
 
-NumPy's functions ask their arguments before they compute: `__array_ufunc__` for ufuncs and for an operator whose left side is an
-array, `__array_function__` for others. So `np.tanh(tensor)` calls gradtape's function of that name, and is recorded.
+NumPy's functions ask their arguments before they compute: `__array_ufunc__` for ufuncs and for an
+operator whose left side is an array, `__array_function__` for others. So `np.tanh(tensor)` calls
+gradtape's function of that name, and is recorded.
 """
 
 from __future__ import annotations
@@ -29,9 +31,23 @@ VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 """Of the Array API standard, those that `gradtape.array_api` fulfils."""
 
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {}
-"""gradtape's function for each of NumPy's that has one; `api.numpy.protocol` fills it when it is first needed."""
+"""gradtape's function for each of NumPy's that has one;
+`api.numpy.protocol` fills it when it is first needed.
+"""
 
-EASY: set[type] = {np.ndarray, float, int, bool, complex, list, tuple, np.float32, np.float64, np.int32, np.int64}
+EASY: set[type] = {
+    np.ndarray,
+    float,
+    int,
+    bool,
+    complex,
+    list,
+    tuple,
+    np.float32,
+    np.float64,
+    np.int32,
+    np.int64,
+}
 """Types that leave the answer to a Tensor beside them."""
 
 
@@ -40,19 +56,28 @@ def _numpy(family: str, name: str) -> Callable[..., Any]:
 
 
 _protocol_ufunc, _protocol_function = _numpy("protocol", "ufunc"), _numpy("protocol", "function")
-_reshape, _ravel, _transpose = _numpy("shaping", "reshape"), _numpy("shaping", "ravel"), _numpy("shaping", "transpose")
+_reshape, _ravel, _transpose = (
+    _numpy("shaping", "reshape"),
+    _numpy("shaping", "ravel"),
+    _numpy("shaping", "transpose"),
+)
 _real, _imag = _numpy("elementwise", "real"), _numpy("elementwise", "imag")
 _divmod, _left_shift = _numpy("arithmetic", "divmod"), _numpy("logic", "left_shift")
 _right_shift = _numpy("logic", "right_shift")
 _compress, _nonzero = _numpy("indexing", "compress"), _numpy("indexing", "nonzero")
-_matrix_transpose, _values_of = _numpy("shaping", "matrix_transpose"), _numpy("operands", "values_of")
+_matrix_transpose, _values_of = (
+    _numpy("shaping", "matrix_transpose"),
+    _numpy("operands", "values_of"),
+)
 
 
 def _method(family: str, name: str) -> Any:
     """A method that is a function of `gradtape.numpy` with the array as its first argument."""
     method = _numpy(family, name)
     method.__qualname__ = f"Tensor.{name}"
-    method.__doc__ = f"`gradtape.numpy.{name}` of this tensor: its arguments are those that follow the array."
+    method.__doc__ = (
+        f"`gradtape.numpy.{name}` of this tensor: its arguments are those that follow the array."
+    )
     return method
 
 
@@ -60,7 +85,9 @@ def _refusing(name: str, instead: str) -> Any:
     """A method that would change the array."""
 
     def method(self: Any, *args: Any, **keywords: Any) -> Any:
-        raise TypeError(f"{name}: a {type(self).__name__} does not change in place; write {instead}.")
+        raise TypeError(
+            f"{name}: a {type(self).__name__} does not change in place; write {instead}."
+        )
 
     method.__name__ = name
     method.__doc__ = "Refused: it would change the tensor."
@@ -68,7 +95,9 @@ def _refusing(name: str, instead: str) -> Any:
 
 
 class ArrayMethods:
-    """The methods and attributes of NumPy's arrays, and what the Array API standard asks of an array."""
+    """The methods and attributes of NumPy's arrays,
+    and what the Array API standard asks of an array.
+    """
 
     __slots__ = ()
 
@@ -76,7 +105,9 @@ class ArrayMethods:
         """A ufunc of NumPy's that was given a Tensor or a Variable."""
         if method == "__call__" and not keywords:
             found = COUNTERPARTS.get(ufunc)
-            if found is not None and (len(inputs) == 1 or (type(inputs[0]) in EASY and type(inputs[1]) in EASY)):
+            if found is not None and (
+                len(inputs) == 1 or (type(inputs[0]) in EASY and type(inputs[1]) in EASY)
+            ):
                 return found(*inputs)
         return _protocol_ufunc(ufunc, method, inputs, keywords)
 
@@ -96,7 +127,10 @@ class ArrayMethods:
         np.float32(3.0)
         """
         if api_version is not None and api_version not in VERSIONS:
-            raise ValueError(f"__array_namespace__: api_version must be one of {', '.join(VERSIONS)}, got {api_version!r}.")
+            raise ValueError(
+                f"__array_namespace__: api_version must be one of {', '.join(VERSIONS)}, got "
+                f"{api_version!r}."
+            )
         return import_module("gradtape.array_api")
 
     def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Tensor:
@@ -110,7 +144,9 @@ class ArrayMethods:
         from gradtape.core.device import find  # noqa: PLC0415 - which needs Tensors
 
         if stream is not None:
-            raise ValueError(f"to_device: the CPU has no streams; leave stream out, got {stream!r}.")
+            raise ValueError(
+                f"to_device: the CPU has no streams; leave stream out, got {stream!r}."
+            )
         tensor, place = self.tensor() if hasattr(self, "tensor") else self, find(device)
         return tensor if place is None else place.move(tensor)
 
@@ -152,7 +188,9 @@ class ArrayMethods:
         return _reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
 
     def transpose(self, *axes: Any) -> Tensor:
-        """The axes in another order, given as one argument or as several; reversed if none is given."""
+        """The axes in another order, given as one argument or as several;
+        reversed if none is given.
+        """
         return _transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
     def flatten(self, order: str = "C") -> Tensor:
@@ -232,7 +270,9 @@ class ArrayMethods:
 
     def __contains__(self: Any, value: Any) -> bool:
         read = self.tensor() if hasattr(self, "tensor") else self
-        return bool(np.any(_values_of(read.with_node(None), "in") == getattr(value, "array", value)))
+        return bool(
+            np.any(_values_of(read.with_node(None), "in") == getattr(value, "array", value))
+        )
 
     def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]:
         return _divmod(self, other)

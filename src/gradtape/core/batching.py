@@ -1,7 +1,9 @@
-"""`BatchedTensor`: what a function sees under `vmap`, one example of a batch whose size it does not know.
+"""`BatchedTensor`: what a function sees under `vmap`,
+one example of a batch whose size it does not know.
 
-Its values are those of `inner`, a Tensor with the batch as its first axis. Ops compute with the inner Tensors, recorded by
-what was entered before the `vmap`, and record BatchedTensors for what was entered inside it; so tapes may be inside and outside.
+Its values are those of `inner`, a Tensor with the batch as its first axis. Ops compute with the
+inner Tensors, recorded by what was entered before the `vmap`, and record BatchedTensors for what
+was entered inside it; so tapes may be inside and outside.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ class Level(Block):
 
     @block
     def again(self) -> Iterator[None]:
-        """Runs a block on this level's batch after the `vmap` has ended, inside what records now."""
+        """Runs a block on this level's batch after the `vmap` has ended,
+        inside what records now.
+        """
         state, before = here.state, (self.outside, here.state.levels)
         self.outside, state.levels = state.recorders, (*state.levels, self)
         try:
@@ -61,7 +65,9 @@ class Level(Block):
 
 
 class Abstract:
-    """Stands where a Tensor has its array when there is no one array: shape and dtype are known, values are not."""
+    """Stands where a Tensor has its array when there is no one array:
+    shape and dtype are known, values are not.
+    """
 
     __slots__ = ("dtype", "shape")
 
@@ -82,7 +88,8 @@ class Abstract:
 
     def __getattr__(self, name: str) -> Any:
         raise TypeError(
-            f"A tensor inside vmap or vectorized_map has no single value, so that '{name}' cannot be had: use gradtape functions on "
+            f"A tensor inside vmap or vectorized_map has no single value, so that '{name}' cannot "
+            "be had: use gradtape functions on "
             "it, such as gradtape.where instead of a Python if."
         )
 
@@ -114,6 +121,10 @@ class BatchedTensor(Tensor):
         return shown(super().__dir__(), "inner", "level")
 
     def __repr__(self) -> str:
-        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, one example of a batch of {self.level.size}>"
+        return (
+            f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, one example "
+            "of a batch of "
+            f"{self.level.size}>"
+        )
 
     __str__ = __repr__

@@ -1,9 +1,10 @@
 """Python's garbage collector beside long recordings.
 
-A recording is one structure that grows, and holds no garbage. The collector looks at everything that is alive whenever that has
-grown by a quarter, so that each Node of a long recording is looked at again and again: five times on average, most of the time that
-recording takes. While there is a long recording, it looks at everything when the recording has become four times as long; young objects
-are collected as ever.
+A recording is one structure that grows, and holds no garbage. The collector looks at everything
+that is alive whenever that has grown by a quarter, so that each Node of a long recording is looked
+at again and again: five times on average, most of the time that recording takes. While there is a
+long recording, it looks at everything when the recording has become four times as long; young
+objects are collected as ever.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _before: tuple[int, int, int] | None = None
 
 
 def begin() -> bool:
-    """Begins a long recording; says whether it has to be ended, which is not so where the collector does not run by itself."""
+    """Begins a long recording; says whether it has to be ended,
+    which is not so where the collector does not run by itself.
+    """
     global _recordings, _before
     with _lock:
         first, second, third = gc.get_threshold()

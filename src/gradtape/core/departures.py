@@ -1,7 +1,9 @@
-"""Where values leave a tape: `.numpy()`, `float()`, `np.asarray()` and their kin on a Tensor that a tape is recording.
+"""Where values leave a tape: `.numpy()`, `float()`,
+`np.asarray()` and their kin on a Tensor that a tape is recording.
 
-No gradient flows through what is computed from such values, which is often a mistake and always silent. The recordings that
-follow the Tensor note the place in the user's code, once for each place, with a count; a strict tape raises instead.
+No gradient flows through what is computed from such values, which is often a mistake and always
+silent. The recordings that follow the Tensor note the place in the user's code, once for each
+place, with a count; a strict tape raises instead.
 """
 
 from __future__ import annotations
@@ -26,19 +28,22 @@ if TYPE_CHECKING:
 class Departure(NamedTuple):
     """A place where the values of recorded tensors left the tape.
 
-    `method` is what took them first, such as "numpy", "float" or "__array__", from a tensor of this `shape` and `dtype`; `count`
-    says how often values were taken there.
+    `method` is what took them first, such as "numpy", "float" or "__array__", from a tensor of this
+    `shape` and `dtype`; `count` says how often values were taken there.
     """
 
     method: str
     shape: TensorShape
     dtype: DType
-    count: int  # type: ignore[assignment]  # a tuple has a method of this name, which nobody misses here
+    # A tuple has a method of this name, which nobody misses here.
+    count: int  # type: ignore[assignment]
     location: Location
 
 
 class Departures(dict[tuple[CodeType, int], list[Any]]):
-    """The notes of one recording, by place: the method, the shape and dtype of the first tensor, and the count."""
+    """The notes of one recording, by place: the method,
+    the shape and dtype of the first tensor, and the count.
+    """
 
     __slots__ = ()
     strict = False
@@ -52,7 +57,8 @@ class Departures(dict[tuple[CodeType, int], list[Any]]):
     def records(self) -> tuple[Departure, ...]:
         """What was noted, in the order in which the places were first met."""
         return tuple(
-            Departure(method, shape, dtype, count, locate(*place)) for place, (method, shape, dtype, count) in self.items()
+            Departure(method, shape, dtype, count, locate(*place))
+            for place, (method, shape, dtype, count) in self.items()
         )
 
 
@@ -83,9 +89,12 @@ def leaving(tensor: Tensor, method: str) -> None:
     place = frame.f_code, frame.f_lasti
     if any(departures.strict for departures in notes):
         raise DepartureError(
-            f"{method}: a tensor of shape {tensor.shape} and dtype {tensor.dtype.name} that a GradientTape(strict=True) is "
-            f"recording gives up its values at {locate(*place)}: no gradient flows through what is computed from them. Keep it a "
-            "tensor and use gradtape or NumPy functions on it; write gradtape.stop_gradient(x) first if its gradient is to end "
+            f"{method}: a tensor of shape {tensor.shape} and dtype {tensor.dtype.name} that a "
+            "GradientTape(strict=True) is "
+            f"recording gives up its values at {locate(*place)}: no gradient flows through what is "
+            "computed from them. Keep it a "
+            "tensor and use gradtape or NumPy functions on it; write gradtape.stop_gradient(x) "
+            "first if its gradient is to end "
             "here, or use `with tape.stop_recording():` around logging."
         )
     for departures in notes:
@@ -95,8 +104,9 @@ def leaving(tensor: Tensor, method: str) -> None:
 def _asked(method: str, frame: FrameType) -> tuple[str, FrameType]:
     """What the user called, and the user's frame.
 
-    The search begins at the method that hands out values. If a function of this package or of SciPy called it, as `nn.dropout`
-    calls `float(rate)`, that function is what the user called. A dotted name, such as "numpy.digitize", is that already.
+    The search begins at the method that hands out values. If a function of this package or of SciPy
+    called it, as `nn.dropout` calls `float(rate)`, that function is what the user called. A dotted
+    name, such as "numpy.digitize", is that already.
     """
     exact, inner = "." in method, frame
     while frame.f_back is not None and _not_users[frame.f_code.co_filename]:
@@ -111,7 +121,9 @@ def _asked(method: str, frame: FrameType) -> tuple[str, FrameType]:
 
 
 class _NotUsers(dict[str, bool]):
-    """Whether a source file is part of this package, of NumPy or of SciPy, answered once per file."""
+    """Whether a source file is part of this package, of NumPy or of SciPy,
+    answered once per file.
+    """
 
     def __missing__(self, filename: str) -> bool:
         answer = self[filename] = own_files[filename] or filename.startswith(tuple(self._roots()))
@@ -121,7 +133,8 @@ class _NotUsers(dict[str, bool]):
         """SciPy's code has run only if it has been imported."""
         for library in (np, sys.modules.get("scipy")):
             if library is not None:
-                yield os.path.dirname(library.__file__ or "") + os.sep  # noqa: PTH120 - pathlib takes 4 ms to import
+                # pathlib takes 4 ms to import.
+                yield os.path.dirname(library.__file__ or "") + os.sep  # noqa: PTH120
 
 
 _not_users = _NotUsers()

@@ -1,6 +1,9 @@
-"""`device`: where eager code runs. The host, `/CPU:0`, runs NumPy; on every other device, XLA's, ops run on `jax.numpy`.
+"""`device`: where eager code runs.
 
-What a `function` compiles runs as a whole on the device that is named around the call, or else where its arguments are.
+The host, `/CPU:0`, runs NumPy; on every other device, XLA's, ops run on `jax.numpy`.
+
+What a `function` compiles runs as a whole on the device that is named around the call, or else
+where its arguments are.
 """
 
 from __future__ import annotations
@@ -14,14 +17,24 @@ from gradtape.core.messages import log_warning
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.xla.placement import HOST, Place, RunOnDevice, XlaDevice, plain_run, tensor_anywhere
+from gradtape.core.xla.placement import (
+    HOST,
+    Place,
+    RunOnDevice,
+    XlaDevice,
+    plain_run,
+    tensor_anywhere,
+)
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
 from gradtape.published import published
 
-_SPEC = r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?"
+_SPEC = (
+    r"(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?"
+    r"(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?"
+)
 
 _REPLACED = frozenset(("CPU", "GPU", "TPU"))
 _said: set[str] = set()
@@ -32,9 +45,10 @@ _said: set[str] = set()
 def device(device_name: Any) -> Iterator[None]:
     """Runs the ops of a block on a device, named as in TensorFlow; what they take is moved there.
 
-    Tensors and Variables that are made in the block are on the device, and stay there. Inside a `function` that is being traced it
-    changes nothing: the program runs on one device. A GPU or TPU that is not there is replaced by one that is, else by the CPU, and the
-    log says so once; after `config.set_soft_device_placement(False)` it is an error.
+    Tensors and Variables that are made in the block are on the device, and stay there. Inside a
+    `function` that is being traced it changes nothing: the program runs on one device. A GPU or TPU
+    that is not there is replaced by one that is, else by the CPU, and the log says so once; after
+    `config.set_soft_device_placement(False)` it is an error.
 
     >>> import gradtape as tf
     >>> with tf.device("/CPU:0"):
@@ -47,11 +61,17 @@ def device(device_name: Any) -> Iterator[None]:
     with xla_engine.running_on(_name_for_xla(place)):
         try:
             if isinstance(place, XlaDevice):
-                state.device, state.run, state.tensor = place, RunOnDevice(place, plain_run()), tensor_anywhere
+                state.device, state.run, state.tensor = (
+                    place,
+                    RunOnDevice(place, plain_run()),
+                    tensor_anywhere,
+                )
             else:
                 state.device, state.run, state.tensor = place, plain_run(), Tensor
             yield
-        finally:  # how kernels are run without a device may have changed in the block; nothing is called here that a signal could stop
+        finally:
+            # How kernels are run without a device may have changed in the block; nothing is called
+            # here that a signal could stop.
             run = state.run
             plain = run.plain if run.__class__ is RunOnDevice else run
             state.device, state.tensor, run = around
@@ -70,12 +90,15 @@ def _name_for_xla(place: Place | None) -> Any:
 def find(device_name: Any, *, soft: bool = False) -> Place | None:
     """The place of a name; None if any will do.
 
-    A name that is no device's is refused, and so is that of a device that is not there, unless others may be taken for it.
+    A name that is no device's is refused, and so is that of a device that is not there, unless
+    others may be taken for it.
     """
     if device_name is None or device_name == "":
         return None
     if callable(device_name):
-        raise RuntimeError("device: a function of ops is for graphs; pass a device name such as '/CPU:0'.")
+        raise RuntimeError(
+            "device: a function of ops is for graphs; pass a device name such as '/CPU:0'."
+        )
     match = re.fullmatch(_SPEC, str(device_name), re.IGNORECASE)
     if match is None:
         raise ValueError(f"device: cannot read {device_name!r}; pass a name such as '/CPU:0'.")
@@ -85,8 +108,15 @@ def find(device_name: Any, *, soft: bool = False) -> Place | None:
     known = xla_devices.visible()
     if name not in known:
         kind = match["kind"].upper()
-        hint = "" if xla_engine.is_installed() else " Others need JAX, which is not installed: pip install 'gradtape[xla]'."
-        reason = f"device: there is no device {device_name!r} here; the devices are {[f'/{found}' for found in known]}.{hint}"
+        hint = (
+            ""
+            if xla_engine.is_installed()
+            else " Others need JAX, which is not installed: pip install 'gradtape[xla]'."
+        )
+        reason = (
+            f"device: there is no device {device_name!r} here; the devices are "
+            f"{[f'/{found}' for found in known]}.{hint}"
+        )
         if not soft or kind not in _REPLACED:
             raise invalid_argument(reason)
         name = next((found for found in known if found.startswith(f"{kind}:")), HOST.name)
@@ -97,11 +127,14 @@ def find(device_name: Any, *, soft: bool = False) -> Place | None:
 
 
 def check_device(device_name: Any) -> None:
-    """Refuses a name that is no device's, and a device other than the host, for functions that make tensors on the host."""
+    """Refuses a name that is no device's, and a device other than the host,
+    for functions that make tensors on the host.
+    """
     place = find(device_name)
     if place is not None and place is not HOST:
         raise invalid_argument(
-            f"device: this makes tensors on '/CPU:0', not on {device_name!r}: call it inside `with gradtape.device({device_name!r})`, "
+            f"device: this makes tensors on '/CPU:0', not on {device_name!r}: call it inside `with "
+            f"gradtape.device({device_name!r})`, "
             "or move the tensor with to_device."
         )
 

@@ -22,11 +22,14 @@ from gradtape.published import published, shown
 
 @published("autodiff.ForwardAccumulator")
 class ForwardAccumulator(Block):
-    """Carries `tangents` of `primals` through the ops of a `with` block: `jvp(y)` is the derivative of y along them.
+    """Carries `tangents` of `primals` through the ops of a `with` block:
+    `jvp(y)` is the derivative of y along them.
 
     >>> import gradtape as tf
     >>> x = tf.constant([1.0, 2.0, 3.0])
-    >>> with tf.autodiff.ForwardAccumulator(primals=x, tangents=tf.constant([1.0, 0.0, 0.0])) as acc:
+    >>> with tf.autodiff.ForwardAccumulator(
+    ...     primals=x, tangents=tf.constant([1.0, 0.0, 0.0])
+    ... ) as acc:
     ...     y = tf.reduce_sum(x * x)
     >>> acc.jvp(y)
     <tf.Tensor: shape=(), dtype=float32, numpy=2.0>
@@ -38,7 +41,10 @@ class ForwardAccumulator(Block):
         nest.assert_same_structure(primals, tangents)
         leaves = leaves_of(primals, "ForwardAccumulator: primals")
         if len({id(leaf) for leaf in leaves}) < len(leaves):
-            raise ValueError("ForwardAccumulator: the same tensor stands more than once in primals; give each one tangent.")
+            raise ValueError(
+                "ForwardAccumulator: the same tensor stands more than once in primals; give each "
+                "one tangent."
+            )
         self.scope = Recording(None, here.state.trace)
         self._active = False
         self._variables: dict[int, tuple[Variable, Node]] = {}
@@ -58,7 +64,9 @@ class ForwardAccumulator(Block):
 
     def enter(self) -> None:
         if self._active:
-            raise ValueError("This ForwardAccumulator is active already: it cannot be entered twice at once.")
+            raise ValueError(
+                "This ForwardAccumulator is active already: it cannot be entered twice at once."
+            )
         self._thread = here.state
         self._active = True
         here.state.add(self)
@@ -81,10 +89,14 @@ class ForwardAccumulator(Block):
         return None if entry is None else entry[1]
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any) -> None:
-        """The tangent of an op that has just run, recorded only by what was entered before this accumulator."""
+        """The tangent of an op that has just run,
+        recorded only by what was entered before this accumulator.
+        """
         if self.scope not in node.scope or node.rule is None:
             return
-        tangents = [None if parent is None else self._tangents.get(parent) for parent in node.parents]
+        tangents = [
+            None if parent is None else self._tangents.get(parent) for parent in node.parents
+        ]
         if all(t is None for t in tangents):
             return
         state = here.state
@@ -94,7 +106,11 @@ class ForwardAccumulator(Block):
         if tangent is not None:
             self._tangents[node] = tangent
 
-    def jvp(self, primals: Any, unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE) -> Any:
+    def jvp(
+        self,
+        primals: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
         """The tangents of `primals`, in their structure; None or zeros where there is none.
 
         >>> import gradtape as tf
@@ -137,7 +153,9 @@ def _tangent(primal: Any, tangent: Any, index: int) -> Tensor:
     """A tangent as a Tensor of its primal's dtype and shape."""
     argument = f"ForwardAccumulator: tangents[{index}]"
     if tangent is None:
-        raise ValueError(f"{argument} is None; give a tensor of shape {primal.shape}, zeros if need be.")
+        raise ValueError(
+            f"{argument} is None; give a tensor of shape {primal.shape}, zeros if need be."
+        )
     if isinstance(tangent, Variable):
         tangent = tangent.tensor()
     if not isinstance(tangent, Tensor):
@@ -147,7 +165,12 @@ def _tangent(primal: Any, tangent: Any, index: int) -> Tensor:
             raise ValueError(str(error)) from None
     if tangent.array.dtype != primal.array.dtype:
         name = dtypes.from_numpy(tangent.array.dtype).name
-        raise ValueError(f"{argument} has dtype {name}, but its primal has dtype {primal.dtype.name}: cast it first.")
+        raise ValueError(
+            f"{argument} has dtype {name}, but its primal has dtype {primal.dtype.name}: "
+            "cast it first."
+        )
     if tangent.array.shape != primal.array.shape:
-        raise ValueError(f"{argument} has shape {tangent.shape}, but its primal has shape {primal.array.shape}.")
+        raise ValueError(
+            f"{argument} has shape {tangent.shape}, but its primal has shape {primal.array.shape}."
+        )
     return tangent

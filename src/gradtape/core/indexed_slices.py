@@ -17,7 +17,8 @@ from gradtape.shapes import TensorShape
 
 @published("IndexedSlices")
 class IndexedSlices:
-    """Rows `values` that stand at `indices` of a larger tensor of shape `dense_shape`; repeated indices add up.
+    """Rows `values` that stand at `indices` of a larger tensor of shape `dense_shape`;
+    repeated indices add up.
 
     >>> import gradtape as tf
     >>> table = tf.Variable([[1.0], [2.0], [3.0]])
@@ -41,7 +42,11 @@ class IndexedSlices:
 
     @property
     def shape(self) -> TensorShape:
-        return TensorShape(None) if self.dense_shape is None else TensorShape(self.dense_shape.array.tolist())
+        return (
+            TensorShape(None)
+            if self.dense_shape is None
+            else TensorShape(self.dense_shape.array.tolist())
+        )
 
     @property
     def device(self) -> str:
@@ -66,14 +71,20 @@ class IndexedSlices:
     def __gradtape_tensor__(self) -> Tensor:
         """The dense tensor, for ops that are given these slices."""
         if self.dense_shape is None:
-            raise ValueError("Cannot convert an IndexedSlices without dense_shape to a tensor: give it a dense_shape.")
+            raise ValueError(
+                "Cannot convert an IndexedSlices without dense_shape to a tensor: give it a "
+                "dense_shape."
+            )
         return RawSlices(self.values, self.indices, tuple(self.dense_shape.array.tolist())).dense()
 
     def __neg__(self) -> IndexedSlices:
         return self.with_values(-self.values)
 
     def __repr__(self) -> str:
-        return f"IndexedSlices(indices={self.indices!r}, values={self.values!r}, dense_shape={self.dense_shape!r})"
+        return (
+            f"IndexedSlices(indices={self.indices!r}, values={self.values!r}, "
+            f"dense_shape={self.dense_shape!r})"
+        )
 
 
 def _as_tensor(value: Any, argument: str) -> Tensor:
@@ -85,7 +96,9 @@ def _as_tensor(value: Any, argument: str) -> Tensor:
 
 
 class RawSlices:
-    """An `IndexedSlices` on its way through the backward walk, in arrays or Tensors as the walk goes."""
+    """An `IndexedSlices` on its way through the backward walk,
+    in arrays or Tensors as the walk goes.
+    """
 
     __slots__ = ("indices", "shape", "values")
 

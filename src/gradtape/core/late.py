@@ -1,4 +1,6 @@
-"""Functions of the layers above, which methods of core's classes are: fetched at the first call, and no detour from then on."""
+"""Functions of the layers above, which methods of core's classes are: fetched at the first call,
+and no detour from then on.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def imported_when_called(module: str, name: str) -> Callable[..., Any]:
 
 
 def written_when_called(name: str, write: Callable[[Any, dict[str, Any]], None]) -> Any:
-    """A function that `write(function, namespace)` gives its code at the first call, and what that code uses to its namespace."""
+    """A function that `write(function, namespace)` gives its code at the first call, and what that
+    code uses to its namespace.
+    """
     namespace: dict[str, Any] = {}
 
     def first_call(args: Any, keywords: Any) -> Any:
@@ -36,4 +40,5 @@ def written_when_called(name: str, write: Callable[[Any, dict[str, Any]], None])
 
 
 def _call(*args: Any, **keywords: Any) -> Any:
-    return first_call(args, keywords)  # type: ignore[name-defined] # noqa: F821 - in the namespace of the function it is the code of
+    # In the namespace of the function it is the code of.
+    return first_call(args, keywords)  # type: ignore[name-defined]  # noqa: F821

@@ -1,4 +1,6 @@
-"""Which line of the user's code runs an op: taken from the caller's frame, and looked up when someone asks."""
+"""Which line of the user's code runs an op: taken from the caller's frame,
+and looked up when someone asks.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,13 @@ from gradtape.core.thread import here
 
 
 class _OwnFiles(dict[str, bool]):
-    """Whether a source file is part of this package, or of what stands between it and a line that the user knows: the compiler
-    that calls it back, and folders that a package built on this one adds. Answered once per file.
+    """Whether a source file is part of this package, or of what stands between it and a line that
+    the user knows: the compiler that calls it back, and folders that a package built on this one
+    adds. Answered once per file.
     """
 
-    root = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120 - pathlib takes 4 ms to import
+    # pathlib takes 4 ms to import.
+    root = os.path.dirname(os.path.dirname(__file__)) + os.sep  # noqa: PTH120
 
     def __init__(self) -> None:
         self._between: list[str] = []
@@ -23,17 +27,22 @@ class _OwnFiles(dict[str, bool]):
 
     def add_between(self, *folder: str) -> None:
         """Passes over the files below a folder, given by the last parts of its path."""
-        self._between.append(os.path.join("", *folder, ""))  # noqa: PTH118 - pathlib takes 4 ms to import
+        # pathlib takes 4 ms to import.
+        self._between.append(os.path.join("", *folder, ""))  # noqa: PTH118
 
     def __missing__(self, filename: str) -> bool:
-        own = self[filename] = filename.startswith(self.root) or any(folder in filename for folder in self._between)
+        own = self[filename] = filename.startswith(self.root) or any(
+            folder in filename for folder in self._between
+        )
         if not own:
             users_files.add(filename)
         return own
 
 
 users_files: set[str] = set()
-"""The files known not to be own ones: what a written call looks at first, since a set answers soonest."""
+"""The files known not to be own ones: what a written call looks at first,
+since a set answers soonest.
+"""
 
 own_files = _OwnFiles()
 
@@ -41,8 +50,8 @@ own_files = _OwnFiles()
 def caller() -> tuple[CodeType, int]:
     """Where the innermost frame outside this package stands: code object and instruction offset.
 
-    The search begins above the function that asks, which is always one of this package. A call of a program that runs again stands
-    where it stood when the program was traced.
+    The search begins above the function that asks, which is always one of this package. A call of a
+    program that runs again stands where it stood when the program was traced.
     """
     if here.state.where is not None:
         return here.state.where

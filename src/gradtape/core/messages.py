@@ -1,4 +1,6 @@
-"""Warnings that go to the logger `gradtape`, some of them only a few times for each line of the user's code."""
+"""Warnings that go to the logger `gradtape`, some of them only a few times for each line of the
+user's code.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,24 @@ _said: dict[tuple[Any, str], int] = {}
 
 
 def log_warning(message: str, *values: Any) -> None:
-    """A warning in the log. The module is imported here because that takes 2 ms, and most programs never warn."""
+    """A warning in the log.
+
+    The module is imported here because that takes 2 ms, and most programs never warn.
+    """
     import logging  # noqa: PLC0415
 
     logging.getLogger("gradtape").warning(message, *values)
 
 
 def to_keep(error: Exception) -> Exception:
-    """An error whose traceback knows lines, but holds nothing of what their frames held, so that it can be kept."""
+    """An error whose traceback knows lines, but holds nothing of what their frames held,
+    so that it can be kept.
+    """
     from traceback import clear_frames  # noqa: PLC0415 - as above
 
     caught = error.__traceback__
-    error.__traceback__ = None if caught is None else caught.tb_next  # whoever has caught it still runs
+    # Whoever has caught it still runs.
+    error.__traceback__ = None if caught is None else caught.tb_next
     for found in chain_of(error):
         clear_frames(found.__traceback__)
     return error
@@ -43,18 +51,24 @@ def chain_of(error: BaseException) -> Iterator[BaseException]:
 
 
 def advice_about(value: Any, otherwise: str) -> str:
-    """What to do about a value that no tape can follow: Keras's own variables come from a Keras on another backend."""
+    """What to do about a value that no tape can follow:
+    Keras's own variables come from a Keras on another backend.
+    """
     if not type(value).__module__.startswith("keras."):
         return otherwise
     backend = sys.modules["keras.src.backend.config"].backend()
     return (
-        f"Keras runs on '{backend}' in this program, because it was imported before gradtape, or KERAS_BACKEND says so: write "
-        '`import gradtape` above the first `import keras`, and remove the line that sets KERAS_BACKEND or set it to "gradtape".'
+        f"Keras runs on '{backend}' in this program, because it was imported before gradtape, or "
+        "KERAS_BACKEND says so: write "
+        "`import gradtape` above the first `import keras`, and remove the line that sets "
+        'KERAS_BACKEND or set it to "gradtape".'
     )
 
 
 def first_times(what: str, *, limit: int) -> Any:
-    """The place in the user's code, if this is one of the first `limit` times that it calls for a message; else None."""
+    """The place in the user's code, if this is one of the first `limit` times that it calls for a
+    message; else None.
+    """
     where = caller()
     key = (where, what)
     _said[key] = _said.get(key, 0) + 1
@@ -66,6 +80,7 @@ def warn_not_trainable(what: str, dtype: DType) -> None:
     where = first_times(what, limit=5)
     if where is not None:
         log_warning(
-            "The dtype of the %s must be floating or complex (such as float32), got %s at %s: it will have no gradient.",
+            ("The dtype of the %s must be floating or complex (such as float32), got %s at %s: it "
+             "will have no gradient."),
             what, dtype.name, locate(*where),
         )  # fmt: skip

@@ -17,7 +17,8 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 @published("Module")
 class Module:
-    """A container of Variables; subclasses set them as attributes, alone or in lists, tuples and dicts.
+    """A container of Variables; subclasses set them as attributes, alone or in lists,
+    tuples and dicts.
 
     >>> import gradtape as tf
     >>> class Dense(tf.Module):
@@ -58,7 +59,9 @@ class Module:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """All Variables of this module and its submodules, each once, in the order of attribute names."""
+        """All Variables of this module and its submodules, each once,
+        in the order of attribute names.
+        """
         return tuple(_unique(leaf for leaf in self._walk() if _is_variable(leaf)))
 
     @property
@@ -74,7 +77,9 @@ class Module:
     @property
     def submodules(self) -> tuple[Module, ...]:
         """All Modules below this one."""
-        return tuple(_unique(leaf for leaf in self._walk() if isinstance(leaf, Module) and leaf is not self))
+        return tuple(
+            _unique(leaf for leaf in self._walk() if isinstance(leaf, Module) and leaf is not self)
+        )
 
     @classmethod
     def with_name_scope(cls, method: M) -> M:

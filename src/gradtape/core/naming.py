@@ -23,7 +23,8 @@ def scoped(name: str) -> str:
 
 @published("name_scope")
 class name_scope(Block):  # noqa: N801 - TensorFlow's name
-    """Puts a prefix before the names of the Variables that a block makes; a name that ends in "/" is the whole prefix.
+    """Puts a prefix before the names of the Variables that a block makes;
+    a name that ends in "/" is the whole prefix.
 
     >>> import gradtape as tf
     >>> with tf.name_scope("model"):

@@ -1,4 +1,7 @@
-"""The few ops that core itself calls. Core may not import `gradtape.ops`, so that layer puts them in here."""
+"""The few ops that core itself calls.
+
+Core may not import `gradtape.ops`, so that layer puts them in here.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ class NeededOps:
     times: Any
     operators: Any  # the module of Python's operators
     write_operator: Any  # gives the function of an operator the code of an op
-    xla_kernel: Any  # of a NumPy kernel, XLA's kernel for the same op; None for what is no op's kernel
+    # Of a NumPy kernel, XLA's kernel for the same op; None for what is no op's kernel.
+    xla_kernel: Any
 
 
 needed = NeededOps()

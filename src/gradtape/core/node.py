@@ -1,6 +1,7 @@
 """`Node`: one recorded op.
 
-Nodes point to Nodes, never to the Tensors that carry them, so a recording keeps an array alive only if a rule saved it.
+Nodes point to Nodes, never to the Tensors that carry them, so a recording keeps an array alive only
+if a rule saved it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Rule(Protocol):
-    """The derivative of an op, as the walks use it. `wanted[i]` is None where parent i needs nothing."""
+    """The derivative of an op, as the walks use it.
+
+    `wanted[i]` is None where parent i needs nothing.
+    """
 
     name: str
     takes_slices: bool
@@ -28,8 +32,12 @@ class Rule(Protocol):
     """Whether a NaN anywhere in an input is sure to show in the output: see `core.strong_zeros`."""
 
     @property
-    def pull_into(self) -> Callable[[Node, Any, dict[Node, Any], set[Node], list[str]], None] | None:
-        """`pull_arrays` for all parents, added to their cotangents, if the rule has such a short cut for the plainest walks."""
+    def pull_into(
+        self,
+    ) -> Callable[[Node, Any, dict[Node, Any], set[Node], list[str]], None] | None:
+        """`pull_arrays` for all parents, added to their cotangents, if the rule has such a short
+        cut for the plainest walks.
+        """
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
         """The parents' cotangents, as plain arrays, from the output's."""
@@ -42,7 +50,8 @@ class Rule(Protocol):
 
 
 class Node:
-    """One recorded op: its rule, what the rule saved, and the Nodes of its inputs (None: not connected).
+    """One recorded op: its rule, what the rule saved, and the Nodes of its inputs (None:
+    not connected).
 
     A source, which is a watched Tensor or a Variable, is a Node without rule and parents.
     """
@@ -86,7 +95,9 @@ class Node:
 
 
 class VariableNode(Node):
-    """A Variable in one recording: a source that is made at the first read, so it sets no more than it must."""
+    """A Variable in one recording: a source that is made at the first read,
+    so it sets no more than it must.
+    """
 
     __slots__ = ()
     rule = saved = params = where = None
@@ -111,9 +122,12 @@ _watching = RLock()
 
 
 def watch_tensor(tensor: Tensor, recording: Recording) -> Node:
-    """Makes `tensor` a source in `recording` besides what it is in other recordings that are still open."""
+    """Makes `tensor` a source in `recording` besides what it is in other recordings that are still
+    open.
+    """
     trace = here.state.trace
-    if trace is not None and trace.comes_from_outside(tensor):  # ops of the program see what stands for it, or a constant
+    # Ops of the program see what stands for it, or a constant.
+    if trace is not None and trace.comes_from_outside(tensor):
         inside = watch_tensor(trace.value(tensor), recording)
         if tensor.node is None or not tensor.node.scope.any_open():
             tensor.node = inside

@@ -1,7 +1,8 @@
 """`TensorOperators`: Python's operators and indexing, as `Tensor` and `Variable` inherit them.
 
-What an operator does is defined in `ops.operators`, which core may not import. The operators that are one op take on the lines
-that are written for it at their first call; the others call what the layer of ops has put into `needed`.
+What an operator does is defined in `ops.operators`, which core may not import. The operators that
+are one op take on the lines that are written for it at their first call; the others call what the
+layer of ops has put into `needed`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 
 def _op(name: str) -> Any:
     """The operator that is op `name`, and nothing else."""
-    return written_when_called(name, lambda function, namespace: needed.write_operator(name, function, namespace))
+    return written_when_called(
+        name, lambda function, namespace: needed.write_operator(name, function, namespace)
+    )
 
 
-class TensorOperators(ArrayMethods):  # noqa: PLW1641 - Tensor and Variable say that they are unhashable
+# Tensor and Variable say that they are unhashable.
+class TensorOperators(ArrayMethods):  # noqa: PLW1641
     """The operators that `Tensor` and `Variable` share."""
 
     __slots__ = ()
@@ -127,8 +131,10 @@ class TensorOperators(ArrayMethods):  # noqa: PLW1641 - Tensor and Variable say 
 
     def __setitem__(self, key: Any, value: Any = None) -> None:
         raise TypeError(
-            f"A {type(self).__name__} does not support item assignment: write x = gradtape.where(mask, value, x) or "
-            "x = gradtape.tensor_scatter_nd_update(x, indices, values), or v[key].assign(value) for a Variable."
+            f"A {type(self).__name__} does not support item assignment: write x = "
+            "gradtape.where(mask, value, x) or "
+            "x = gradtape.tensor_scatter_nd_update(x, indices, values), or v[key].assign(value) "
+            "for a Variable."
         )
 
     __delitem__ = __setitem__

@@ -1,6 +1,7 @@
 """`record`: how a call becomes a Node, whatever was called.
 
-Ops with a written call do the same in their own lines, for one tape and plain arrays (see `ops.written`).
+Ops with a written call do the same in their own lines, for one tape and plain arrays (see
+`ops.written`).
 """
 
 from __future__ import annotations
@@ -32,16 +33,22 @@ def record(
     foreign: bool = False,
     reached: Sequence[bool] | None = None,
 ) -> Any:
-    """The results of a call of `args` as Tensors that a Node connects with them: one, or several if `results` is a list.
+    """The results of a call of `args` as Tensors that a Node connects with them: one,
+    or several if `results` is a list.
 
-    `foreign` says that the rule runs functions of the user's; `reached`, which of several results depend on a parent.
+    `foreign` says that the rule runs functions of the user's; `reached`, which of several results
+    depend on a parent.
     """
     state = here.state
     node = Node(rule, saved, params, *connection, caller())
     if foreign:
         for recording in node.scope.recordings:
             recording.foreign = True
-    outputs = several_outputs(node, results, reached) if isinstance(results, list) else with_node(results, node)
+    outputs = (
+        several_outputs(node, results, reached)
+        if isinstance(results, list)
+        else with_node(results, node)
+    )
     if state.pushers:
         push_forward(state, node, args, outputs)
     return outputs
@@ -58,25 +65,37 @@ def record_same(rule: Any, parents: tuple[Node, ...], scope: Scope) -> Node:
 def push_forward(state: ThreadState, node: Node, args: Sequence[Any], outputs: Any) -> None:
     """Lets every accumulator carry its tangents over an op, and frees what only they needed.
 
-    The outermost goes first: the tangents that an inner one computes from the op's output have to find the outer one's.
+    The outermost goes first: the tangents that an inner one computes from the op's output have to
+    find the outer one's.
     """
-    output_nodes = [out.node for out in outputs if out.node is not None] if isinstance(outputs, list) else []
+    output_nodes = (
+        [out.node for out in outputs if out.node is not None] if isinstance(outputs, list) else []
+    )
     for pusher in state.pushers:
         pusher.push(node, args, outputs)
         for output_node in output_nodes:
             pusher.push(output_node, [], None)
-    if all(any(recording is pusher.scope for pusher in state.pushers) for recording in node.scope.recordings):
+    if all(
+        any(recording is pusher.scope for pusher in state.pushers)
+        for recording in node.scope.recordings
+    ):
         for finished in (node, *output_nodes):
             finished.release()
 
 
-def several_outputs(node: Node, results: Sequence[Any], reached: Sequence[bool] | None = None) -> list[Tensor]:
+def several_outputs(
+    node: Node, results: Sequence[Any], reached: Sequence[bool] | None = None
+) -> list[Tensor]:
     """The outputs of one Node, each with a Node of its own if its dtype has gradients."""
     outputs = []
     for i, result in enumerate(results):
         dtype = (result.array if isinstance(result, Tensor) else result).dtype
         connected = dtype in dtypes.TRAINABLE and (reached is None or reached[i])
-        own = Node(_output_rule(i), None, None, (node,), node.scope, node.where) if connected else None
+        own = (
+            Node(_output_rule(i), None, None, (node,), node.scope, node.where)
+            if connected
+            else None
+        )
         outputs.append(with_node(result, own))
     return outputs
 

@@ -1,8 +1,10 @@
-"""What ops are recorded in: `Recording`, that of one tape or accumulator, and `Scope`, any set of them.
+"""What ops are recorded in: `Recording`, that of one tape or accumulator, and `Scope`,
+any set of them.
 
-There is one Scope object for each set, so that it can be compared by identity. The scope of the ops that run now is
-`here.state.scope`; a Node keeps the scope it was recorded in. With one tape, "does this Node belong to what is being recorded?"
-is `node.scope is scope`; `connect` answers it for nested tapes.
+There is one Scope object for each set, so that it can be compared by identity. The scope of the ops
+that run now is `here.state.scope`; a Node keeps the scope it was recorded in. With one tape, "does
+this Node belong to what is being recorded?" is `node.scope is scope`; `connect` answers it for
+nested tapes.
 """
 
 from __future__ import annotations
@@ -28,15 +30,17 @@ numbers = count()
 LARGE = 2**16
 _MANY = 500
 _ROOM = 2**25
-_ALONE = 3  # references to a Node that somebody holds beside the list, and the function that counts them
+# References to a Node that somebody holds beside the list, and the function that counts them.
+_ALONE = 3
 
 
 class Scope(ABC):
     """Some recordings, which ops are recorded in together.
 
-    `nodes` are the Nodes that were recorded in just this scope, so that nothing of a recording stays alive when it is over, whatever
-    Tensors somebody has kept. Those that lead nowhere any more are dropped now and then while recording goes on: when their number
-    has passed `due`, and when large arrays (of more bytes than LARGE) have taken as much memory as there is `room`.
+    `nodes` are the Nodes that were recorded in just this scope, so that nothing of a recording
+    stays alive when it is over, whatever Tensors somebody has kept. Those that lead nowhere any
+    more are dropped now and then while recording goes on: when their number has passed `due`, and
+    when large arrays (of more bytes than LARGE) have taken as much memory as there is `room`.
     """
 
     __slots__ = ("__weakref__", "_is_long", "_taken", "_took", "due", "nodes", "room")
@@ -80,13 +84,18 @@ class Scope(ABC):
         if self._taken > self.room:
             before = len(self.nodes)
             self.sweep()
-            self.room = max(_ROOM, self.room * 2 if 2 * len(self.nodes) > before else self.room // 2)
+            self.room = max(
+                _ROOM, self.room * 2 if 2 * len(self.nodes) > before else self.room // 2
+            )
 
     def sweep(self) -> None:
-        """Drops the Nodes that nobody else holds, the newest first: then their parents may be such too."""
+        """Drops the Nodes that nobody else holds, the newest first:
+        then their parents may be such too.
+        """
         nodes = self.nodes
         self.due = 0  # until it is done: see `pull_back`
-        for i in range(len(nodes) - 1, -1, -1):  # a Node that is dropped leaves its place: an exception on the way loses none
+        # A Node that is dropped leaves its place: an exception on the way loses none.
+        for i in range(len(nodes) - 1, -1, -1):
             if getrefcount(nodes[i]) < _ALONE:
                 nodes[i] = None  # type: ignore[call-overload]
         nodes[:] = [node for node in nodes if node is not None]
@@ -101,9 +110,9 @@ class Scope(ABC):
 class Recording(Scope):
     """What one tape or accumulator records.
 
-    It stays `open` from a tape's first entering until it is consumed, reset or deleted. It is `foreign` if some of its rules run
-    functions of the user's, and `moved` if values in it went from one device to another. A tape's has `departures`, where it notes
-    which values left it.
+    It stays `open` from a tape's first entering until it is consumed, reset or deleted. It is
+    `foreign` if some of its rules run functions of the user's, and `moved` if values in it went
+    from one device to another. A tape's has `departures`, where it notes which values left it.
     """
 
     __slots__ = ("_joint", "departures", "foreign", "moved", "open", "sources", "stage")
@@ -190,8 +199,11 @@ def scope_of(recordings: Iterable[Recording]) -> Scope | None:
     return _joint_scopes.get(parts) or _joint_scopes.setdefault(parts, JointScope(parts))
 
 
-def connect(nodes: Sequence[Node | None], scope: Scope | None) -> tuple[tuple[Node | None, ...], Scope] | None:
-    """The parents and the scope of an op on `nodes` that runs in `scope`; None if nothing records it.
+def connect(
+    nodes: Sequence[Node | None], scope: Scope | None
+) -> tuple[tuple[Node | None, ...], Scope] | None:
+    """The parents and the scope of an op on `nodes` that runs in `scope`;
+    None if nothing records it.
 
     The op belongs to those recordings of `scope` that one of its inputs belongs to.
     """
@@ -206,7 +218,9 @@ def connect(nodes: Sequence[Node | None], scope: Scope | None) -> tuple[tuple[No
     return (tuple(nodes), scope) if connected else None
 
 
-def _connect_nested(nodes: Sequence[Node | None], scope: Scope) -> tuple[tuple[Node | None, ...], Scope] | None:
+def _connect_nested(
+    nodes: Sequence[Node | None], scope: Scope
+) -> tuple[tuple[Node | None, ...], Scope] | None:
     current = scope.recordings
     shared = [None if node is None else node.scope.recordings & current for node in nodes]
     joint = scope_of(recording for part in shared if part for recording in part)

@@ -1,4 +1,7 @@
-"""Settings of the whole process. `gradtape.config` reads and changes them; whatever they concern may read them."""
+"""Settings of the whole process.
+
+`gradtape.config` reads and changes them; whatever they concern may read them.
+"""
 
 from __future__ import annotations
 

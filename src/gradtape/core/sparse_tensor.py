@@ -1,6 +1,7 @@
 """`SparseTensor`: the elements of a tensor that are not zero, and where they stand.
 
-Its functions are in `gradtape.api.tensorflow.sparse`, which few programs use: `*` and `/` import it. A tape follows its `values`.
+Its functions are in `gradtape.api.tensorflow.sparse`, which few programs use: `*` and `/` import
+it. A tape follows its `values`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from gradtape.shapes import TensorShape
 
 @published("SparseTensor", "sparse.SparseTensor")
 class SparseTensor:
-    """A tensor of shape `dense_shape` with `values[i]` at the coordinates `indices[i]` and zeros elsewhere.
+    """A tensor of shape `dense_shape` with `values[i]` at the coordinates `indices[i]` and zeros
+    elsewhere.
 
     >>> import gradtape as tf
     >>> x = tf.sparse.SparseTensor(indices=[[0, 0], [1, 2]], values=[1.0, 2.0], dense_shape=[2, 3])
@@ -38,7 +40,8 @@ class SparseTensor:
         found = self.indices.array.shape, self.values.array.shape, self.dense_shape.array.shape
         if [len(shape) for shape in found] != [2, 1, 1] or found[0] != found[1] + found[2]:
             raise ValueError(
-                "SparseTensor: indices, values and dense_shape must have the shapes [count, rank], [count] and [rank], got "
+                "SparseTensor: indices, values and dense_shape must have the shapes [count, rank], "
+                "[count] and [rank], got "
                 f"{found[0]}, {found[1]} and {found[2]}."
             )
 
@@ -46,7 +49,10 @@ class SparseTensor:
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
         """Another SparseTensor of the same parts."""
         if not isinstance(sparse_tensor_value, SparseTensor):
-            raise TypeError(f"from_value: sparse_tensor_value must be a SparseTensor, got {type(sparse_tensor_value).__name__}.")
+            raise TypeError(
+                "from_value: sparse_tensor_value must be a SparseTensor, got "
+                f"{type(sparse_tensor_value).__name__}."
+            )
         given = sparse_tensor_value
         return SparseTensor(given.indices, given.values, given.dense_shape)
 
@@ -68,7 +74,10 @@ class SparseTensor:
     def set_shape(self, shape: Any) -> None:
         """Checks that `shape` fits: the shape is known already."""
         if not self.shape.is_compatible_with(shape):
-            raise ValueError(f"set_shape: this SparseTensor has shape {self.shape}, which does not fit {TensorShape(shape)}.")
+            raise ValueError(
+                f"set_shape: this SparseTensor has shape {self.shape}, which does not fit "
+                f"{TensorShape(shape)}."
+            )
 
     def with_values(self, new_values: Any) -> SparseTensor:
         """The same places with other values."""
@@ -81,13 +90,19 @@ class SparseTensor:
         return import_module("gradtape.api.tensorflow.sparse.mathematics").divided(self, other)
 
     def __gradtape_tensor__(self) -> Tensor:
-        """What an op makes of it: an error, since a tensor that is sparse for good reason may not fit into memory."""
+        """What an op makes of it: an error, since a tensor that is sparse for good reason may not
+        fit into memory.
+        """
         raise ValueError(
-            "A SparseTensor cannot be used as a tensor: use the functions of gradtape.sparse, such as sparse.to_dense."
+            "A SparseTensor cannot be used as a tensor: use the functions of gradtape.sparse, such "
+            "as sparse.to_dense."
         )
 
     def __repr__(self) -> str:
-        return f"SparseTensor(indices={self.indices!s}, values={self.values!s}, dense_shape={self.dense_shape!s})"
+        return (
+            f"SparseTensor(indices={self.indices!s}, values={self.values!s}, "
+            f"dense_shape={self.dense_shape!s})"
+        )
 
 
 def _of_int64(value: Any, argument: str) -> Tensor:
@@ -96,11 +111,18 @@ def _of_int64(value: Any, argument: str) -> Tensor:
     if not isinstance(value, Tensor):
         return Tensor(to_array(value, np.dtype(np.int64), argument=f"SparseTensor: {argument}"))
     if value.dtype != int64:
-        raise ValueError(f"SparseTensor: {argument} must have dtype int64, got a tensor of {value.dtype.name}: cast it first.")
+        raise ValueError(
+            f"SparseTensor: {argument} must have dtype int64, got a tensor of {value.dtype.name}: "
+            "cast it first."
+        )
     return value
 
 
 def _as_tensor(values: Any) -> Tensor:
     if isinstance(values, Variable):
         return values.tensor()
-    return values if isinstance(values, Tensor) else Tensor(to_array(values, argument="SparseTensor: values"))
+    return (
+        values
+        if isinstance(values, Tensor)
+        else Tensor(to_array(values, argument="SparseTensor: values"))
+    )

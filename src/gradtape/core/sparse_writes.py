@@ -1,4 +1,6 @@
-"""Writing parts of a Variable: the `scatter_*` methods, which take rows or coordinates and refuse any that are out of range."""
+"""Writing parts of a Variable: the `scatter_*` methods, which take rows or coordinates and refuse
+any that are out of range.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class SparseWrites:
         def _updated(self, read_value: bool) -> Any: ...
 
     def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
-        """Sets `array[key]`, or combines it with `values` by `ufunc`, repeated indices counting every time."""
+        """Sets `array[key]`, or combines it with `values` by `ufunc`,
+        repeated indices counting every time.
+        """
         self.tell_recorders()
         trace = here.state.trace
         if trace is not None:
@@ -53,7 +57,8 @@ class SparseWrites:
         array = self.array
         if self.owns(array):
             write, *arguments = _combination(ufunc, array, key, values)
-            if self.owns(array, uses=1):  # still: a handler that wrote meanwhile saw our reference, and wrote to a new array
+            # Still: a handler that wrote meanwhile saw our reference, and wrote to a new array.
+            if self.owns(array, uses=1):
                 write(*arguments)
                 return
             del arguments
@@ -66,11 +71,15 @@ class SparseWrites:
                 if self.swap(array, copy):
                     return
 
-    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         """Sets the rows that `sparse_delta` names."""
         return self._scatter(None, sparse_delta, "scatter_update")
 
-    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_add(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         """Adds to the rows that `sparse_delta` names.
 
         >>> import gradtape as tf
@@ -80,36 +89,54 @@ class SparseWrites:
         """
         return self._scatter(np.add, sparse_delta, "scatter_add")
 
-    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_sub(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         return self._scatter(np.subtract, sparse_delta, "scatter_sub")
 
-    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_mul(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         return self._scatter(np.multiply, sparse_delta, "scatter_mul")
 
-    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_div(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         if self.array.dtype.kind not in "fcV":
-            raise TypeError(f"scatter_div: the variable is {self.array.dtype}; division needs floating point or complex numbers.")
+            raise TypeError(
+                f"scatter_div: the variable is {self.array.dtype}; division needs floating point "
+                "or complex numbers."
+            )
         return self._scatter(np.divide, sparse_delta, "scatter_div")
 
-    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_max(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         return self._scatter(np.maximum, sparse_delta, "scatter_max")
 
-    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+    def scatter_min(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         return self._scatter(np.minimum, sparse_delta, "scatter_min")
 
     def _scatter(self, ufunc: np.ufunc | None, delta: Any, method: str) -> Any:
         indices, values = self._slices(delta, method)
         check_indices(indices, self.array.shape[:1], method)
-        self.write_at(indices, self._fitting(values, indices.shape + self.array.shape[1:], method), ufunc)
+        self.write_at(
+            indices, self._fitting(values, indices.shape + self.array.shape[1:], method), ufunc
+        )
         return self._updated(True)
 
-    def batch_scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None) -> Any:
+    def batch_scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
         """Sets rows along the last axis of the indices, for each batch entry by itself."""
         indices, values = self._slices(sparse_delta, "batch_scatter_update")
         batch = indices.ndim - 1
         if batch < 0 or self.array.shape[:batch] != indices.shape[:-1]:
             raise invalid_argument(
-                f"batch_scatter_update: indices of shape {indices.shape} do not fit a variable of shape {self.array.shape}."
+                f"batch_scatter_update: indices of shape {indices.shape} do not fit a variable of "
+                f"shape {self.array.shape}."
             )
         check_indices(indices, self.array.shape[batch : batch + 1], "batch_scatter_update")
         key = (*np.indices(indices.shape)[:batch], indices)
@@ -138,23 +165,32 @@ class SparseWrites:
         depth = positions.shape[-1] if positions.ndim else 0
         if positions.dtype.kind not in "iu" or not 0 < depth <= self.array.ndim:
             raise invalid_argument(
-                f"{method}: indices must be integers with a last axis of 1 to {self.array.ndim}, got shape {positions.shape}, "
+                f"{method}: indices must be integers with a last axis of 1 to {self.array.ndim}, "
+                f"got shape {positions.shape}, "
                 f"dtype {positions.dtype}."
             )
         check_indices(positions, self.array.shape[:depth], method)
         shape = positions.shape[:-1] + self.array.shape[depth:]
-        self.write_at(tuple(positions[..., i] for i in range(depth)), self._fitting(updates, shape, method), ufunc)
+        self.write_at(
+            tuple(positions[..., i] for i in range(depth)),
+            self._fitting(updates, shape, method),
+            ufunc,
+        )
         return self._updated(True)
 
     def _slices(self, delta: Any, method: str) -> tuple[Any, Any]:
         if not (hasattr(delta, "indices") and hasattr(delta, "values")):
-            raise TypeError(f"{method}: sparse_delta must be an IndexedSlices, got {type(delta).__name__}.")
+            raise TypeError(
+                f"{method}: sparse_delta must be an IndexedSlices, got {type(delta).__name__}."
+            )
         return _concrete(array_of(delta.indices)), delta.values
 
     def _fitting(self, values: Any, shape: tuple[int, ...], method: str) -> Any:
         array = self._compatible(values, method, argument="values")
         if array.shape not in ((), shape):
-            raise invalid_argument(f"{method}: values have shape {array.shape}, but the indices select shape {shape}.")
+            raise invalid_argument(
+                f"{method}: values have shape {array.shape}, but the indices select shape {shape}."
+            )
         return array
 
 
@@ -183,7 +219,8 @@ def _concrete(array: Any) -> Any:
 
 
 def check_indices(indices: Any, sizes: Sequence[int], op: str) -> None:
-    """Refuses an index outside its axis; `sizes` has one entry, or one for each place of the last axis.
+    """Refuses an index outside its axis; `sizes` has one entry,
+    or one for each place of the last axis.
 
     In a program that is being traced there is nothing to look at yet.
     """
@@ -194,4 +231,6 @@ def check_indices(indices: Any, sizes: Sequence[int], op: str) -> None:
     if outside.any():
         place = tuple(int(i) for i in np.argwhere(outside)[0])
         limit = int(limits[place[-1]] if limits.size > 1 else limits[0])
-        raise invalid_argument(f"{op}: indices{list(place)} = {int(indices[place])} is not in [0, {limit}).")
+        raise invalid_argument(
+            f"{op}: indices{list(place)} = {int(indices[place])} is not in [0, {limit})."
+        )

@@ -18,7 +18,14 @@ from gradtape.core.messages import advice_about, first_times, log_warning, warn_
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.recording import Recording
 from gradtape.core.strong_zeros import Ones, has_nan
-from gradtape.core.tape_arguments import components, is_flat, leaves_of, ones_like, seeds_of, unconnected_value
+from gradtape.core.tape_arguments import (
+    components,
+    is_flat,
+    leaves_of,
+    ones_like,
+    seeds_of,
+    unconnected_value,
+)
 from gradtape.core.tape_methods import TapeMethods
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here, leave_thread
@@ -31,10 +38,12 @@ from gradtape.published import published, shown
 
 @published("GradientTape", "autodiff.GradientTape")
 class GradientTape(TapeMethods, Block):
-    """Records the ops of a `with` block on this thread and computes gradients of what they computed.
+    """Records the ops of a `with` block on this thread and computes gradients of what they
+    computed.
 
-    Trainable Variables are watched when they are read, other Tensors with `watch`. A tape gives one `gradient()`, unless
-    it is `persistent`. A `strict` one raises where values of what it records leave it, such as `y.numpy()`.
+    Trainable Variables are watched when they are read, other Tensors with `watch`. A tape gives one
+    `gradient()`, unless it is `persistent`. A `strict` one raises where values of what it records
+    leave it, such as `y.numpy()`.
 
     >>> import gradtape as tf
     >>> x = tf.constant(3.0)
@@ -49,12 +58,20 @@ class GradientTape(TapeMethods, Block):
     scope: Recording | None = None
     _departures: Departures | None = None
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True, *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        persistent: bool = False,
+        watch_accessed_variables: bool = True,
+        *,
+        strict: bool = False,
+    ) -> None:
         self._persistent = persistent
         self._watch_accessed = watch_accessed_variables
         self._notes: type[Departures] = NoDepartures if strict else Departures
         self._recording = False
-        self._variables: dict[int, Variable] = {}  # what it watches, by identity, and the Nodes of those that have a gradient
+        self._variables: dict[
+            int, Variable
+        ] = {}  # what it watches, by identity, and the Nodes of those that have a gradient
         self._nodes: dict[int, Node] = {}
         self._ended_by: str | None = None  # what consumed the recording
 
@@ -62,7 +79,9 @@ class GradientTape(TapeMethods, Block):
 
     def enter(self) -> None:
         if self._recording:
-            raise ValueError("This tape is recording already: a GradientTape cannot be entered twice at once.")
+            raise ValueError(
+                "This tape is recording already: a GradientTape cannot be entered twice at once."
+            )
         self._start(here.state)
 
     def _start(self, state: ThreadState, position: int | None = None) -> None:
@@ -106,11 +125,14 @@ class GradientTape(TapeMethods, Block):
         for leaf in leaves:
             if not isinstance(leaf, (Tensor, Variable)):
                 raise ValueError(
-                    f"watch: tensor must hold Tensors or Variables, got {leaf!r} of type {type(leaf).__name__}; "
+                    f"watch: tensor must hold Tensors or Variables, got {leaf!r} of type "
+                    f"{type(leaf).__name__}; "
                     + advice_about(leaf, "make it a Tensor with gradtape.constant.")
                 )
         if self.scope is None:
-            raise AttributeError("watch: this tape is not recording; call watch inside its `with` block.")
+            raise AttributeError(
+                "watch: this tape is not recording; call watch inside its `with` block."
+            )
         for leaf in leaves:
             if leaf.array.dtype not in dtypes.TRAINABLE:
                 warn_not_trainable("watched tensor", leaf.dtype)
@@ -125,7 +147,9 @@ class GradientTape(TapeMethods, Block):
         node = self._nodes.get(id(variable))
         if node is not None:
             return node
-        return self._watch_variable(variable) if self._watch_accessed and variable._trainable else None
+        return (
+            self._watch_variable(variable) if self._watch_accessed and variable._trainable else None
+        )
 
     def _watch_variable(self, variable: Variable) -> Node | None:
         self._variables[id(variable)] = variable
@@ -147,7 +171,10 @@ class GradientTape(TapeMethods, Block):
         not recorded: 16.0
         """
         if self.scope is None and not self._recording:
-            raise RuntimeError("stop_recording: this tape has never been entered; use it inside the tape's `with` block.")
+            raise RuntimeError(
+                "stop_recording: this tape has never been entered; use it inside the tape's "
+                "`with` block."
+            )
         if not self._recording:
             raise ValueError("stop_recording: this tape is not recording.")
         position = self._position()
@@ -161,7 +188,9 @@ class GradientTape(TapeMethods, Block):
 
     def _position(self) -> int | None:
         """Where this tape stands among what records on this thread."""
-        return next((i for i, recorder in enumerate(here.state.recorders) if recorder is self), None)
+        return next(
+            (i for i, recorder in enumerate(here.state.recorders) if recorder is self), None
+        )
 
     def reset(self) -> None:
         """Forgets everything recorded and watched so far, and goes on recording.
@@ -176,7 +205,9 @@ class GradientTape(TapeMethods, Block):
         np.float32(3.0)
         """
         if not self._recording:
-            raise ValueError("reset: this tape is not recording; reset is for use inside its `with` block.")
+            raise ValueError(
+                "reset: this tape is not recording; reset is for use inside its `with` block."
+            )
         position = self._position()
         self._stop()
         self._close()
@@ -195,13 +226,17 @@ class GradientTape(TapeMethods, Block):
         return tuple(sorted(self._variables.values(), key=lambda v: v.creation))
 
     def departures(self) -> tuple[Departure, ...]:
-        """Where values left this tape while it recorded them: no gradient flows through what was computed from those values.
+        """Where values left this tape while it recorded them: no gradient flows through what was
+        computed from those values.
 
         >>> import gradtape as tf
         >>> x = tf.Variable([1.0, 2.0])
         >>> with tf.GradientTape() as tape:
         ...     y = tf.constant(tf.square(x).numpy()) * x
-        >>> [(left.method, left.shape, left.count, left.location.line) for left in tape.departures()]
+        >>> [
+        ...     (left.method, left.shape, left.count, left.location.line)
+        ...     for left in tape.departures()
+        ... ]
         [('numpy', TensorShape([2]), 1, 2)]
         """
         return () if self._departures is None else self._departures.records()
@@ -239,7 +274,8 @@ class GradientTape(TapeMethods, Block):
         output_gradients: Any = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The gradient of `target` (the sum of its elements) with respect to `sources`, in the structure of `sources`.
+        """The gradient of `target` (the sum of its elements) with respect to `sources`,
+        in the structure of `sources`.
 
         >>> import gradtape as tf
         >>> w, b = tf.Variable([1.0, 2.0]), tf.Variable(0.5)
@@ -266,7 +302,8 @@ class GradientTape(TapeMethods, Block):
                 Tensor(g) if type(g := found.get(node)) is ndarray
                 else self._without_path(source, by_identity, unconnected) if g is None
                 else finished(g)
-                for node, source in zip(nodes, leaves)  # noqa: B905 - equally long, and strict is slow
+                # Equally long, and strict is slow.
+                for node, source in zip(nodes, leaves)  # noqa: B905
             ]  # fmt: skip
         except BaseException as error:
             self._ended_by = f"a gradient() that failed with {type(error).__name__}: {error}"
@@ -276,21 +313,29 @@ class GradientTape(TapeMethods, Block):
                 self._close()
         if flat:
             return gradients if type(sources) is list else tuple(gradients)
-        return nest.pack_sequence_as(sources, gradients) if nest.is_nested(sources) else gradients[0]
+        return (
+            nest.pack_sequence_as(sources, gradients) if nest.is_nested(sources) else gradients[0]
+        )
 
     def _prepare(self, method: str) -> Recording:
         """The recording to differentiate, or the error that says why there is none."""
         if self.scope is None:
             if self._ended_by is None:
-                raise RuntimeError(f"{method}: this tape has recorded nothing; enter it with `with` before {method}().")
+                raise RuntimeError(
+                    f"{method}: this tape has recorded nothing; enter it with `with` before "
+                    f"{method}()."
+                )
             raise RuntimeError(
-                f"{method}: this tape was used up by {self._ended_by}. A non-persistent GradientTape gives one gradient; "
+                f"{method}: this tape was used up by {self._ended_by}. A non-persistent "
+                "GradientTape gives one gradient; "
                 "use GradientTape(persistent=True) for more."
             )
         return self.scope
 
     def _leave_before_differentiating(self, method: str) -> None:
-        """A tape that is still recording stops, unless it is persistent: then it records its own gradient."""
+        """A tape that is still recording stops, unless it is persistent:
+        then it records its own gradient.
+        """
         if not self._persistent:
             self._ended_by = f"an earlier {method}()"
         if not self._recording:
@@ -299,8 +344,10 @@ class GradientTape(TapeMethods, Block):
             self._stop()
         elif first_times("inside", limit=1) is not None:
             log_warning(
-                "%s() was called on a persistent tape inside its own `with` block, so the gradient's ops are recorded too, "
-                "which costs time and memory; call it outside the block unless you want higher orders.",
+                "%s() was called on a persistent tape inside its own `with` block, so the "
+                "gradient's ops are recorded too, "
+                "which costs time and memory; call it outside the block unless you want "
+                "higher orders.",
                 method,
             )
 
@@ -315,11 +362,17 @@ class GradientTape(TapeMethods, Block):
             trace = here.state.trace
             if trace is None or not trace.comes_from_outside(leaf):
                 return None
-            return self._node_of(trace.value(leaf))  # what stands for it in the program is what was watched
+            return self._node_of(
+                trace.value(leaf)
+            )  # what stands for it in the program is what was watched
         return node
 
-    def _seeds(self, targets: Sequence[Any], given: Sequence[Any] | None) -> tuple[dict[Node, Any], dict[int, Tensor]]:
-        """The cotangents to start from, by Node; and, by identity, the gradients of targets that the tape does not know."""
+    def _seeds(
+        self, targets: Sequence[Any], given: Sequence[Any] | None
+    ) -> tuple[dict[Node, Any], dict[int, Tensor]]:
+        """The cotangents to start from, by Node; and, by identity,
+        the gradients of targets that the tape does not know.
+        """
         state = here.state
         tensors = state.scope is not None or bool(state.levels)
         if given is None and not tensors and len(targets) == 1:  # the common case, kept short
@@ -338,26 +391,35 @@ class GradientTape(TapeMethods, Block):
             node = self._node_of(target)
             if node is None:
                 seed = finished(seed)
-                by_identity[id(target)] = by_identity[id(target)] + seed if id(target) in by_identity else seed
+                by_identity[id(target)] = (
+                    by_identity[id(target)] + seed if id(target) in by_identity else seed
+                )
                 continue
             seed = finished(seed) if tensors else seed.array if type(seed) is Tensor else seed
             by_node[node] = by_node[node] + seed if node in by_node else seed
         return by_node, by_identity
 
     @staticmethod
-    def _without_path(source: Any, by_identity: dict[int, Tensor], unconnected: UnconnectedGradients) -> Tensor | None:
+    def _without_path(
+        source: Any, by_identity: dict[int, Tensor], unconnected: UnconnectedGradients
+    ) -> Tensor | None:
         """The gradient of a source that no walk reached: ones if it is itself the target."""
         seed = by_identity.get(id(source))
         return unconnected_value(source, unconnected) if seed is None else seed
 
-    def _pull(self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Recording, release: bool) -> dict[Any, Any]:
+    def _pull(
+        self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Recording, release: bool
+    ) -> dict[Any, Any]:
         """One backward walk, in which NumPy does not warn of infinities."""
         state = here.state
         walk = pull_back if state.around_walk is None else partial(state.around_walk, pull_back)
         return state.walk(recording, walk, seeds, sources, recording, release)
 
     def _close(self) -> None:
-        """Ends the recording: nothing can look connected to it any more. Which Variables it watched is still known."""
+        """Ends the recording: nothing can look connected to it any more.
+
+        Which Variables it watched is still known.
+        """
         if self.scope is not None:
             recording, self.scope, self._nodes = self.scope, None, {}
             recording.close()

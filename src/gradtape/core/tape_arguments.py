@@ -1,4 +1,6 @@
-"""What a tape is asked with: targets, sources and output gradients, as the Tensors and Variables in them."""
+"""What a tape is asked with: targets, sources and output gradients,
+as the Tensors and Variables in them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
 
 
-def unconnected_value(source: Any, unconnected: UnconnectedGradients, prefix: tuple[int, ...] = ()) -> Tensor | None:
+def unconnected_value(
+    source: Any, unconnected: UnconnectedGradients, prefix: tuple[int, ...] = ()
+) -> Tensor | None:
     """None or zeros for a source without a path; `prefix` is put before its shape."""
     if unconnected is UnconnectedGradients.NONE:
         return None
@@ -34,7 +38,11 @@ def ones_like(array: Any) -> Any:
 
 def source_object(leaf: Any) -> Any:
     """A leaf, or the Variable that stands behind it: Keras variables name theirs."""
-    return leaf if isinstance(leaf, (Tensor, Variable)) else getattr(leaf, "__gradtape_variable__", leaf)
+    return (
+        leaf
+        if isinstance(leaf, (Tensor, Variable))
+        else getattr(leaf, "__gradtape_variable__", leaf)
+    )
 
 
 def components(leaf: Any) -> Sequence[Any]:
@@ -48,10 +56,12 @@ _PLAIN_LEAVES = frozenset((Tensor, Variable))
 
 
 def is_flat(structure: Any) -> bool:
-    """Whether a structure is a list or tuple of Tensors and Variables: the common case, answered without optree."""
+    """Whether a structure is a list or tuple of Tensors and Variables: the common case,
+    answered without optree.
+    """
     if type(structure) is not list and type(structure) is not tuple:
         return False
-    for leaf in structure:  # noqa: SIM110 - a generator takes twice as long
+    for leaf in structure:
         if type(leaf) is not Variable and type(leaf) not in _PLAIN_LEAVES:
             return False
     return True
@@ -66,12 +76,15 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
     leaves = [source_object(leaf) for leaf in nest.flatten(structure)]
     for leaf in leaves:
         if leaf is None:
-            raise TypeError(f"{argument} must be a Tensor, a Variable or a structure of them, got None.")
+            raise TypeError(
+                f"{argument} must be a Tensor, a Variable or a structure of them, got None."
+            )
         if isinstance(leaf, SparseTensor):
             raise ValueError(f"{argument} cannot be a SparseTensor: use its `values`.")
         if not isinstance(leaf, (Tensor, Variable)):
             raise AttributeError(
-                f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of type {type(leaf).__name__}; "
+                f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of "
+                f"type {type(leaf).__name__}; "
                 + advice_about(leaf, "a tape follows only what it has seen as a Tensor.")
             )
     return leaves
@@ -82,7 +95,8 @@ def seeds_of(output_gradients: Any, targets: Sequence[Any]) -> list[Any]:
     given = nest.flatten(output_gradients)[: len(targets)]
     given += [None] * (len(targets) - len(given))
     return [
-        None if g is None else _output_gradient(g, target, i) for i, (g, target) in enumerate(zip(given, targets, strict=True))
+        None if g is None else _output_gradient(g, target, i)
+        for i, (g, target) in enumerate(zip(given, targets, strict=True))
     ]
 
 
@@ -97,10 +111,14 @@ def _output_gradient(value: Any, target: Any, index: int) -> Any:
         value = Tensor(to_array(value, array.dtype, argument=argument))
     if value.array.dtype != array.dtype:
         raise invalid_argument(
-            f"gradient: {argument} has dtype {value.dtype.name}, but its target has dtype {target.dtype.name}: cast it first."
+            f"gradient: {argument} has dtype {value.dtype.name}, but its target has dtype "
+            f"{target.dtype.name}: cast it first."
         )
     if value.array.shape == array.shape:
         return value
     if value.array.shape != ():
-        raise invalid_argument(f"gradient: {argument} has shape {value.shape}, but its target has shape {target.shape}.")
+        raise invalid_argument(
+            f"gradient: {argument} has shape {value.shape}, but its target has shape "
+            f"{target.shape}."
+        )
     return needed.broadcast_to(value, shape=array.shape)

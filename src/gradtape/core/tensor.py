@@ -34,8 +34,9 @@ class Tensor(TensorOperators):
     """
 
     __slots__ = ("__weakref__", "_keras_logits", "array", "held", "node")
-    # `held`: the same values as a JAX array, once there is one. `_keras_logits`: what probabilities were computed from, where Keras
-    # notes it for its crossentropies. Both stay unset in most tensors.
+    # `held`: the same values as a JAX array, once there is one. `_keras_logits`: what probabilities
+    # were computed from, where Keras notes it for its crossentropies. Both stay unset in most
+    # tensors.
 
     def __init__(self, array: Any, node: Node | None = None) -> None:
         self.array = array
@@ -62,7 +63,8 @@ class Tensor(TensorOperators):
         return full_name("CPU:0")
 
     @property
-    def mT(self) -> Tensor:  # noqa: N802 - the Array API's name, which lets one rule serve arrays and Tensors
+    # The Array API's name, which lets one rule serve arrays and Tensors.
+    def mT(self) -> Tensor:  # noqa: N802
         """The last two axes swapped."""
         return needed.matrix_transpose(self)
 
@@ -76,17 +78,24 @@ class Tensor(TensorOperators):
     def set_shape(self, shape: Any) -> None:
         """Checks that `shape` fits: an eager tensor's shape is known already."""
         if not self.shape.is_compatible_with(shape):
-            raise ValueError(f"set_shape: this tensor has shape {self.shape}, which does not fit {TensorShape(shape)}.")
+            raise ValueError(
+                f"set_shape: this tensor has shape {self.shape}, which does not fit "
+                f"{TensorShape(shape)}."
+            )
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The values as a NumPy array (a scalar for a 0-d tensor): a copy that the caller may write to."""
+        """The values as a NumPy array (a scalar for a 0-d tensor):
+        a copy that the caller may write to.
+        """
         if self.node is not None:
             leaving(self, "numpy")
         array = self.array
         return array.copy() if array.ndim else array[()]
 
     def ref(self) -> Reference:
-        """A hashable reference, for sets and dict keys: tensors themselves compare element by element."""
+        """A hashable reference, for sets and dict keys:
+        tensors themselves compare element by element.
+        """
         return Reference(self)
 
     experimental_ref = ref
@@ -108,7 +117,9 @@ class Tensor(TensorOperators):
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A DLPack capsule of the values, for another array library: read-only, or a copy for one that cannot be told so."""
+        """A DLPack capsule of the values, for another array library: read-only,
+        or a copy for one that cannot be told so.
+        """
         if self.node is not None:
             leaving(self, "__dlpack__")
         array = _exportable(self.array)
@@ -117,10 +128,13 @@ class Tensor(TensorOperators):
         elif max_version is not None and max_version >= (1, 0):
             array.flags.writeable = False  # a tensor does not change
         try:
-            return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+            return array.__dlpack__(
+                stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+            )
         except ValueError as error:  # of NumPy before 2.3
             raise BufferError(
-                f"__dlpack__: {error}: dl_device={dl_device}; a tensor on the CPU is exported to the CPU."
+                f"__dlpack__: {error}: dl_device={dl_device}; a tensor on the CPU is exported to "
+                "the CPU."
             ) from error
 
     def __dlpack_device__(self) -> tuple[Any, int]:
@@ -132,7 +146,8 @@ class Tensor(TensorOperators):
     def __bool__(self) -> bool:
         if self.array.size != 1:
             raise ValueError(
-                f"The truth value of a tensor of shape {self.shape} is ambiguous: use gradtape.reduce_any or reduce_all."
+                f"The truth value of a tensor of shape {self.shape} is ambiguous: use "
+                "gradtape.reduce_any or reduce_all."
             )
         return bool(self.array)
 
@@ -154,7 +169,8 @@ class Tensor(TensorOperators):
     def __index__(self) -> int:
         if self.array.ndim or self.array.dtype.kind not in "iu":
             raise TypeError(
-                f"Only a scalar integer tensor can be used as an index, got shape {self.shape}, dtype {self.dtype.name}."
+                f"Only a scalar integer tensor can be used as an index, got shape {self.shape}, "
+                f"dtype {self.dtype.name}."
             )
         return int(self.array)
 
@@ -174,7 +190,10 @@ class Tensor(TensorOperators):
         return Tensor, (self.array,)
 
     def __repr__(self) -> str:
-        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={values_text(self.array)}>"
+        return (
+            f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, "
+            f"numpy={values_text(self.array)}>"
+        )
 
     def __str__(self) -> str:
         return f"tf.Tensor({self.array}, shape={self.shape}, dtype={self.dtype.name})"
@@ -197,7 +216,8 @@ def _exportable(array: Any) -> Any:
     """A view for DLPack, or the error that says why there is none."""
     if array.dtype.isbuiltin != 1 or array.dtype.kind == "O":
         raise BufferError(
-            f"__dlpack__: NumPy cannot export {dtypes.from_numpy(array.dtype).name} through DLPack: cast the tensor first, "
+            f"__dlpack__: NumPy cannot export {dtypes.from_numpy(array.dtype).name} through "
+            "DLPack: cast the tensor first, "
             "to float32 for instance."
         )
     return np.asarray(array).view()
@@ -206,7 +226,8 @@ def _exportable(array: Any) -> Any:
 def _scalar(array: Any, wanted: str) -> Any:
     if array.size != 1:
         raise TypeError(
-            f"Only a tensor with one element can be converted to a Python {wanted}; this one has shape {array.shape}."
+            f"Only a tensor with one element can be converted to a Python {wanted}; this one has "
+            f"shape {array.shape}."
         )
     return array.reshape(())[()]
 

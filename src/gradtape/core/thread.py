@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class Recorder(Protocol):
-    """What is entered with `with` and follows the ops of a thread: a tape or a ForwardAccumulator."""
+    """What is entered with `with` and follows the ops of a thread:
+    a tape or a ForwardAccumulator.
+    """
 
     pushes: bool
 
@@ -39,22 +41,29 @@ class Recorder(Protocol):
         """The recording that this one is making now."""
 
     def variable_node(self, variable: Variable) -> Node | None:
-        """The Node that stands for `variable` in this recording, made at the first read; None if it is not watched."""
+        """The Node that stands for `variable` in this recording, made at the first read;
+        None if it is not watched.
+        """
 
 
 class Pusher(Recorder, Protocol):
-    """A recorder (`pushes` is True) that carries tangents forward through every op as it is recorded."""
+    """A recorder (`pushes` is True) that carries tangents forward through every op as it is
+    recorded.
+    """
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any) -> None:
         """Computes the tangent of an op that has just been recorded."""
 
 
 class ThreadState:
-    """What records on one thread. `recorders` is in the order of entering; the rest follows from it."""
+    """What records on one thread.
+
+    `recorders` is in the order of entering; the rest follows from it.
+    """
 
     __slots__ = (
-        "_run_walk", "around_walk", "checker", "device", "draws", "levels", "pushers", "recorders", "run", "same_draws", "scope", "tensor", "trace", "walking", "watch",
-        "where",
+        "_run_walk", "around_walk", "checker", "device", "draws", "levels", "pushers", "recorders",
+        "run", "same_draws", "scope", "tensor", "trace", "walking", "watch", "where",
     )  # fmt: skip
 
     plain_tensor: Any = None  # the class Tensor, once there is one
@@ -65,17 +74,22 @@ class ThreadState:
         self.pushers: tuple[Pusher, ...] = ()
         self.levels: tuple[Level, ...] = ()  # the vmaps that are running, outermost first
         self.trace: Trace | None = None  # the program that is being traced
-        self.where: tuple[CodeType, int] | None = None  # the place in the user's code, if it is not where this thread is now
+        # The place in the user's code, if it is not where this thread is now.
+        self.where: tuple[CodeType, int] | None = None
         self.run: Callable[..., Any] = quiet_runner()
-        self.checker: Callable[..., Any] | None = None  # sees what an op gives on XLA, and gives it back
-        self.draws: Any = None  # the random numbers of a block that is to run again: see `transforms.recompute`
+        # Sees what an op gives on XLA, and gives it back.
+        self.checker: Callable[..., Any] | None = None
+        # The random numbers of a block that is to run again: see `transforms.recompute`.
+        self.draws: Any = None
         self.same_draws = False  # whether all examples of a batch share what is drawn
         self.device: Any = None  # the place that is named around
-        self.tensor: Callable[..., Any] = self.plain_tensor  # what makes a Tensor of an array that `run` has given
+        # What makes a Tensor of an array that `run` has given.
+        self.tensor: Callable[..., Any] = self.plain_tensor
         self.watch: list[str] = []  # what a walk has to fear for its zeros: see `core.strong_zeros`
         self._run_walk = quiet_runner(self._on_invalid)
         self.walking = False
-        self.around_walk: Callable[..., Any] | None = None  # is given the backward walk and its arguments
+        # Is given the backward walk and its arguments.
+        self.around_walk: Callable[..., Any] | None = None
 
     def run_on_host(self, function: Callable[..., Any], *args: Any, **params: Any) -> Any:
         """`run` with NumPy arrays, whatever device is named around."""
@@ -110,7 +124,8 @@ class ThreadState:
     def walk(self, recording: Recording, walk: Callable[..., Any], *args: Any) -> Any:
         """Runs a walk over a recording, in which NumPy does not warn of overflow and the like.
 
-        The quick way needs a context of our own, which functions of the user's must not see, and which cannot be entered twice.
+        The quick way needs a context of our own, which functions of the user's must not see, and
+        which cannot be entered twice.
         """
         before, self.watch = self.watch, []
         try:
@@ -148,16 +163,19 @@ class Only(Block):
 
     def leave(self) -> None:
         if self._before is not None:
-            self._state.set_recorders([r for r in self._before if r.recording])  # one may have ended in the block
+            # One may have ended in the block.
+            self._state.set_recorders([r for r in self._before if r.recording])
 
 
 @published("init_scope")
 @block
 def init_scope() -> Iterator[None]:
-    """Runs a block that nothing records, whatever tapes are open, at once: also while a function is being traced.
+    """Runs a block that nothing records, whatever tapes are open, at once:
+    also while a function is being traced.
 
-    There it is no part of the function's program. It sees Variables as they are, and runs once for each trace. A signal handler that may
-    arrive while a function is being traced does its work in such a block.
+    There it is no part of the function's program. It sees Variables as they are, and runs once for
+    each trace. A signal handler that may arrive while a function is being traced does its work in
+    such a block.
 
     >>> import gradtape as tf
     >>> x = tf.Variable(2.0)
@@ -190,7 +208,8 @@ def leave_thread(recorder: Recorder, state: ThreadState) -> None:
     """Ends what was entered on the thread of `state`, which must be this one."""
     if here.state is not state:
         raise RuntimeError(
-            f"This {type(recorder).__name__} was entered in another thread, where it goes on recording: a `with` block must end in the "
+            f"This {type(recorder).__name__} was entered in another thread, where it goes on "
+            "recording: a `with` block must end in the "
             "thread it began in. Open one in each thread."
         )
     state.remove(recorder)

@@ -10,7 +10,9 @@ from gradtape.published import published
 
 @published("UnconnectedGradients")
 class UnconnectedGradients(Enum):
-    """What stands for the gradient of a source that the target does not depend on: None, or zeros."""
+    """What stands for the gradient of a source that the target does not depend on: None,
+    or zeros.
+    """
 
     NONE = "none"
     ZERO = "zero"
@@ -23,5 +25,6 @@ def as_unconnected(value: Any) -> UnconnectedGradients:
         return UnconnectedGradients(value)
     except ValueError:
         raise ValueError(
-            f"unconnected_gradients must be UnconnectedGradients.NONE or ZERO, or 'none' or 'zero', got {value!r}."
+            "unconnected_gradients must be UnconnectedGradients.NONE or ZERO, or 'none' or "
+            f"'zero', got {value!r}."
         ) from None

@@ -1,4 +1,6 @@
-"""Plain values into arrays: Python numbers, nested lists and NumPy arrays, with TensorFlow's default dtypes."""
+"""Plain values into arrays: Python numbers, nested lists and NumPy arrays,
+with TensorFlow's default dtypes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _INT32 = np.iinfo(np.int32)
 
 
 def array_of(value: Any) -> Any:
-    """The array inside a Tensor, a Variable or what turns itself into a Tensor; None for a plain value."""
+    """The array inside a Tensor, a Variable or what turns itself into a Tensor;
+    None for a plain value.
+    """
     if isinstance(value, TensorOperators):
         trace = here.state.trace
         known = trace is None or isinstance(value, Tensor)
@@ -32,8 +36,9 @@ def on_host(array: Any) -> Any:
 def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = "value") -> Any:
     """`value` as a new array of `dtype`.
 
-    Without a dtype, Python floats become float32, ints int32 (int64 beyond its range), complex complex128; NumPy arrays
-    keep their own. An integer dtype does not take floats: that would lose what stands behind the point.
+    Without a dtype, Python floats become float32, ints int32 (int64 beyond its range), complex
+    complex128; NumPy arrays keep their own. An integer dtype does not take floats: that would lose
+    what stands behind the point.
     """
     if isinstance(value, Tensor):
         array = value.array
@@ -45,7 +50,10 @@ def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = 
     try:
         array = np.array(value)
     except ValueError as error:
-        raise ValueError(f"{argument}: cannot convert {_short(value)} to a tensor; its rows have different lengths.") from error
+        raise ValueError(
+            f"{argument}: cannot convert {_short(value)} to a tensor; its rows have different "
+            "lengths."
+        ) from error
     if array.dtype.kind in "OSU":
         return _from_objects(value, array, dtype, argument)
     if dtype is not None:
@@ -59,7 +67,9 @@ def _python_default(array: Any) -> Any:
     """Python numbers in TensorFlow's default dtype."""
     if array.dtype == np.float64:
         return array.astype(np.float32)
-    if array.dtype == np.int64 and (array.size == 0 or (array.min() >= _INT32.min and array.max() <= _INT32.max)):
+    if array.dtype == np.int64 and (
+        array.size == 0 or (array.min() >= _INT32.min and array.max() <= _INT32.max)
+    ):
         return array.astype(np.int32)
     return array
 
@@ -76,39 +86,55 @@ def _from_numpy(value: Any, dtype: np.dtype[Any] | None, argument: str) -> Any:
         return _from_objects(value, np.asarray(value), dtype, argument)
     native = dtypes.as_dtype(value.dtype).numpy
     if dtype is None or dtype == native:
-        # Not np.array: an unpickled array has a dtype of its own, equal to NumPy's, which only `astype` replaces. Ops know theirs by identity.
+        # Not np.array: an unpickled array has a dtype of its own, equal to NumPy's, which only
+        # `astype` replaces. Ops know theirs by identity.
         return value.astype(native)[()] if value.ndim == 0 else value.astype(native, subok=False)
     return _cast(value, dtype, argument)
 
 
 def _from_objects(value: Any, array: Any, dtype: np.dtype[Any] | None, argument: str) -> Any:
-    """Strings, which are held as bytes; anything else that NumPy only takes as an object is refused."""
+    """Strings, which are held as bytes; anything else that NumPy only takes as an object is
+    refused.
+    """
     if array.dtype.kind != "O" and not isinstance(value, (np.ndarray, np.generic)):
-        array = np.array(value, object)  # without it NumPy makes text of the numbers that stand beside text
+        # Without it NumPy makes text of the numbers that stand beside text.
+        array = np.array(value, object)
     leaves = array.reshape(-1).tolist()
-    if all(isinstance(leaf, (str, bytes)) for leaf in leaves) and dtype in (None, dtypes.string.numpy):
+    if all(isinstance(leaf, (str, bytes)) for leaf in leaves) and dtype in (
+        None,
+        dtypes.string.numpy,
+    ):
         texts = np.empty(array.size, dtype=object)
         texts[:] = [leaf.encode() if isinstance(leaf, str) else leaf for leaf in leaves]
         return texts.reshape(array.shape)
-    if dtype is not None and all(isinstance(leaf, (Tensor, int, float, complex)) for leaf in leaves):
+    if dtype is not None and all(
+        isinstance(leaf, (Tensor, int, float, complex)) for leaf in leaves
+    ):
         return np.array(array.tolist(), dtype=dtype)
     wanted = "a tensor" if dtype is None else f"a tensor of dtype {dtypes.from_numpy(dtype).name}"
-    raise (TypeError if dtype is not None else ValueError)(f"{argument}: cannot convert {_short(value)} to {wanted}.")
+    raise (TypeError if dtype is not None else ValueError)(
+        f"{argument}: cannot convert {_short(value)} to {wanted}."
+    )
 
 
 def _cast(array: Any, dtype: np.dtype[Any], argument: str) -> Any:
-    """`array` in `dtype`, refused where a value would change its kind: float to int, complex to real, text to number."""
+    """`array` in `dtype`, refused where a value would change its kind: float to int,
+    complex to real, text to number.
+    """
     kind = array.dtype.kind
     lossy = (kind in "fcV" and dtype.kind in "iub") or (kind == "c" and dtype.kind != "c")
     if (lossy and array.size) or (kind == "O") != (dtype.kind == "O"):
         raise TypeError(
-            f"{argument}: cannot convert {_short(array)} of dtype {dtypes.as_dtype(array.dtype).name} to "
+            f"{argument}: cannot convert {_short(array)} of dtype "
+            f"{dtypes.as_dtype(array.dtype).name} to "
             f"{dtypes.from_numpy(dtype).name}; cast it first."
         )
     if kind in "iu" and dtype.kind in "iu" and array.size:
         limits = np.iinfo(dtype)
         if int(array.max()) > limits.max or int(array.min()) < limits.min:
-            raise TypeError(f"{argument}: {_short(array)} does not fit in {dtypes.from_numpy(dtype).name}.")
+            raise TypeError(
+                f"{argument}: {_short(array)} does not fit in {dtypes.from_numpy(dtype).name}."
+            )
     return array.astype(dtype)[()]
 
 

@@ -1,7 +1,7 @@
 """`Variable`: a named buffer that tapes watch by themselves when it is read.
 
-A read keeps the array it saw: `assign` writes in place only while nobody else holds the buffer, and into a new one otherwise,
-so nothing that was recorded ever changes.
+A read keeps the array it saw: `assign` writes in place only while nobody else holds the buffer, and
+into a new one otherwise, so nothing that was recorded ever changes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ from gradtape.shapes import TensorShape
 
 @published("VariableSynchronization")
 class VariableSynchronization(Enum):
-    """When copies of a distributed variable are synchronised. One process has one copy; the values are kept for callers."""
+    """When copies of a distributed variable are synchronised.
+
+    One process has one copy; the values are kept for callers.
+    """
 
     AUTO = 0
     NONE = 1
@@ -57,7 +60,9 @@ class VariableAggregation(Enum):
 
 
 class ReadRule:
-    """A read of a Variable: the cotangent goes to the Variable's Node in every recording that has one."""
+    """A read of a Variable: the cotangent goes to the Variable's Node in every recording that has
+    one.
+    """
 
     name = "read_variable"
     takes_slices = True
@@ -80,7 +85,9 @@ def _member(choices: type[Enum], value: Any, argument: str) -> Any:
     try:
         return choices(0 if value is None else value)
     except ValueError:
-        raise ValueError(f"Variable: {argument} must be a {choices.__name__}, got {value!r}.") from None
+        raise ValueError(
+            f"Variable: {argument} must be a {choices.__name__}, got {value!r}."
+        ) from None
 
 
 READ = ReadRule()
@@ -91,8 +98,9 @@ new = object.__new__
 class _Array:
     """The array of a Variable that only compiled functions have asked for since one of them had it.
 
-    Or that an update has set `aside` until it writes it in place: it comes back, so that the update sees that somebody has it.
-    An array in the Variable's `__dict__` goes before, as always in Python: a Variable that has it is read without a call.
+    Or that an update has set `aside` until it writes it in place: it comes back, so that the update
+    sees that somebody has it. An array in the Variable's `__dict__` goes before, as always in
+    Python: a Variable that has it is read without a call.
     """
 
     def __get__(self, variable: Variable | None, owner: type | None = None) -> Any:
@@ -106,7 +114,9 @@ class _Array:
                     try:
                         array = xla_engine.to_numpy(held)[()]
                     except Exception as error:
-                        if not xla_engine.is_gone(error) or ("held" in known and known["held"] is held):
+                        if not xla_engine.is_gone(error) or (
+                            "held" in known and known["held"] is held
+                        ):
                             raise
                         continue  # a signal handler has called a function that wrote over it
                     if "held" in known and known["held"] is held:
@@ -115,7 +125,9 @@ class _Array:
                     known["array"] = known["aside"]
                     del known["aside"]
                 else:
-                    raise AttributeError(f"'{type(variable).__name__}' object has no attribute 'array'")
+                    raise AttributeError(
+                        f"'{type(variable).__name__}' object has no attribute 'array'"
+                    )
             return found
 
 
@@ -158,9 +170,14 @@ class Variable(SparseWrites, TensorOperators):
         use_resource: bool | None = None,
     ) -> None:
         if variable_def is not None:
-            raise ValueError("Variable: variable_def belongs to TensorFlow's graphs; give an initial_value.")
+            raise ValueError(
+                "Variable: variable_def belongs to TensorFlow's graphs; give an initial_value."
+            )
         if initial_value is None:
-            raise ValueError("Variable needs an initial_value: a tensor, an array, a number, or a function that returns one.")
+            raise ValueError(
+                "Variable needs an initial_value: a tensor, an array, a number, or a function that "
+                "returns one."
+            )
         if constraint is not None and not callable(constraint):
             raise ValueError(f"Variable: constraint must be callable, got {constraint!r}.")
         synchronization = _member(VariableSynchronization, synchronization, "synchronization")
@@ -171,9 +188,14 @@ class Variable(SparseWrites, TensorOperators):
         self._shape = TensorShape(array.shape if shape is None else shape)
         if not self._shape.is_compatible_with(array.shape):
             raise ValueError(
-                f"Variable: initial_value has shape {TensorShape(array.shape)}, which does not fit shape={self._shape}."
+                f"Variable: initial_value has shape {TensorShape(array.shape)}, which does not fit "
+                f"shape={self._shape}."
             )
-        self._trainable = bool(synchronization is not VariableSynchronization.ON_READ if trainable is None else trainable)
+        self._trainable = bool(
+            synchronization is not VariableSynchronization.ON_READ
+            if trainable is None
+            else trainable
+        )
         self._name = scoped(name or "Variable") + ":0"
         self.constraint = constraint
         self.synchronization = synchronization
@@ -184,7 +206,9 @@ class Variable(SparseWrites, TensorOperators):
             here.state.trace.made.add(id(self))
 
     held: Any
-    """The value as a JAX array, where a compiled function has had it: beside `array`, or instead of it."""
+    """The value as a JAX array, where a compiled function has had it: beside `array`,
+    or instead of it.
+    """
 
     array: Any = _Array()
 
@@ -194,7 +218,8 @@ class Variable(SparseWrites, TensorOperators):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.keeps_array = getattr_static(cls, "array") is not Variable.__dict__["array"]
-        cls.held = None  # a Variable that has none is not to ask a `__getattr__` of the user's for it
+        # A Variable that has none is not to ask a `__getattr__` of the user's for it.
+        cls.held = None
 
     # What it is
 
@@ -234,7 +259,9 @@ class Variable(SparseWrites, TensorOperators):
     # Reading
 
     def tensor(self) -> Tensor:
-        """The value now, connected to everything that records on this thread: how ops read a Variable."""
+        """The value now, connected to everything that records on this thread:
+        how ops read a Variable.
+        """
         state = here.state
         recorders = state.recorders
         if state.trace is not None:
@@ -245,11 +272,19 @@ class Variable(SparseWrites, TensorOperators):
         if not recorders:
             tensor.node = None
         else:
-            tensor.node = recorders[0].variable_node(self) if len(recorders) == 1 else self._joint_node(recorders)
+            tensor.node = (
+                recorders[0].variable_node(self)
+                if len(recorders) == 1
+                else self._joint_node(recorders)
+            )
         return tensor
 
-    def _joint_node(self, recorders: Sequence[Recorder], value_node: Node | None = None) -> Node | None:
-        """One Node for what follows the Variable itself, and what follows the value that it has in a program."""
+    def _joint_node(
+        self, recorders: Sequence[Recorder], value_node: Node | None = None
+    ) -> Node | None:
+        """One Node for what follows the Variable itself,
+        and what follows the value that it has in a program.
+        """
         if value_node is not None:
             recorders = [r for r in recorders if r.scope is None or r.scope not in value_node.scope]
         nodes = tuple(node for r in recorders if (node := r.variable_node(self)) is not None)
@@ -307,13 +342,27 @@ class Variable(SparseWrites, TensorOperators):
 
     @overload
     def assign(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: Literal[True] = True
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: Literal[True] = True,
     ) -> Self: ...
     @overload
-    def assign(self, value: Any, use_locking: bool, name: str | None, read_value: bool) -> Self | None: ...
+    def assign(
+        self, value: Any, use_locking: bool, name: str | None, read_value: bool
+    ) -> Self | None: ...
     @overload
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool) -> Self | None: ...
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool
+    ) -> Self | None: ...
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
         """Replaces the value; nothing flows back to what was assigned.
 
         >>> import gradtape as tf
@@ -324,7 +373,8 @@ class Variable(SparseWrites, TensorOperators):
         values = self._compatible(value, "assign")
         if not self._shape.is_compatible_with(values.shape):
             raise ValueError(
-                f"assign: value has shape {TensorShape(values.shape)}, but the variable '{self._name}' has shape {self._shape}."
+                f"assign: value has shape {TensorShape(values.shape)}, but the variable "
+                f"'{self._name}' has shape {self._shape}."
             )
         self.tell_recorders()
         if here.state.trace is not None:
@@ -340,13 +390,27 @@ class Variable(SparseWrites, TensorOperators):
 
     @overload
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: Literal[True] = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: Literal[True] = True,
     ) -> Self: ...
     @overload
-    def assign_add(self, delta: Any, use_locking: bool, name: str | None, read_value: bool) -> Self | None: ...
+    def assign_add(
+        self, delta: Any, use_locking: bool, name: str | None, read_value: bool
+    ) -> Self | None: ...
     @overload
-    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool) -> Self | None: ...
-    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool
+    ) -> Self | None: ...
+    def assign_add(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
         """Adds `delta` to the value.
 
         >>> import gradtape as tf
@@ -357,13 +421,27 @@ class Variable(SparseWrites, TensorOperators):
 
     @overload
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: Literal[True] = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: Literal[True] = True,
     ) -> Self: ...
     @overload
-    def assign_sub(self, delta: Any, use_locking: bool, name: str | None, read_value: bool) -> Self | None: ...
+    def assign_sub(
+        self, delta: Any, use_locking: bool, name: str | None, read_value: bool
+    ) -> Self | None: ...
     @overload
-    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool) -> Self | None: ...
-    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool
+    ) -> Self | None: ...
+    def assign_sub(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
         """Subtracts `delta` from the value.
 
         >>> import gradtape as tf
@@ -376,13 +454,19 @@ class Variable(SparseWrites, TensorOperators):
         change = self._compatible(delta, method, argument="delta")
         if change.shape != self.array.shape:
             raise invalid_argument(
-                f"{method}: delta has shape {TensorShape(change.shape)}, but the variable '{self._name}' has shape "
+                f"{method}: delta has shape {TensorShape(change.shape)}, but the variable "
+                f"'{self._name}' has shape "
                 f"{TensorShape(self.array.shape)}."
             )
         self.tell_recorders()
         trace = here.state.trace
         if trace is not None:
-            trace.write(self, xla_engine.run(xla_engine.bind(ufunc.__name__), [trace.value(self).array, change], {}))
+            trace.write(
+                self,
+                xla_engine.run(
+                    xla_engine.bind(ufunc.__name__), [trace.value(self).array, change], {}
+                ),
+            )
         else:
             here.state.run_on_host(self._combine, ufunc, change)
         return self._updated(read_value)
@@ -401,13 +485,16 @@ class Variable(SparseWrites, TensorOperators):
         return ufunc(array, change)
 
     def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
-        """`value` as an array of this variable's dtype: a tensor must have it, plain values are cast."""
+        """`value` as an array of this variable's dtype: a tensor must have it,
+        plain values are cast.
+        """
         array = array_of(value)
         if array is None:
             return _plain_array(value, self.array.dtype, argument)
         if array.dtype != self.array.dtype:
             raise ValueError(
-                f"{method}: {argument} is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, but the variable "
+                f"{method}: {argument} is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, "
+                "but the variable "
                 f"'{self._name}' is {self.dtype.name}: cast it first."
             )
         return array if here.state.trace is not None else on_host(array)
@@ -423,7 +510,9 @@ class Variable(SparseWrites, TensorOperators):
         self.__dict__.pop("held", None)
 
     def swap(self, seen: Any, array: Any) -> bool:
-        """Makes an array the value, if that is still what was `seen`: a signal handler may have written another one."""
+        """Makes an array the value, if that is still what was `seen`:
+        a signal handler may have written another one.
+        """
         known = self.__dict__
         if self.keeps_array:
             self.replace(array)
@@ -436,16 +525,23 @@ class Variable(SparseWrites, TensorOperators):
         return True
 
     def owns(self, array: Any, uses: int = 0) -> bool:
-        """Whether `array`, a name of the caller's, is the value, and nobody else holds it: so that it can be written in place, at once.
+        """Whether `array`, a name of the caller's, is the value, and nobody else holds it: so that
+        it can be written in place, at once.
 
         The caller may refer to it from `uses` other places, such as views.
 
-        Python runs signal handlers when one of its functions begins, when a loop goes on, and after a call of a function of C's. None of
-        that is between this answer and the caller's next call or assignment to elements. With other threads about, one of them could read the array meanwhile.
+        Python runs signal handlers when one of its functions begins, when a loop goes on, and after
+        a call of a function of C's. None of that is between this answer and the caller's next call
+        or assignment to elements. With other threads about, one of them could read the array
+        meanwhile.
         """
         if type(array) is np.ndarray and array.flags.owndata and not other_threads():
             known = self.__dict__
-            if "array" in known and known["array"] is array and _references[array] <= _REFERENCES_WHEN_ALONE + uses:
+            if (
+                "array" in known
+                and known["array"] is array
+                and _references[array] <= _REFERENCES_WHEN_ALONE + uses
+            ):
                 if "held" in known:
                     del known["held"]
                 return True
@@ -463,7 +559,8 @@ class Variable(SparseWrites, TensorOperators):
 
     def _in_place(self, other: Any) -> Any:
         raise RuntimeError(
-            "A Variable cannot be changed with an augmented operator such as +=: use assign_add, assign_sub or assign."
+            "A Variable cannot be changed with an augmented operator such as +=: use assign_add, "
+            "assign_sub or assign."
         )
 
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = _in_place
@@ -531,16 +628,32 @@ class Variable(SparseWrites, TensorOperators):
 
     def __reduce__(self) -> tuple[Any, ...]:
         settings = (self.constraint, self.synchronization, self.aggregation)
-        return _restore, (np.array(self.array), self._trainable, self._name[:-2], self._shape.dims, *settings)
+        return _restore, (
+            np.array(self.array),
+            self._trainable,
+            self._name[:-2],
+            self._shape.dims,
+            *settings,
+        )
 
     def __repr__(self) -> str:
-        return f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}, numpy={values_text(self.array)}>"
+        return (
+            f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}, "
+            f"numpy={values_text(self.array)}>"
+        )
 
 
-def _restore(array: Any, trainable: bool, name: str, shape: Any, constraint: Any, *enums: Any) -> Variable:
+def _restore(
+    array: Any, trainable: bool, name: str, shape: Any, constraint: Any, *enums: Any
+) -> Variable:
     synchronization, aggregation = enums
     restored = Variable(
-        array, trainable, shape=shape, constraint=constraint, synchronization=synchronization, aggregation=aggregation
+        array,
+        trainable,
+        shape=shape,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
     )
     restored._name = f"{name}:0"  # as it was, whatever name scope is open now
     return restored
@@ -556,14 +669,18 @@ def _initial_array(value: Any, dtype: Any) -> Any:
         raise NeedsValues
     elif wanted is not None and array.dtype != wanted:
         raise ValueError(
-            f"Variable: initial_value is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, but dtype is "
+            f"Variable: initial_value is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, "
+            "but dtype is "
             f"{dtypes.from_numpy(wanted).name}: cast it first."
         )
     return _own(on_host(array))
 
 
 def _plain_array(value: Any, dtype: Any, argument: str) -> Any:
-    """Plain values as an array. Tensors in a list leave the tape on purpose: nothing flows back to what is assigned."""
+    """Plain values as an array.
+
+    Tensors in a list leave the tape on purpose: nothing flows back to what is assigned.
+    """
     if here.state.scope is None:
         return to_array(value, dtype, argument=argument)
     with here.state.only([]):
@@ -571,12 +688,16 @@ def _plain_array(value: Any, dtype: Any, argument: str) -> Any:
 
 
 def _own(array: Any) -> Any:
-    """An array that may become a buffer: a Tensor's own will do, since writing waits until the Tensor is gone; a view will not."""
+    """An array that may become a buffer: a Tensor's own will do, since writing waits until the
+    Tensor is gone; a view will not.
+    """
     return np.array(array) if isinstance(array, np.ndarray) and not array.flags.owndata else array
 
 
 class _References:
-    """`_references[thing]` is how many references there are: `getrefcount`, without a call at whose end signals are answered."""
+    """`_references[thing]` is how many references there are: `getrefcount`, without a call at whose
+    end signals are answered.
+    """
 
     __getitem__: Any = sys.getrefcount
 
@@ -599,4 +720,6 @@ class _Alone:
 
 
 _REFERENCES_WHEN_ALONE = _Alone().references()
-"""What `Variable.owns` counts for a buffer that only its variable holds; it depends on the Python version."""
+"""What `Variable.owns` counts for a buffer that only its variable holds;
+it depends on the Python version.
+"""

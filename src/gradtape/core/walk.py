@@ -1,7 +1,9 @@
-"""The backward walk: from cotangents of some Nodes to those of others, through the rules of everything in between.
+"""The backward walk: from cotangents of some Nodes to those of others,
+through the rules of everything in between.
 
-The walk is iterative and takes Nodes in reverse running number, so a Node's cotangent is complete when its turn comes. When
-something records, it hands Tensors to the rules and the gradient is itself differentiable; otherwise it hands them plain arrays.
+The walk is iterative and takes Nodes in reverse running number, so a Node's cotangent is complete
+when its turn comes. When something records, it hands Tensors to the rules and the gradient is
+itself differentiable; otherwise it hands them plain arrays.
 """
 
 from __future__ import annotations
@@ -29,11 +31,14 @@ _rule = attrgetter("rule")
 class Path:
     """The Nodes between some targets and some sources of one recording, in the order of recording.
 
-    `reached` are all Nodes that the targets were computed from, and `nodes` those of them that have a rule. `other` says that a source
-    was met that is not wanted, and `alone` that all of them are in this recording alone.
+    `reached` are all Nodes that the targets were computed from, and `nodes` those of them that have
+    a rule. `other` says that a source was met that is not wanted, and `alone` that all of them are
+    in this recording alone.
     """
 
-    def __init__(self, targets: Iterable[Node], sources: Iterable[Node | None], recording: Recording) -> None:
+    def __init__(
+        self, targets: Iterable[Node], sources: Iterable[Node | None], recording: Recording
+    ) -> None:
         self.sources = {node for node in sources if node is not None}
         self.recording = recording
         self.nodes: list[Node] = []
@@ -48,7 +53,11 @@ class Path:
             if not alone:
                 self.alone = False
             for parent in node.parents:
-                if parent is not None and parent not in seen and (alone or recording in parent.scope):
+                if (
+                    parent is not None
+                    and parent not in seen
+                    and (alone or recording in parent.scope)
+                ):
                     seen.add(parent)
                     if parent.rule is not None:
                         stack.append(parent)
@@ -77,10 +86,14 @@ class Path:
         recording, parents = self.recording, node.parents
         if not self.other:
             return (
-                parents if node.scope is recording else [p if p is not None and recording in p.scope else None for p in parents]
+                parents
+                if node.scope is recording
+                else [p if p is not None and recording in p.scope else None for p in parents]
             )
         leading = self.leading
-        return [p if p is not None and p in leading and recording in p.scope else None for p in parents]
+        return [
+            p if p is not None and p in leading and recording in p.scope else None for p in parents
+        ]
 
 
 def walk(
@@ -90,10 +103,11 @@ def walk(
     add: Callable[[Any, Any, Node], Any],
     leave: Callable[[Node], None] | None = None,
 ) -> dict[Node, Any]:
-    """The cotangents of a path's sources, given those of some Nodes; a source without a path from a seed is missing.
+    """The cotangents of a path's sources, given those of some Nodes;
+    a source without a path from a seed is missing.
 
-    `pull(node, g, parents)` gives the cotangents of a Node's parents, and `add` sums two of one Node. A Node that the walk leaves
-    behind is given to `leave`.
+    `pull(node, g, parents)` gives the cotangents of a Node's parents, and `add` sums two of one
+    Node. A Node that the walk leaves behind is given to `leave`.
     """
     cotangents, found = dict(seeds), {}
     for node in reversed(path.nodes):
@@ -103,11 +117,15 @@ def walk(
                 found[node] = g
             parents = path.parents(node)
             pulled: Any = pull(node, g, parents)
-            for parent, cotangent in zip(parents, pulled):  # noqa: B905 - strict costs 0.1 µs for every Node
+            # Strict costs 0.1 µs for every Node.
+            for parent, cotangent in zip(parents, pulled):  # noqa: B905
                 if cotangent is not None and parent is not None:
                     earlier = cotangents.get(parent)
-                    cotangents[parent] = cotangent if earlier is None else add(earlier, cotangent, parent)
-            g = pulled = cotangent = None  # what has been passed on is not kept alive through the next rule
+                    cotangents[parent] = (
+                        cotangent if earlier is None else add(earlier, cotangent, parent)
+                    )
+            # What has been passed on is not kept alive through the next rule.
+            g = pulled = cotangent = None
         if leave is not None:
             leave(node)
     for node in path.sources:
@@ -116,18 +134,25 @@ def walk(
     return found
 
 
-def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording: Recording, release: bool) -> dict[Node, Any]:
-    """The walk of `tape.gradient`. `release` lets each Node go of what it saved as soon as its rule has run, unless another open
+def pull_back(
+    seeds: dict[Node, Any], sources: Iterable[Node | None], recording: Recording, release: bool
+) -> dict[Node, Any]:
+    """The walk of `tape.gradient`.
+
+    `release` lets each Node go of what it saved as soon as its rule has run, unless another open
     recording needs it.
     """
     state = here.state
-    tensors = state.scope is not None or bool(state.levels) or state.trace is not None or recording.moved
+    tensors = (
+        state.scope is not None or bool(state.levels) or state.trace is not None or recording.moved
+    )
     tensors = tensors or XlaTensor in map(type, seeds.values())
     watch = state.watch
     if type(seeds) is not Ones:
         watch.append(HIDDEN)
     wanted = {node for node in sources if node is not None}
-    all_wanted = recording.sources == len(wanted) and not any(map(_rule, wanted))  # a result among them is where a way ends
+    # A result among them is where a way ends.
+    all_wanted = recording.sources == len(wanted) and not any(map(_rule, wanted))
     if all_wanted and not tensors and recording.due and recording.is_apart():
         everything = _pull_everything(recording.nodes, dict(seeds), wanted, release, watch)
         if release:
@@ -146,7 +171,9 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
             g = g.dense()
         if not rule.shows_nan:
             watch.append(HIDDEN)
-        return rule.pull_tensors(node, g, parents) if tensors else rule.pull_arrays(node, g, parents)
+        return (
+            rule.pull_tensors(node, g, parents) if tensors else rule.pull_arrays(node, g, parents)
+        )
 
     return walk(
         path,
@@ -158,9 +185,15 @@ def pull_back(seeds: dict[Node, Any], sources: Iterable[Node | None], recording:
 
 
 def _pull_everything(
-    order: list[Node], cotangents: dict[Node, Any], wanted: set[Node], release: bool, watch: list[str]
+    order: list[Node],
+    cotangents: dict[Node, Any],
+    wanted: set[Node],
+    release: bool,
+    watch: list[str],
 ) -> dict[Node, Any]:
-    """The walk of nearly every training step: plain arrays, one recording, and all of its sources are wanted."""
+    """The walk of nearly every training step: plain arrays, one recording,
+    and all of its sources are wanted.
+    """
     found: dict[Node, Any] = {}
     owned: set[Node] = set()
     for node in reversed(order):
@@ -183,37 +216,49 @@ def _pull_everything(
     return found
 
 
-def _pull_into(node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]) -> None:
+def _pull_into(
+    node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]
+) -> None:
     """A step of the walk by a rule that has none of its own."""
     rule: Any = node.rule
     if not rule.shows_nan:
         watch.append(HIDDEN)
-    for parent, cotangent in zip(node.parents, rule.pull_arrays(node, g, node.parents)):  # noqa: B905 - strict is slow
+    # Strict is slow.
+    for parent, cotangent in zip(node.parents, rule.pull_arrays(node, g, node.parents)):  # noqa: B905
         if cotangent is not None and parent is not None:
             earlier = cotangents.get(parent)
-            cotangents[parent] = cotangent if earlier is None else summed(earlier, cotangent, parent, owned)
+            cotangents[parent] = (
+                cotangent if earlier is None else summed(earlier, cotangent, parent, owned)
+            )
 
 
 def release_all(targets: Iterable[Node], recording: Recording) -> None:
-    """Lets every Node that led to `targets` go of what it keeps, unless another open recording needs it."""
+    """Lets every Node that led to `targets` go of what it keeps,
+    unless another open recording needs it.
+    """
     for node in Path(targets, (), recording).nodes:
         _release(node, recording)
 
 
 def _release(node: Node, recording: Recording) -> None:
-    if node.scope is recording or not any(other.open for other in node.scope.recordings if other is not recording):
+    if node.scope is recording or not any(
+        other.open for other in node.scope.recordings if other is not recording
+    ):
         node.release()
 
 
 def summed(earlier: Any, cotangent: Any, parent: Node, owned: set[Node] | None) -> Any:
-    """Two cotangents of one Node added; into the first one's buffer if the walk itself made that buffer."""
+    """Two cotangents of one Node added; into the first one's buffer if the walk itself made that
+    buffer.
+    """
     if type(earlier) is PerOutput:
         for index, g in cotangent.items():
             earlier[index] = summed(earlier[index], g, parent, None) if index in earlier else g
         return earlier
     if type(earlier) is RawSlices:
         if type(cotangent) is RawSlices:
-            return cotangent.plus(earlier)  # the walk goes back, so what it met earlier was called later
+            # The walk goes back, so what it met earlier was called later.
+            return cotangent.plus(earlier)
         earlier = earlier.dense()
     elif type(cotangent) is RawSlices:
         cotangent = cotangent.dense()

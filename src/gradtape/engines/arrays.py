@@ -1,4 +1,6 @@
-"""What rules and kernels do with plain arrays of any engine, in methods that all array libraries share."""
+"""What rules and kernels do with plain arrays of any engine,
+in methods that all array libraries share.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,35 @@ _LONG = 256  # BLAS adds up in fewer partial sums than NumPy, which matters for 
 
 
 def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
-    """`array` summed over the axes that broadcasting `shape` to its shape had added or stretched."""
+    """`array` summed over the axes that broadcasting `shape` to its shape had added or
+    stretched.
+    """
     found = array.shape
-    if found[1:] == shape and type(array) is np.ndarray:  # the commonest case: the gradient of a bias
+    # The commonest case: the gradient of a bias.
+    if found[1:] == shape and type(array) is np.ndarray:
         if len(shape) == 1 and array.dtype.char in "fd":
-            return _few_ones(found[0], array.dtype).dot(array) if found[0] <= _LARGE else _sum_rows(array)
+            return (
+                _few_ones(found[0], array.dtype).dot(array)
+                if found[0] <= _LARGE
+                else _sum_rows(array)
+            )
         return np.add.reduce(array, 0)
     added = len(found) - len(shape)
     if added and found[added:] == shape:
-        if type(array) is np.ndarray and shape and array.size >= _LARGE and array.dtype.char in "fd" and array.flags.c_contiguous:
+        if (
+            type(array) is np.ndarray
+            and shape
+            and array.size >= _LARGE
+            and array.dtype.char in "fd"
+            and array.flags.c_contiguous
+        ):
             rows = array.reshape(-1, math.prod(shape))
             return _sum_rows(rows).reshape(shape)
         axes = 0 if added == 1 else tuple(range(added))
         return np.add.reduce(array, axes) if type(array) is np.ndarray else array.sum(axes)
-    stretched = tuple([i + added for i, size in enumerate(shape) if size == 1 and found[i + added] != 1])
+    stretched = tuple(
+        [i + added for i, size in enumerate(shape) if size == 1 and found[i + added] != 1]
+    )
     axes = tuple(range(added)) + stretched
     return (array.sum(axes) if axes else array).reshape(shape)
 
@@ -37,8 +54,9 @@ def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
 def _sum_rows(rows: Any) -> Any:
     """The sum of all rows by BLAS, which takes a third to a tenth of the time of NumPy's own.
 
-    BLAS adds up one after the other, as NumPy does over the first axis, so that of very many rows the last ones count for less than
-    they should: many are added up in two steps, each of which rounds less often.
+    BLAS adds up one after the other, as NumPy does over the first axis, so that of very many rows
+    the last ones count for less than they should: many are added up in two steps, each of which
+    rounds less often.
     """
     count, width = rows.shape
     if count <= _LARGE or not rows.flags.c_contiguous:
@@ -51,14 +69,18 @@ def _sum_rows(rows: Any) -> Any:
 
 
 def spread_number(array: Any) -> Any:
-    """The value of a large, fully broadcast array, such as the cotangent that a sum hands back; else None."""
+    """The value of a large, fully broadcast array,
+    such as the cotangent that a sum hands back; else None.
+    """
     if type(array) is not np.ndarray or array.size <= _LARGE or any(array.strides):
         return None
     return array[(0,) * array.ndim]
 
 
 def product(a: Any, b: Any) -> Any:
-    """`a @ b` for matrices, or batches of them: of NumPy's arrays in the form in which BLAS is fastest."""
+    """`a @ b` for matrices, or batches of them: of NumPy's arrays in the form in which BLAS is
+    fastest.
+    """
     return products.matmul(a, b) if type(b) is np.ndarray and type(a) is np.ndarray else a @ b
 
 
@@ -68,9 +90,16 @@ def in_place(function: Any, array: Any) -> Any:
 
 
 def sum_last_axis(array: Any) -> Any:
-    """The sums over the last axis, of length 1, or None where NumPy's own sum is as fast or more exact: for few or long rows."""
+    """The sums over the last axis, of length 1, or None where NumPy's own sum is as fast or more
+    exact: for few or long rows.
+    """
     length = array.shape[-1]
-    if array.size < _LARGE or length > _LONG or array.dtype.char not in "fd" or not array.flags.c_contiguous:
+    if (
+        array.size < _LARGE
+        or length > _LONG
+        or array.dtype.char not in "fd"
+        or not array.flags.c_contiguous
+    ):
         return None
     return array.reshape(-1, length).dot(_ones(length, array.dtype)).reshape(*array.shape[:-1], 1)
 

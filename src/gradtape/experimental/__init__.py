@@ -1,4 +1,6 @@
-"""`tf.experimental`: `numpy`, which is `gradtape.numpy` itself, `dlpack`, `einops` and `scipy`, which lend a hand to these libraries."""
+"""`tf.experimental`: `numpy`, which is `gradtape.numpy` itself, `dlpack`, `einops` and `scipy`,
+which lend a hand to these libraries.
+"""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

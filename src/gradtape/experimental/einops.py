@@ -1,4 +1,5 @@
-"""Importing this module lets `einops.rearrange`, `reduce`, `repeat`, `einsum`, `pack` and `unpack` take Tensors and Variables.
+"""Importing this module lets `einops.rearrange`, `reduce`, `repeat`, `einsum`, `pack` and `unpack`
+take Tensors and Variables.
 
 `einops.array_api` takes them without it.
 
@@ -9,6 +10,7 @@
 array([1, 3, 2, 4], dtype=int32)
 """
 
-import gradtape.api.tensorflow.einops_backend  # noqa: F401 - importing it is what this module is for
+# Importing it is what this module is for.
+import gradtape.api.tensorflow.einops_backend  # noqa: F401
 
 __all__: list[str] = []

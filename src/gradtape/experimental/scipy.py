@@ -1,7 +1,9 @@
-"""Importing this module lets `scipy.special.logsumexp`, `softmax` and `log_softmax` take Tensors and Variables, and be recorded.
+"""Importing this module lets `scipy.special.logsumexp`, `softmax` and `log_softmax` take Tensors
+and Variables, and be recorded.
 
-The ufuncs of `scipy.special` take them without it. Import it before `from scipy.special import softmax`: a name that was taken
-from SciPy earlier is SciPy's own function.
+The ufuncs of `scipy.special` take them without it. Import it before
+`from scipy.special import softmax`: a name that was taken from SciPy earlier is SciPy's own
+function.
 
 >>> import scipy.special
 >>> import gradtape as tf

@@ -1,8 +1,9 @@
-"""Arguments and results of functions that are made of tensors: SparseTensors, IndexedSlices, TensorArrays, dataclasses, and lists, tuples
-and dicts of a user's own class.
+"""Arguments and results of functions that are made of tensors: SparseTensors, IndexedSlices,
+TensorArrays, dataclasses, and lists, tuples and dicts of a user's own class.
 
-optree opens Python's own containers and what users have registered with it. `flatten` opens these too, so that the tensors inside are
-inputs and outputs of the program, and so that two of them are of one kind if their parts are.
+optree opens Python's own containers and what users have registered with it. `flatten` opens these
+too, so that the tensors inside are inputs and outputs of the program, and so that two of them are
+of one kind if their parts are.
 """
 
 from __future__ import annotations
@@ -25,12 +26,29 @@ from gradtape.core.xla.tensor import HeldTensor, XlaTensor, is_traced
 _NAMESPACE = "gradtape.functions"
 
 _WHOLE = frozenset(
-    (Tensor, HeldTensor, XlaTensor, Variable, bool, int, float, complex, str, bytes, type(None), np.ndarray, np.dtype, type)
+    (
+        Tensor,
+        HeldTensor,
+        XlaTensor,
+        Variable,
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        type(None),
+        np.ndarray,
+        np.dtype,
+        type,
+    )
 )  # types that need no second look
 
 
 class Form(NamedTuple):
-    """What two composites have in common if they are of one kind: how one is made from its parts, its class, and the parts' names."""
+    """What two composites have in common if they are of one kind: how one is made from its parts,
+    its class, and the parts' names.
+    """
 
     made: Callable[[Form, Sequence[Any]], Any]
     cls: type
@@ -60,12 +78,16 @@ optree.register_pytree_node(Opened, _taken_apart, _made, namespace=_NAMESPACE)  
 
 
 def flatten(structure: Any) -> tuple[list[Any], Any]:
-    """The leaves of a structure, composites opened, and the form in which `optree.tree_unflatten` puts such leaves together."""
+    """The leaves of a structure, composites opened, and the form in which `optree.tree_unflatten`
+    puts such leaves together.
+    """
     leaves, spec = optree.tree_flatten(structure, none_is_leaf=True)
     found = [opened(leaf) for leaf in leaves]
     if not any(type(leaf) is Opened for leaf in found):
         return leaves, spec
-    return optree.tree_flatten(optree.tree_unflatten(spec, found), none_is_leaf=True, namespace=_NAMESPACE)
+    return optree.tree_flatten(
+        optree.tree_unflatten(spec, found), none_is_leaf=True, namespace=_NAMESPACE
+    )
 
 
 def opened(leaf: Any) -> Any:
@@ -78,13 +100,17 @@ def opened(leaf: Any) -> Any:
     if isinstance(leaf, (list, tuple)):
         return _container(leaf, list(range(len(leaf))), list(leaf))
     if kind is slice:
-        return Opened(Form(_slice_again, slice, ("start", "stop", "step")), [leaf.start, leaf.stop, leaf.step])
+        return Opened(
+            Form(_slice_again, slice, ("start", "stop", "step")), [leaf.start, leaf.stop, leaf.step]
+        )
     if isinstance(leaf, (SparseTensor, IndexedSlices)):
         return _sparse(leaf)
     if hasattr(leaf, "__gradtape_variable__"):
         return leaf
     if dataclasses.is_dataclass(leaf):
-        names = dict.fromkeys([*(field.name for field in dataclasses.fields(leaf)), *getattr(leaf, "__dict__", ())])
+        names = dict.fromkeys(
+            [*(field.name for field in dataclasses.fields(leaf)), *getattr(leaf, "__dict__", ())]
+        )
         return _by_attributes(leaf, [name for name in names if hasattr(leaf, name)])
     if nest.is_composite(leaf):
         return _by_attributes(leaf, list(vars(leaf)))
@@ -92,14 +118,19 @@ def opened(leaf: Any) -> Any:
 
 
 def _sparse(leaf: SparseTensor | IndexedSlices) -> Opened:
-    """Its shape is fixed, since the shapes of results depend on it, unless it belongs to a program around."""
+    """Its shape is fixed, since the shapes of results depend on it,
+    unless it belongs to a program around.
+    """
     shape = leaf.dense_shape
     if shape is not None and is_traced(shape):
         return Opened(
-            Form(_with_attributes, type(leaf), ("indices", "values", "dense_shape")), [leaf.indices, leaf.values, shape]
+            Form(_with_attributes, type(leaf), ("indices", "values", "dense_shape")),
+            [leaf.indices, leaf.values, shape],
         )
     fixed = None if shape is None else (tuple(shape.array.tolist()), shape.array.dtype)
-    return Opened(Form(_sparse_again, type(leaf), ("indices", "values"), fixed), [leaf.indices, leaf.values])
+    return Opened(
+        Form(_sparse_again, type(leaf), ("indices", "values"), fixed), [leaf.indices, leaf.values]
+    )
 
 
 def _sparse_again(form: Form, parts: Sequence[Any]) -> Any:
@@ -108,11 +139,15 @@ def _sparse_again(form: Form, parts: Sequence[Any]) -> Any:
 
 
 def _by_attributes(leaf: Any, names: Sequence[str]) -> Opened:
-    return Opened(Form(_with_attributes, type(leaf), tuple(names)), [getattr(leaf, name) for name in names])
+    return Opened(
+        Form(_with_attributes, type(leaf), tuple(names)), [getattr(leaf, name) for name in names]
+    )
 
 
 def _with_attributes(form: Form, parts: Sequence[Any]) -> Any:
-    """An object with the attributes; also a frozen one, and without a call of its `__init__`, which may do more."""
+    """An object with the attributes; also a frozen one, and without a call of its `__init__`,
+    which may do more.
+    """
     made: Any = object.__new__(form.cls)
     for name, part in zip(form.names, parts, strict=True):
         object.__setattr__(made, name, part)

@@ -1,4 +1,6 @@
-"""`ConcreteFunction`: a function traced for arguments of one kind, and how its results get their structure."""
+"""`ConcreteFunction`: a function traced for arguments of one kind,
+and how its results get their structure.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,15 @@ from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
-from gradtape.core.xla.held_variable import DisturbedError, Writes, held, is_value, keep_lent, lend, loans
+from gradtape.core.xla.held_variable import (
+    DisturbedError,
+    Writes,
+    held,
+    is_value,
+    keep_lent,
+    lend,
+    loans,
+)
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor, held_tensors
 from gradtape.core.xla.writing import writing
 from gradtape.engines.xla import devices as xla_devices
@@ -61,7 +71,9 @@ class ConcreteFunction(Described):
         self.program.outside = _tensors_around(function.python_function)
         self.program.must_compile = function.must_compile
         variables = arguments.variables
-        seen = visible(function.python_function, variables) if variables else set()  # before it has seen its arguments
+        seen = (
+            visible(function.python_function, variables) if variables else set()
+        )  # before it has seen its arguments
         self.program.trace(gradient=_followed(arguments))
         given = {id(variable): i for i, variable in enumerate(variables)}
         taken = self.program.taken or []
@@ -69,17 +81,25 @@ class ConcreteFunction(Described):
         self._outside: list[Any] = list(taken)
         self._written = [(outside, given.get(id(outside))) for outside in self.program.written]
         self._writes = Writes(self.program.written, len(self.program.outputs))
-        used = {number: outside for outside, number in (*self._taken, *self._written) if number is not None}
+        used = {
+            number: outside
+            for outside, number in (*self._taken, *self._written)
+            if number is not None
+        }
         self._is_closed = not used
-        self._captured = frozenset(id(outside) for outside in (*taken, *self.program.written)) - given.keys()
+        self._captured = (
+            frozenset(id(outside) for outside in (*taken, *self.program.written)) - given.keys()
+        )
         self._used = used
         self._same = {number: outside for number, outside in used.items() if id(outside) in seen}
         self.otherwise: ConcreteFunction | None = None
 
     def found_for(self, arguments: Arguments) -> ConcreteFunction | None:
-        """This program, or one that was made earlier for arguments of the same kind, if it has their Variables in the same places.
+        """This program, or one that was made earlier for arguments of the same kind, if it has
+        their Variables in the same places.
 
-        A Variable that is an argument and that the function has from elsewhere too is one input of the program, and can not stand for two.
+        A Variable that is an argument and that the function has from elsewhere too is one input of
+        the program, and can not stand for two.
         """
         variables = arguments.variables
         new = not any(id(variable) in self._captured for variable in variables)
@@ -88,10 +108,18 @@ class ConcreteFunction(Described):
         return None if self.otherwise is None else self.otherwise.found_for(arguments)
 
     def put_before(self, earlier: ConcreteFunction | None) -> ConcreteFunction:
-        """Lets an earlier program for the same kind of arguments be found where this one does not fit."""
+        """Lets an earlier program for the same kind of arguments be found where this one does not
+        fit.
+        """
         self.otherwise = earlier
         while earlier is not None:
-            self._same.update({number: outside for number, outside in self._used.items() if id(outside) in earlier._captured})
+            self._same.update(
+                {
+                    number: outside
+                    for number, outside in self._used.items()
+                    if id(outside) in earlier._captured
+                }
+            )
             earlier = earlier.otherwise
         return self
 
@@ -133,7 +161,11 @@ class ConcreteFunction(Described):
             return outputs
 
         check(
-            self.name, body, [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)], arguments.tensors, eager
+            self.name,
+            body,
+            [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)],
+            arguments.tensors,
+            eager,
         )
 
     def call(self, arguments: Arguments) -> Any:
@@ -160,10 +192,11 @@ class ConcreteFunction(Described):
 
     @functools.cached_property
     def shortcut(self) -> Callable[[Sequence[Any]], Any] | None:
-        """The shortest way to the compiled program and back, which shows in small programs; None if there is more than one device.
+        """The shortest way to the compiled program and back, which shows in small programs; None if
+        there is more than one device.
 
-        It gives `NOT_RUN`, and has done nothing, if a value is not there as a JAX array or the arguments are of another kind: the
-        long way knows what to do.
+        It gives `NOT_RUN`, and has done nothing, if a value is not there as a JAX array or the
+        arguments are of another kind: the long way knows what to do.
         """
         part, given = self.program.compiled_plain(), len(self._arguments.tensors)
         if len(xla_devices.devices()) > 1 or part.used[:given] != list(range(given)):
@@ -171,7 +204,11 @@ class ConcreteFunction(Described):
         run = part.executable()
         if run is None:
             return None
-        outside, large, pack = [self._outside[i - given] for i in part.used[given:]], part.large, self._pack
+        outside, large, pack = (
+            [self._outside[i - given] for i in part.used[given:]],
+            part.large,
+            self._pack,
+        )
         if self._written:
             return self._writing_shortcut(run, outside, large)
         program, call_uncollected = run.program, xla_engine.call_uncollected
@@ -192,8 +229,16 @@ class ConcreteFunction(Described):
 
         return call
 
-    def _writing_shortcut(self, run: Spared, outside: list[Any], large: list[Any]) -> Callable[[Sequence[Any]], Any]:
-        pack, writes, seen, places, program = self._pack, self._writes, -1, list(map(id, outside)), run.program
+    def _writing_shortcut(
+        self, run: Spared, outside: list[Any], large: list[Any]
+    ) -> Callable[[Sequence[Any]], Any]:
+        pack, writes, seen, places, program = (
+            self._pack,
+            self._writes,
+            -1,
+            list(map(id, outside)),
+            run.program,
+        )
 
         def call(args: Sequence[Any]) -> Any:
             nonlocal seen
@@ -208,7 +253,11 @@ class ConcreteFunction(Described):
                         keep_lent(writes.variables)
                         seen = count
                     try:
-                        found = writes.run(program, chain(map(_its_array, args), map(_its_array, outside), large), done)
+                        found = writes.run(
+                            program,
+                            chain(map(_its_array, args), map(_its_array, outside), large),
+                            done,
+                        )
                     except UnpreparedError:
                         taken = list(map(_its_array, outside))
                         if NoneType in map(type, taken):
@@ -216,7 +265,11 @@ class ConcreteFunction(Described):
                         disturbed = writes.after(dict(zip(places, taken, strict=True)))
                         found = run.on_copies([*map(_its_array, args), *taken, *large], disturbed)
                 except Exception as error:
-                    if done or not (isinstance(error, _ABOUT_ARGUMENTS) or xla_engine.is_gone(error)) or _is_of_a_handler(error):
+                    if (
+                        done
+                        or not (isinstance(error, _ABOUT_ARGUMENTS) or xla_engine.is_gone(error))
+                        or _is_of_a_handler(error)
+                    ):
                         raise
                     return NOT_RUN  # the long way raises it again, if it is not about the arguments
             return pack(held_tensors(found))
@@ -224,7 +277,8 @@ class ConcreteFunction(Described):
         return call
 
     def _in_turn(self, run: Callable[[Any], list[Any]], given: Any) -> list[Any]:
-        """Runs the program while no other one writes, if it writes itself, or finds a Variable's memory in another one's hands.
+        """Runs the program while no other one writes, if it writes itself, or finds a Variable's
+        memory in another one's hands.
 
         It is begun again if a signal handler has written its Variables before it could.
         """
@@ -243,7 +297,8 @@ class ConcreteFunction(Described):
                         raise
                     last = error
         raise RuntimeError(
-            f"{self.name}: a Variable or Tensor that it uses was gone, or written by others, at {_ATTEMPTS} attempts."
+            f"{self.name}: a Variable or Tensor that it uses was gone, or written by others, at "
+            f"{_ATTEMPTS} attempts."
         ) from last
 
     def _recorded(self, arguments: Arguments) -> list[Tensor]:
@@ -258,19 +313,26 @@ class ConcreteFunction(Described):
                 taken[id(found)] = getattr(inputs[-1], "held", None)
             else:
                 inputs.append(found)
-        trace, changed = here.state.trace, [v if number is None else variables[number] for v, number in self._written]
+        trace, changed = (
+            here.state.trace,
+            [v if number is None else variables[number] for v, number in self._written],
+        )
         for variable in changed:
             variable.tell_recorders()
         writes = None
         if trace is None and changed:
-            writes = Writes(changed, len(self.program.outputs)).after(taken, unseen=not here.state.recorders)
+            writes = Writes(changed, len(self.program.outputs)).after(
+                taken, unseen=not here.state.recorders
+            )
         del taken  # whoever counts references is not to find these
         outputs, written = self.program.call(inputs, writes)
         if trace is not None:
             for variable, array in zip(changed, written, strict=True):
                 trace.write(variable, array)
         elif written and writes is not None:
-            again = not self.program.compiled_plain().calls_host  # what was done on the host is not to be done twice
+            again = (
+                not self.program.compiled_plain().calls_host
+            )  # what was done on the host is not to be done twice
             (writes if again else writes.after({})).store(written)
         return outputs
 
@@ -281,7 +343,9 @@ class ConcreteFunction(Described):
             return part.run([*given, *map(_held_now, self._outside)])
         keep_lent(self._writes.variables)
         taken = list(map(_held_now, self._outside))
-        writes = self._writes.after(dict(zip(map(id, self._outside), taken, strict=True)), unseen=True)
+        writes = self._writes.after(
+            dict(zip(map(id, self._outside), taken, strict=True)), unseen=True
+        )
         return part.run(given + taken, writes)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -305,7 +369,9 @@ class ConcreteFunction(Described):
 
     @property
     def structured_input_signature(self) -> Any:
-        """The arguments that it was traced for, with TensorSpecs in the places of tensors: a tuple, and a dict by names."""
+        """The arguments that it was traced for, with TensorSpecs in the places of tensors:
+        a tuple, and a dict by names.
+        """
         return nest.map_structure(spec_or_itself, self._arguments.rebuilt(self._arguments.tensors))
 
     @property
@@ -313,10 +379,15 @@ class ConcreteFunction(Described):
         """The result's structure, with a TensorSpec for each tensor.
 
         >>> import gradtape as tf
-        >>> tf.function(lambda x: [x, None]).get_concrete_function(tf.TensorSpec([2])).structured_outputs
+        >>> tf.function(lambda x: [x, None]).get_concrete_function(
+        ...     tf.TensorSpec([2])
+        ... ).structured_outputs
         [TensorSpec(shape=(2,), dtype=tf.float32, name=None), None]
         """
-        hollow = [Tensor(np.broadcast_to(np.zeros((), dtype), shape)) for shape, dtype in self.program.outputs]
+        hollow = [
+            Tensor(np.broadcast_to(np.zeros((), dtype), shape))
+            for shape, dtype in self.program.outputs
+        ]
         return nest.map_structure(spec_or_itself, self._pack(hollow))
 
     def _inputs(self) -> tuple[Parameters, Sequence[Any], dict[str, Any]]:
@@ -327,7 +398,9 @@ class ConcreteFunction(Described):
 
 
 class EagerFunction(ConcreteFunction):
-    """A function that XLA cannot hold for arguments of one kind: it runs as Python, on gradtape's own ops, as one call."""
+    """A function that XLA cannot hold for arguments of one kind: it runs as Python,
+    on gradtape's own ops, as one call.
+    """
 
     def __init__(self, function: Function, arguments: Arguments, why: Exception) -> None:
         self.name = function._name
@@ -348,7 +421,9 @@ class EagerFunction(ConcreteFunction):
 
     @property
     def structured_outputs(self) -> Any:
-        """The structure and specs of the last result, which may differ from call to call; None before the first."""
+        """The structure and specs of the last result, which may differ from call to call;
+        None before the first.
+        """
         return self._specs
 
     def check_parity(self, arguments: Arguments) -> None:
@@ -359,7 +434,8 @@ class EagerFunction(ConcreteFunction):
 
 
 def _is_of_a_handler(error: Exception) -> bool:
-    """Whether an error of a call came out of a signal handler: code of neither gradtape nor JAX, or what such code has called.
+    """Whether an error of a call came out of a signal handler: code of neither gradtape nor JAX, or
+    what such code has called.
 
     Nothing else of the user's is called there.
     """
@@ -422,18 +498,23 @@ def output_of(leaf: Any, name: str) -> Any:
     if isinstance(leaf, (bool, int, float, complex, str, bytes, np.ndarray, np.generic)):
         return Tensor(to_array(leaf, argument=f"{name}: a result"))
     raise TypeError(
-        f"{name}: a function must return tensors, numbers, None, or structures of them, got {leaf!r} of type {type(leaf).__name__}."
+        f"{name}: a function must return tensors, numbers, None, or structures of them, got "
+        f"{leaf!r} of type {type(leaf).__name__}."
     )
 
 
 def _planned(leaf: Any, outputs: list[Tensor], name: str) -> Callable[[list[Any]], Any]:
-    """Puts a leaf's Tensors among the outputs; gives the function that makes the leaf again from the outputs of a call."""
+    """Puts a leaf's Tensors among the outputs; gives the function that makes the leaf again from
+    the outputs of a call.
+    """
     found = output_of(leaf, name)
     if found is None:
         return _always(None)
     if type(opened(found)) is Opened:
         parts, spec = flatten(found)
-        plan = [_planned(part, outputs, name) if _is_array(part) else _always(part) for part in parts]
+        plan = [
+            _planned(part, outputs, name) if _is_array(part) else _always(part) for part in parts
+        ]
         return lambda results: optree.tree_unflatten(spec, [make(results) for make in plan])
     if found.array.dtype == object:
         return _always(found)
@@ -450,7 +531,9 @@ def _always(value: Any) -> Callable[[list[Any]], Any]:
     return lambda results: value
 
 
-def _packer(result: Any, plan: Sequence[Callable[[list[Any]], Any]], count: int) -> Callable[[list[Any]], Any]:
+def _packer(
+    result: Any, plan: Sequence[Callable[[list[Any]], Any]], count: int
+) -> Callable[[list[Any]], Any]:
     """The function that gives a call's outputs the structure of the result."""
     if not nest.is_nested(result):
         return plan[0]
@@ -462,7 +545,9 @@ def _packer(result: Any, plan: Sequence[Callable[[list[Any]], Any]], count: int)
 
 
 def _tensors_around(python_function: Any) -> frozenset[int]:
-    """The identities of the Tensors that a function can see: in its closure, among its globals, and on its object."""
+    """The identities of the Tensors that a function can see: in its closure, among its globals,
+    and on its object.
+    """
     inner = getattr(python_function, "__func__", python_function)
     code = getattr(inner, "__code__", None)
     seen: list[Any] = []
@@ -475,4 +560,6 @@ def _tensors_around(python_function: Any) -> frozenset[int]:
         seen += [inner.__globals__[name] for name in code.co_names if name in inner.__globals__]
     owner = getattr(python_function, "__self__", None)
     seen += list(getattr(owner, "__dict__", {}).values())
-    return frozenset(id(value) for value in seen if type(value) is Tensor and value.array.dtype != object)
+    return frozenset(
+        id(value) for value in seen if type(value) is Tensor and value.array.dtype != object
+    )

@@ -1,7 +1,9 @@
-"""`cond`, `case`, `switch_case`, `while_loop`, `map_fn`, `scan` and folds: in eager code they run as the Python they stand for.
+"""`cond`, `case`, `switch_case`, `while_loop`, `map_fn`, `scan` and folds: in eager code they run
+as the Python they stand for.
 
-Whatever their bodies compute is recorded op by op, so they are differentiable to any order. In a function that is being traced, what
-depends on its values is left to XLA: `gradtape.functions.traced` makes the same of it there.
+Whatever their bodies compute is recorded op by op, so they are differentiable to any order. In a
+function that is being traced, what depends on its values is left to XLA:
+`gradtape.functions.traced` makes the same of it there.
 """
 
 from __future__ import annotations
@@ -29,7 +31,10 @@ from gradtape.published import published
 
 @published("cond")
 def cond(
-    pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None, name: str | None = None
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    name: str | None = None,
 ) -> Any:
     """`true_fn()` if `pred` holds, else `false_fn()`.
 
@@ -39,7 +44,9 @@ def cond(
     """
     _require_callable("cond", true_fn=true_fn, false_fn=false_fn)
     if is_traced(pred):
-        return _traced().switch("cond", _traced().index_of(_scalar(pred, "cond: pred")), [true_fn, false_fn])
+        return _traced().switch(
+            "cond", _traced().index_of(_scalar(pred, "cond: pred")), [true_fn, false_fn]
+        )
     if isinstance(pred, BatchedTensor):
         return _by_example("cond", [_scalar(pred, "cond: pred")], [true_fn, false_fn])
     return (true_fn if _truth(pred, "cond: pred") else false_fn)()  # type: ignore[misc]
@@ -60,16 +67,27 @@ def case(
     >>> tf.case([(x > 0, lambda: "positive"), (x < 0, lambda: "negative")], default=lambda: "zero")
     'zero'
     """
-    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else _entries(pred_fn_pairs, "case: pred_fn_pairs")
+    pairs = (
+        list(pred_fn_pairs.items())
+        if isinstance(pred_fn_pairs, dict)
+        else _entries(pred_fn_pairs, "case: pred_fn_pairs")
+    )
     for i, pair in enumerate(pairs):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not callable(pair[1]):
-            raise TypeError(f"case: pred_fn_pairs[{i}] must be a pair of a predicate and a function, got {pair!r}.")
+            raise TypeError(
+                f"case: pred_fn_pairs[{i}] must be a pair of a predicate and a function, got "
+                f"{pair!r}."
+            )
     if any(is_traced(pred) for pred, _ in pairs):
         return _traced_case(pairs, default)
     if any(isinstance(pred, BatchedTensor) for pred, _ in pairs):
         functions = [function for _, function in pairs]
         preds = [_scalar(pred, f"case: pred_fn_pairs[{i}][0]") for i, (pred, _) in enumerate(pairs)]
-        return _by_example("case", preds if default else preds[:-1], [*functions, default] if default else functions)
+        return _by_example(
+            "case",
+            preds if default else preds[:-1],
+            [*functions, default] if default else functions,
+        )
     truths = [_truth(pred, f"case: pred_fn_pairs[{i}][0]") for i, (pred, _) in enumerate(pairs)]
     if exclusive and sum(truths) > 1:
         raise invalid_argument(f"case: exclusive=True, but {sum(truths)} of the predicates hold.")
@@ -83,8 +101,14 @@ def case(
 
 
 @published("switch_case")
-def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] | None = None, name: str = "switch_case") -> Any:
-    """The result of the function number `branch_index`; of `default`, or else of the last one, if there is no such number.
+def switch_case(
+    branch_index: Any,
+    branch_fns: Any,
+    default: Callable[[], Any] | None = None,
+    name: str = "switch_case",
+) -> Any:
+    """The result of the function number `branch_index`; of `default`, or else of the last one,
+    if there is no such number.
 
     >>> import gradtape as tf
     >>> tf.switch_case(tf.constant(1), [lambda: "zero", lambda: "one"])
@@ -103,12 +127,20 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable[[], Any] |
     fallback = branches[max(branches)] if default is None else default
     if is_traced(branch_index):
         keys = sorted(branches)
-        functions = [branches[key] for key in keys] if default is None else [*(branches[key] for key in keys), default]
-        index = _traced().place_among(_scalar(branch_index, "switch_case: branch_index"), keys, len(functions) - 1)
+        functions = (
+            [branches[key] for key in keys]
+            if default is None
+            else [*(branches[key] for key in keys), default]
+        )
+        index = _traced().place_among(
+            _scalar(branch_index, "switch_case: branch_index"), keys, len(functions) - 1
+        )
         return _traced().switch("switch_case", index, functions)
     if isinstance(branch_index, BatchedTensor):
         index = _scalar(branch_index, "switch_case: branch_index")
-        return _by_example("switch_case", [equal(index, key) for key in branches], [*branches.values(), fallback])
+        return _by_example(
+            "switch_case", [equal(index, key) for key in branches], [*branches.values(), fallback]
+        )
     return branches.get(_whole(branch_index, "switch_case: branch_index"), fallback)()
 
 
@@ -144,35 +176,59 @@ def while_loop(
     """`loop_vars = body(*loop_vars)` for as long as `cond(*loop_vars)` holds.
 
     >>> import gradtape as tf
-    >>> i, total = tf.while_loop(lambda i, total: i < 5, lambda i, total: (i + 1, total + i), (tf.constant(0), tf.constant(0)))
+    >>> i, total = tf.while_loop(
+    ...     lambda i, total: i < 5,
+    ...     lambda i, total: (i + 1, total + i),
+    ...     (tf.constant(0), tf.constant(0)),
+    ... )
     >>> int(total)
     10
     """
     _require_callable("while_loop", cond=cond, body=body)
     if not isinstance(loop_vars, (list, tuple)) or not loop_vars:
-        raise ValueError(f"while_loop: loop_vars must be a list or tuple with at least one entry, got {loop_vars!r}.")
+        raise ValueError(
+            "while_loop: loop_vars must be a list or tuple with at least one entry, got "
+            f"{loop_vars!r}."
+        )
     values = nest.map_structure(lambda v: _loop_variable(v, "while_loop: loop_vars"), loop_vars)
-    limit = None if maximum_iterations is None else _whole(maximum_iterations, "while_loop: maximum_iterations")
+    limit = (
+        None
+        if maximum_iterations is None
+        else _whole(maximum_iterations, "while_loop: maximum_iterations")
+    )
     if inside_a_program():
         return _traced().while_loop(cond, body, values, limit)
     steps, running, kind = 0, None, type(loop_vars)
     while limit is None or steps < limit:
         holds = cond(*values)
-        if isinstance(holds, BatchedTensor):  # each example goes on for as long as its own condition holds
+        if isinstance(
+            holds, BatchedTensor
+        ):  # each example goes on for as long as its own condition holds
             running = holds if running is None else logical_and(running, holds)
             holds = bool(np.any(_in_all_examples(running)))
         if not _truth(holds, "while_loop: the result of cond"):
             break
         result = body(*values)
-        if {type(result), kind} == {list, tuple}:  # TensorFlow's eager loop gives what its body returned last
+        if {type(result), kind} == {
+            list,
+            tuple,
+        }:  # TensorFlow's eager loop gives what its body returned last
             kind = type(result)
         if not isinstance(result, (list, tuple)):
             result = (result,)
         if len(result) != len(loop_vars):
-            raise ValueError(f"while_loop: body returned {len(result)} values for {len(loop_vars)} loop_vars.")
+            raise ValueError(
+                f"while_loop: body returned {len(result)} values for {len(loop_vars)} loop_vars."
+            )
         packed = nest.pack_sequence_as(loop_vars, nest.flatten(result))
-        after = nest.map_structure(lambda v: _loop_variable(v, "while_loop: the result of body"), packed)
-        values = after if running is None else nest.map_structure(functools.partial(where, running), after, values)
+        after = nest.map_structure(
+            lambda v: _loop_variable(v, "while_loop: the result of body"), packed
+        )
+        values = (
+            after
+            if running is None
+            else nest.map_structure(functools.partial(where, running), after, values)
+        )
         steps += 1
     return values if type(values) is kind else kind(values)
 
@@ -204,7 +260,14 @@ def map_fn(
     tensors, length = _elements(elems, "map_fn")
     if inside_a_program() and length:
         return _traced().scan(
-            "map_fn", fn, None, _structure(elems), tensors, length, reverse=False, collect=lambda _, result: result
+            "map_fn",
+            fn,
+            None,
+            _structure(elems),
+            tensors,
+            length,
+            reverse=False,
+            collect=lambda _, result: result,
         )[1]
     rows = [unstack(t, axis=0) for t in tensors]
     results = [fn(_entry(elems, rows, i)) for i in range(length)]
@@ -269,10 +332,14 @@ def scan(
     """
     length = _elements(elems, "scan")[1]
     if inside_a_program() and initializer is not None and length:
-        return _scanned(fn, elems, initializer, "scan", reverse=reverse, collect=lambda _, result: result)[1]
+        return _scanned(
+            fn, elems, initializer, "scan", reverse=reverse, collect=lambda _, result: result
+        )[1]
     if inside_a_program() and length > 1:
         first, rest = _parted(elems, "scan", reverse)
-        results = _scanned(fn, rest, first, "scan", reverse=reverse, collect=lambda _, result: result)[1]
+        results = _scanned(
+            fn, rest, first, "scan", reverse=reverse, collect=lambda _, result: result
+        )[1]
         return nest.map_structure(functools.partial(_with_first, at_end=reverse), first, results)
     states = _states(fn, elems, initializer, "scan", reverse=reverse)
     if initializer is not None:
@@ -282,7 +349,9 @@ def scan(
     return _stacked(states[::-1] if reverse else states)
 
 
-def _fold(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool) -> Any:
+def _fold(
+    fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool
+) -> Any:
     length = _elements(elems, function)[1]
     if inside_a_program() and initializer is None and length > 1:
         initializer, elems = _parted(elems, function, reverse)
@@ -303,15 +372,26 @@ def _scanned(
     """The last state, and what is collected of all states, by a loop of XLA's."""
     _require_callable(function, fn=fn)
     tensors, length = _elements(elems, function)
-    state = nest.map_structure(lambda leaf: _loop_variable(leaf, f"{function}: initializer"), initializer)
-    return _traced().scan(function, fn, state, _structure(elems), tensors, length, reverse=reverse, collect=collect)
+    state = nest.map_structure(
+        lambda leaf: _loop_variable(leaf, f"{function}: initializer"), initializer
+    )
+    return _traced().scan(
+        function, fn, state, _structure(elems), tensors, length, reverse=reverse, collect=collect
+    )
 
 
 def _parted(elems: Any, function: str, reverse: bool) -> tuple[Any, Any]:
     """The entry with which a fold begins that has no initializer, and the others."""
     tensors, _ = _elements(elems, function)
-    first, rest = [t[-1 if reverse else 0] for t in tensors], [t[:-1] if reverse else t[1:] for t in tensors]
-    return (nest.pack_sequence_as(elems, first), nest.pack_sequence_as(elems, rest)) if _opened(elems) else (first[0], rest[0])
+    first, rest = (
+        [t[-1 if reverse else 0] for t in tensors],
+        [t[:-1] if reverse else t[1:] for t in tensors],
+    )
+    return (
+        (nest.pack_sequence_as(elems, first), nest.pack_sequence_as(elems, rest))
+        if _opened(elems)
+        else (first[0], rest[0])
+    )
 
 
 def _with_first(first: Tensor, results: Tensor, at_end: bool) -> Tensor:
@@ -332,7 +412,9 @@ def _traced() -> Any:
 
 
 def _traced_case(pairs: Sequence[Any], default: Callable[[], Any] | None) -> Any:
-    """A chain of conditions; where none holds and there is no default, the last function's result stands."""
+    """A chain of conditions; where none holds and there is no default,
+    the last function's result stands.
+    """
     (pred, function), *rest = pairs
     if not rest and default is None:
         return function()
@@ -340,7 +422,8 @@ def _traced_case(pairs: Sequence[Any], default: Callable[[], Any] | None) -> Any
 
 
 def _by_example(function: str, preds: Sequence[Tensor], functions: Sequence[Any]) -> Any:
-    """Under `vmap`, where each example chooses for itself: all functions run, and the first counts whose predicate holds.
+    """Under `vmap`, where each example chooses for itself: all functions run,
+    and the first counts whose predicate holds.
 
     There is one function more than predicates, for where none holds.
     """
@@ -349,7 +432,9 @@ def _by_example(function: str, preds: Sequence[Tensor], functions: Sequence[Any]
         try:
             nest.assert_same_structure(result, found)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{function}: the branches return different structures: {error}") from None
+            raise type(error)(
+                f"{function}: the branches return different structures: {error}"
+            ) from None
         found = nest.map_structure(functools.partial(where, pred), result, found)
     return found
 
@@ -367,14 +452,18 @@ def _scalar(value: Any, argument: str) -> Tensor:
     return found
 
 
-def _states(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool) -> list[Any]:
+def _states(
+    fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, function: str, *, reverse: bool
+) -> list[Any]:
     """The first state and the state after each entry."""
     _require_callable(function, fn=fn)
     tensors, length = _elements(elems, function)
     rows = [unstack(t, axis=0) for t in tensors]
     order = list(range(length))[:: -1 if reverse else 1]
     if initializer is not None:
-        state = nest.map_structure(lambda leaf: _loop_variable(leaf, f"{function}: initializer"), initializer)
+        state = nest.map_structure(
+            lambda leaf: _loop_variable(leaf, f"{function}: initializer"), initializer
+        )
     elif order:
         state = _entry(elems, rows, order.pop(0))
     else:
@@ -389,28 +478,37 @@ def _states(fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, functio
 def _elements(elems: Any, function: str) -> tuple[list[Tensor], int]:
     """The flat tensors to run over and their common length."""
     tensors = (
-        [as_tensor(leaf, argument=f"{function}: elems") for leaf in nest.flatten(elems)] if _opened(elems) else [as_tensor(elems)]
+        [as_tensor(leaf, argument=f"{function}: elems") for leaf in nest.flatten(elems)]
+        if _opened(elems)
+        else [as_tensor(elems)]
     )
     if not tensors:
         raise ValueError(f"{function}: elems is empty.")
     for t in tensors:
         if not t.array.ndim:
-            raise ValueError(f"{function}: elems must have at least one dimension to run over, got a scalar.")
+            raise ValueError(
+                f"{function}: elems must have at least one dimension to run over, got a scalar."
+            )
     lengths = {len(t.array) for t in tensors}
     if len(lengths) > 1:
-        raise ValueError(f"{function}: the entries of elems differ in their first dimension: {sorted(lengths)}.")
+        raise ValueError(
+            f"{function}: the entries of elems differ in their first dimension: {sorted(lengths)}."
+        )
     return tensors, lengths.pop()
 
 
 def _opened(elems: Any) -> bool:
     """Whether `elems` is a structure of tensors rather than one value such as a list of numbers."""
     return nest.is_nested(elems) and any(
-        isinstance(leaf, (Tensor, Variable)) or hasattr(leaf, "ndim") for leaf in nest.flatten(elems)
+        isinstance(leaf, (Tensor, Variable)) or hasattr(leaf, "ndim")
+        for leaf in nest.flatten(elems)
     )
 
 
 def _entry(structure: Any, rows: Sequence[Sequence[Tensor]], i: int) -> Any:
-    """Entry i of all tensors, which were taken apart together: so is their gradient put together."""
+    """Entry i of all tensors, which were taken apart together:
+    so is their gradient put together.
+    """
     entries = [row[i] for row in rows]
     return nest.pack_sequence_as(structure, entries) if _opened(structure) else entries[0]
 
@@ -424,7 +522,9 @@ def _nothing_like(example: Callable[[], Any]) -> Any:
     """A stack of no results: one run on zeros, which nothing records, tells their shapes."""
     with here.state.only([]):
         result = example()
-    return nest.map_structure(lambda leaf: Tensor(np.zeros((0, *(t := as_tensor(leaf).array).shape), t.dtype)), result)
+    return nest.map_structure(
+        lambda leaf: Tensor(np.zeros((0, *(t := as_tensor(leaf).array).shape), t.dtype)), result
+    )
 
 
 def _stacked(results: Sequence[Any]) -> Any:

@@ -1,7 +1,10 @@
-"""Copies of a `Function`, and pickles. Programs belong to their process and to the Variables they were traced with: neither takes them along.
+"""Copies of a `Function`, and pickles.
 
-As with Python's own functions, a copy of a function is the function itself, a method's copy belongs to the copy of its object, and a
-pickle knows a function by its name.
+Programs belong to their process and to the Variables they were traced with: neither takes them
+along.
+
+As with Python's own functions, a copy of a function is the function itself, a method's copy belongs
+to the copy of its object, and a pickle knows a function by its name.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ if TYPE_CHECKING:
 
 
 def deepcopied(function: Function, memo: dict[int, Any]) -> Function:
-    """The function, or if it is made from a method or an object, one that is made from the copy of that."""
+    """The function, or if it is made from a method or an object,
+    one that is made from the copy of that.
+    """
     source = _source(function)
     copied = copy.deepcopy(source, memo)
     if copied is source:
@@ -35,18 +40,25 @@ def reduced(function: Function) -> Any:
     source = _source(function)
     if isinstance(source, MethodType):
         for name in dir(type(source.__self__)):
-            if getattr(getattr(type(source.__self__), name, None), "python_function", None) is source.__func__:
+            if (
+                getattr(getattr(type(source.__self__), name, None), "python_function", None)
+                is source.__func__
+            ):
                 return _of_method, (source.__self__, name)
     if isinstance(source, FunctionType) and not _is_named(source):
         raise pickle.PicklingError(
-            f"{function._name}: only a function that its module has by name can be pickled, compiled or not: define it, with its "
-            "decorator, at the top of a module, or pickle what it is made from and call tf.function again."
+            f"{function._name}: only a function that its module has by name can be pickled, "
+            "compiled or not: define it, with its "
+            "decorator, at the top of a module, or pickle what it is made from and call "
+            "tf.function again."
         )
     return _made, (type(function), source, function._options)
 
 
 def _source(function: Function) -> Any:
-    """What a function is made from; a method with its object, which the function itself refers to weakly."""
+    """What a function is made from; a method with its object,
+    which the function itself refers to weakly.
+    """
     bound = getattr(function.python_function, "weakly_bound", None)
     return function.python_function if bound is None else MethodType(bound[0], bound[1]())
 
@@ -54,7 +66,10 @@ def _source(function: Function) -> Any:
 def _is_named(function: Any) -> bool:
     """Whether a function is what its module has by its name."""
     try:
-        return reduce(getattr, function.__qualname__.split("."), sys.modules[function.__module__]) is function
+        return (
+            reduce(getattr, function.__qualname__.split("."), sys.modules[function.__module__])
+            is function
+        )
     except (AttributeError, KeyError):
         return False
 
@@ -64,6 +79,8 @@ def _made(kind: type[Function], source: Any, options: dict[str, Any]) -> Functio
 
 
 def _of_method(instance: Any, name: str) -> Function:
-    """A method's function that keeps its object, as a method does; the one that the object itself has does not."""
+    """A method's function that keeps its object, as a method does;
+    the one that the object itself has does not.
+    """
     function = getattr(type(instance), name)
     return type(function)(MethodType(function.python_function, instance), **function._options)

@@ -17,7 +17,9 @@ Owner = TypeVar("Owner")
 
 
 class Compiled(Protocol[P, R_co]):
-    """What `function` gives, for type checkers: called as the Python function is, with its types."""
+    """What `function` gives, for type checkers: called as the Python function is,
+    with its types.
+    """
 
     @property
     def python_function(self) -> Callable[P, R_co]: ...
@@ -85,12 +87,14 @@ def function(
     *,
     check_parity: bool = False,
 ) -> Any:
-    """Compiles a Python function with XLA: it runs once as Python for each kind of arguments, and as a program after that.
+    """Compiles a Python function with XLA: it runs once as Python for each kind of arguments,
+    and as a program after that.
 
-    What XLA cannot hold, such as a shape that depends on values, runs on gradtape's own ops instead; `jit_compile` insists on XLA.
+    What XLA cannot hold, such as a shape that depends on values, runs on gradtape's own ops
+    instead; `jit_compile` insists on XLA.
 
-    With `check_parity`, the first call for each kind of arguments is computed by NumPy too, op by op, and an error names the first
-    op whose results differ.
+    With `check_parity`, the first call for each kind of arguments is computed by NumPy too, op by
+    op, and an error names the first op whose results differ.
 
     >>> import gradtape as tf
     >>> @tf.function

@@ -41,7 +41,8 @@ class Described(ABC):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
-            f"{self!r} is a program of this process, which cannot be copied or pickled: copy or pickle the tf.function that it comes "
+            f"{self!r} is a program of this process, which cannot be copied or pickled: copy or "
+            "pickle the tf.function that it comes "
             "from, and call get_concrete_function() of that."
         )
 
@@ -52,42 +53,61 @@ class Described(ABC):
 
     @property
     def output_shapes(self) -> Any:
-        """The shapes of the results, in their structure; of what is no tensor, the shape of which nothing is known.
+        """The shapes of the results, in their structure; of what is no tensor,
+        the shape of which nothing is known.
 
         >>> import gradtape as tf
         >>> f = tf.function(lambda x: {"double": x + x, "sum": tf.reduce_sum(x)})
         >>> f.get_concrete_function(tf.TensorSpec([2])).output_shapes
         {'double': TensorShape([2]), 'sum': TensorShape([])}
         """
-        return nest.map_structure(lambda leaf: getattr(leaf, "shape", TensorShape(None)), self.structured_outputs)
+        return nest.map_structure(
+            lambda leaf: getattr(leaf, "shape", TensorShape(None)), self.structured_outputs
+        )
 
     @property
     def output_dtypes(self) -> Any:
         """The dtypes of the results, in their structure; None for what is no tensor.
 
         >>> import gradtape as tf
-        >>> tf.function(lambda x: (x, x > 0)).get_concrete_function(tf.TensorSpec([2])).output_dtypes
+        >>> tf.function(lambda x: (x, x > 0)).get_concrete_function(
+        ...     tf.TensorSpec([2])
+        ... ).output_dtypes
         (tf.float32, tf.bool)
         """
-        return nest.map_structure(lambda leaf: getattr(leaf, "dtype", None), self.structured_outputs)
+        return nest.map_structure(
+            lambda leaf: getattr(leaf, "dtype", None), self.structured_outputs
+        )
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
-        """The arguments, the result and the captured inputs, a line each; without `verbose`, arguments and result in one line.
+        """The arguments, the result and the captured inputs, a line each; without `verbose`,
+        arguments and result in one line.
 
         >>> import gradtape as tf
         >>> program = tf.function(lambda x, n: x * n).get_concrete_function(tf.TensorSpec([2]), 3)
         >>> print(program.pretty_printed_signature(verbose=False))
-        (x: TensorSpec(shape=(2,), dtype=tf.float32, name=None), n: Literal[3]) -> TensorSpec(shape=(2,), dtype=tf.float32, name=None)
+        (x: TensorSpec(shape=(2,), dtype=tf.float32, name=None),
+        n: Literal[3]) -> TensorSpec(shape=(2,), dtype=tf.float32, name=None)
         """
         aliases: dict[int, int] = {}
         parameters = list(_described_parameters(*self._inputs(), aliases))
         result = described(self.structured_outputs, aliases)
         if not verbose:
             return f"({', '.join(_in_one_line(parameters))}) -> {result}"
-        others = [value for value in self.captured_inputs if id(source_object(value)) not in aliases]  # that are no arguments
+        others = [
+            value for value in self.captured_inputs if id(source_object(value)) not in aliases
+        ]  # that are no arguments
         captured = [f"{_label(value)}: {described(value, aliases)}" for value in others]
-        return "\n  ".join(["Input Parameters:"] + [f"{p.name} ({p.kind}): {p.type}" for p in parameters]) + "\n".join(
-            ["", "Output Type:", f"  {result}", "Captures:", *(f"  {line}" for line in captured or ["None"])]
+        return "\n  ".join(
+            ["Input Parameters:"] + [f"{p.name} ({p.kind}): {p.type}" for p in parameters]
+        ) + "\n".join(
+            [
+                "",
+                "Output Type:",
+                f"  {result}",
+                "Captures:",
+                *(f"  {line}" for line in captured or ["None"]),
+            ]
         )
 
     def __str__(self) -> str:
@@ -105,13 +125,18 @@ def described(value: Any, aliases: dict[int, int]) -> str:
     found = source_object(value)
     if isinstance(found, Variable):
         number = aliases.setdefault(id(found), len(aliases))
-        return f"VariableSpec(shape={found.shape}, dtype={found.dtype!r}, trainable={found.trainable}, alias_id={number})"
+        return (
+            f"VariableSpec(shape={found.shape}, dtype={found.dtype!r}, "
+            f"trainable={found.trainable}, alias_id={number})"
+        )
     if isinstance(found, Tensor):
         return repr(TensorSpec(found.shape, found.dtype))
     if isinstance(value, dict):
         return f"Dict[{_entries(value.items(), aliases)}]"
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return f"{type(value).__name__}[{_entries(zip(value._fields, value, strict=True), aliases)}]"
+        return (
+            f"{type(value).__name__}[{_entries(zip(value._fields, value, strict=True), aliases)}]"
+        )
     if isinstance(value, (list, tuple)):
         name = "List" if isinstance(value, list) else "Tuple"
         return f"{name}[{', '.join(described(entry, aliases) for entry in value)}]"
@@ -138,7 +163,9 @@ def _described_parameters(
 
 
 def _in_one_line(parameters: Sequence[Parameter]) -> Iterator[str]:
-    """As in a Python signature: a slash behind what has no name to the caller, a star before what has nothing else."""
+    """As in a Python signature: a slash behind what has no name to the caller,
+    a star before what has nothing else.
+    """
     kinds = [p.kind for p in parameters]
     for i, parameter in enumerate(parameters):
         if parameter.kind == "KEYWORD_ONLY" and "KEYWORD_ONLY" not in kinds[:i]:

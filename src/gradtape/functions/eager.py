@@ -1,7 +1,8 @@
 """Calls of functions that XLA cannot hold: their Python runs on gradtape's own ops, as one call.
 
-XLA wants shapes that are known. A function that has others runs as eager code does, with the functions that it calls compiled as
-before. If it fails, the Variables have the values from before the call.
+XLA wants shapes that are known. A function that has others runs as eager code does, with the
+functions that it calls compiled as before. If it fails, the Variables have the values from before
+the call.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def is_beyond_xla(error: Exception) -> bool:
 
 
 def run_eagerly(function: Function, arguments: Arguments, why: Exception) -> Any:
-    """The result of the Python function; the log says once for each function why it was not compiled."""
+    """The result of the Python function; the log says once for each function why it was not
+    compiled.
+    """
     if not function.said_why:
         function.said_why = True
         log_warning("%s runs op by op, without XLA, because of %s", function._name, _described(why))
@@ -43,14 +46,21 @@ def run_eagerly(function: Function, arguments: Arguments, why: Exception) -> Any
 
 def _described(why: Exception) -> str:
     """What went wrong, with the line of the user's code."""
-    place, text = users_line(why.__cause__ if isinstance(why, RunEagerly) and why.__cause__ is not None else why), str(why)
+    place, text = (
+        users_line(
+            why.__cause__ if isinstance(why, RunEagerly) and why.__cause__ is not None else why
+        ),
+        str(why),
+    )
     if not isinstance(why, (NoGradientError, RunEagerly, xla_engine.NotTraceableError)):
         text = "a function called there needs values that only a compiled program will have."
     return text if place is None or f"{place.file}:" in text else f"{place}: {text}"
 
 
 class Unwritten(Block):
-    """A recorder that hears of every Variable that is written, and gives them their values back if the block does not get to its end."""
+    """A recorder that hears of every Variable that is written, and gives them their values back if
+    the block does not get to its end.
+    """
 
     pushes = False
     recording = True

@@ -1,4 +1,6 @@
-"""`Function`: a Python function traced once for each kind of arguments, compiled by XLA, and run as a program from then on."""
+"""`Function`: a Python function traced once for each kind of arguments, compiled by XLA,
+and run as a program from then on.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,13 @@ from gradtape.functions.eager import is_beyond_xla
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.programs import Programs
-from gradtape.functions.signature import Arguments, Parameters, cast_to_signature, differences, is_spec
+from gradtape.functions.signature import (
+    Arguments,
+    Parameters,
+    cast_to_signature,
+    differences,
+    is_spec,
+)
 from gradtape.functions.tracebacks import keep_users_frames
 from gradtape.shapes import TensorSpec
 
@@ -62,7 +70,9 @@ class Function:
     ) -> None:
         functools.update_wrapper(self, python_function, updated=())
         self.python_function = python_function
-        self._name = getattr(python_function, "__qualname__", None) or type(python_function).__qualname__
+        self._name = (
+            getattr(python_function, "__qualname__", None) or type(python_function).__qualname__
+        )
         self._options: dict[str, Any] = {
             "input_signature": input_signature,
             "autograph": autograph,
@@ -75,13 +85,17 @@ class Function:
         self._check_parity = check_parity
         self._checked: set[Any] = set()
         self._parameters = Parameters(python_function, self._name)
-        self.input_signature = None if input_signature is None else _checked_signature(input_signature, self._name)
+        self.input_signature = (
+            None if input_signature is None else _checked_signature(input_signature, self._name)
+        )
         self._concrete = Programs(self._name)
         self._quick: dict[
             Any, tuple[Any, Any]
         ] = {}  # by the key of calls that are all Tensors: a program's call, and its own key
-        self._only: Callable[[Sequence[Any]], Any] | None = None  # the shortcut to the program, while there is but one
-        self._bound: dict[int, Function] = {}  # by the identity of the object that a method belongs to
+        # The shortcut to the program, while there is but one.
+        self._only: Callable[[Sequence[Any]], Any] | None = None
+        # By the identity of the object that a method belongs to.
+        self._bound: dict[int, Function] = {}
         self._lock = threading.RLock()
         self._kinds = Kinds(declared=input_signature is not None, relaxes=reduce_retracing)
         self._recent: deque[bool] = deque(maxlen=_WINDOW)
@@ -109,11 +123,22 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             state = here.state
-            special = kwargs or state.recorders or state.levels or state.trace is not None or state.checker is not None
+            special = (
+                kwargs
+                or state.recorders
+                or state.levels
+                or state.trace is not None
+                or state.checker is not None
+            )
             if special or settings.functions_run_eagerly:
-                return self.python_function(*args, **kwargs) if settings.functions_run_eagerly else self._call(args, kwargs)
+                return (
+                    self.python_function(*args, **kwargs)
+                    if settings.functions_run_eagerly
+                    else self._call(args, kwargs)
+                )
             if self._only is not None and _plain_kinds(map(type, args)):
-                found = self._only(args)  # no key: the compiled program itself sees whether arguments are of its kind
+                # No key: the compiled program itself sees whether arguments are of its kind.
+                found = self._only(args)
                 if found is not NOT_RUN:
                     return found
             key = _quick_key(args)
@@ -154,13 +179,20 @@ class Function:
                 self._first_call_done = self._created_variables = self._kinds.add(arguments.key)
                 return self._as_python(self.python_function, args, kwargs)
         self._first_call_done = True
-        if self._check_parity and arguments.key not in self._checked and trace is None and not here.state.levels:
+        if (
+            self._check_parity
+            and arguments.key not in self._checked
+            and trace is None
+            and not here.state.levels
+        ):
             concrete.check_parity(arguments)
             self._checked.add(arguments.key)
         return concrete.call(arguments)
 
     def for_this_thread(self) -> Function:
-        """This function, or the same with programs of its own while the results of ops are checked on this thread."""
+        """This function, or the same with programs of its own while the results of ops are checked
+        on this thread.
+        """
         if here.state.checker is None or self._is_checked:
             return self
         with self._lock:
@@ -169,8 +201,12 @@ class Function:
                 twin._is_checked, twin._kinds = True, self._kinds
             return self._checked_twin
 
-    def _as_python(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call as plain Python: for Variables whose first values are computed from arguments, and where every op is to be seen."""
+    def _as_python(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call as plain Python: for Variables whose first values are computed from arguments, and
+        where every op is to be seen.
+        """
         return nest.map_structure(self.output, function(*args, **kwargs))
 
     def output(self, leaf: Any) -> Any:
@@ -183,7 +219,10 @@ class Function:
             return Arguments(args, kwargs)
         values, count = (*args, *kwargs.values()), len(self.input_signature)
         self._parameters.check_defaults(values, count)
-        values = (*cast_to_signature(values[:count], self.input_signature, self._name), *values[count:])
+        values = (
+            *cast_to_signature(values[:count], self.input_signature, self._name),
+            *values[count:],
+        )
         return Arguments(values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True)))
 
     def _found_for(self, arguments: Arguments) -> ConcreteFunction | None:
@@ -200,14 +239,20 @@ class Function:
                 return concrete
             self._note_retracing(arguments)
             concrete = self._concrete_for(arguments).put_before(self._concrete.get(arguments.key))
-            dropped = self._concrete.put(arguments.key, concrete, "; ".join(self._retraced) or "it was a new function")
+            dropped = self._concrete.put(
+                arguments.key, concrete, "; ".join(self._retraced) or "it was a new function"
+            )
             if dropped:
-                self._quick = {key: quick for key, quick in self._quick.items() if quick[1] in self._concrete}
+                self._quick = {
+                    key: quick for key, quick in self._quick.items() if quick[1] in self._concrete
+                }
             self._kinds.add(arguments.key)
             return concrete
 
     def _concrete_for(self, arguments: Arguments) -> ConcreteFunction:
-        """The program for arguments of a kind, or, where XLA cannot hold it, what runs the Python function in its place."""
+        """The program for arguments of a kind, or, where XLA cannot hold it,
+        what runs the Python function in its place.
+        """
         try:
             concrete = ConcreteFunction(self, arguments)
             if concrete.made:
@@ -225,13 +270,19 @@ class Function:
 
     def _note_retracing(self, arguments: Arguments) -> None:
         if self._concrete:
-            candidates = [differences(key, arguments.key, self._parameters.names()) for key in self._concrete]
+            candidates = [
+                differences(key, arguments.key, self._parameters.names()) for key in self._concrete
+            ]
             self._retraced = min(candidates, key=len)
-        if sum(self._recent) >= _MANY and first_times(f"retracing {id(self.python_function)}", limit=2) is not None:
+        if (
+            sum(self._recent) >= _MANY
+            and first_times(f"retracing {id(self.python_function)}", limit=2) is not None
+        ):
             again = _MANY_STRINGS if arguments.has_strings() else _MANY_SIZES
             log_warning(
                 again if self._kinds.has(arguments.key) else _MANY_KINDS,
-                self._name, sum(self._recent), len(self._recent), "; ".join(self._retraced) or "it was a new function",
+                self._name, sum(self._recent), len(self._recent),
+                "; ".join(self._retraced) or "it was a new function",
             )  # fmt: skip
 
     def converted(self) -> Callable[..., Any]:
@@ -239,15 +290,18 @@ class Function:
         return to_trace(self.python_function, autograph=self._autograph)
 
     def experimental_get_tracing_count(self) -> int:
-        """How many kinds of arguments the Python function has been traced for, and once more if it created Variables.
+        """How many kinds of arguments the Python function has been traced for,
+        and once more if it created Variables.
 
-        It is TensorFlow's count: where sizes are open, in a signature or by `reduce_retracing`, all of them are one kind. The Python
-        function runs for each of them all the same, since XLA compiles for known shapes.
+        It is TensorFlow's count: where sizes are open, in a signature or by `reduce_retracing`, all
+        of them are one kind. The Python function runs for each of them all the same, since XLA
+        compiles for known shapes.
 
         >>> import gradtape as tf
         >>> f = tf.function(lambda x: x + 1)
         >>> f(tf.constant(1.0)), f(tf.constant(2.0)), f(tf.constant([1.0]))
-        (<tf.Tensor: shape=(), dtype=float32, numpy=2.0>, <tf.Tensor: shape=(), dtype=float32, numpy=3.0>, <tf.Tensor: shape=(1,), dtype=float32, numpy=array([2.], dtype=float32)>)
+        (<tf.Tensor: shape=(), dtype=float32, numpy=2.0>, <tf.Tensor: shape=(), dtype=float32,
+        numpy=3.0>, <tf.Tensor: shape=(1,), dtype=float32, numpy=array([2.], dtype=float32)>)
         >>> f.experimental_get_tracing_count()
         2
         """
@@ -267,7 +321,8 @@ class Function:
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction | OpenFunction:
         """The program for arguments of some kind, given as values or as TensorSpecs.
 
-        If a spec leaves a size open, there is a program for each size, made when it is first called with it.
+        If a spec leaves a size open, there is a program for each size, made when it is first called
+        with it.
 
         >>> import gradtape as tf
         >>> f = tf.function(lambda x: 2 * x)
@@ -299,7 +354,9 @@ class Function:
         Captures:
           None
         """
-        signatures = [program.pretty_printed_signature(verbose=verbose) for program in self._concrete.values()]
+        signatures = [
+            program.pretty_printed_signature(verbose=verbose) for program in self._concrete.values()
+        ]
         return ("\n\n" if verbose else "\n").join(signatures)
 
     def __copy__(self) -> Function:
@@ -316,19 +373,23 @@ class Function:
 
 
 _MANY_KINDS = (
-    "%s was traced in %s of its last %s calls. Tracing is slow: pass tensors instead of Python numbers, keep shapes the same, and make "
+    "%s was traced in %s of its last %s calls. Tracing is slow: pass tensors instead of Python "
+    "numbers, keep shapes the same, and make "
     "the function once, outside loops. The last time, %s."
 )
 _MANY_SIZES = (
-    "%s was compiled in %s of its last %s calls, since XLA compiles for each size of an open dimension. Compiling is slow: pad what is "
+    "%s was compiled in %s of its last %s calls, since XLA compiles for each size of an open "
+    "dimension. Compiling is slow: pad what is "
     "passed to a few sizes. The last time, %s."
 )
 _MANY_STRINGS = (
-    "%s was traced in %s of its last %s calls, since a tensor of strings is a constant of a program. Tracing and compiling are slow: pass "
+    "%s was traced in %s of its last %s calls, since a tensor of strings is a constant of a "
+    "program. Tracing and compiling are slow: pass "
     "numbers that stand for the strings. The last time, %s."
 )
 _CREATED_LATER = (
-    "{}: a function may create Variables in its first call only. Create them outside, or once: `if self.v is None: self.v = "
+    "{}: a function may create Variables in its first call only. Create them outside, or once: `if "
+    "self.v is None: self.v = "
     "gradtape.Variable(...)`."
 )
 
@@ -353,7 +414,9 @@ def _quick_key(args: tuple[Any, ...]) -> Any:
 
 def _checked_signature(input_signature: Any, name: str) -> tuple[Any, ...]:
     if not isinstance(input_signature, (list, tuple)):
-        raise TypeError(f"{name}: input_signature must be a list or tuple with a TensorSpec for each argument.")
+        raise TypeError(
+            f"{name}: input_signature must be a list or tuple with a TensorSpec for each argument."
+        )
     for leaf in nest.flatten(input_signature):
         if not is_spec(leaf):
             raise TypeError(f"{name}: input_signature must hold TensorSpecs, got {leaf!r}.")
@@ -364,12 +427,16 @@ def _example(leaf: Any) -> Any:
     """A Tensor of the kind that a spec describes, if it says every size."""
     if not isinstance(leaf, TensorSpec) or not leaf.shape.is_fully_defined():
         return leaf
-    nothing = np.array(b"", object) if leaf.dtype.numpy.kind == "O" else np.zeros((), leaf.dtype.numpy)
+    nothing = (
+        np.array(b"", object) if leaf.dtype.numpy.kind == "O" else np.zeros((), leaf.dtype.numpy)
+    )
     return Tensor(np.broadcast_to(nothing, tuple(leaf.shape)))
 
 
 def _weakly_bound(method: Callable[..., Any], instance: Any) -> Callable[..., Any]:
-    """`method` of `instance`, without keeping the instance alive: its programs are kept for as long as it lives."""
+    """`method` of `instance`, without keeping the instance alive:
+    its programs are kept for as long as it lives.
+    """
     reference = weakref.ref(instance)
 
     @functools.wraps(method)
@@ -377,7 +444,8 @@ def _weakly_bound(method: Callable[..., Any], instance: Any) -> Callable[..., An
         return method(reference(), *args, **kwargs)
 
     call.__signature__ = _signature_without_self(method)  # type: ignore[attr-defined]
-    call.weakly_bound = method, reference  # type: ignore[attr-defined]  # AutoGraph converts the method
+    # AutoGraph converts the method.
+    call.weakly_bound = method, reference  # type: ignore[attr-defined]
     return call
 
 

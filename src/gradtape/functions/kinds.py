@@ -1,8 +1,9 @@
 """`Kinds`: how many kinds of arguments a function has been called with, as TensorFlow counts them.
 
-A program of XLA's has fixed shapes, so that there is one for each shape, and the Python function runs for each. But where a signature
-leaves a size open, or a function is asked to reduce retracing, all its sizes are one kind to the user, who counts kinds. So are
-tensors of all strings of one shape, although each is a constant of its program.
+A program of XLA's has fixed shapes, so that there is one for each shape, and the Python function
+runs for each. But where a signature leaves a size open, or a function is asked to reduce retracing,
+all its sizes are one kind to the user, who counts kinds. So are tensors of all strings of one
+shape, although each is a constant of its program.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ Sizes = tuple[int | None, ...] | None
 
 
 class Kinds:
-    """The kinds of arguments a function has been traced for: keys of calls, of which some have open sizes."""
+    """The kinds of arguments a function has been traced for: keys of calls,
+    of which some have open sizes.
+    """
 
     def __init__(self, *, declared: bool, relaxes: bool) -> None:
         self._declared = declared  # a signature says what fits, and it is all one kind
@@ -32,7 +35,9 @@ class Kinds:
             return False
         key = kind_of(key)
         if self._relaxes:
-            key = next((wider for kind in self._found if (wider := _wider(kind, key)) is not None), key)
+            key = next(
+                (wider for kind in self._found if (wider := _wider(kind, key)) is not None), key
+            )
         self._found.append(key)
         return True
 
@@ -45,7 +50,9 @@ def _covers(kind: Any, key: Any) -> bool:
     """Whether arguments with some key are of a kind."""
     if kind == key:
         return True
-    return kind[0] == key[0] and all(a == b or _fits(a, b) for a, b in zip(kind[1], key[1], strict=True))
+    return kind[0] == key[0] and all(
+        a == b or _fits(a, b) for a, b in zip(kind[1], key[1], strict=True)
+    )
 
 
 def _fits(kind: Any, leaf: Any) -> bool:
@@ -84,4 +91,8 @@ def _common(a: Sizes, b: Sizes) -> Sizes:
 
 def _is_tensor(leaf: Any) -> bool:
     """Whether a part of a key stands for a tensor: by its shape and dtype."""
-    return isinstance(leaf, tuple) and len(leaf) == 2 and (leaf[0] is None or isinstance(leaf[0], tuple))
+    return (
+        isinstance(leaf, tuple)
+        and len(leaf) == 2
+        and (leaf[0] is None or isinstance(leaf[0], tuple))
+    )

@@ -34,16 +34,20 @@ from gradtape.ops.shaping import reshape
 
 
 class Loop(Structured):
-    """`body` run for as long as `condition` holds, and at most `limit` times. The inputs are the loop's variables, and then what
-    stays the same.
+    """`body` run for as long as `condition` holds, and at most `limit` times.
 
-    XLA cannot keep what every step would have to save for a backward step, unless it knows how many there are at most: then the
-    loop is run as a Scan where a gradient may be wanted. Else some of the states are kept, and the others computed again.
+    The inputs are the loop's variables, and then what stays the same.
+
+    XLA cannot keep what every step would have to save for a backward step, unless it knows how many
+    there are at most: then the loop is run as a Scan where a gradient may be wanted. Else some of
+    the states are kept, and the others computed again.
     """
 
     name = "while_loop"
 
-    def __init__(self, condition: Body, body: Body, variables: int, limit: int | None = None) -> None:
+    def __init__(
+        self, condition: Body, body: Body, variables: int, limit: int | None = None
+    ) -> None:
         self._condition = condition
         self._body = body
         self._variables = variables
@@ -77,32 +81,47 @@ class Loop(Structured):
             steps, values = state
             return None if steps is None else steps + 1, body(*values, *same)
 
-        if here.state.scope is not None and any(t.node is not None for t in inputs) and not here.state.pushers:
+        if (
+            here.state.scope is not None
+            and any(t.node is not None for t in inputs)
+            and not here.state.pushers
+        ):
             self._kept = KeptStates(self._variant(inputs), arrays[: self._variables], same)
             return self._kept.run(lambda values: condition(*values, *same)[0])
         with xla_engine.wide():
             first = None if limit is None else np.int32(0)
-            return xla_engine.namespace().lax.while_loop(holds, step, (first, arrays[: self._variables]))[1]
+            return xla_engine.namespace().lax.while_loop(
+                holds, step, (first, arrays[: self._variables])
+            )[1]
 
     def _bounded(self, inputs: Sequence[Tensor], limit: int) -> list[Tensor]:
         """A loop of `limit` steps, each of which does something only while the condition holds."""
 
         def step(tensors: list[Tensor]) -> list[Tensor]:
             holds = self._condition(tensors)[0]
-            return Switch([lambda ts: list(ts[: self._variables]), self._body]).call([_as_index(holds), *tensors])
+            return Switch([lambda ts: list(ts[: self._variables]), self._body]).call(
+                [_as_index(holds), *tensors]
+            )
 
         scan = Scan(step, self._variables, 0, limit)
         scan.paths = self.paths
         return scan.call(inputs)
 
     def _length(self, inputs: Sequence[Tensor]) -> int | None:
-        """The number of steps, if it can be told now: if what the condition depends on is known, as a counter is."""
+        """The number of steps, if it can be told now: if what the condition depends on is known,
+        as a counter is.
+        """
         arrays = [t.array for t in inputs]
         needed = self._counters(arrays)
         if -1 in needed or any(type(inputs[i]) is not Tensor for i in needed):
             return None
         return count_steps(
-            on_arrays(self._condition), on_arrays(self._body), arrays, sorted(needed), self._variables, self._limit
+            on_arrays(self._condition),
+            on_arrays(self._body),
+            arrays,
+            sorted(needed),
+            self._variables,
+            self._limit,
         )
 
     def _counters(self, arrays: list[Any]) -> set[int]:
@@ -118,8 +137,13 @@ class Loop(Structured):
 
     def _variant(self, inputs: Sequence[Tensor]) -> Variant:
         """The forward and the backward part of a step."""
-        connected = [has_gradient(t) and (i < self._variables or t.node is not None) for i, t in enumerate(inputs)]
-        tracing = Tracing(Program(self.name, self._body, [spec_of(t) for t in inputs]), gradient=True)
+        connected = [
+            has_gradient(t) and (i < self._variables or t.node is not None)
+            for i, t in enumerate(inputs)
+        ]
+        tracing = Tracing(
+            Program(self.name, self._body, [spec_of(t) for t in inputs]), gradient=True
+        )
         if tracing.no_gradient is not None:
             raise tracing.no_gradient
         return WithGradient(tracing).variant(tuple(connected))
@@ -129,14 +153,20 @@ class Loop(Structured):
         fresh.paths = self.paths
         return fresh
 
-    def pull_kept(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Any] | None:
+    def pull_kept(
+        self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]
+    ) -> list[Any] | None:
         if self._kept is None:
             return None
         found = self._kept.pull(arrays_of(cotangents))
         return [g for g, c in zip(found, connected, strict=True) if c]
 
-    def pull(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
-        """The backward loop as a Loop of its own, which can be differentiated again: each step computes its state from the first."""
+    def pull(
+        self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]
+    ) -> list[Tensor]:
+        """The backward loop as a Loop of its own, which can be differentiated again: each step
+        computes its state from the first.
+        """
         variables, same = list(inputs[: self._variables]), list(inputs[self._variables :])
         in_all, wanted = [has_gradient(t) for t in variables], list(connected[self._variables :])
         flows, sums, count = sum(in_all), sum(wanted), len(inputs)
@@ -153,22 +183,35 @@ class Loop(Structured):
             number = subtract(number, 1)
             state = self._counting(count).call([first, *given, number])[1:]
             found = gradient([*state, *given[self._variables :], *flowing])
-            return [number, *found[:flows], *(add(t, g) for t, g in zip(totals, found[flows:], strict=True))]
+            return [
+                number,
+                *found[:flows],
+                *(add(t, g) for t, g in zip(totals, found[flows:], strict=True)),
+            ]
 
         zeros = [zeros_like(t) for t, w in zip(same, wanted, strict=True) if w]
         found = Loop(holds, step, 1 + flows + sums).call([steps, *cotangents, *zeros, *inputs])[1:]
         flowing = iter(found[:flows])
         by_variable = [next(flowing) if has else None for has in in_all]
-        return [*(g for g, c in zip(by_variable, connected, strict=False) if c and g is not None), *found[flows:]]
+        return [
+            *(g for g, c in zip(by_variable, connected, strict=False) if c and g is not None),
+            *found[flows:],
+        ]
 
     def _counting(self, until: int | None) -> Loop:
-        """The loop with a count of its steps as its first variable; it ends at the input number `until`, or when it would end."""
+        """The loop with a count of its steps as its first variable; it ends at the input number
+        `until`, or when it would end.
+        """
 
         def holds(tensors: list[Tensor]) -> list[Tensor]:
             if until is not None:
                 return [less(tensors[0], tensors[until + 1])]
             goes_on = self._condition(tensors[1:])[0]
-            return [goes_on if self._limit is None else logical_and(goes_on, less(tensors[0], self._limit))]
+            return [
+                goes_on
+                if self._limit is None
+                else logical_and(goes_on, less(tensors[0], self._limit))
+            ]
 
         def step(tensors: list[Tensor]) -> list[Tensor]:
             given = tensors[1:] if until is None else tensors[1 : until + 1]
@@ -176,38 +219,67 @@ class Loop(Structured):
 
         return Loop(holds, step, self._variables + 1)
 
-    def push(self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int) -> list[Tensor]:
+    def push(
+        self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int
+    ) -> list[Tensor]:
         variables, same = list(inputs[: self._variables]), list(inputs[self._variables :])
-        flowing = [zeros_like(t) if d is None else d for t, d in zip(variables, tangents, strict=False) if has_gradient(t)]
+        flowing = [
+            zeros_like(t) if d is None else d
+            for t, d in zip(variables, tangents, strict=False)
+            if has_gradient(t)
+        ]
         moving = [d for d in tangents[self._variables :] if d is not None]
-        moved = [*(has_gradient(t) for t in variables), *(d is not None for d in tangents[self._variables :])]
+        moved = [
+            *(has_gradient(t) for t in variables),
+            *(d is not None for d in tangents[self._variables :]),
+        ]
         derived = tangent_body(self._body, moved)
         count, flows, rest = self._variables, len(flowing), len(same)
 
         def body(tensors: list[Tensor]) -> list[Tensor]:
-            values, changes, given = tensors[:count], tensors[count : count + flows], tensors[count + flows :]
+            values, changes, given = (
+                tensors[:count],
+                tensors[count : count + flows],
+                tensors[count + flows :],
+            )
             return derived([*values, *given[:rest], *changes, *given[rest:]])
 
         def condition(tensors: list[Tensor]) -> list[Tensor]:
-            return self._condition([*tensors[:count], *tensors[count + flows : count + flows + rest]])
+            return self._condition(
+                [*tensors[:count], *tensors[count + flows : count + flows + rest]]
+            )
 
-        return Loop(condition, body, count + flows, self._limit).call([*variables, *flowing, *same, *moving])[count:]
+        return Loop(condition, body, count + flows, self._limit).call(
+            [*variables, *flowing, *same, *moving]
+        )[count:]
 
-    def call_on_batch(self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]) -> list[Tensor]:
-        """The loop runs until it has ended for every example; those that have ended stay as they are."""
+    def call_on_batch(
+        self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]
+    ) -> list[Tensor]:
+        """The loop runs until it has ended for every example;
+        those that have ended stay as they are.
+        """
         everywhere = [*[True] * self._variables, *mapped[self._variables :]]
-        holds, step = on_whole_batch(self._condition, everywhere), on_whole_batch(self._body, everywhere)
+        holds, step = (
+            on_whole_batch(self._condition, everywhere),
+            on_whole_batch(self._body, everywhere),
+        )
 
         def condition(tensors: list[Tensor]) -> list[Tensor]:
             return [reduce_any(holds(tensors)[0], axis=(0,))]
 
         def body(tensors: list[Tensor]) -> list[Tensor]:
             running, after = holds(tensors)[0], step(tensors)
-            return [where(_lined_up(running, new), new, old) for new, old in zip(after, tensors, strict=False)]
+            return [
+                where(_lined_up(running, new), new, old)
+                for new, old in zip(after, tensors, strict=False)
+            ]
 
         variables = inputs[: self._variables]
         first = [t if m else repeated(t, size) for t, m in zip(variables, mapped, strict=False)]
-        return Loop(condition, body, self._variables, self._limit).call([*first, *inputs[self._variables :]])
+        return Loop(condition, body, self._variables, self._limit).call(
+            [*first, *inputs[self._variables :]]
+        )
 
 
 def _as_index(holds: Tensor) -> Tensor:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class OpenFunction(Described):
-    """A function for arguments of one kind that leaves sizes open: each size has a program of its own, made in the first call with it."""
+    """A function for arguments of one kind that leaves sizes open: each size has a program of its
+    own, made in the first call with it.
+    """
 
     def __init__(self, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.name = function._name
@@ -40,7 +42,11 @@ class OpenFunction(Described):
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The Variables that the programs read or write which have been made so far."""
-        found = {id(variable): variable for program in self._programs.values() for variable in program.variables}
+        found = {
+            id(variable): variable
+            for program in self._programs.values()
+            for variable in program.variables
+        }
         return tuple(found.values())
 
     @property
@@ -50,18 +56,29 @@ class OpenFunction(Described):
     @property
     def captured_inputs(self) -> list[Any]:
         """What the programs take in besides their arguments which have been made so far."""
-        found = {id(outside): outside for program in self._programs.values() for outside in program.captured_inputs}
+        found = {
+            id(outside): outside
+            for program in self._programs.values()
+            for outside in program.captured_inputs
+        }
         return list(found.values())
 
     @cached_property
     def structured_outputs(self) -> Any:
-        """The result's structure, with a TensorSpec for each tensor. The Python function is traced for two sizes to see which are open.
+        """The result's structure, with a TensorSpec for each tensor.
+
+        The Python function is traced for two sizes to see which are open.
 
         >>> import gradtape as tf
-        >>> tf.function(lambda x: (x, x[:1])).get_concrete_function(tf.TensorSpec([None])).structured_outputs
-        (TensorSpec(shape=(None,), dtype=tf.float32, name=None), TensorSpec(shape=(1,), dtype=tf.float32, name=None))
+        >>> tf.function(lambda x: (x, x[:1])).get_concrete_function(
+        ...     tf.TensorSpec([None])
+        ... ).structured_outputs
+        (TensorSpec(shape=(None,), dtype=tf.float32, name=None), TensorSpec(shape=(1,),
+        dtype=tf.float32, name=None))
         """
-        return nest.map_structure(_common, *[self._program_for(size).structured_outputs for size in _SIZES])
+        return nest.map_structure(
+            _common, *[self._program_for(size).structured_outputs for size in _SIZES]
+        )
 
     def _program_for(self, size: int) -> ConcreteFunction:
         """The program for tensors whose open sizes are all the same."""
@@ -70,11 +87,15 @@ class OpenFunction(Described):
             if not isinstance(leaf, TensorSpec):
                 return leaf
             if leaf.shape.rank is None:
-                raise ValueError(f"{self.name}: what it gives is not known for {leaf}, since its rank is open.")
+                raise ValueError(
+                    f"{self.name}: what it gives is not known for {leaf}, since its rank is open."
+                )
             shape = [size if n is None else n for n in leaf.shape]
             return Tensor(np.broadcast_to(np.zeros((), leaf.dtype.numpy), shape))
 
-        program = self._function._traced_for(Arguments(*nest.map_structure(example, self.structured_input_signature)))
+        program = self._function._traced_for(
+            Arguments(*nest.map_structure(example, self.structured_input_signature))
+        )
         self._programs[id(program)] = program
         return program
 

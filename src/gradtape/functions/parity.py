@@ -1,8 +1,11 @@
-"""`function(check_parity=True)`: compares what a program computes with what eager code does, before the program is first used.
+"""`function(check_parity=True)`: compares what a program computes with what eager code does, before
+the program is first used.
 
-Every op that was traced, those of gradients included, is computed again by NumPy from the inputs that it has in the program. So an op
-is not blamed for what those before it did, and the first to be named is the one that differs. Then the Python function runs eagerly, and
-its results and the Variables it writes are compared too: that covers the bodies of branches and loops, whose ops stay inside XLA.
+Every op that was traced, those of gradients included, is computed again by NumPy from the inputs
+that it has in the program. So an op is not blamed for what those before it did, and the first to be
+named is the one that differs. Then the Python function runs eagerly, and its results and the
+Variables it writes are compared too: that covers the bodies of branches and loops, whose ops stay
+inside XLA.
 """
 
 from __future__ import annotations
@@ -31,11 +34,22 @@ if TYPE_CHECKING:
 
 Body = Callable[[list[Tensor]], list[Tensor]]
 
-_ROUNDING = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-9, "complex64": 2e-5, "complex128": 1e-9}
-"""How far results of one op may be apart, as a share of the largest one; both engines round in their own ways."""
+_ROUNDING = {
+    "float16": 4e-3,
+    "bfloat16": 3e-2,
+    "float32": 2e-5,
+    "float64": 1e-9,
+    "complex64": 2e-5,
+    "complex128": 1e-9,
+}
+"""How far results of one op may be apart, as a share of the largest one;
+both engines round in their own ways.
+"""
 
 _OFF_THE_HOST = {"float32": 1e-3, "complex64": 1e-3}
-"""The same for programs on an accelerator, which multiplies matrices of float32 with a shorter mantissa."""
+"""The same for programs on an accelerator, which multiplies matrices of float32 with a shorter
+mantissa.
+"""
 
 _LAST_PLACE = {
     "float16": 2**-10,
@@ -47,8 +61,12 @@ _LAST_PLACE = {
 }
 
 _ADDED_UP = 20  # the same for results of a whole function, as a multiple
-_MOVED = 100  # an op's result may be this many times as far off as a change of its inputs in the last place moves it
-_MOVED_ALL = 8  # and a function's result as many times as a change by 100 last places does, which lets everything round anew
+# An op's result may be this many times as far off as a change of its inputs in the last place moves
+# it.
+_MOVED = 100
+# And a function's result as many times as a change by 100 last places does, which lets everything
+# round anew.
+_MOVED_ALL = 8
 _CHANGES = 3  # how many such changes are tried
 
 
@@ -74,7 +92,8 @@ class Watched:
         self.steps: list[TracedStep] = []
         self.off_the_host = False  # whether it was last run on an accelerator
         self.unique = True  # whether its results are to be the same on both engines
-        self._seen: dict[int, tuple[int, Any]] = {}  # the place of each traced array among the further results
+        # The place of each traced array among the further results.
+        self._seen: dict[int, tuple[int, Any]] = {}
         self._count = 0
         self._body = body
         self._program = Program(name, self._traced, specs)
@@ -122,15 +141,26 @@ class Watched:
 
 
 class Run(NamedTuple):
-    """What a program gave, what it wrote, and the function that gives each array of its steps its values."""
+    """What a program gave, what it wrote, and the function that gives each array of its steps its
+    values.
+    """
 
     outputs: list[Any]
     written: list[Any]
     value: Callable[[Any], Any]
 
 
-def check(name: str, body: Body, specs: Sequence[Spec], tensors: Sequence[Tensor], eager: Callable[[], list[Tensor]]) -> None:
-    """Raises a ParityError unless `body`, compiled, and `eager` compute the same. Variables are left as they were."""
+def check(
+    name: str,
+    body: Body,
+    specs: Sequence[Spec],
+    tensors: Sequence[Tensor],
+    eager: Callable[[], list[Tensor]],
+) -> None:
+    """Raises a ParityError unless `body`, compiled, and `eager` compute the same.
+
+    Variables are left as they were.
+    """
     with here.state.only([]):
         watched = Watched(name, body, specs)
         inputs = [np.array(_value(outside)) for outside in (*tensors, *watched.taken)]
@@ -150,7 +180,9 @@ def _value(outside: Any) -> Any:
 def _depends_on_values(params: dict[str, Any]) -> bool:
     """Whether a parameter is known to the program alone."""
     leaves = nest.flatten(list(params.values()))
-    return any(xla_engine.is_traced(leaf.array if isinstance(leaf, Tensor) else leaf) for leaf in leaves)
+    return any(
+        xla_engine.is_traced(leaf.array if isinstance(leaf, Tensor) else leaf) for leaf in leaves
+    )
 
 
 def _check_step(watched: Watched, step: TracedStep, value: Callable[[Any], Any]) -> None:
@@ -158,23 +190,32 @@ def _check_step(watched: Watched, step: TracedStep, value: Callable[[Any], Any])
     inputs = [value(array)[()] for array in step.inputs]
     compiled = [value(array) for array in step.results]
     what = (
-        f"{name}: {step.op.name}, called at {locate(*step.where)} with {', '.join(map(_described, inputs))}{_given(step.params)},"
+        f"{name}: {step.op.name}, called at {locate(*step.where)} with "
+        f"{', '.join(map(_described, inputs))}{_given(step.params)},"
     )
     try:
         eager = _computed(step, inputs)
     except Exception as error:
-        raise ParityError(f"{what} runs compiled, but eager code raises {type(error).__name__}: {error}") from error
+        raise ParityError(
+            f"{what} runs compiled, but eager code raises {type(error).__name__}: {error}"
+        ) from error
     for number, (found, expected) in enumerate(zip(compiled, eager, strict=True)):
         which = f"result {number}" if len(eager) > 1 else "its result"
         if found.shape != expected.shape or found.dtype != expected.dtype:
-            raise ParityError(f"{what}: {which} is {_described(found)} compiled, and {_described(expected)} in eager code.")
+            raise ParityError(
+                f"{what}: {which} is {_described(found)} compiled, and {_described(expected)} in "
+                "eager code."
+            )
         worst = _worst(found, expected)
         rounding = _rounding(expected, off_the_host)
         if worst is None or worst.difference <= rounding:
             continue
         allowed = rounding + _MOVED * _moved(step, inputs, number, expected)
         if worst.difference > allowed:
-            raise ParityError(f"{what} computes something else compiled than in eager code: {worst.told(which, allowed)}")
+            raise ParityError(
+                f"{what} computes something else compiled than in eager code: "
+                f"{worst.told(which, allowed)}"
+            )
 
 
 def _computed(step: TracedStep, inputs: list[Any]) -> list[Any]:
@@ -194,18 +235,24 @@ class Worst(NamedTuple):
     def told(self, what: str, allowed: float) -> str:
         at = f" at {list(self.place)}" if self.place else ""
         return (
-            f"{what} differs by up to {self.difference:.3g}{at}, where it is {self.compiled} compiled and {self.eager} in eager code; "
+            f"{what} differs by up to {self.difference:.3g}{at}, where it is {self.compiled} "
+            f"compiled and {self.eager} in eager code; "
             f"rounding may take {allowed:.2g}."
         )
 
 
 def _worst(compiled: Any, eager: Any) -> Worst | None:
-    """The largest difference; an infinite one where only one of the two is NaN, or infinite. None if there is none at all."""
+    """The largest difference; an infinite one where only one of the two is NaN, or infinite.
+
+    None if there is none at all.
+    """
     wide = np.complex128 if eager.dtype.kind == "c" else np.float64
     a, b = compiled.astype(wide), eager.astype(wide)
     with np.errstate(all="ignore"):
         apart = np.abs(a - b)
-    apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.where(np.isnan(apart), np.inf, apart))
+    apart = np.where(
+        (a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.where(np.isnan(apart), np.inf, apart)
+    )
     if not apart.size or not apart.any():
         return None
     place = tuple(map(int, np.unravel_index(int(np.argmax(apart)), apart.shape)))
@@ -226,15 +273,20 @@ def _largest(array: Any) -> float:
 
 
 def _moved(step: TracedStep, inputs: list[Any], number: int, eager: Any) -> float:
-    """How far a result moves when the inputs change in the last place: where terms cancel, that is more than its own last place."""
+    """How far a result moves when the inputs change in the last place: where terms cancel, that is
+    more than its own last place.
+    """
     try:
         return _distance(_computed(step, _changed(inputs, 1))[number], eager)
-    except Exception:  # noqa: BLE001 - an op may refuse what is no longer symmetric, or a probability
+    except Exception:  # noqa: BLE001
+        # An op may refuse what is no longer symmetric, or a probability.
         return 0.0
 
 
 def _changed(inputs: Sequence[Any], places: int, seed: int = 0) -> list[Any]:
-    """Arrays with each number some last places up or down, but no more than a hundredth of itself."""
+    """Arrays with each number some last places up or down,
+    but no more than a hundredth of itself.
+    """
     signs = np.random.default_rng(seed)
     found = []
     for array in inputs:
@@ -249,10 +301,16 @@ def _distance(a: Any, b: Any) -> float:
     return 0.0 if worst is None or not math.isfinite(worst.difference) else worst.difference
 
 
-def _check_results(watched: Watched, inputs: Sequence[Any], run: Run, eager: Callable[[], list[Tensor]]) -> None:
-    """Compares results and written Variables with those of an eager run, and undoes what that has written."""
+def _check_results(
+    watched: Watched, inputs: Sequence[Any], run: Run, eager: Callable[[], list[Tensor]]
+) -> None:
+    """Compares results and written Variables with those of an eager run,
+    and undoes what that has written.
+    """
     name = watched.name
-    shown = [i for i, variable in enumerate(watched.written) if not getattr(variable, "hidden", False)]
+    shown = [
+        i for i, variable in enumerate(watched.written) if not getattr(variable, "hidden", False)
+    ]
     variables = [watched.written[i] for i in shown]
     writes = Unwritten()
     try:
@@ -260,20 +318,37 @@ def _check_results(watched: Watched, inputs: Sequence[Any], run: Run, eager: Cal
             found = [np.asarray(tensor.array) for tensor in eager()]
         found += [np.array(variable.array) for variable in variables]
     except Exception as error:
-        raise ParityError(f"{name} runs compiled, but raises {type(error).__name__} in eager code: {error}") from error
+        raise ParityError(
+            f"{name} runs compiled, but raises {type(error).__name__} in eager code: {error}"
+        ) from error
     finally:
         writes.undo()
     if unexpected := [v.name for v in writes.written() if all(v is not w for w in variables)]:
-        raise ParityError(f"{name} writes the Variable '{unexpected[0]}' in eager code, but not compiled.")
+        raise ParityError(
+            f"{name} writes the Variable '{unexpected[0]}' in eager code, but not compiled."
+        )
     compiled = [*run.outputs, *(run.written[i] for i in shown)]
     if len(found) != len(compiled):
-        raise ParityError(f"{name} gives {len(run.outputs)} tensors compiled, and {len(found) - len(shown)} in eager code.")
+        raise ParityError(
+            f"{name} gives {len(run.outputs)} tensors compiled, and {len(found) - len(shown)} in "
+            "eager code."
+        )
     moved: list[list[Any]] = []
     for i, (ours, expected) in enumerate(zip(compiled, found, strict=True)):
-        what = f"result {i}" if i < len(run.outputs) else f"the Variable '{variables[i - len(run.outputs)].name}'"
+        what = (
+            f"result {i}"
+            if i < len(run.outputs)
+            else f"the Variable '{variables[i - len(run.outputs)].name}'"
+        )
         if ours.shape != expected.shape or ours.dtype != expected.dtype:
-            raise ParityError(f"{name}: {what} is {_described(ours)} compiled, and {_described(expected)} in eager code.")
-        worst, allowed = _worst(ours, expected), _ADDED_UP * _rounding(expected, watched.off_the_host)
+            raise ParityError(
+                f"{name}: {what} is {_described(ours)} compiled, and {_described(expected)} in "
+                "eager code."
+            )
+        worst, allowed = (
+            _worst(ours, expected),
+            _ADDED_UP * _rounding(expected, watched.off_the_host),
+        )
         if worst is None or worst.difference <= allowed:
             continue
         if not moved:
@@ -282,8 +357,10 @@ def _check_results(watched: Watched, inputs: Sequence[Any], run: Run, eager: Cal
         allowed += _MOVED_ALL * max(_distance(results[i], ours) for results in moved)
         if worst.difference > allowed:
             raise ParityError(
-                f"{name}: {worst.told(what, allowed)} All ops that could be compared one by one agree, so look at the Python code that decides "
-                "which ops run, at what it changes outside, and at the bodies of branches and loops."
+                f"{name}: {worst.told(what, allowed)} All ops that could be compared one by one "
+                "agree, so look at the Python code that decides "
+                "which ops run, at what it changes outside, and at the bodies of "
+                "branches and loops."
             )
 
 

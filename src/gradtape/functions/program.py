@@ -1,8 +1,10 @@
-"""`Program`: a function of Tensors compiled by XLA, which tapes, accumulators and `vmap` see as one op.
+"""`Program`: a function of Tensors compiled by XLA, which tapes,
+accumulators and `vmap` see as one op.
 
-The function runs once, when the program is first traced. Its derivatives are programs too, traced from what it called then: the
-gradient of a call is a call of the gradient's program, so that nothing here knows about orders. For the common case, one tape outside,
-the forward and the backward step are two parts of one traced program: the forward part returns what the backward part uses, and
+The function runs once, when the program is first traced. Its derivatives are programs too, traced
+from what it called then: the gradient of a call is a call of the gradient's program, so that
+nothing here knows about orders. For the common case, one tape outside, the forward and the backward
+step are two parts of one traced program: the forward part returns what the backward part uses, and
 nothing else.
 """
 
@@ -43,12 +45,15 @@ ZERO = "zero"
 class Program:
     """`body`, compiled for arguments of the shapes and dtypes `specs`.
 
-    `body` may read Variables, write them, and use Tensors from outside. What it takes in, in `taken`, becomes further inputs, after its
-    arguments; what it writes, in `written`, becomes further outputs. With `recompute`, the backward step keeps nothing of the
-    forward step but its inputs.
+    `body` may read Variables, write them, and use Tensors from outside. What it takes in, in
+    `taken`, becomes further inputs, after its arguments; what it writes, in `written`, becomes
+    further outputs. With `recompute`, the backward step keeps nothing of the forward step but its
+    inputs.
     """
 
-    def __init__(self, name: str, body: Body, specs: Sequence[Spec], *, recompute: bool = False) -> None:
+    def __init__(
+        self, name: str, body: Body, specs: Sequence[Spec], *, recompute: bool = False
+    ) -> None:
         self.name = name
         self.recompute = recompute
         self._body = body
@@ -57,13 +62,16 @@ class Program:
         self.taken: list[Any] = []
         self.written: list[Any] = []
         self.outputs: list[Spec] = []
-        self.paths: list[int] = []  # the inputs from which there is a path to each output, and to what is written
+        # The inputs from which there is a path to each output, and to what is written.
+        self.paths: list[int] = []
         self._plain: Part | None = None
         self._with_gradient: WithGradient | None = None
         self._no_gradient: Exception | None = None
-        self.must_compile = False  # whether a call without a gradient is for the caller to run in another way
+        # Whether a call without a gradient is for the caller to run in another way.
+        self.must_compile = False
         self._derived: dict[Any, Program] = {}
-        self._primals: int | None = None  # of a derivative: how many of its inputs, the first ones, are those of the call
+        # Of a derivative: how many of its inputs, the first ones, are those of the call.
+        self._primals: int | None = None
         self.outside: frozenset[int] = frozenset()
 
     # Tracing
@@ -102,7 +110,9 @@ class Program:
         return self._body(tensors)
 
     def again(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        """The outputs and what is written, as a function of all inputs, run call by call under whatever records."""
+        """The outputs and what is written, as a function of all inputs,
+        run call by call under whatever records.
+        """
         assert self._replay is not None
         count = len(self._specs)
         shared = [
@@ -118,17 +128,26 @@ class Program:
 
     # Calling
 
-    def call(self, inputs: Sequence[Tensor], writes: Writes | None = None) -> tuple[list[Tensor], list[Any]]:
-        """The outputs, recorded by whatever records, and the arrays to write into `written`, unless they are in `writes` by then."""
+    def call(
+        self, inputs: Sequence[Tensor], writes: Writes | None = None
+    ) -> tuple[list[Tensor], list[Any]]:
+        """The outputs, recorded by whatever records, and the arrays to write into `written`, unless
+        they are in `writes` by then.
+        """
         state = here.state
         if state.trace is not None:
             inputs = state.trace.taken_in(inputs)
         if any(isinstance(value, BatchedTensor) for value in inputs):
             return self._call_batched(inputs)
         reach = functools.reduce(operator.or_, self.paths[: len(self.outputs)], 0)
-        nodes = [value.node if reach >> i & 1 and _has_gradient(value) else None for i, value in enumerate(inputs)]
+        nodes = [
+            value.node if reach >> i & 1 and _has_gradient(value) else None
+            for i, value in enumerate(inputs)
+        ]
         connection = connect(nodes, state.scope)
-        arrays = [(array_to_pass if state.trace is None else array_for_xla)(value) for value in inputs]
+        arrays = [
+            (array_to_pass if state.trace is None else array_for_xla)(value) for value in inputs
+        ]
         if connection is None:
             self._keep_what_is_lent(arrays, writes)
             results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
@@ -152,10 +171,14 @@ class Program:
             rule = CallRule(self, variant)
         plain = [_plain_result(array) for array in results]
         reached = [bool(through(path, connected)) for path in self.paths[: len(plain)]]
-        return record(rule, saved, None, connection, inputs, plain, foreign=True, reached=reached), written
+        return record(
+            rule, saved, None, connection, inputs, plain, foreign=True, reached=reached
+        ), written
 
     def _listed(self, inputs: Sequence[Tensor], found: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The arrays of the outputs and of what is written, of a call that is kept by a program that is being traced."""
+        """The arrays of the outputs and of what is written,
+        of a call that is kept by a program that is being traced.
+        """
         trace, count = here.state.trace, len(self.outputs)
         if trace is not None:
             found = trace.listed(self._call_again, inputs, found, self.paths)
@@ -166,50 +189,81 @@ class Program:
         return [*outputs, *written]
 
     def _keep_what_is_lent(self, arrays: list[Any], writes: Writes | None) -> None:
-        """Before a part runs that writes over its inputs; the Tensors that `call` got refer to them once more, and so do `writes`."""
+        """Before a part runs that writes over its inputs; the Tensors that `call` got refer to them
+        once more, and so do `writes`.
+        """
         if self.written and here.state.trace is None:
             places = places_of(self.written, self.taken, len(self._specs))
             keep_what_is_lent(arrays, places, more=1 if writes is None else 2)
 
     def inlined(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """The outputs, and then what is written, computed as part of the program around: nothing records it."""
-        return [result(array) for array in self.compiled_plain().inlined([array_for_xla(value) for value in inputs])]
+        """The outputs, and then what is written, computed as part of the program around:
+        nothing records it.
+        """
+        return [
+            result(array)
+            for array in self.compiled_plain().inlined([array_for_xla(value) for value in inputs])
+        ]
 
     def compiled_plain(self) -> Part:
         """The part that runs when nothing records."""
         if self._plain is None:
-            self._plain = Tracing(self, gradient=False).plain() if self._with_gradient is None else self._with_gradient.plain()
+            self._plain = (
+                Tracing(self, gradient=False).plain()
+                if self._with_gradient is None
+                else self._with_gradient.plain()
+            )
         return self._plain
 
     def forget(self) -> None:
         """Lets JAX drop what it has compiled for this program and those made from it."""
-        for part in (self._plain, *(self._with_gradient.parts() if self._with_gradient is not None else ())):
+        for part in (
+            self._plain,
+            *(self._with_gradient.parts() if self._with_gradient is not None else ()),
+        ):
             if part is not None:
                 part.compiled.clear_cache()
         for derived in self._derived.values():
             derived.forget()
 
     def _call_batched(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Any]]:
-        """Under `vmap`: a program for the whole batch. All examples share hidden states, and Variables cannot be written."""
-        level: Level = max((a.level for a in inputs if isinstance(a, BatchedTensor)), key=lambda found: found.depth)
+        """Under `vmap`: a program for the whole batch.
+
+        All examples share hidden states, and Variables cannot be written.
+        """
+        level: Level = max(
+            (a.level for a in inputs if isinstance(a, BatchedTensor)), key=lambda found: found.depth
+        )
         mapped = tuple(isinstance(a, BatchedTensor) and a.level is level for a in inputs)
         inner = [a.inner if m else a for a, m in zip(inputs, mapped, strict=True)]  # type: ignore[attr-defined]
         state = here.state
         outside, inside = level.split()
-        if inside and connect([a.node for a in inputs], scope_of([r.scope for r in inside if r.scope is not None])) is not None:
+        if (
+            inside
+            and connect(
+                [a.node for a in inputs], scope_of([r.scope for r in inside if r.scope is not None])
+            )
+            is not None
+        ):
             outputs, writes = self.again(inputs)  # a tape inside the vmap follows each op
             return outputs, [array_for_xla(value) for value in writes]
         if not all(getattr(variable, "hidden", False) for variable in self.written):
-            raise ValueError(f"{self.name}: a function that assigns variables cannot run inside vmap.")
+            raise ValueError(
+                f"{self.name}: a function that assigns variables cannot run inside vmap."
+            )
         key = ("batch", mapped, tuple([(a.array.shape, a.array.dtype) for a in inner]))
         axes = tuple(0 if m else None for m in mapped)
-        of_one_call = self._primals is not None and not any(mapped[: self._primals])  # whose random numbers are drawn
+        # Whose random numbers are drawn.
+        of_one_call = self._primals is not None and not any(mapped[: self._primals])
 
         def whole_batch(tensors: list[Tensor]) -> list[Tensor]:
             writes: list[Tensor] = []
 
             def example(*xs: Tensor) -> list[Tensor]:
-                before, here.state.same_draws = here.state.same_draws, here.state.same_draws or of_one_call
+                before, here.state.same_draws = (
+                    here.state.same_draws,
+                    here.state.same_draws or of_one_call,
+                )
                 try:
                     outputs, writes[:] = self.again(xs)
                 finally:
@@ -225,8 +279,12 @@ class Program:
         writes = [array_for_xla(one_for_all(value)) for value in found[count:]]
         return [BatchedTensor(out, level) for out in found[:count]], writes
 
-    def gradient_of(self, connected: tuple[bool, ...], inputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> list[Tensor]:
-        """The gradients by the connected inputs, recorded by whatever records: a call of the gradient's own program."""
+    def gradient_of(
+        self, connected: tuple[bool, ...], inputs: Sequence[Tensor], cotangents: Sequence[Tensor]
+    ) -> list[Tensor]:
+        """The gradients by the connected inputs, recorded by whatever records:
+        a call of the gradient's own program.
+        """
         count = len(inputs)
 
         def body(tensors: list[Tensor]) -> list[Tensor]:
@@ -234,13 +292,17 @@ class Program:
             with GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch(sources)
                 targets = [out for out in self.again(tensors[:count])[0] if out.dtype.is_trainable]
-            found = tape.gradient(targets, sources, output_gradients=tensors[count:], unconnected_gradients=ZERO)
+            found = tape.gradient(
+                targets, sources, output_gradients=tensors[count:], unconnected_gradients=ZERO
+            )
             return [_dense(g) for g in found]
 
         given = [*inputs, *cotangents]
         return self._derive(("gradient", connected), given, body, primals=count).call(given)[0]
 
-    def tangents_of(self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None]) -> list[Tensor]:
+    def tangents_of(
+        self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None]
+    ) -> list[Tensor]:
         """The tangents of the outputs, from those of the inputs."""
         moved = tuple(t is not None for t in tangents)
         count = len(inputs)
@@ -255,7 +317,13 @@ class Program:
         return self._derive(("tangents", moved), given, body, primals=count).call(given)[0]
 
     def _derive(
-        self, key: Any, inputs: Sequence[Tensor], body: Body, *, recompute: bool = False, primals: int | None = None
+        self,
+        key: Any,
+        inputs: Sequence[Tensor],
+        body: Body,
+        *,
+        recompute: bool = False,
+        primals: int | None = None,
     ) -> Program:
         """A program made from this one, traced once for each `key`."""
         if key not in self._derived:
@@ -268,7 +336,8 @@ class Program:
 
 
 class Tracing:
-    """One tracing of a program, with the gradients of its outputs by everything it depends on if they are wanted.
+    """One tracing of a program, with the gradients of its outputs by everything it depends on if
+    they are wanted.
 
     The first one runs the program's Python function, any other what that has called.
     """
@@ -276,9 +345,11 @@ class Tracing:
     def __init__(self, program: Program, gradient: bool) -> None:
         self.taken: list[Capture] = []
         self.cotangents: list[Any] = []
-        self.gradients: list[Any] = []  # for each input None, or the numbers of the outputs that hold its gradient
+        # For each input None, or the numbers of the outputs that hold its gradient.
+        self.gradients: list[Any] = []
         self.output_specs: list[Spec] = []
-        self.paths: list[int] = []  # the inputs from which there is a path to each output, and to what is written
+        # The inputs from which there is a path to each output, and to what is written.
+        self.paths: list[int] = []
         self.no_gradient: Exception | None = None  # why there are no gradients, if they were wanted
         self.recompute = program.recompute
         self._program = program
@@ -291,7 +362,10 @@ class Tracing:
                 self.staged = Staged(self._run, program._specs)
         finally:
             state.levels = levels
-        self.inputs = [*self.staged.arguments, *(self.staged.take(entry.placeholder) for entry in self.taken)]
+        self.inputs = [
+            *self.staged.arguments,
+            *(self.staged.take(entry.placeholder) for entry in self.taken),
+        ]
         self.seeds = [self.staged.take(placeholder) for placeholder in self.cotangents]
         for array in self.staged.captured():  # used as a bare array
             self.taken.append(Capture(XlaTensor(array), XlaTensor(array)))
@@ -319,44 +393,69 @@ class Tracing:
                     follow(tensor)
                 outputs = self._outputs(trace, tensors)
             self.taken = list(trace.taken.values())
-            self.paths = [trace.paths_to(t) for t in (*outputs, *(entry.tensor for entry in self.taken if entry.written))]
+            self.paths = [
+                trace.paths_to(t)
+                for t in (*outputs, *(entry.tensor for entry in self.taken if entry.written))
+            ]
             self.output_specs = [(tuple(out.array.shape), out.array.dtype) for out in outputs]
-            found = [out.array for out in outputs] + [entry.tensor.array for entry in self.taken if entry.written]
+            found = [out.array for out in outputs] + [
+                entry.tensor.array for entry in self.taken if entry.written
+            ]
             if not self._program.is_traced:
                 assert trace.calls is not None
                 self._called = Arrays(trace.calls, found)
             trace.calls = None  # what follows is no part of the program's own code
             if self._gradient:
-                sources = [*tensors, *(XlaTensor(entry.placeholder, entry.tensor.node) for entry in self.taken)]
+                sources = [
+                    *tensors,
+                    *(XlaTensor(entry.placeholder, entry.tensor.node) for entry in self.taken),
+                ]
                 try:
                     found += self._gradients(trace, tape, outputs, sources, len(found))
                 except (NoGradientError, xla_engine.NotTraceableError, LookupError) as error:
                     self.no_gradient = to_keep(error)
         with xla_engine.wide():
-            return [xla_engine.to_xla(array) for array in (*found, *(self._called.arrays if self._called is not None else ()))]
+            return [
+                xla_engine.to_xla(array)
+                for array in (*found, *(self._called.arrays if self._called is not None else ()))
+            ]
 
     def _outputs(self, trace: Trace, tensors: list[Tensor]) -> list[Tensor]:
         """The outputs. The trace knows what was taken in and written."""
         program = self._program
         if not program.is_traced:
             return trace.taken_in(program.first_run(tensors))
-        entries = [trace.entry(outside) for outside in program.taken]  # in the order in which they were first taken in
+        # In the order in which they were first taken in.
+        entries = [trace.entry(outside) for outside in program.taken]
         outputs, written = program.again([*tensors, *(entry.tensor for entry in entries)])
         values = dict(zip(map(id, program.written), written, strict=True))
         for entry in entries:
             if id(entry.outside) in values:
-                entry.tensor = XlaTensor(array_for_xla(values[id(entry.outside)]), entry.tensor.node)
+                entry.tensor = XlaTensor(
+                    array_for_xla(values[id(entry.outside)]), entry.tensor.node
+                )
                 entry.written = True
         return outputs
 
     def _gradients(
-        self, trace: Trace, tape: GradientTape, outputs: Sequence[Tensor], sources: Sequence[Tensor], start: int
+        self,
+        trace: Trace,
+        tape: GradientTape,
+        outputs: Sequence[Tensor],
+        sources: Sequence[Tensor],
+        start: int,
     ) -> list[Any]:
         """The gradients' arrays; those of rows are two."""
         targets = [out for out in outputs if out.dtype.is_trainable]
         self.cotangents = [trace.placeholder(out.array.shape, out.array.dtype) for out in targets]
         followed = [s for s in sources if s.node is not None]
-        found = tape.gradient(targets, followed, output_gradients=[XlaTensor(c) for c in self.cotangents]) if targets else []
+        found = (
+            tape.gradient(
+                targets, followed, output_gradients=[XlaTensor(c) for c in self.cotangents]
+            )
+            if targets
+            else []
+        )
         by_source = dict(zip(map(id, followed), found or [None] * len(followed), strict=True))
         arrays: list[Any] = []
         for source in sources:
@@ -364,13 +463,19 @@ class Tracing:
             if gradient is None:
                 self.gradients.append(None)
                 continue
-            parts = [gradient.values, gradient.indices] if isinstance(gradient, IndexedSlices) else [gradient]
+            parts = (
+                [gradient.values, gradient.indices]
+                if isinstance(gradient, IndexedSlices)
+                else [gradient]
+            )
             self.gradients.append([start + len(arrays) + i for i in range(len(parts))])
             arrays += [part.array for part in parts]
         return arrays
 
     def plain(self) -> Part:
-        """The part that computes the outputs and what is written; buffers that are written over may be reused."""
+        """The part that computes the outputs and what is written;
+        buffers that are written over may be reused.
+        """
         outputs = self.staged.outputs[: self.results + self.writes]
         equations = sorted({*self.staged.needed_for(outputs), *self.staged.with_effects()})
         offset = len(self._program._specs)
@@ -379,7 +484,9 @@ class Tracing:
 
 
 class WithGradient:
-    """A program traced together with its gradient, and the two parts of it for each choice of connected inputs."""
+    """A program traced together with its gradient,
+    and the two parts of it for each choice of connected inputs.
+    """
 
     def __init__(self, tracing: Tracing) -> None:
         self._tracing = tracing
@@ -389,7 +496,11 @@ class WithGradient:
         return self._tracing.plain()
 
     def parts(self) -> list[Part]:
-        return [part for variant in self._variants.values() for part in (variant._forward, variant._backward)]
+        return [
+            part
+            for variant in self._variants.values()
+            for part in (variant._forward, variant._backward)
+        ]
 
     def variant(self, connected: tuple[bool, ...]) -> Variant:
         if connected not in self._variants:
@@ -404,7 +515,9 @@ class Variant:
         staged = tracing.staged
         self.connected = connected
         self._results, self._writes = tracing.results, tracing.writes
-        self._gradients = [g if c else None for g, c in zip(tracing.gradients, connected, strict=True)]
+        self._gradients = [
+            g if c else None for g, c in zip(tracing.gradients, connected, strict=True)
+        ]
         outputs = staged.outputs[: self._results + self._writes]
         numbers = [number for parts in self._gradients if parts is not None for number in parts]
         wanted = [staged.outputs[number] for number in numbers]
@@ -417,7 +530,9 @@ class Variant:
         residuals = list(read.values())
         self._recompute = tracing.recompute
         self._forward = staged.part(forward, tracing.inputs, [*outputs, *residuals])
-        self._backward = staged.part(backward, [*tracing.inputs, *residuals, *tracing.seeds], wanted)
+        self._backward = staged.part(
+            backward, [*tracing.inputs, *residuals, *tracing.seeds], wanted
+        )
 
     def forward(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """The outputs, what is written, and what the backward part needs."""
@@ -425,13 +540,19 @@ class Variant:
         end = self._results + self._writes
         return found[: self._results], found[self._results : end], found[end:]
 
-    def backward(self, arrays: Sequence[Any], residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def backward(
+        self, arrays: Sequence[Any], residuals: Sequence[Any], cotangents: Sequence[Any]
+    ) -> list[Any]:
         """For each input its gradient: an array, values and indices of rows, or None."""
         given = [*arrays, *residuals, *cotangents]
-        if self._recompute and any(map(xla_engine.is_traced, given)):  # or else XLA computes once what is the same
+        # Or else XLA computes once what is the same.
+        if self._recompute and any(map(xla_engine.is_traced, given)):
             given = list(xla_engine.namespace().lax.optimization_barrier(tuple(given)))
         found = self._backward(given)
-        return [None if parts is None else [found[self._place[number]] for number in parts] for parts in self._gradients]
+        return [
+            None if parts is None else [found[self._place[number]] for number in parts]
+            for parts in self._gradients
+        ]
 
 
 class CallRule:
@@ -451,25 +572,39 @@ class CallRule:
         found = self._variant.backward(arrays, residuals, self._cotangents(g))
         return [_pulled(parts, value) for parts, value in zip(found, inputs, strict=True)]
 
-    def pull_tensors(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
+    def pull_tensors(
+        self, node: Node, g: PerOutput, wanted: Sequence[Node | None]
+    ) -> Sequence[Any]:
         state = here.state
         inputs, _, _, trace = node.saved
         if state.scope is None and not state.levels and trace is state.trace:
-            plain = PerOutput((i, array_for_xla(c) if isinstance(c, Tensor) else c) for i, c in g.items())
+            plain = PerOutput(
+                (i, array_for_xla(c) if isinstance(c, Tensor) else c) for i, c in g.items()
+            )
             pulled = self.pull_arrays(node, plain, wanted)
-            return [None if p is None else _as_tensors(p) for p in self._listed(trace, inputs, plain, pulled)]
+            return [
+                None if p is None else _as_tensors(p)
+                for p in self._listed(trace, inputs, plain, pulled)
+            ]
         cotangents = [c if isinstance(c, Tensor) else tensor_of(c) for c in self._cotangents(g)]
         found = iter(self._program.gradient_of(self._variant.connected, inputs, cotangents))
         return [next(found) if c else None for c in self._variant.connected]
 
-    def _listed(self, trace: Trace | None, inputs: Sequence[Tensor], g: PerOutput, pulled: Sequence[Any]) -> Sequence[Any]:
-        """What was pulled by the backward part; the program around keeps it as a call that can be differentiated again."""
+    def _listed(
+        self, trace: Trace | None, inputs: Sequence[Tensor], g: PerOutput, pulled: Sequence[Any]
+    ) -> Sequence[Any]:
+        """What was pulled by the backward part; the program around keeps it as a call that can be
+        differentiated again.
+        """
         if trace is None:
             return pulled
         program, connected, count = self._program, self._variant.connected, len(inputs)
         places = [i for i, p in enumerate(pulled) if p is not None]
         with trace.unlisted():
-            dense = [_dense(_as_tensors(p).finished()).array if type(p) is RawSlices else p for p in pulled]
+            dense = [
+                _dense(_as_tensors(p).finished()).array if type(p) is RawSlices else p
+                for p in pulled
+            ]
 
         def again(tensors: list[Tensor]) -> list[Tensor]:
             found = iter(program.gradient_of(connected, tensors[:count], tensors[count:]))
@@ -486,7 +621,11 @@ class CallRule:
     def _cotangents(self, g: PerOutput) -> list[Any]:
         """One for each output that has gradients, zeros if nothing depends on it."""
         specs = enumerate(self._program.outputs)
-        return [g[i] if i in g else np.zeros(shape, dtype) for i, (shape, dtype) in specs if dtype in dtypes.TRAINABLE]
+        return [
+            g[i] if i in g else np.zeros(shape, dtype)
+            for i, (shape, dtype) in specs
+            if dtype in dtypes.TRAINABLE
+        ]
 
 
 class NoGradientError(ValueError):
@@ -498,7 +637,9 @@ class RunEagerly(Exception):  # noqa: N818 - it asks for something, and is no er
 
 
 class WithoutGradient:
-    """The rule of a call whose program has no gradient: forward mode works, the backward step says what is wrong."""
+    """The rule of a call whose program has no gradient: forward mode works,
+    the backward step says what is wrong.
+    """
 
     takes_slices = False
     shows_nan = False
@@ -530,9 +671,11 @@ def array_for_xla(value: Tensor) -> Any:
 
 
 def array_to_pass(value: Tensor) -> Any:
-    """A Tensor's values for a call of a compiled program: the first time NumPy's array, from then on JAX's.
+    """A Tensor's values for a call of a compiled program: the first time NumPy's array,
+    from then on JAX's.
 
-    A call converts an array in a twentieth of the time that JAX takes outside one; but a Tensor that comes again should have it done.
+    A call converts an array in a twentieth of the time that JAX takes outside one; but a Tensor
+    that comes again should have it done.
     """
     if type(value) is Tensor and not hasattr(value, "held"):
         value.held = None
@@ -541,14 +684,24 @@ def array_to_pass(value: Tensor) -> Any:
 
 
 def result(array: Any) -> Tensor:
-    """A program's result as a Tensor, on the device where it is; NumPy's array is a constant of a program inside another."""
+    """A program's result as a Tensor, on the device where it is;
+    NumPy's array is a constant of a program inside another.
+    """
     if isinstance(array, np.ndarray):
         return Tensor(array[()])
-    return XlaTensor(array) if xla_engine.is_traced(array) or not xla_devices.is_on_host(array) else HeldTensor(array)
+    return (
+        XlaTensor(array)
+        if xla_engine.is_traced(array) or not xla_devices.is_on_host(array)
+        else HeldTensor(array)
+    )
 
 
 def _plain_result(array: Any) -> Any:
-    return array if xla_engine.is_traced(array) or not xla_devices.is_on_host(array) else xla_engine.to_numpy(array)
+    return (
+        array
+        if xla_engine.is_traced(array) or not xla_devices.is_on_host(array)
+        else xla_engine.to_numpy(array)
+    )
 
 
 def _pulled(parts: list[Any] | None, value: Tensor) -> Any:

@@ -1,6 +1,8 @@
-"""`Programs`: the programs of one function, of which the least recently used are dropped when there are too many.
+"""`Programs`: the programs of one function, of which the least recently used are dropped when there
+are too many.
 
-A program takes about two megabytes. A function that is called with ever new shapes would take all memory in the end.
+A program takes about two megabytes. A function that is called with ever new shapes would take all
+memory in the end.
 """
 
 from __future__ import annotations
@@ -65,9 +67,12 @@ class Programs:
     def _note(self, count: int, what_changes: str) -> None:
         if not self._dropped:
             log_warning(
-                "%s has been traced for more than %s kinds of arguments: the programs that were used least recently are dropped, and "
-                "traced again when they are needed. The last time, %s. Pad what is passed to a few shapes, pass tensors instead of "
-                "Python numbers, or raise the limit with gradtape.config.set_programs_per_function.",
+                "%s has been traced for more than %s kinds of arguments: the programs that were "
+                "used least recently are dropped, and "
+                "traced again when they are needed. The last time, %s. Pad what is passed to a few "
+                "shapes, pass tensors instead of "
+                "Python numbers, or raise the limit with "
+                "gradtape.config.set_programs_per_function.",
                 self._name, settings.programs_per_function, what_changes,
             )  # fmt: skip
         before, self._dropped = self._dropped, self._dropped + count

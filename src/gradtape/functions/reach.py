@@ -1,4 +1,6 @@
-"""Which objects a Python function can get hold of without being given them: by its closure, globals, defaults or its object."""
+"""Which objects a Python function can get hold of without being given them: by its closure,
+globals, defaults or its object.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 
 _MANY = 20_000
-"""After so many objects the search gives up, and says that the function can see what it looks for."""
+"""After so many objects the search gives up, and says that the function can see what it looks
+for.
+"""
 
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"} | frozenset(
     ["gradtape", "keras_gradtape", "keras", "numpy", "scipy", "jax", "jaxlib", "optree"]
@@ -24,11 +28,14 @@ _ENDS = (str, bytes, int, float, complex, type(None), Tensor, Variable, CodeType
 
 
 def visible(python_function: Any, wanted: Collection[Any]) -> set[int]:
-    """The identities of those `wanted` objects that a function can see, or that could not be ruled out."""
+    """The identities of those `wanted` objects that a function can see,
+    or that could not be ruled out.
+    """
     missing = {id(value) for value in wanted}
     found: set[int] = set()
     seen: set[int] = set()
-    names: set[str] = set()  # that a code uses, which are the attributes that it may read of a module
+    # That a code uses, which are the attributes that it may read of a module.
+    names: set[str] = set()
     stack = [python_function]
     while stack and missing:
         value = stack.pop()
@@ -40,14 +47,19 @@ def visible(python_function: Any, wanted: Collection[Any]) -> set[int]:
         if id(value) in missing:
             missing.discard(id(value))
             found.add(id(value))
-        if isinstance(value, (FunctionType, type)) and (value.__module__ or "").partition(".")[0] in _LIBRARIES:
+        if (
+            isinstance(value, (FunctionType, type))
+            and (value.__module__ or "").partition(".")[0] in _LIBRARIES
+        ):
             continue
         if isinstance(value, FunctionType):
             names.update(_names(value.__code__))
             stack += _around(value)
         elif isinstance(value, ModuleType):
             stack += [
-                vars(value)[name] for name in names if name in vars(value) and not isinstance(vars(value)[name], ModuleType)
+                vars(value)[name]
+                for name in names
+                if name in vars(value) and not isinstance(vars(value)[name], ModuleType)
             ]
         elif isinstance(value, MethodType):
             stack += [value.__func__, value.__self__]
@@ -56,7 +68,9 @@ def visible(python_function: Any, wanted: Collection[Any]) -> set[int]:
         elif isinstance(value, type):
             stack += [*vars(value).values(), *value.__bases__]
         elif not isinstance(value, _ENDS):
-            stack += [part for part in get_referents(value) if not isinstance(part, (type, ModuleType))]
+            stack += [
+                part for part in get_referents(value) if not isinstance(part, (type, ModuleType))
+            ]
             stack.append(type(value))
     return found
 

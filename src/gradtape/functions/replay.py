@@ -1,7 +1,9 @@
-"""`Replay`: what a program called while it was traced, to be run again on other tensors, under whatever records now.
+"""`Replay`: what a program called while it was traced, to be run again on other tensors,
+under whatever records now.
 
-The list holds the calls of gradtape's own ops, programs and loops. What was computed between them on bare arrays, such as the key of a
-random number, has no derivative: its values come from the equations that JAX traced.
+The list holds the calls of gradtape's own ops, programs and loops. What was computed between them
+on bare arrays, such as the key of a random number, has no derivative: its values come from the
+equations that JAX traced.
 """
 
 from __future__ import annotations
@@ -34,14 +36,21 @@ class _Step(NamedTuple):
 
 
 class Arrays:
-    """The arrays that some calls were given and gave, and those that a program gives, each once, with a place for each."""
+    """The arrays that some calls were given and gave, and those that a program gives,
+    each once, with a place for each.
+    """
 
     def __init__(self, calls: Sequence[Call], outputs: Sequence[Any]) -> None:
         self._places: dict[int, Slot] = {}
         self.arrays: list[Any] = []
         self.outputs = [self._constant_or_place(tensor_of(array)) for array in outputs]
         self.steps = [
-            _Step(call.run, [self._constant_or_place(t) for t in call.given], list(map(self._place, call.results)), call.where)
+            _Step(
+                call.run,
+                [self._constant_or_place(t) for t in call.given],
+                list(map(self._place, call.results)),
+                call.where,
+            )
             for call in calls
         ]
 
@@ -52,13 +61,22 @@ class Arrays:
         return self._places[id(array)]
 
     def _constant_or_place(self, tensor: Tensor) -> Slot | Tensor:
-        return self._place(tensor.array) if xla_engine.is_traced(tensor.array) else tensor_of(tensor.array)
+        return (
+            self._place(tensor.array)
+            if xla_engine.is_traced(tensor.array)
+            else tensor_of(tensor.array)
+        )
 
 
 class Replay:
-    """Runs the calls of a program again. `inputs` are its variables among JAX's, `variables` those of the places."""
+    """Runs the calls of a program again.
 
-    def __init__(self, staged: Staged, inputs: Sequence[Any], known: Arrays, variables: Sequence[Any]) -> None:
+    `inputs` are its variables among JAX's, `variables` those of the places.
+    """
+
+    def __init__(
+        self, staged: Staged, inputs: Sequence[Any], known: Arrays, variables: Sequence[Any]
+    ) -> None:
         self._staged = staged
         self._variables = list(variables)
         self._inputs = list(inputs)
@@ -89,7 +107,9 @@ class Replay:
 
     def __call__(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs for other inputs."""
-        known = {id(v): tensor for v, tensor in zip(self._inputs, inputs, strict=True) if v is not None}
+        known = {
+            id(v): tensor for v, tensor in zip(self._inputs, inputs, strict=True) if v is not None
+        }
         state = here.state
         before = state.where
         try:
@@ -98,13 +118,18 @@ class Replay:
                 state.where = step.where
                 results = step.run(given)
                 for place, result in zip(step.results, results, strict=True):
-                    known.setdefault(id(self._variables[place]), result if isinstance(result, Tensor) else tensor_of(result))
+                    known.setdefault(
+                        id(self._variables[place]),
+                        result if isinstance(result, Tensor) else tensor_of(result),
+                    )
         finally:
             state.where = before
         return [self._value(place, known) for place in self._outputs]
 
     def _value(self, place: Slot | Tensor, known: dict[int, Tensor]) -> Tensor:
-        """The tensor at a place; what was computed on bare arrays is computed now, if it is not known yet."""
+        """The tensor at a place; what was computed on bare arrays is computed now,
+        if it is not known yet.
+        """
         if not isinstance(place, int):
             return tensor_of(place.array)  # another one each time: a tape may watch it
         variable = self._variables[place]
@@ -113,10 +138,17 @@ class Replay:
                 return tensor_of(np.asarray(variable.val, variable.aval.dtype)[()])
             for number in self._staged.needed_for([variable], known):
                 read, made = self._staged.equation(number)
-                given = [known[id(v)] if id(v) in known else tensor_of(self._staged.constant(v)) for v in read]
+                given = [
+                    known[id(v)] if id(v) in known else tensor_of(self._staged.constant(v))
+                    for v in read
+                ]
                 results = _evaluated(functools.partial(self._staged.evaluated, number), given)
                 known.update(zip(map(id, made), results, strict=True))
-        return known[id(variable)] if id(variable) in known else tensor_of(self._staged.constant(variable))
+        return (
+            known[id(variable)]
+            if id(variable) in known
+            else tensor_of(self._staged.constant(variable))
+        )
 
 
 def _evaluated(function: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -124,7 +156,10 @@ def _evaluated(function: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]
     levels = [t.level for t in tensors if isinstance(t, BatchedTensor)]
     if not levels:
         with xla_engine.wide():
-            return [XlaTensor(array) for array in function(*[xla_engine.to_xla(t.array) for t in tensors])]
+            return [
+                XlaTensor(array)
+                for array in function(*[xla_engine.to_xla(t.array) for t in tensors])
+            ]
     level = max(levels, key=lambda found: found.depth)
     mapped = [isinstance(t, BatchedTensor) and t.level is level for t in tensors]
     inner = [t.inner if m else t for t, m in zip(tensors, mapped, strict=True)]  # type: ignore[attr-defined]

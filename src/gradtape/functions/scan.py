@@ -30,13 +30,16 @@ _Saved = tuple[Variant, list[Any], list[Any]]
 class Scan(Structured):
     """`step` run for each entry of the stacked inputs.
 
-    The inputs are those that are `carried`, those that are `stacked` along their first axis, and those that are the same for all steps.
-    `step` takes one entry of each stacked input; it gives the carried values for the next step, and then what is to be stacked.
+    The inputs are those that are `carried`, those that are `stacked` along their first axis, and
+    those that are the same for all steps. `step` takes one entry of each stacked input; it gives
+    the carried values for the next step, and then what is to be stacked.
     """
 
     name = "scan"
 
-    def __init__(self, step: Body, carried: int, stacked: int, length: int, *, reverse: bool = False) -> None:
+    def __init__(
+        self, step: Body, carried: int, stacked: int, length: int, *, reverse: bool = False
+    ) -> None:
         self._step = step
         self._carried = carried
         self._stacked = stacked
@@ -49,8 +52,12 @@ class Scan(Structured):
         end = self._carried + self._stacked
         return list(values[: self._carried]), list(values[self._carried : end]), list(values[end:])
 
-    def _run(self, step: Callable[..., tuple[list[Any], Any]], arrays: Sequence[Any]) -> tuple[list[Any], Any]:
-        """XLA's own loop; `step` takes arrays, and gives those carried on and those to be stacked."""
+    def _run(
+        self, step: Callable[..., tuple[list[Any], Any]], arrays: Sequence[Any]
+    ) -> tuple[list[Any], Any]:
+        """XLA's own loop; `step` takes arrays, and gives those carried on and those to be
+        stacked.
+        """
         carried, stacked, same = self._parts(arrays)
 
         def body(carry: Any, entry: Any) -> Any:
@@ -88,22 +95,34 @@ class Scan(Structured):
 
         def step(*given: Any) -> tuple[list[Any], Any]:
             found, _, residuals = variant.forward(given)
-            return found[: self._carried], (found[self._carried :], residuals, list(given[: self._carried]))
+            return found[: self._carried], (
+                found[self._carried :],
+                residuals,
+                list(given[: self._carried]),
+            )
 
         carried, (outputs, residuals, before) = self._run(step, arrays)
         self._saved = variant, residuals, before
         return [*carried, *outputs]
 
     def _program(self, inputs: Sequence[Tensor]) -> Program:
-        carried, stacked, same = self._parts([(tuple(t.array.shape), t.array.dtype) for t in inputs])
-        return Program(self.name, self._step, [*carried, *((shape[1:], dtype) for shape, dtype in stacked), *same])
+        carried, stacked, same = self._parts(
+            [(tuple(t.array.shape), t.array.dtype) for t in inputs]
+        )
+        return Program(
+            self.name,
+            self._step,
+            [*carried, *((shape[1:], dtype) for shape, dtype in stacked), *same],
+        )
 
     def afresh(self) -> Scan:
         fresh = Scan(self._step, self._carried, self._stacked, self._length, reverse=self._reverse)
         fresh.paths = self.paths
         return fresh
 
-    def pull_kept(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Any] | None:
+    def pull_kept(
+        self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]
+    ) -> list[Any] | None:
         """The backward loop on what the forward loop has saved."""
         if self._saved is None:
             return None
@@ -118,16 +137,25 @@ class Scan(Structured):
             entries, kept, state, seeds = entry
             found = variant.backward([*state, *entries, *same], kept, [*flowing, *seeds])
             gradients = [
-                None if g is None else g[0] if len(g) == 1 else dense(g, shape) for g, shape in zip(found, shapes, strict=True)
+                None if g is None else g[0] if len(g) == 1 else dense(g, shape)
+                for g, shape in zip(found, shapes, strict=True)
             ]
             by_carried, by_stacked, by_same = self._parts(gradients)
             flowing = [
-                xp.zeros(v.shape, v.dtype) if g is None else g for g, v, a in zip(by_carried, state, active, strict=False) if a
+                xp.zeros(v.shape, v.dtype) if g is None else g
+                for g, v, a in zip(by_carried, state, active, strict=False)
+                if a
             ]
             sums = [
                 s if g is None else s + g
                 for s, g in zip(
-                    sums, [g for g, a in zip(by_same, active[-len(same) :] if same else [], strict=True) if a], strict=True
+                    sums,
+                    [
+                        g
+                        for g, a in zip(by_same, active[-len(same) :] if same else [], strict=True)
+                        if a
+                    ],
+                    strict=True,
                 )
             ]
             rows = [
@@ -137,10 +165,16 @@ class Scan(Structured):
             ]
             return (flowing, sums), rows
 
-        shapes = [v.shape for v in carried] + [v.shape[1:] for v in stacked] + [v.shape for v in same]
+        shapes = (
+            [v.shape for v in carried] + [v.shape[1:] for v in stacked] + [v.shape for v in same]
+        )
         seeds = arrays_of(cotangents)
         with xla_engine.wide():
-            zeros = [xp.zeros(v.shape, v.dtype) for v, a in zip(same, active[self._carried + self._stacked :], strict=True) if a]
+            zeros = [
+                xp.zeros(v.shape, v.dtype)
+                for v, a in zip(same, active[self._carried + self._stacked :], strict=True)
+                if a
+            ]
             (flowing, sums), rows = xp.lax.scan(
                 body,
                 (seeds[:flows], zeros),
@@ -152,41 +186,73 @@ class Scan(Structured):
         by_input = [next(found) if a else None for a in active]
         return [g for g, c in zip(by_input, connected, strict=True) if c]
 
-    def pull(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
+    def pull(
+        self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]
+    ) -> list[Tensor]:
         """The backward loop as a Scan of its own, which can be differentiated again."""
         carried, stacked, same = self._parts(inputs)
         in_all = [has_gradient(t) for t in carried]
         _, rows, sums = self._parts(connected)
         flows, accumulated = sum(in_all), sum(sums)
-        states = Scan(lambda ts: [*self._step(ts)[: self._carried], *ts[: self._carried]], self._carried, self._stacked, self._length, reverse=self._reverse)  # fmt: skip
+        states = Scan(
+            lambda ts: [*self._step(ts)[: self._carried], *ts[: self._carried]],
+            self._carried,
+            self._stacked,
+            self._length,
+            reverse=self._reverse,
+        )
         before = states.call(inputs)[self._carried :]
         gradient = gradient_body(self._step, [*in_all, *rows, *sums])
         outputs = len(cotangents) - flows
 
         def step(tensors: list[Tensor]) -> list[Tensor]:
-            flowing, totals, rest = tensors[:flows], tensors[flows : flows + accumulated], tensors[flows + accumulated :]
+            flowing, totals, rest = (
+                tensors[:flows],
+                tensors[flows : flows + accumulated],
+                tensors[flows + accumulated :],
+            )
             state, rest = rest[: self._carried], rest[self._carried :]
             entries, rest = rest[: self._stacked], rest[self._stacked :]
             seeds, given = rest[:outputs], rest[outputs:]
             found = gradient([*state, *entries, *given, *flowing, *seeds])
-            back, by_rows, by_same = found[:flows], found[flows : flows + sum(rows)], found[flows + sum(rows) :]
+            back, by_rows, by_same = (
+                found[:flows],
+                found[flows : flows + sum(rows)],
+                found[flows + sum(rows) :],
+            )
             return [*back, *(add(t, g) for t, g in zip(totals, by_same, strict=True)), *by_rows]
 
         zeros = [zeros_like(t) for t, c in zip(same, sums, strict=True) if c]
         backward = Scan(
-            step, flows + accumulated, self._carried + self._stacked + outputs, self._length, reverse=not self._reverse
+            step,
+            flows + accumulated,
+            self._carried + self._stacked + outputs,
+            self._length,
+            reverse=not self._reverse,
         )
-        found = backward.call([*cotangents[:flows], *zeros, *before, *stacked, *cotangents[flows:], *same])
-        flowing, totals, by_rows = found[:flows], found[flows : flows + accumulated], found[flows + accumulated :]
+        found = backward.call(
+            [*cotangents[:flows], *zeros, *before, *stacked, *cotangents[flows:], *same]
+        )
+        flowing, totals, by_rows = (
+            found[:flows],
+            found[flows : flows + accumulated],
+            found[flows + accumulated :],
+        )
         first = iter(flowing)
         by_carried = [next(first) if has else None for has in in_all]
         kept = [g for g, c in zip(by_carried, connected, strict=False) if c and g is not None]
         return [*kept, *by_rows, *totals]
 
-    def push(self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int) -> list[Tensor]:
+    def push(
+        self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int
+    ) -> list[Tensor]:
         carried, stacked, same = self._parts(inputs)
         along, entries, other = self._parts(tangents)
-        flowing = [zeros_like(t) if d is None else d for t, d in zip(carried, along, strict=True) if has_gradient(t)]
+        flowing = [
+            zeros_like(t) if d is None else d
+            for t, d in zip(carried, along, strict=True)
+            if has_gradient(t)
+        ]
         moved = [*(has_gradient(t) for t in carried), *(d is not None for d in [*entries, *other])]
         entries, other = [d for d in entries if d is not None], [d for d in other if d is not None]
         derived = tangent_body(self._step, moved)
@@ -201,15 +267,26 @@ class Scan(Structured):
             given, given_moving = rest[: len(same)], rest[len(same) :]
             found = derived([*state, *entry, *given, *moving, *entry_moving, *given_moving])
             values, changes = found[:results], found[results:]
-            return [*values[: self._carried], *changes[:flows], *values[self._carried :], *changes[flows:]]
+            return [
+                *values[: self._carried],
+                *changes[:flows],
+                *values[self._carried :],
+                *changes[flows:],
+            ]
 
-        scan = Scan(step, self._carried + flows, self._stacked + rows, self._length, reverse=self._reverse)
+        scan = Scan(
+            step, self._carried + flows, self._stacked + rows, self._length, reverse=self._reverse
+        )
         found = scan.call([*carried, *flowing, *stacked, *entries, *same, *other])
         ends = found[self._carried : self._carried + flows]
         return [*ends, *found[self._carried + flows + (results - self._carried) :]]
 
-    def call_on_batch(self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]) -> list[Tensor]:
-        """A scan goes along the first axis of what it stacks, so the batch is put second meanwhile."""
+    def call_on_batch(
+        self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]
+    ) -> list[Tensor]:
+        """A scan goes along the first axis of what it stacks,
+        so the batch is put second meanwhile.
+        """
         _, rows, same = self._parts(mapped)
         step = on_whole_batch(self._step, [*[True] * self._carried, *rows, *same])
         scan = Scan(step, self._carried, self._stacked, self._length, reverse=self._reverse)

@@ -1,7 +1,8 @@
 """How calls of a `function` are told apart: what of the arguments a traced program depends on.
 
-Tensors and arrays count by dtype and shape, Variables by dtype, shape and which of them are the same one, strings in tensors and Python
-values by equality, everything else by identity. Calls that are alike run the same program.
+Tensors and arrays count by dtype and shape, Variables by dtype, shape and which of them are the
+same one, strings in tensors and Python values by equality, everything else by identity. Calls that
+are alike run the same program.
 """
 
 from __future__ import annotations
@@ -38,11 +39,17 @@ class Parameters:
             self.simple = -1
             return
         kinds = [p.kind for p in self._signature.parameters.values()]
-        positional = all(kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+        positional = all(
+            kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds
+        )
         self.simple = len(kinds) if positional else -1
-        """How many arguments a call has that is already in that form; -1 if that cannot be told by counting."""
+        """How many arguments a call has that is already in that form;
+        -1 if that cannot be told by counting.
+        """
 
-    def in_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def in_order(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with defaults filled in, positional wherever they can be."""
         if self._signature is None or (not kwargs and len(args) == self.simple):
             return args, kwargs
@@ -54,48 +61,74 @@ class Parameters:
         return bound.args, bound.kwargs
 
     def check_defaults(self, values: Sequence[Any], count: int) -> None:
-        """Refuses arguments that an input_signature of `count` entries does not have, unless they are what they are by default."""
+        """Refuses arguments that an input_signature of `count` entries does not have, unless they
+        are what they are by default.
+        """
         if self._signature is None:
             return
         every = list(self._signature.parameters.values())
         if count and every and every[0].kind is Parameter.VAR_KEYWORD:
             raise TypeError(
-                f"{self._name}: input_signature is for named arguments, and this function has only **{every[0].name}."
+                f"{self._name}: input_signature is for named arguments, and this function has only "
+                f"**{every[0].name}."
             )
         if len(values) <= count:
             return
-        parameters = [p for p in every if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)]
-        if len(values) > len(parameters) or any(p.default is Parameter.empty for p in parameters[count:]):
-            raise TypeError(f"{self._name}: input_signature has {count} entries, but {len(values)} arguments were given.")
+        parameters = [
+            p for p in every if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        ]
+        if len(values) > len(parameters) or any(
+            p.default is Parameter.empty for p in parameters[count:]
+        ):
+            raise TypeError(
+                f"{self._name}: input_signature has {count} entries, but {len(values)} arguments "
+                "were given."
+            )
         for value, parameter in zip(values[count:], parameters[count:], strict=True):
             default = parameter.default
-            if value is not default and (isinstance(value, (Tensor, Variable, np.ndarray)) or value != default):
+            if value is not default and (
+                isinstance(value, (Tensor, Variable, np.ndarray)) or value != default
+            ):
                 raise TypeError(
-                    f"{self._name}: '{parameter.name}' is not in input_signature, so that it must be {default!r}, got {value!r}."
+                    f"{self._name}: '{parameter.name}' is not in input_signature, so that it must "
+                    f"be {default!r}, got {value!r}."
                 )
 
     def names(self) -> list[str]:
         return [] if self._signature is None else list(self._signature.parameters)
 
     def positions(self, count: int) -> list[tuple[str, str]]:
-        """The names of `count` positional arguments, and how each can be given: by position alone where more may follow."""
+        """The names of `count` positional arguments, and how each can be given:
+        by position alone where more may follow.
+        """
         parameters = [] if self._signature is None else list(self._signature.parameters.values())
-        rest = next((p.name for p in parameters if p.kind is Parameter.VAR_POSITIONAL), None if parameters else "args")
-        named = [p for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)][:count]
+        rest = next(
+            (p.name for p in parameters if p.kind is Parameter.VAR_POSITIONAL),
+            None if parameters else "args",
+        )
+        named = [
+            p
+            for p in parameters
+            if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        ][:count]
         kinds = [Parameter.POSITIONAL_ONLY if rest else p.kind for p in named]
         more = [(f"{rest}_{i}", Parameter.POSITIONAL_ONLY.name) for i in range(count - len(named))]
         return [*((p.name, kind.name) for p, kind in zip(named, kinds, strict=True)), *more]
 
 
 class Strings(NamedTuple):
-    """The key of a tensor of strings: calls with others run another program, but are of the same kind if the shape is the same."""
+    """The key of a tensor of strings: calls with others run another program, but are of the same
+    kind if the shape is the same.
+    """
 
     shape: tuple[int, ...]
     values: tuple[bytes, ...]
 
 
 class Fixed:
-    """An argument that is no input of the program, and its part of the key: what the tensor holds that has strings, or a set."""
+    """An argument that is no input of the program, and its part of the key: what the tensor holds
+    that has strings, or a set.
+    """
 
     __slots__ = ("key", "value")
 
@@ -105,7 +138,9 @@ class Fixed:
 
 
 class Arguments:
-    """The arguments of one call, taken apart: `leaves` with the Tensors and Variables among them, and the `key` of the call."""
+    """The arguments of one call, taken apart: `leaves` with the Tensors and Variables among them,
+    and the `key` of the call.
+    """
 
     __slots__ = ("key", "leaves", "spec", "tensors")
 
@@ -132,7 +167,9 @@ class Arguments:
         return kept
 
     def key_with_open_sizes(self) -> Any:
-        """The key of the kind of arguments that these describe, if TensorSpecs stand for tensors among them."""
+        """The key of the kind of arguments that these describe,
+        if TensorSpecs stand for tensors among them.
+        """
         keys = [
             _key_of_spec(leaf) if isinstance(leaf, TensorSpec) else key
             for leaf, key in zip(self.leaves, self.key[1], strict=True)
@@ -142,7 +179,10 @@ class Arguments:
     def rebuilt(self, tensors: Sequence[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with other Tensors in the places of theirs."""
         given = iter(tensors)
-        found = [next(given) if isinstance(leaf, Tensor) else leaf.value if type(leaf) is Fixed else leaf for leaf in self.leaves]
+        found = [
+            next(given) if isinstance(leaf, Tensor) else leaf.value if type(leaf) is Fixed else leaf
+            for leaf in self.leaves
+        ]
         rebuilt: Any = optree.tree_unflatten(self.spec, found)
         return rebuilt
 
@@ -170,7 +210,8 @@ def _key(leaf: Any, variables: dict[int, int]) -> Any:
     variable = source_object(leaf)
     if isinstance(variable, Variable):
         number = variables.setdefault(id(variable), len(variables))
-        held = vars(variable).get("held")  # its `array` would have to be fetched from the last program that wrote it
+        # Its `array` would have to be fetched from the last program that wrote it.
+        held = vars(variable).get("held")
         array = variable.array if held is None else held
         return "variable", number, array.shape, array.dtype, variable.trainable
     if type(leaf) is Fixed:
@@ -185,8 +226,12 @@ def _key(leaf: Any, variables: dict[int, int]) -> Any:
 
 
 def kind_of(key: Any) -> Any:
-    """The key of all calls that TensorFlow would count as of one kind: what strings a tensor holds does not matter."""
-    return key[0], tuple([(part.shape, _OBJECT) if type(part) is Strings else part for part in key[1]])
+    """The key of all calls that TensorFlow would count as of one kind:
+    what strings a tensor holds does not matter.
+    """
+    return key[0], tuple(
+        [(part.shape, _OBJECT) if type(part) is Strings else part for part in key[1]]
+    )
 
 
 def _key_of_spec(spec: TensorSpec) -> Any:
@@ -201,7 +246,9 @@ def differences(earlier: Any, later: Any, names: Sequence[str]) -> list[str]:
     found = []
     for path, before, after in zip(paths, earlier[1], later[1], strict=True):
         if before != after:
-            found.append(f"{_name(path, names)} changed from {_described(before)} to {_described(after)}")
+            found.append(
+                f"{_name(path, names)} changed from {_described(before)} to {_described(after)}"
+            )
     return found
 
 
@@ -235,23 +282,39 @@ def is_spec(leaf: Any) -> bool:
 def cast_to_signature(arguments: Sequence[Any], specs: Sequence[Any], name: str) -> tuple[Any, ...]:
     """A call's arguments with Tensors that fit an input_signature in the places of its specs."""
     if len(arguments) != len(specs):
-        raise TypeError(f"{name}: input_signature has {len(specs)} entries, but {len(arguments)} arguments were given.")
+        raise TypeError(
+            f"{name}: input_signature has {len(specs)} entries, but {len(arguments)} arguments "
+            "were given."
+        )
     return tuple(
         _cast(argument, spec, f"{name}: argument {i}", _fitted)
         for i, (argument, spec) in enumerate(zip(arguments, specs, strict=True))
     )
 
 
-def cast_to_kind(args: Sequence[Any], kwargs: dict[str, Any], kind: tuple[Any, Any], name: str) -> Arguments:
-    """The arguments of a concrete function, which are of the dtypes it was made for, and of any shapes."""
+def cast_to_kind(
+    args: Sequence[Any], kwargs: dict[str, Any], kind: tuple[Any, Any], name: str
+) -> Arguments:
+    """The arguments of a concrete function, which are of the dtypes it was made for,
+    and of any shapes.
+    """
     wanted, by_name = kind
     if len(args) != len(wanted) or kwargs.keys() != by_name.keys():
-        raise TypeError(f"{name}: this program takes {len(wanted) + len(by_name)} arguments, got {len(args) + len(kwargs)}.")
+        raise TypeError(
+            f"{name}: this program takes {len(wanted) + len(by_name)} arguments, got "
+            f"{len(args) + len(kwargs)}."
+        )
     given = [
         _cast(argument, spec, f"{name}: argument {i}", _of_dtype)
         for i, (argument, spec) in enumerate(zip(args, wanted, strict=True))
     ]
-    return Arguments(tuple(given), {key: _cast(kwargs[key], spec, f"{name}: {key}", _of_dtype) for key, spec in by_name.items()})
+    return Arguments(
+        tuple(given),
+        {
+            key: _cast(kwargs[key], spec, f"{name}: {key}", _of_dtype)
+            for key, spec in by_name.items()
+        },
+    )
 
 
 def _cast(argument: Any, spec: Any, what: str, cast: Callable[[Any, Any, str], Any]) -> Any:
@@ -264,7 +327,9 @@ def _cast(argument: Any, spec: Any, what: str, cast: Callable[[Any, Any, str], A
         given = form.flatten_up_to(argument)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{what} has not the structure of the signature: {error}") from None
-    return optree.tree_unflatten(form, [_cast(a, s, what, cast) for a, s in zip(given, wanted, strict=True)])
+    return optree.tree_unflatten(
+        form, [_cast(a, s, what, cast) for a, s in zip(given, wanted, strict=True)]
+    )
 
 
 def _fitted(argument: Any, spec: Any, what: str) -> Any:
@@ -276,7 +341,10 @@ def _fitted(argument: Any, spec: Any, what: str) -> Any:
         return given
     value = _as_tensor(given.tensor() if isinstance(given, Variable) else given, spec, what)
     if value.dtype != spec.dtype or not spec.shape.is_compatible_with(value.array.shape):
-        raise TypeError(f"{what} is {value.dtype.name}{list(value.array.shape)}, which does not fit {spec} of input_signature.")
+        raise TypeError(
+            f"{what} is {value.dtype.name}{list(value.array.shape)}, which does not fit {spec} of "
+            "input_signature."
+        )
     return value
 
 
@@ -287,7 +355,9 @@ def _of_dtype(argument: Any, spec: Any, what: str) -> Any:
         return argument
     value = _as_tensor(given, spec, what)
     if value.dtype != spec.dtype:
-        raise invalid_argument(f"{what} must have dtype {spec.dtype.name}, got {value.dtype.name}: cast it first.")
+        raise invalid_argument(
+            f"{what} must have dtype {spec.dtype.name}, got {value.dtype.name}: cast it first."
+        )
     return value
 
 

@@ -1,7 +1,8 @@
 """`Staged`: a program as JAX traced it, and the parts of it that are compiled.
 
-A staged program is a list of equations over variables. Its inputs are the arguments it was traced with and the placeholders of
-what it took in from outside. A part that computes some of its variables from others is compiled by XLA when it is first run.
+A staged program is a list of equations over variables. Its inputs are the arguments it was traced
+with and the placeholders of what it took in from outside. A part that computes some of its
+variables from others is compiled by XLA when it is first run.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ if TYPE_CHECKING:
 Spec = tuple[tuple[int, ...], Any]
 """A shape and a NumPy dtype."""
 
-_LITTLE = 256  # constants of more elements are handed to a program when it runs, and not built into it
+# Constants of more elements are handed to a program when it runs, and not built into it.
+_LITTLE = 256
 
 
 class Spared(Guarded):
-    """A compiled function that writes over some of its inputs, called so that no signal makes it lose what it has computed.
+    """A compiled function that writes over some of its inputs, called so that no signal makes it
+    lose what it has computed.
 
-    Where JAX is not prepared for a call, it runs Python code after XLA has been handed the inputs for good, so that it is given copies of
-    those it writes over. Other calls run as `Writes.run` has it.
+    Where JAX is not prepared for a call, it runs Python code after XLA has been handed the inputs
+    for good, so that it is given copies of those it writes over. Other calls run as `Writes.run`
+    has it.
     """
 
     def __init__(self, call: Any, donated: Sequence[int]) -> None:
@@ -57,13 +61,16 @@ class Spared(Guarded):
 
 
 def _kept(found: list[Any], writes: Writes) -> list[Any]:
-    """The results of a call that has left its inputs alone, less those that go into the Variables."""
+    """The results of a call that has left its inputs alone,
+    less those that go into the Variables.
+    """
     writes.store(found[writes.outputs :])
     return found[: writes.outputs]
 
 
 class Staged:
-    """A traced program: `body` is a function of arrays that returns a list of arrays, called with a tracer before them.
+    """A traced program: `body` is a function of arrays that returns a list of arrays,
+    called with a tracer before them.
 
     `outputs` has a variable for each result, `arguments` one for each argument.
     """
@@ -72,7 +79,9 @@ class Staged:
         jax = xla_engine.load()
         mark = jax.ShapeDtypeStruct((), np.dtype(np.bool_))
         with xla_engine.wide():
-            closed = jax.make_jaxpr(body)(mark, *[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs])
+            closed = jax.make_jaxpr(body)(
+                mark, *[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
+            )
         self._jaxpr = closed.jaxpr
         self.arguments = list(closed.jaxpr.invars[1:])
         self.outputs = list(closed.jaxpr.outvars)
@@ -80,7 +89,9 @@ class Staged:
         self._by_array = {id(array): variable for variable, array in self._constants.items()}
 
     def take(self, array: Any) -> Any:
-        """The variable that stands for an array from outside, from now on an input; None if the program does not use it."""
+        """The variable that stands for an array from outside, from now on an input;
+        None if the program does not use it.
+        """
         variable = self._by_array.pop(id(array), None)
         if variable is not None:
             del self._constants[variable]
@@ -104,11 +115,19 @@ class Staged:
         """What an equation defines, from arrays for what it reads."""
         read, made = self.equation(number)
         unnamed = self._jaxpr.debug_info.with_unknown_names()
-        alone = self._jaxpr.replace(constvars=[], invars=read, outvars=made, eqns=[self._jaxpr.eqns[number]], debug_info=unnamed)
+        alone = self._jaxpr.replace(
+            constvars=[],
+            invars=read,
+            outvars=made,
+            eqns=[self._jaxpr.eqns[number]],
+            debug_info=unnamed,
+        )
         return xla_engine.load().core.eval_jaxpr(alone, [], *arrays)
 
     def needed_for(self, outputs: Sequence[Any], known: Container[int] = frozenset()) -> list[int]:
-        """The numbers of the equations that `outputs` depend on, not going beyond variables whose identities are `known`."""
+        """The numbers of the equations that `outputs` depend on,
+        not going beyond variables whose identities are `known`.
+        """
         wanted = {id(v) for v in outputs if id(v) not in known}
         found = []
         for number in range(len(self._jaxpr.eqns) - 1, -1, -1):
@@ -130,13 +149,23 @@ class Staged:
         """The variables that some equations read."""
         return [v for number in equations for v in self._jaxpr.eqns[number].invars]
 
-    def part(self, equations: Sequence[int], inputs: Sequence[Any], outputs: Sequence[Any], donated: Sequence[int] = ()) -> Part:
-        """The part made of some equations; `donated` are the numbers of inputs whose buffers it may write over."""
+    def part(
+        self,
+        equations: Sequence[int],
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        donated: Sequence[int] = (),
+    ) -> Part:
+        """The part made of some equations; `donated` are the numbers of inputs whose buffers it may
+        write over.
+        """
         return Part(self._jaxpr, self._constants, equations, inputs, outputs, donated)
 
 
 class Part:
-    """A part of a staged program: called with an array for each input, it gives a list with one for each output."""
+    """A part of a staged program: called with an array for each input,
+    it gives a list with one for each output.
+    """
 
     def __init__(
         self,
@@ -153,12 +182,24 @@ class Part:
         self.used = [i for i, v in enumerate(inputs) if v is not None and id(v) in read]
         self._takes_all = len(self.used) == len(inputs)
         given = {id(inputs[i]) for i in self.used}
-        constants = {v: value for v, value in constants.items() if id(v) in read and id(v) not in given}
-        little = {v: c for v, c in constants.items() if math.prod(c.shape) <= _LITTLE or xla_engine.is_traced(c)}
-        with xla_engine.wide(), jax.ensure_compile_time_eval():  # for later calls too, also if this is inside another program
-            self.large = [jax.device_put(np.asarray(value)) for v, value in constants.items() if v not in little]
+        constants = {
+            v: value for v, value in constants.items() if id(v) in read and id(v) not in given
+        }
+        little = {
+            v: c
+            for v, c in constants.items()
+            if math.prod(c.shape) <= _LITTLE or xla_engine.is_traced(c)
+        }
+        # For later calls too, also if this is inside another program.
+        with xla_engine.wide(), jax.ensure_compile_time_eval():
+            self.large = [
+                jax.device_put(np.asarray(value))
+                for v, value in constants.items()
+                if v not in little
+            ]
         taken = [*(inputs[i] for i in self.used), *(v for v in constants if v not in little)]
-        self._specs = [(v.aval.shape, v.aval.dtype) for v in taken]  # the invars of some versions of JAX have the constants too
+        # The invars of some versions of JAX have the constants too.
+        self._specs = [(v.aval.shape, v.aval.dtype) for v in taken]
         self._jaxpr = jaxpr.replace(
             constvars=list(little),
             invars=taken,
@@ -171,16 +212,24 @@ class Part:
         if self.calls_host:  # what loops carry along for nobody would call the host too
             self._jaxpr = _without_the_needless(self._jaxpr)
         # A call that ends in an exception of the host leaves everything as it was.
-        self._donated = [] if self.calls_host else [place for place, i in enumerate(self.used) if i in set(donated)]
+        self._donated = (
+            []
+            if self.calls_host
+            else [place for place, i in enumerate(self.used) if i in set(donated)]
+        )
         self.compiled: Any = jax.jit(
-            self._traced, donate_argnums=self._donated, compiler_options=xla_programs.compiler_options(self._jaxpr)
+            self._traced,
+            donate_argnums=self._donated,
+            compiler_options=xla_programs.compiler_options(self._jaxpr),
         )
         self._is_narrow = not self.calls_host and not _has_wide_numbers(self._jaxpr)
 
     def executable(self) -> Spared | None:
-        """What XLA compiled, a function of the `used` inputs and of the arrays `large`; None if more has to be done around a call.
+        """What XLA compiled, a function of the `used` inputs and of the arrays `large`; None if
+        more has to be done around a call.
 
-        It raises a TypeError for arguments of other shapes and dtypes, and needs no switch for 64-bit numbers.
+        It raises a TypeError for arguments of other shapes and dtypes, and needs no switch for
+        64-bit numbers.
         """
         if self.calls_host:
             return None
@@ -211,13 +260,18 @@ class Part:
         return [np.asarray(array) if isinstance(array, np.ndarray) else array for array in found]
 
     def run(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:
-        """Runs it compiled. The last of its results go into Variables, if there are `writes`, and the others are given back."""
+        """Runs it compiled.
+
+        The last of its results go into Variables, if there are `writes`, and the others are given
+        back.
+        """
         return self._run(arrays if self._takes_all else [arrays[i] for i in self.used], writes)
 
     def _run(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:
         given = [*arrays, *self.large] if self.large else arrays
         try:
-            if self._is_narrow and xla_engine.preferred() is None:  # throwing the switch takes as long as half a call
+            # Throwing the switch takes as long as half a call.
+            if self._is_narrow and xla_engine.preferred() is None:
                 return self._called(given, writes)
             given = xla_devices.where_wanted(given)
             with xla_engine.wide():
@@ -242,13 +296,19 @@ class Part:
             return self._spared.prepare(*given)
         if self.calls_host:
             # It is not to be done again, whatever handlers have written meanwhile.
-            return _kept(xla_engine.load().block_until_ready(self.compiled(*given)), writes.after({}))
+            return _kept(
+                xla_engine.load().block_until_ready(self.compiled(*given)), writes.after({})
+            )
         return self._spared(given, writes)
 
     def __call__(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:
         """Runs it compiled; inside another program, its equations become part of that one."""
         given = [arrays[i] for i in self.used]
-        return self.inlined(arrays) if any(map(xla_engine.is_traced, given)) else self._run(given, writes)
+        return (
+            self.inlined(arrays)
+            if any(map(xla_engine.is_traced, given))
+            else self._run(given, writes)
+        )
 
     def inlined(self, arrays: Sequence[Any]) -> list[Any]:
         """Its equations as part of the program that is being traced."""
@@ -262,28 +322,40 @@ def is_literal(variable: Any) -> bool:
 
 
 def _has_wide_numbers(jaxpr: Any) -> bool:
-    """Whether a program, or a part of it, knows numbers of 64 bits: for others JAX's switch makes no difference."""
+    """Whether a program, or a part of it, knows numbers of 64 bits:
+    for others JAX's switch makes no difference.
+    """
     variables = [*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars]
     for equation in jaxpr.eqns:
         variables += [*equation.invars, *equation.outvars]
     return any(xla_host.is_wide(getattr(v.aval, "dtype", None)) for v in variables) or any(
-        _has_wide_numbers(part) for equation in jaxpr.eqns for part in xla_programs.parts(equation.params)
+        _has_wide_numbers(part)
+        for equation in jaxpr.eqns
+        for part in xla_programs.parts(equation.params)
     )
 
 
 def _without_the_needless(jaxpr: Any) -> Any:
     """A program without what its outputs do not need, in its loops too."""
-    return import_module("jax.interpreters.partial_eval").dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)[0]
+    return import_module("jax.interpreters.partial_eval").dce_jaxpr(
+        jaxpr, [True] * len(jaxpr.outvars), instantiate=True
+    )[0]
 
 
 def depends_on(function: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> list[set[int]]:
-    """For each output of a function of arrays, the numbers of the arguments that it depends on; -1 for what is around it."""
+    """For each output of a function of arrays, the numbers of the arguments that it depends on;
+    -1 for what is around it.
+    """
     jax = xla_engine.load()
     with xla_engine.wide():
         closed = jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays])
     jaxpr = closed.jaxpr
     found: dict[int, set[int]] = {id(v): {i} for i, v in enumerate(jaxpr.invars)}
-    found.update((id(v), {-1}) for v, c in zip(jaxpr.constvars, closed.consts, strict=True) if xla_engine.is_traced(c))
+    found.update(
+        (id(v), {-1})
+        for v, c in zip(jaxpr.constvars, closed.consts, strict=True)
+        if xla_engine.is_traced(c)
+    )
     for equation in jaxpr.eqns:
         together: set[int] = set().union(*(found.get(id(v), set()) for v in equation.invars))
         found.update((id(v), together) for v in equation.outvars)
@@ -298,18 +370,25 @@ def count_steps(
     variables: int,
     limit: int | None,
 ) -> int:
-    """How often a loop runs, found by running now that part of it which the condition depends on: the `known` inputs."""
+    """How often a loop runs, found by running now that part of it which the condition depends on:
+    the `known` inputs.
+    """
     jax = xla_engine.load()
     changing = [i for i in known if i < variables]
 
     def filled(values: Sequence[Any]) -> list[Any]:
         given = dict(zip(changing, values, strict=True))
-        return [given[i] if i in given else a if i in known else jax.numpy.zeros(a.shape, a.dtype) for i, a in enumerate(arrays)]
+        return [
+            given[i] if i in given else a if i in known else jax.numpy.zeros(a.shape, a.dtype)
+            for i, a in enumerate(arrays)
+        ]
 
     with xla_engine.wide():
         closed = jax.make_jaxpr(body)(*[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays])
     # Only what the counters need: the rest of the body may print.
-    counting = _without_the_needless(closed.jaxpr.replace(outvars=[closed.jaxpr.outvars[i] for i in changing]))
+    counting = _without_the_needless(
+        closed.jaxpr.replace(outvars=[closed.jaxpr.outvars[i] for i in changing])
+    )
 
     def holds(state: Any) -> Any:
         steps, values = state
@@ -320,5 +399,7 @@ def count_steps(
         return steps + 1, jax.core.eval_jaxpr(counting, closed.consts, *filled(values))
 
     with xla_engine.wide(), jax.ensure_compile_time_eval():
-        steps, _ = jax.jit(lambda values: jax.lax.while_loop(holds, step, (0, values)))([arrays[i] for i in changing])
+        steps, _ = jax.jit(lambda values: jax.lax.while_loop(holds, step, (0, values)))(
+            [arrays[i] for i in changing]
+        )
     return int(steps)

@@ -1,8 +1,10 @@
-"""What the control flow of a traced program has in common: bodies that XLA runs by itself, recorded as one op.
+"""What the control flow of a traced program has in common: bodies that XLA runs by itself,
+recorded as one op.
 
-A *body* is a function from a list of Tensors to a list of Tensors that depends on nothing else: what the user's Python function called
-when it was traced. Its gradient and its tangent are bodies
-too, so a branch or a loop is differentiated by making another one from derived bodies, to any order.
+A *body* is a function from a list of Tensors to a list of Tensors that depends on nothing else:
+what the user's Python function called when it was traced. Its gradient and its tangent are bodies
+too, so a branch or a loop is differentiated by making another one from derived bodies, to any
+order.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def arrays_of(tensors: Sequence[Tensor]) -> list[Any]:
 
 
 def on_arrays(body: Body) -> Callable[..., list[Any]]:
-    """A body as a function of arrays, for XLA to trace; nothing that records outside sees into it."""
+    """A body as a function of arrays, for XLA to trace;
+    nothing that records outside sees into it.
+    """
 
     def run(*arrays: Any) -> list[Any]:
         with here.state.only([]), Trace().running():
@@ -61,7 +65,9 @@ def has_gradient(tensor: Tensor) -> bool:
 
 
 def gradient_body(body: Body, connected: Sequence[bool]) -> Body:
-    """From inputs and the cotangents of the outputs that have gradients, the gradients by the connected inputs."""
+    """From inputs and the cotangents of the outputs that have gradients,
+    the gradients by the connected inputs.
+    """
     count = len(connected)
 
     def run(tensors: list[Tensor]) -> list[Tensor]:
@@ -69,21 +75,30 @@ def gradient_body(body: Body, connected: Sequence[bool]) -> Body:
         with GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(sources)
             targets = [out for out in body(tensors[:count]) if has_gradient(out)]
-        found: list[Any] = tape.gradient(targets, sources, output_gradients=tensors[count:], unconnected_gradients="zero")
+        found: list[Any] = tape.gradient(
+            targets, sources, output_gradients=tensors[count:], unconnected_gradients="zero"
+        )
         return [g if isinstance(g, Tensor) else g.__gradtape_tensor__() for g in found]
 
     return run
 
 
 def tangent_body(body: Body, moved: Sequence[bool]) -> Body:
-    """From inputs and the tangents of those that move, the outputs and then the tangents of those that have gradients."""
+    """From inputs and the tangents of those that move,
+    the outputs and then the tangents of those that have gradients.
+    """
     count = len(moved)
 
     def run(tensors: list[Tensor]) -> list[Tensor]:
         primals = [t for t, m in zip(tensors, moved, strict=False) if m]
         with ForwardAccumulator(primals, tensors[count:]) as accumulator:
             outputs = body(tensors[:count])
-        return [*outputs, *accumulator.jvp([out for out in outputs if has_gradient(out)], unconnected_gradients="zero")]
+        return [
+            *outputs,
+            *accumulator.jvp(
+                [out for out in outputs if has_gradient(out)], unconnected_gradients="zero"
+            ),
+        ]
 
     return run
 
@@ -102,23 +117,38 @@ class Structured(ABC):
         """The outputs' arrays."""
 
     @abstractmethod
-    def pull(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
-        """The gradients by the connected inputs, from the cotangents of the outputs that have gradients."""
+    def pull(
+        self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]
+    ) -> list[Tensor]:
+        """The gradients by the connected inputs, from the cotangents of the outputs that have
+        gradients.
+        """
 
     @abstractmethod
-    def push(self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int) -> list[Tensor]:
-        """The tangents of the outputs that have gradients, from those of the inputs; `outputs` is how many outputs there are."""
+    def push(
+        self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int
+    ) -> list[Tensor]:
+        """The tangents of the outputs that have gradients, from those of the inputs; `outputs` is
+        how many outputs there are.
+        """
 
     @abstractmethod
-    def call_on_batch(self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]) -> list[Tensor]:
-        """The outputs for a whole batch, which is the first axis of the `mapped` inputs and of all outputs."""
+    def call_on_batch(
+        self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]
+    ) -> list[Tensor]:
+        """The outputs for a whole batch, which is the first axis of the `mapped` inputs and of all
+        outputs.
+        """
 
     def call(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs, recorded as one op by whatever records."""
         state = here.state
         trace = state.trace
-        if trace is None:  # a tape inside a vmap follows each op of a program: those of a branch or a loop are XLA's
-            raise RunEagerly(f"{self.name}: a tape inside vmap follows what is called there op by op.")
+        # A tape inside a vmap follows each op of a program: those of a branch or a loop are XLA's.
+        if trace is None:
+            raise RunEagerly(
+                f"{self.name}: a tape inside vmap follows what is called there op by op."
+            )
         inputs = trace.taken_in(inputs)
         recording = state.scope
         levels = [t.level for t in inputs if isinstance(t, BatchedTensor)]
@@ -130,7 +160,10 @@ class Structured(ABC):
             mapped = [isinstance(t, BatchedTensor) and t.level is level for t in inputs]
             inner = [t.inner if m else t for t, m in zip(inputs, mapped, strict=True)]
             with state.only(outside), level.left():
-                results = [BatchedTensor(result, level) for result in self.call_on_batch(level.size, mapped, inner)]
+                results = [
+                    BatchedTensor(result, level)
+                    for result in self.call_on_batch(level.size, mapped, inner)
+                ]
         else:
             again = lambda tensors: self.afresh().call(tensors)
             with trace.unlisted():
@@ -138,20 +171,29 @@ class Structured(ABC):
             results = trace.listed(again, inputs, results, self.paths)
         paths = [-1] * len(results) if self.paths is None else self.paths
         reach = functools.reduce(operator.or_, paths, 0)
-        connection = connect([t.node if reach >> i & 1 and has_gradient(t) else None for i, t in enumerate(inputs)], recording)
+        connection = connect(
+            [t.node if reach >> i & 1 and has_gradient(t) else None for i, t in enumerate(inputs)],
+            recording,
+        )
         if connection is None:
             return [with_node(result, None) for result in results]
         parents, _ = connection
         rule = StructuredRule(self, [_spec(result) for result in results], parents, trace)
-        reached = [bool(through(path, [parent is not None for parent in parents])) for path in paths]
+        reached = [
+            bool(through(path, [parent is not None for parent in parents])) for path in paths
+        ]
         return record(rule, tuple(inputs), None, connection, inputs, list(results), reached=reached)
 
     def afresh(self) -> Structured:
         """The same op, without what a call of it has kept."""
         return self
 
-    def pull_kept(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Any] | None:
-        """The arrays of what `pull` gives, from what the call has kept for it; None if it has kept nothing."""
+    def pull_kept(
+        self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]
+    ) -> list[Any] | None:
+        """The arrays of what `pull` gives, from what the call has kept for it;
+        None if it has kept nothing.
+        """
         return None
 
 
@@ -162,14 +204,18 @@ class StructuredRule:
     shows_nan = False
     pull_into = None
 
-    def __init__(self, op: Structured, specs: Sequence[Spec], parents: Sequence[Node | None], trace: Trace) -> None:
+    def __init__(
+        self, op: Structured, specs: Sequence[Spec], parents: Sequence[Node | None], trace: Trace
+    ) -> None:
         self.name = op.name
         self._op = op
         self._specs = specs
         self._connected = [parent is not None for parent in parents]
         self._trace = trace
 
-    def pull_tensors(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
+    def pull_tensors(
+        self, node: Node, g: PerOutput, wanted: Sequence[Node | None]
+    ) -> Sequence[Any]:
         cotangents = [
             g[i] if i in g else Tensor(np.zeros(shape, dtype))
             for i, (shape, dtype) in enumerate(self._specs)
@@ -188,15 +234,21 @@ class StructuredRule:
             return op.pull(inputs, cotangents, connected)
         count, fresh = len(inputs), op.afresh()
         again = lambda tensors: fresh.pull(tensors[:count], tensors[count:], connected)
-        return [XlaTensor(array) for array in self._trace.listed(again, [*inputs, *cotangents], arrays)]
+        return [
+            XlaTensor(array) for array in self._trace.listed(again, [*inputs, *cotangents], arrays)
+        ]
 
     def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
-        tensors = PerOutput((i, value if isinstance(value, Tensor) else Tensor(value)) for i, value in g.items())
+        tensors = PerOutput(
+            (i, value if isinstance(value, Tensor) else Tensor(value)) for i, value in g.items()
+        )
         return [None if p is None else p.array for p in self.pull_tensors(node, tensors, wanted)]
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         found = iter(self._op.push(node.saved, tangents, len(self._specs)))
-        return {i: next(found) for i, (_, dtype) in enumerate(self._specs) if dtype in dtypes.TRAINABLE}
+        return {
+            i: next(found) for i, (_, dtype) in enumerate(self._specs) if dtype in dtypes.TRAINABLE
+        }
 
 
 def _spec(result: Any) -> Spec:
@@ -207,14 +259,18 @@ def _spec(result: Any) -> Spec:
 def on_whole_batch(body: Body, mapped: Sequence[bool]) -> Body:
     """A body on a batch of inputs, those that are `mapped`; all its outputs are batches."""
     axes = tuple(0 if m else None for m in mapped)
-    return lambda tensors: list(vmap(lambda *examples: body(list(examples)), in_axes=axes)(*tensors))
+    return lambda tensors: list(
+        vmap(lambda *examples: body(list(examples)), in_axes=axes)(*tensors)
+    )
 
 
 class Closed:
-    """A Python function of the user's as a body: what it takes in from outside becomes further inputs. It runs once, now.
+    """A Python function of the user's as a body: what it takes in from outside becomes further
+    inputs. It runs once, now.
 
-    `run(tensors)` gives a flat list. `taken` holds the Variables and Tensors from outside, `written` the Variables it assigns; the
-    closed body returns the written Variables' values after its own outputs.
+    `run(tensors)` gives a flat list. `taken` holds the Variables and Tensors from outside,
+    `written` the Variables it assigns; the closed body returns the written Variables' values after
+    its own outputs.
     """
 
     def __init__(self, name: str, run: Body, specs: Sequence[Spec]) -> None:
@@ -226,7 +282,9 @@ class Closed:
         self._count = len(specs)
 
     def body(self, taken: Sequence[Any], written: Sequence[Variable]) -> Body:
-        """The body whose inputs end with values for `taken`, and whose outputs end with values of `written`."""
+        """The body whose inputs end with values for `taken`,
+        and whose outputs end with values of `written`.
+        """
         program = self._program
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
@@ -284,11 +342,15 @@ def values_now(taken: Sequence[Any]) -> list[Tensor]:
     """The values, at this point of the program, of what bodies take in."""
     trace = here.state.trace
     assert trace is not None
-    return trace.taken_in([_value_now(value) if isinstance(value, Variable) else value for value in taken])
+    return trace.taken_in(
+        [_value_now(value) if isinstance(value, Variable) else value for value in taken]
+    )
 
 
 def _value_now(variable: Variable) -> Tensor:
-    """A Variable's value; under `vmap`, that of a hidden state is a batch, so that a body that uses it knows of every example."""
+    """A Variable's value; under `vmap`, that of a hidden state is a batch, so that a body that uses
+    it knows of every example.
+    """
     value = variable.tensor()
     if not getattr(variable, "hidden", False):
         return value

@@ -10,26 +10,41 @@ from typing import Any
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.functions.structured import Body, Structured, arrays_of, gradient_body, on_arrays, on_whole_batch, tangent_body
+from gradtape.functions.structured import (
+    Body,
+    Structured,
+    arrays_of,
+    gradient_body,
+    on_arrays,
+    on_whole_batch,
+    tangent_body,
+)
 from gradtape.ops.arithmetic import equal
 from gradtape.ops.selection import where
 
 
 class Switch(Structured):
-    """One of `bodies`, which take the same inputs and give outputs of the same shapes and dtypes; the first input is its number."""
+    """One of `bodies`, which take the same inputs and give outputs of the same shapes and dtypes;
+    the first input is its number.
+    """
 
     name = "cond"
 
-    def __init__(self, bodies: Sequence[Body], paths: Sequence[Sequence[int]] | None = None) -> None:
+    def __init__(
+        self, bodies: Sequence[Body], paths: Sequence[Sequence[int]] | None = None
+    ) -> None:
         self._bodies = list(bodies)
         if paths is not None:  # of each body
-            self.paths = [functools.reduce(operator.or_, each) << 1 for each in zip(*paths, strict=True)]
+            self.paths = [
+                functools.reduce(operator.or_, each) << 1 for each in zip(*paths, strict=True)
+            ]
 
     def call(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         index, *given = inputs
         if not isinstance(index, BatchedTensor):
             return super().call(inputs)
-        # Under a vmap whose examples choose for themselves, every branch is computed and one is kept.
+        # Under a vmap whose examples choose for themselves, every branch is computed and one is
+        # kept.
         *results, found = [body(list(given)) for body in self._bodies]
         for number, result in reversed(list(enumerate(results))):
             chosen = equal(index, number)
@@ -39,15 +54,27 @@ class Switch(Structured):
     def compute(self, inputs: Sequence[Tensor]) -> list[Any]:
         with xla_engine.wide():
             branches = [on_arrays(body) for body in self._bodies]
-            return xla_engine.namespace().lax.switch(arrays_of(inputs[:1])[0], branches, *arrays_of(inputs[1:]))
+            return xla_engine.namespace().lax.switch(
+                arrays_of(inputs[:1])[0], branches, *arrays_of(inputs[1:])
+            )
 
-    def pull(self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]) -> list[Tensor]:
-        return Switch([gradient_body(body, connected[1:]) for body in self._bodies]).call([*inputs, *cotangents])
+    def pull(
+        self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]
+    ) -> list[Tensor]:
+        return Switch([gradient_body(body, connected[1:]) for body in self._bodies]).call(
+            [*inputs, *cotangents]
+        )
 
-    def push(self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int) -> list[Tensor]:
+    def push(
+        self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None], outputs: int
+    ) -> list[Tensor]:
         moved = [t is not None for t in tangents[1:]]
         given = [*inputs, *(t for t in tangents if t is not None)]
         return Switch([tangent_body(body, moved) for body in self._bodies]).call(given)[outputs:]
 
-    def call_on_batch(self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]) -> list[Tensor]:
-        return Switch([on_whole_batch(body, mapped[1:]) for body in self._bodies]).call(list(inputs))
+    def call_on_batch(
+        self, size: int, mapped: Sequence[bool], inputs: Sequence[Tensor]
+    ) -> list[Tensor]:
+        return Switch([on_whole_batch(body, mapped[1:]) for body in self._bodies]).call(
+            list(inputs)
+        )

@@ -1,6 +1,8 @@
-"""What an error that leaves a compiled function shows: the lines of the user's code, and gradtape's message.
+"""What an error that leaves a compiled function shows: the lines of the user's code,
+and gradtape's message.
 
-While a function is traced, dozens of frames of gradtape, JAX and AutoGraph stand between two lines of the user's.
+While a function is traced, dozens of frames of gradtape, JAX and AutoGraph stand between two lines
+of the user's.
 """
 
 from __future__ import annotations
@@ -16,17 +18,23 @@ from gradtape.core.thread import here
 
 _FULL = "GRADTAPE_FULL_TRACEBACK"
 _LIBRARIES = ("gradtape", "keras_gradtape", "jax", "jaxlib", "malt", "optree", "keras")
-_STANDARD = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120 - as everywhere in this package, whose import is to be short
+# As everywhere in this package, whose import is to be short.
+_STANDARD = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120
 _JAXS_ADVICE = "For simplicity, JAX has removed its internal frames"
 
 
 class _Kinds(dict[str, str]):
-    """Whose code is in a source file: a "library"'s, "standard" code, or "users". Answered once for each file."""
+    """Whose code is in a source file: a "library"'s, "standard" code, or "users".
+
+    Answered once for each file.
+    """
 
     def __missing__(self, filename: str) -> str:
         if any(filename.startswith(folder) for folder in _folders()):
             kind = "library"
-        elif filename.startswith("<frozen ") or (filename.startswith(_STANDARD) and "site-packages" not in filename):
+        elif filename.startswith("<frozen ") or (
+            filename.startswith(_STANDARD) and "site-packages" not in filename
+        ):
             kind = "standard"
         else:
             kind = "users"
@@ -44,13 +52,19 @@ def _folders() -> list[str]:
 
 
 def keep_users_frames(error: Exception) -> None:
-    """Takes the frames of libraries out of an error's traceback, and out of those of the errors that led to it.
+    """Takes the frames of libraries out of an error's traceback,
+    and out of those of the errors that led to it.
 
-    An error that led to it and has no frame of the user's is left out: the message says what it said. Nothing is done if the
-    environment variable GRADTAPE_FULL_TRACEBACK is set to something else than 0, after `disable_traceback_filtering`, or while
-    another function is being traced, which the error has still to leave. A bare `raise` afterwards adds no frame of its own.
+    An error that led to it and has no frame of the user's is left out: the message says what it
+    said. Nothing is done if the environment variable GRADTAPE_FULL_TRACEBACK is set to something
+    else than 0, after `disable_traceback_filtering`, or while another function is being traced,
+    which the error has still to leave. A bare `raise` afterwards adds no frame of its own.
     """
-    if here.state.trace is not None or not settings.short_tracebacks or os.environ.get(_FULL, "0") not in {"", "0"}:
+    if (
+        here.state.trace is not None
+        or not settings.short_tracebacks
+        or os.environ.get(_FULL, "0") not in {"", "0"}
+    ):
         return
     for found in list(chain_of(error)):
         found.__traceback__ = _trimmed(found.__traceback__)
@@ -83,6 +97,8 @@ def _trimmed(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _continues(outer: TracebackType, inner: TracebackType) -> bool:
-    """Whether a frame is a block of the function in the frame before it, of which AutoGraph has made a function of the same name."""
+    """Whether a frame is a block of the function in the frame before it, of which AutoGraph has
+    made a function of the same name.
+    """
     block, around = inner.tb_frame.f_code, outer.tb_frame.f_code
     return block.co_qualname == around.co_qualname and block in around.co_consts

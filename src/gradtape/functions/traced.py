@@ -1,4 +1,6 @@
-"""Control flow in a program that is being traced: TensorFlow's functions made of `Switch`, `Scan` and `Loop`."""
+"""Control flow in a program that is being traced: TensorFlow's functions made of `Switch`,
+`Scan` and `Loop`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,17 @@ from gradtape.core.tensor import Tensor
 from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.functions.loop import Loop
 from gradtape.functions.scan import Scan
-from gradtape.functions.structured import Body, Closed, Spec, around, moved, spec_of, together, values_now, write_back
+from gradtape.functions.structured import (
+    Body,
+    Closed,
+    Spec,
+    around,
+    moved,
+    spec_of,
+    together,
+    values_now,
+    write_back,
+)
 from gradtape.functions.switch import Switch
 from gradtape.ops.arithmetic import equal
 from gradtape.ops.broadcasting import cast
@@ -22,7 +34,9 @@ from gradtape.ops.selection import where
 
 
 class Flat:
-    """A Python function whose result is brought into a flat list of Tensors; `structure` is that of its last result."""
+    """A Python function whose result is brought into a flat list of Tensors;
+    `structure` is that of its last result.
+    """
 
     def __init__(self, function: Callable[..., Any], argument: str) -> None:
         self._function = function
@@ -31,7 +45,9 @@ class Flat:
 
     def __call__(self, *args: Any) -> list[Tensor]:
         self.structure = self._function(*args)
-        leaves = [source_object(leaf) for leaf in nest.flatten(self.structure, expand_composites=True)]
+        leaves = [
+            source_object(leaf) for leaf in nest.flatten(self.structure, expand_composites=True)
+        ]
         return [as_tensor(leaf, argument=self._argument) for leaf in leaves if leaf is not None]
 
     def packed(self, tensors: Sequence[Tensor]) -> Any:
@@ -57,7 +73,9 @@ def switch(function: str, index: Tensor, branches: Sequence[Callable[[], Any]]) 
     taken = together(*(c.taken for c in closed))
     written = together(*(c.written for c in closed))
     bodies = [c.body(taken, written) for c in closed]
-    results = Switch(bodies, [c.paths(taken, written) for c in closed]).call([index, *values_now(taken)])
+    results = Switch(bodies, [c.paths(taken, written) for c in closed]).call(
+        [index, *values_now(taken)]
+    )
     count = len(results) - len(written)
     write_back(written, results[count:])
     return flat[0].packed(results[:count])
@@ -67,21 +85,34 @@ def _without_arguments(run: Flat) -> Body:
     return lambda tensors: run()
 
 
-def _check_alike(function: str, first: Flat, specs: Sequence[Spec], other: Flat, others: Sequence[Spec], number: int) -> None:
+def _check_alike(
+    function: str,
+    first: Flat,
+    specs: Sequence[Spec],
+    other: Flat,
+    others: Sequence[Spec],
+    number: int,
+) -> None:
     try:
         nest.assert_same_structure(first.structure, other.structure)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{function}: branch {number} returns another structure than branch 0: {error}") from None
+        raise type(error)(
+            f"{function}: branch {number} returns another structure than branch 0: {error}"
+        ) from None
     if list(specs) != list(others):
         same_dtypes = [dtype for _, dtype in specs] == [dtype for _, dtype in others]
         raise (NotTraceableError if same_dtypes else TypeError)(
-            f"{function}: in a gradtape.function all branches must return the same shapes and dtypes, but branch 0 returns "
+            f"{function}: in a gradtape.function all branches must return the same shapes and "
+            "dtypes, but branch 0 returns "
             f"{_described(specs)} and branch {number} returns {_described(others)}."
         )
 
 
 def _described(specs: Sequence[Spec]) -> str:
-    return ", ".join(f"{dtypes.from_numpy(dtype).name}{list(shape)}" for shape, dtype in specs) or "nothing"
+    return (
+        ", ".join(f"{dtypes.from_numpy(dtype).name}{list(shape)}" for shape, dtype in specs)
+        or "nothing"
+    )
 
 
 def index_of(pred: Any) -> Tensor:
@@ -98,11 +129,17 @@ def place_among(number: Tensor, keys: Sequence[int], otherwise: int) -> Tensor:
 
 
 def while_loop(
-    condition: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, limit: int | None, *, may_add: bool = False
+    condition: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    limit: int | None,
+    *,
+    may_add: bool = False,
 ) -> Any:
     """A loop whose number of steps the program finds out.
 
-    A body that `may_add` gives, after the variables, further values; those of the last step come after the variables in the result.
+    A body that `may_add` gives, after the variables, further values; those of the last step come
+    after the variables in the result.
     """
     loop_vars = _with_shapes("while_loop", lambda values: body(*values), loop_vars, [])
     leaves = nest.flatten(loop_vars, expand_composites=True)
@@ -119,28 +156,48 @@ def while_loop(
         result = body(*packed(tensors))
         result = result if isinstance(result, (list, tuple)) else (result,)
         if len(result) != len(loop_vars) and not may_add:
-            raise ValueError(f"while_loop: body returned {len(result)} values for {len(loop_vars)} loop_vars.")
+            raise ValueError(
+                f"while_loop: body returned {len(result)} values for {len(loop_vars)} loop_vars."
+            )
         leaves = nest.flatten(result, expand_composites=True)
-        after = [_like(leaf, spec, "while_loop", i) for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=not may_add))]
+        after = [
+            _like(leaf, spec, "while_loop", i)
+            for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=not may_add))
+        ]
         return [*after, *leaves[len(specs) :]]
 
     closed_condition = Closed("while_loop", run_condition, specs)
     closed_body = Closed("while_loop", run_body, specs)
     if closed_condition.written:
-        raise ValueError("while_loop: in a gradtape.function cond must not assign variables, draw random numbers or print.")
+        raise ValueError(
+            "while_loop: in a gradtape.function cond must not assign variables, draw random "
+            "numbers or print."
+        )
     written = closed_body.written
-    taken = [t for t in together(closed_condition.taken, closed_body.taken) if all(t is not w for w in written)]
+    taken = [
+        t
+        for t in together(closed_condition.taken, closed_body.taken)
+        if all(t is not w for w in written)
+    ]
     added = [Tensor(np.zeros(*spec)) for spec in closed_body.outputs[len(values) :]]
-    count, start, end = len(values), len(values) + len(added), len(values) + len(added) + len(written)
+    count, start, end = (
+        len(values),
+        len(values) + len(added),
+        len(values) + len(added) + len(written),
+    )
 
     def ordered(tensors: list[Any]) -> list[Any]:
-        """Loop variables, then values of what is taken, then of what is written, as the closed bodies want them."""
+        """Loop variables, then values of what is taken, then of what is written,
+        as the closed bodies want them.
+        """
         return [*tensors[:count], *tensors[end:], *tensors[start:end]]
 
     whole_condition = closed_condition.body([*taken, *written], [])
     whole_body = closed_body.body([*taken, *written], written)
     inputs = [*values, *added, *values_now(written), *values_now(taken)]
-    loop = Loop(lambda ts: whole_condition(ordered(ts)), lambda ts: whole_body(ordered(ts)), end, limit)
+    loop = Loop(
+        lambda ts: whole_condition(ordered(ts)), lambda ts: whole_body(ordered(ts)), end, limit
+    )
     places = ordered(list(range(len(inputs))))
     steps = [moved(path, places) for path in closed_body.paths([*taken, *written], written)]
     loop.paths = around(steps, end, at_once=True)
@@ -149,8 +206,11 @@ def while_loop(
     return [*packed(results[:count]), *results[count:start]] if may_add else packed(results[:count])
 
 
-def _with_shapes(function: str, step: Callable[[Any], Any], variables: Any, entries: Sequence[Spec]) -> Any:
-    """Loop variables in which every TensorArray knows the shape of its entries; an empty one learns it from what a step writes.
+def _with_shapes(
+    function: str, step: Callable[[Any], Any], variables: Any, entries: Sequence[Spec]
+) -> Any:
+    """Loop variables in which every TensorArray knows the shape of its entries; an empty one learns
+    it from what a step writes.
 
     `step` takes the variables, and after them entries of some shapes and dtypes.
     """
@@ -178,7 +238,9 @@ def _with_shapes(function: str, step: Callable[[Any], Any], variables: Any, entr
 def _scalar_truth(value: Any) -> Tensor:
     found = as_tensor(value, argument="while_loop: the result of cond")
     if found.array.ndim:
-        raise ValueError(f"while_loop: the result of cond must be a scalar, got shape {found.shape}.")
+        raise ValueError(
+            f"while_loop: the result of cond must be a scalar, got shape {found.shape}."
+        )
     return found
 
 
@@ -189,12 +251,14 @@ def _like(value: Any, spec: Spec, function: str, number: int) -> Tensor:
     what = f"loop variable {number}"
     if tuple(found.array.shape) != shape:
         raise ValueError(
-            f"{function}: {what} began with shape {shape}, but has shape {tuple(found.array.shape)} after a step; in a "
+            f"{function}: {what} began with shape {shape}, but has shape "
+            f"{tuple(found.array.shape)} after a step; in a "
             "gradtape.function a loop variable keeps its shape."
         )
     if found.array.dtype != dtype:
         raise TypeError(
-            f"{function}: {what} began with dtype {dtypes.from_numpy(dtype).name}, but has dtype {found.dtype.name} after a step: "
+            f"{function}: {what} began with dtype {dtypes.from_numpy(dtype).name}, but has dtype "
+            f"{found.dtype.name} after a step: "
             "cast it."
         )
     return found
@@ -212,10 +276,12 @@ def scan(
     collect: Callable[[Any, Any], Any],
     may_add: bool = False,
 ) -> tuple[Any, Any]:
-    """`fn(state, entry)` for each entry: the last state, and what `collect(state, result)` gives at each step, stacked.
+    """`fn(state, entry)` for each entry: the last state,
+    and what `collect(state, result)` gives at each step, stacked.
 
-    With no state at all (None), `fn` takes the entry alone. One that `may_add` gives, after the state, further values; those of the last
-    step come after the last state, and nothing is collected.
+    With no state at all (None), `fn` takes the entry alone. One that `may_add` gives, after the
+    state, further values; those of the last step come after the last state, and nothing is
+    collected.
     """
     outputs: dict[str, Any] = {}
     entry_specs = [(tuple(t.array.shape[1:]), t.array.dtype) for t in tensors]
@@ -224,7 +290,9 @@ def scan(
         return nest.pack_sequence_as(structure, list(values), expand_composites=True)
 
     if state is not None:
-        state = _with_shapes(function, lambda values, *entry: fn(values, packed(entry, elems)), state, entry_specs)
+        state = _with_shapes(
+            function, lambda values, *entry: fn(values, packed(entry, elems)), state, entry_specs
+        )
     leaves = [] if state is None else nest.flatten(state, expand_composites=True)
     carried = [as_tensor(leaf, argument=f"{function}: initializer") for leaf in leaves]
     specs = [spec_of(t) for t in carried]
@@ -236,7 +304,10 @@ def scan(
         else:
             result = fn(packed(values[: len(carried)], state), entry)
             leaves = nest.flatten(result, expand_composites=True)
-            after = [_like(leaf, spec, function, i) for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=not may_add))]
+            after = [
+                _like(leaf, spec, function, i)
+                for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=not may_add))
+            ]
             after += leaves[len(specs) :]
         collected = Flat(lambda: collect(state, result), f"{function}: a result")
         rows = collected()
@@ -248,11 +319,17 @@ def scan(
     taken = [t for t in closed.taken if all(t is not w for w in written)]
     body = closed.body([*taken, *written], written)
     added = [Tensor(np.zeros(*spec)) for spec in closed.outputs[len(carried) :]] if may_add else []
-    count, start, end = len(carried), len(carried) + len(added), len(carried) + len(added) + len(written)
+    count, start, end = (
+        len(carried),
+        len(carried) + len(added),
+        len(carried) + len(added) + len(written),
+    )
     stacked = len(tensors)
 
     def ordered(values: list[Any]) -> list[Any]:
-        """The state, an entry, values of what is taken and then of what is written, as the closed body wants them."""
+        """The state, an entry, values of what is taken and then of what is written,
+        as the closed body wants them.
+        """
         return [*values[:count], *values[end:], *values[start:end]]
 
     def with_writes_first(found: list[Any]) -> list[Any]:
@@ -260,11 +337,15 @@ def scan(
         return [*found[:start], *found[rows:], *found[start:rows]]
 
     inputs = [*carried, *added, *values_now(written), *tensors, *values_now(taken)]
-    loop = Scan(lambda ts: with_writes_first(body(ordered(ts))), end, stacked, length, reverse=reverse)
+    loop = Scan(
+        lambda ts: with_writes_first(body(ordered(ts))), end, stacked, length, reverse=reverse
+    )
     places = ordered(list(range(len(inputs))))
     paths = [moved(path, places) for path in closed.paths([*taken, *written], written)]
     loop.paths = around(with_writes_first(paths), end, at_once=False)
     results = loop.call(inputs)
     write_back(written, results[start:end])
     last: Any = None if state is None else packed(results[:count], state)
-    return [*last, *results[count:start]] if may_add else last, outputs["rows"].packed(results[end:])
+    return [*last, *results[count:start]] if may_add else last, outputs["rows"].packed(
+        results[end:]
+    )

@@ -1,4 +1,6 @@
-"""`tf.linalg`: products, norms, diagonals, linear systems, decompositions and functions of matrices."""
+"""`tf.linalg`: products, norms, diagonals, linear systems,
+decompositions and functions of matrices.
+"""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

@@ -1,4 +1,6 @@
-"""`tf.math`: elementwise mathematics, special functions, comparisons, logic, reductions and segments."""
+"""`tf.math`: elementwise mathematics, special functions, comparisons, logic,
+reductions and segments.
+"""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

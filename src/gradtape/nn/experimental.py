@@ -1,4 +1,6 @@
-"""`tf.nn.experimental`: dropout that is a pure function of a seed, or of random numbers that are given."""
+"""`tf.nn.experimental`: dropout that is a pure function of a seed,
+or of random numbers that are given.
+"""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

@@ -1,6 +1,7 @@
 """Activations, softmax and the cross entropies.
 
-Kernels with two branches add up both, one of which is zero: NumPy's `where` takes several times as long.
+Kernels with two branches add up both, one of which is zero: NumPy's `where` takes several times as
+long.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def _gelu_by_tanh(xp: Any, x: Any) -> Any:
 
 
 def _gelu_by_tanh_pull(g: Any, x: Any) -> Any:
-    """Where the tangent is flat, its slope stands first in every product, so that no large x spoils the zero."""
+    """Where the tangent is flat, its slope stands first in every product,
+    so that no large x spoils the zero.
+    """
     t = tanh((x * x * _GELU_CUBE + 1) * x * _GELU_SCALE)
     slope = (1 - t * t) * x
     return g * ((t + 1 + (slope + slope * x * x * (3 * _GELU_CUBE)) * _GELU_SCALE) * 0.5)
@@ -81,15 +84,21 @@ def _shifted(xp: Any, x: Any, axis: int) -> Any:
 
 
 def _softmax(xp: Any, x: Any, *, axis: int) -> Any:
-    """Numbers whose exponentials are far from overflow and underflow need no shift: one look at all is quicker than one at each row."""
-    exponentials = np.exp(x if x.size >= 4096 and x.max() < 80 and x.min() > -80 else _shifted(np, x, axis))
+    """Numbers whose exponentials are far from overflow and underflow need no shift: one look at all
+    is quicker than one at each row.
+    """
+    exponentials = np.exp(
+        x if x.size >= 4096 and x.max() < 80 and x.min() > -80 else _shifted(np, x, axis)
+    )
     total = sum_last_axis(exponentials) if axis == x.ndim - 1 else None
     exponentials /= exponentials.sum(axis, keepdims=True) if total is None else total
     return exponentials
 
 
 def _softmax_on_xla(xp: Any, x: Any, *, axis: int) -> Any:
-    """With a product in the place of the quotient, a GPU's compiler computes it again in the backward step and does not keep it."""
+    """With a product in the place of the quotient, a GPU's compiler computes it again in the
+    backward step and does not keep it.
+    """
     exponentials = xp.exp(_shifted(xp, x, axis))
     return exponentials * (1 / exponentials.sum(axis, keepdims=True))
 
@@ -145,10 +154,19 @@ def _log_softmax_jet(step: Step) -> Partials:
     return partials
 
 
-sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (out - out * out), plain=True, of_logits=True, jet=_sigmoid_jet)
+sigmoid = unary(
+    "sigmoid",
+    _sigmoid,
+    lambda g, out: g * (out - out * out),
+    plain=True,
+    of_logits=True,
+    jet=_sigmoid_jet,
+)
 gelu_by_tanh = unary("gelu_by_tanh", _gelu_by_tanh, _gelu_by_tanh_pull, plain=True)
 softplus = unary("softplus", _softplus, lambda g, x: g * sigmoid(x), plain=True, jet=_softplus_jet)
-gate = op(  # y where 0 < x < high, else `slope` times y: a step in x, whose derivative is zeros as in TensorFlow, not None
+# y where 0 < x < high, else `slope` times y: a step in x, whose derivative is zeros as in
+# TensorFlow, not None.
+gate = op(
     "gate",
     _gate,
     [lambda g, x, high, slope: gate(g, x, high=high, slope=slope), lambda g: zeros_like(g)],
@@ -156,7 +174,14 @@ gate = op(  # y where 0 < x < high, else `slope` times y: a step in x, whose der
     native=True,
     selects=True,
 )
-relu = unary("relu", lambda xp, x: xp.maximum(x, 0), lambda g, out: gate(g, out), native=True, plain=True, selects=True)
+relu = unary(
+    "relu",
+    lambda xp, x: xp.maximum(x, 0),
+    lambda g, out: gate(g, out),
+    native=True,
+    plain=True,
+    selects=True,
+)
 relu6 = unary(
     "relu6",
     lambda xp, x: xp.minimum(xp.maximum(x, 0), 6),
@@ -181,7 +206,9 @@ normal_cdf = unary(
     lambda g, x: g * exp(x * x * -0.5) * _NORMAL_DENSITY_AT_0,
     xla=lambda xp, x: xp.special.ndtr(x),
 )
-softsign = unary("softsign", lambda xp, x: x / (xp.abs(x) + 1), lambda g, x: g / square(absolute(x) + 1))
+softsign = unary(
+    "softsign", lambda xp, x: x / (xp.abs(x) + 1), lambda g, x: g / square(absolute(x) + 1)
+)
 
 softmax = op(
     "softmax",
@@ -213,7 +240,10 @@ def _cross_entropy_by_logits(g: Any, labels: Any, logits: Any) -> Any:
 softmax_cross_entropy = op(
     "softmax_cross_entropy",
     lambda xp, labels, logits: -(labels * _log_softmax(xp, logits, axis=-1)).sum(-1),
-    [lambda g, logits: -times(g[..., None], log_softmax(logits, axis=-1)), _cross_entropy_by_logits],
+    [
+        lambda g, logits: -times(g[..., None], log_softmax(logits, axis=-1)),
+        _cross_entropy_by_logits,
+    ],
     batch=batching.shifted(every=True),
 )
 
@@ -221,11 +251,16 @@ softmax_cross_entropy = op(
 def _sparse_cross_entropy(xp: Any, labels: Any, logits: Any) -> Any:
     classes = logits.shape[-1]
     if xp is np and labels.size and not (0 <= labels.min() and labels.max() < classes):
-        raise ValueError(f"a label is outside [0, {classes}): the labels go from {labels.min()} to {labels.max()}")
+        raise ValueError(
+            f"a label is outside [0, {classes}): the labels go from {labels.min()} to "
+            f"{labels.max()}"
+        )
     return -xp.take_along_axis(_log_softmax(xp, logits, axis=-1), labels[..., None], -1)[..., 0]
 
 
-def _sparse_cross_entropy_by_logits(g: Any, labels: Any, logits: Any, logits_shape: Any, logits_dtype: Any) -> Any:
+def _sparse_cross_entropy_by_logits(
+    g: Any, labels: Any, logits: Any, logits_shape: Any, logits_dtype: Any
+) -> Any:
     hot = one_hot(labels, depth=logits_shape[-1], dtype=logits_dtype)
     return times(g[..., None], softmax(logits, axis=-1) - hot)
 
@@ -252,11 +287,15 @@ sigmoid_cross_entropy = op(
 
 
 def _in_top_k(xp: Any, targets: Any, predictions: Any, *, k: int) -> Any:
-    """A class that does not exist is not among the best, nor is any if a prediction is not finite."""
+    """A class that does not exist is not among the best,
+    nor is any if a prediction is not finite.
+    """
     classes = predictions.shape[-1]
     valid = (targets >= 0) & (targets < classes) & xp.isfinite(predictions).all(-1)
     chosen = xp.take_along_axis(predictions, xp.where(valid, targets, 0)[..., None], -1)
     return valid & ((predictions > chosen).sum(-1) < k)
 
 
-in_top_k = op("in_top_k", _in_top_k, [None, None], apart=["targets"], batch=batching.shifted(every=True))
+in_top_k = op(
+    "in_top_k", _in_top_k, [None, None], apart=["targets"], batch=batching.shifted(every=True)
+)

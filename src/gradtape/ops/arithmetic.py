@@ -30,12 +30,14 @@ from gradtape.ops.jets import (
 )
 from gradtape.ops.selection import drop, keep, zeros_like
 
-# A formula such as `g - g * out * out` stands for `g * (1 - out * out)` because NumPy takes half as long again for an
-# operation with a Python number.
+# A formula such as `g - g * out * out` stands for `g * (1 - out * out)` because NumPy takes half as
+# long again for an operation with a Python number.
 
 
 def _floordiv(xp: Any, x: Any, y: Any) -> Any:
-    """floor(x / y) for floats, where NumPy's own `//` rounds differently: 1.0 // 0.1 is 10 in TensorFlow."""
+    """floor(x / y) for floats, where NumPy's own `//` rounds differently:
+    1.0 // 0.1 is 10 in TensorFlow.
+    """
     return x // _not_zero(xp, y) if _holds_integers(x, y) else xp.floor(x / y)
 
 
@@ -44,12 +46,18 @@ def _floormod(xp: Any, x: Any, y: Any) -> Any:
 
 
 def _holds_integers(x: Any, y: Any) -> bool:
-    """Whether a kernel's two operands are integers; one of them may be a Python number, and both then stand for floats."""
-    return all(getattr(value, "dtype", None) is not None and value.dtype.kind in "iu" for value in (x, y))
+    """Whether a kernel's two operands are integers; one of them may be a Python number,
+    and both then stand for floats.
+    """
+    return all(
+        getattr(value, "dtype", None) is not None and value.dtype.kind in "iu" for value in (x, y)
+    )
 
 
 def _not_zero(xp: Any, y: Any) -> Any:
-    """`y`, refused if it holds an integer zero, which NumPy would divide by and answer 0; XLA cannot refuse."""
+    """`y`, refused if it holds an integer zero, which NumPy would divide by and answer 0;
+    XLA cannot refuse.
+    """
     if xp is np and not np.all(y):
         raise ValueError("integer division by zero")
     return y
@@ -72,7 +80,9 @@ def _product(xp: Any, x: Any, y: Any, dead: Any) -> Any:
 
 
 def _abs_pull(g: Any, x: Any, x_dtype: Any) -> Any:
-    """g times the sign; for a complex number that is its direction, which is a function of it in turn."""
+    """g times the sign; for a complex number that is its direction,
+    which is a function of it in turn.
+    """
     if x_dtype.kind != "c":
         return times(g, sign(x))
     return times(cast(g, dtype=x_dtype), divide_no_nan(x, cast(absolute(x), dtype=x_dtype)))
@@ -97,7 +107,11 @@ def _subtract_jet(step: Step) -> Partials:
 
 
 def _spread(step: Step, value: Any, index: Index) -> Any:
-    return None if value is None else step.spread(value, [i for i in (0, 1) if step.input(i)(index) is not None])
+    return (
+        None
+        if value is None
+        else step.spread(value, [i for i in (0, 1) if step.input(i)(index) is not None])
+    )
 
 
 def _divide_jet(step: Step) -> Partials:
@@ -132,10 +146,15 @@ def _sum_of(step: Step, parts: list[Any]) -> Any:
 
 
 add = binary("add", operator.add, lambda g: g, lambda g: g, kinds="iufcVO", jet=_add_jet)
-subtract = binary("subtract", operator.sub, lambda g: g, lambda g: -g, kinds="iufcV", jet=_subtract_jet)
-multiply = binary("multiply", operator.mul, lambda g, y: g * y, lambda g, x: g * x, kinds="iufcV", jet=bilinear)
-# The products that strong zeros are made of. `times` is 0 where x, which is a cotangent, is 0, whatever y is. For such an x it is the
-# function 0 of y, so that its derivative by y is 0 where either factor is: `both`, whose derivatives are of its own kind.
+subtract = binary(
+    "subtract", operator.sub, lambda g: g, lambda g: -g, kinds="iufcV", jet=_subtract_jet
+)
+multiply = binary(
+    "multiply", operator.mul, lambda g, y: g * y, lambda g, x: g * x, kinds="iufcV", jet=bilinear
+)
+# The products that strong zeros are made of. `times` is 0 where x, which is a cotangent, is 0,
+# whatever y is. For such an x it is the function 0 of y, so that its derivative by y is 0 where
+# either factor is: `both`, whose derivatives are of its own kind.
 times = binary(
     "times",
     lambda xp, x, y: _product(xp, x, y, lambda: xp.equal(x, 0)),
@@ -153,7 +172,9 @@ both = binary(
     jet=bilinear,
 )
 needed.times = times
-divide = binary("divide", operator.truediv, lambda g, y: g / y, lambda g, y, out: -g * out / y, jet=_divide_jet)
+divide = binary(
+    "divide", operator.truediv, lambda g, y: g / y, lambda g, y, out: -g * out / y, jet=_divide_jet
+)
 divide_no_nan = binary(
     "divide_no_nan",
     lambda xp, x, y: xp.where(xp.equal(y, 0), 0, x / y)[()],
@@ -177,7 +198,9 @@ add_n = op(
     jet=of_many(_sum_of),
     links=links.elementwise,
 )
-floormod = binary("floormod", _floormod, lambda g: g, lambda g, x, y: -g * floor(divide(x, y)), kinds="iufV")
+floormod = binary(
+    "floormod", _floormod, lambda g: g, lambda g, x, y: -g * floor(divide(x, y)), kinds="iufV"
+)
 floordiv = binary("floordiv", _floordiv, kinds="iufV")
 maximum = binary(
     "maximum",
@@ -206,7 +229,15 @@ squared_difference = binary(
 negative = unary("negative", operator.neg, lambda g: -g)
 square = unary("square", "square", _square_pull, jet=_square_jet)
 sign = unary("sign", "sign", lambda g: zeros_like(g))
-absolute = op("abs", "abs", [_abs_pull], arguments=["x"], batch=as_it_is, jet=_abs_jet, links=links.elementwise)
+absolute = op(
+    "abs",
+    "abs",
+    [_abs_pull],
+    arguments=["x"],
+    batch=as_it_is,
+    jet=_abs_jet,
+    links=links.elementwise,
+)
 
 floor = unary("floor", "floor")
 ceil = unary("ceil", "ceil")

@@ -1,4 +1,6 @@
-"""Broadcasting and its transpose, casting, and the parts of complex numbers: what every other family builds on."""
+"""Broadcasting and its transpose, casting, and the parts of complex numbers:
+what every other family builds on.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from gradtape.ops.rows import moving, rows_summed, spread
 
 
 def _broadcast_to(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
-    """A view for large results; a copy is faster for small ones, since numpy.broadcast_to alone takes 3 µs."""
+    """A view for large results; a copy is faster for small ones,
+    since numpy.broadcast_to alone takes 3 µs.
+    """
     if math.prod(shape) > 4096 or xp is not np:
         if xp is np and not x.ndim and x.dtype.char in "fd":
             return np.ndarray(shape, x.dtype, np.asarray(x).data.toreadonly(), 0, (0,) * len(shape))
@@ -60,14 +64,18 @@ def _complex_jet(step: jets.Step) -> jets.Partials:
         like = real(index) if imag(index) is None else imag(index)
         if like is None:
             return None
-        parts = [jets.zeros((), like) if part is None else part for part in (real(index), imag(index))]
+        parts = [
+            jets.zeros((), like) if part is None else part for part in (real(index), imag(index))
+        ]
         return step.in_full(complex_from_parts(*parts))
 
     return partials
 
 
 IN_PLACE: dict[str, Any] = {"links": links.elementwise, "input_shape": jets.same_shape}
-"""Declared by ops that take each element to the one in its place, and are not elementwise in their derivative."""
+"""Declared by ops that take each element to the one in its place,
+and are not elementwise in their derivative.
+"""
 
 sum_to_shape = op(
     "sum_to_shape",
@@ -89,13 +97,47 @@ broadcast_to = op(
     plain=True,
     rows=moving(lambda rows, x_shape: rows_summed(rows, x_shape), spread),
 )
-cast = op("cast", _cast, [lambda g, x_dtype: cast(g, dtype=x_dtype)], linear=True, moves=True, batch=as_it_is, **IN_PLACE)
-identity = op("identity", lambda xp, x: x, [lambda g: g], linear=True, moves=True, batch=as_it_is, plain=True, **IN_PLACE)
+cast = op(
+    "cast",
+    _cast,
+    [lambda g, x_dtype: cast(g, dtype=x_dtype)],
+    linear=True,
+    moves=True,
+    batch=as_it_is,
+    **IN_PLACE,
+)
+identity = op(
+    "identity",
+    lambda xp, x: x,
+    [lambda g: g],
+    linear=True,
+    moves=True,
+    batch=as_it_is,
+    plain=True,
+    **IN_PLACE,
+)
 identity.op.rule.takes_slices = True  # type: ignore[attr-defined]
 stop_gradient = op("stop_gradient", lambda xp, x: x, [None], moves=True, batch=as_it_is)
 
-conj = op("conj", "conj", [lambda g: conj(g)], arguments=["x"], linear=True, conjugate=False, batch=as_it_is, **IN_PLACE)
-real = op("real", "real", [lambda g, x_dtype: cast(g, dtype=x_dtype)], arguments=["x"], linear=True, batch=as_it_is, **IN_PLACE)
+conj = op(
+    "conj",
+    "conj",
+    [lambda g: conj(g)],
+    arguments=["x"],
+    linear=True,
+    conjugate=False,
+    batch=as_it_is,
+    **IN_PLACE,
+)
+real = op(
+    "real",
+    "real",
+    [lambda g, x_dtype: cast(g, dtype=x_dtype)],
+    arguments=["x"],
+    linear=True,
+    batch=as_it_is,
+    **IN_PLACE,
+)
 imag = op(
     "imag",
     "imag",

@@ -31,7 +31,9 @@ def check_numerics_on_xla(xp: Any, x: Any, *, message: str) -> Any:
 
     def refused(x: Any) -> Any:
         answers = [~xp.isinf(x).any(), ~xp.isnan(x).any()]
-        passed = call_host(lambda *given: [_refuse(*given, message=message)], [((), np.dtype(np.bool_))], answers)[0]
+        passed = call_host(
+            lambda *given: [_refuse(*given, message=message)], [((), np.dtype(np.bool_))], answers
+        )[0]
         return xp.where(passed, x, xp.zeros((), x.dtype))
 
     return xp.lax.cond(xp.isfinite(x).all(), lambda x: x, refused, x)

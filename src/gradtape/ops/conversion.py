@@ -1,4 +1,6 @@
-"""Other ways than `cast` from one dtype to another: the same bits, and integers that stop at their limits."""
+"""Other ways than `cast` from one dtype to another: the same bits,
+and integers that stop at their limits.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from gradtape.ops.declare import op
 
 
 def _bitcast(xp: Any, x: Any, *, dtype: Any) -> Any:
-    """Smaller elements take a new last axis; larger ones are made of the elements of the last axis."""
+    """Smaller elements take a new last axis; larger ones are made of the elements of the last
+    axis.
+    """
     ratio = dtype.itemsize // x.dtype.itemsize
     if ratio > 1:
         if x.shape[-1:] != (ratio,):
@@ -23,7 +27,9 @@ def _bitcast(xp: Any, x: Any, *, dtype: Any) -> Any:
 
 
 def _bitcast_on_xla(xp: Any, x: Any, *, dtype: Any) -> Any:
-    """XLA takes no complex numbers: they are made of two real ones in a last axis, on either side."""
+    """XLA takes no complex numbers: they are made of two real ones in a last axis,
+    on either side.
+    """
     if dtype == x.dtype:
         return x
     if x.dtype.kind == "c":
@@ -42,10 +48,17 @@ def _bitcast_on_xla(xp: Any, x: Any, *, dtype: Any) -> Any:
 
 
 def _saturate(xp: Any, x: Any, *, dtype: Any) -> Any:
-    """Whole numbers cut off towards 0; what is too large or too small becomes the largest or the smallest, NaN becomes 0."""
+    """Whole numbers cut off towards 0; what is too large or too small becomes the largest or the
+    smallest, NaN becomes 0.
+    """
     limits = np.iinfo(dtype)
-    low, high = (x < limits.min, x > limits.max) if x.dtype.kind in "iu" else (x <= float(limits.min), x >= float(limits.max))
-    inside = xp.where(low | high | (x != x), xp.zeros((), x.dtype), x).astype(dtype)  # noqa: PLR0124 - a NaN is not itself
+    low, high = (
+        (x < limits.min, x > limits.max)
+        if x.dtype.kind in "iu"
+        else (x <= float(limits.min), x >= float(limits.max))
+    )
+    # A NaN is not itself.
+    inside = xp.where(low | high | (x != x), xp.zeros((), x.dtype), x).astype(dtype)  # noqa: PLR0124
     return xp.where(low, dtype.type(limits.min), xp.where(high, dtype.type(limits.max), inside))
 
 

@@ -1,10 +1,12 @@
 """Convolution over any number of spatial axes, channels last.
 
-`conv` is one of three maps in which a convolution is linear: T(x, w, y) = <conv(x, w), y>. The gradient of T in y, x and w is `conv`,
-`conv_by_input` and `conv_by_filter`, so each is the derivative of the other two, and every order of derivative is one of them.
+`conv` is one of three maps in which a convolution is linear: T(x, w, y) = <conv(x, w), y>. The
+gradient of T in y, x and w is `conv`, `conv_by_input` and `conv_by_filter`, so each is the
+derivative of the other two, and every order of derivative is one of them.
 
-Shapes: x is (batch, *sizes, channels), w is (*kernel, channels / groups, filters), y is (batch, *outputs, filters). The kernels are
-NumPy's own, since NumPy has no convolution: they copy windows into the rows of a matrix, a block at a time, and leave the rest to BLAS.
+Shapes: x is (batch, *sizes, channels), w is (*kernel, channels / groups, filters), y is (batch,
+*outputs, filters). The kernels are NumPy's own, since NumPy has no convolution: they copy windows
+into the rows of a matrix, a block at a time, and leave the rest to BLAS.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 BLOCK = 1 << 20
-"""How many elements a block of unrolled windows has: large enough for BLAS, small enough to stay in cache and to bound memory."""
+"""How many elements a block of unrolled windows has: large enough for BLAS, small enough to stay in
+cache and to bound memory.
+"""
 
 
 class Windows(NamedTuple):
@@ -49,11 +53,17 @@ class Windows(NamedTuple):
 
 
 Overlap = tuple[slice, slice]
-"""The windows whose element at one place of the kernel lies inside the input, and where in the input those elements are."""
+"""The windows whose element at one place of the kernel lies inside the input, and where in the
+input those elements are.
+"""
 
 
-def overlaps_along(size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int) -> list[Overlap]:
-    """For each place of the kernel along one axis, which windows have an element of the input there, and which element."""
+def overlaps_along(
+    size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int
+) -> list[Overlap]:
+    """For each place of the kernel along one axis, which windows have an element of the input
+    there, and which element.
+    """
     (count,) = Windows((kernel,), (stride,), (padding,), (dilation,)).outputs((size,))
     found = []
     for place in range(kernel):
@@ -63,12 +73,21 @@ def overlaps_along(size: int, kernel: int, stride: int, padding: tuple[int, int]
         if first > last:
             found.append((slice(0, 0), slice(0, 0)))
         else:
-            found.append((slice(first, last + 1), slice(start + first * stride, start + last * stride + 1, stride)))
+            found.append(
+                (
+                    slice(first, last + 1),
+                    slice(start + first * stride, start + last * stride + 1, stride),
+                )
+            )
     return found
 
 
-def overlaps(windows: Windows, sizes: Sequence[int]) -> Iterator[tuple[Shape, tuple[slice, ...], tuple[slice, ...]]]:
-    """For each place of the kernel, in row-major order: the place, a key for the windows and one for the input."""
+def overlaps(
+    windows: Windows, sizes: Sequence[int]
+) -> Iterator[tuple[Shape, tuple[slice, ...], tuple[slice, ...]]]:
+    """For each place of the kernel, in row-major order: the place,
+    a key for the windows and one for the input.
+    """
     along = [overlaps_along(*axis) for axis in zip(sizes, *windows, strict=True)]
     every = slice(None)
     for places in itertools.product(*[enumerate(axis) for axis in along]):
@@ -82,9 +101,19 @@ def overlaps(windows: Windows, sizes: Sequence[int]) -> Iterator[tuple[Shape, tu
 def _padded(x: Any, windows: Windows) -> Any:
     if not any(itertools.chain(*windows.padding)):
         return x
-    sizes = [low + size + high for (low, high), size in zip(windows.padding, x.shape[1:-1], strict=True)]
+    sizes = [
+        low + size + high for (low, high), size in zip(windows.padding, x.shape[1:-1], strict=True)
+    ]
     out = np.zeros((len(x), *sizes, x.shape[-1]), x.dtype)
-    out[(slice(None), *[slice(low, low + size) for (low, _), size in zip(windows.padding, x.shape[1:-1], strict=True)])] = x
+    out[
+        (
+            slice(None),
+            *[
+                slice(low, low + size)
+                for (low, _), size in zip(windows.padding, x.shape[1:-1], strict=True)
+            ],
+        )
+    ] = x
     return out
 
 
@@ -100,10 +129,12 @@ def _blocks(count: int, outputs: Shape, width: int) -> Iterator[tuple[slice, sli
 
 
 def _unrolled(x: Any, windows: Windows) -> Iterator[tuple[tuple[slice, slice], Any]]:
-    """Blocks of windows as matrices with one window in each row. A block lives until the next one is asked for.
+    """Blocks of windows as matrices with one window in each row.
 
-    With many channels a window is copied in long runs. With few, the matrix is filled column by column, in runs along the
-    last axis: for one channel that takes a third of the time.
+    A block lives until the next one is asked for.
+
+    With many channels a window is copied in long runs. With few, the matrix is filled column by
+    column, in runs along the last axis: for one channel that takes a third of the time.
     """
     outputs = windows.outputs(x.shape[1:-1])
     channels = x.shape[-1]
@@ -112,7 +143,10 @@ def _unrolled(x: Any, windows: Windows) -> Iterator[tuple[tuple[slice, slice], A
     steps = [stride * n for stride, n in zip(x.strides[1:-1], windows.strides, strict=True)]
     places = [stride * n for stride, n in zip(x.strides[1:-1], windows.dilations, strict=True)]
     view = as_strided(
-        x, (len(x), *outputs, *windows.kernel, channels), (x.strides[0], *steps, *places, x.strides[-1]), writeable=False
+        x,
+        (len(x), *outputs, *windows.kernel, channels),
+        (x.strides[0], *steps, *places, x.strides[-1]),
+        writeable=False,
     )
     by_column = channels < 8 or x.strides[-1] != x.itemsize
     split = 1 + len(outputs)
@@ -157,7 +191,9 @@ def _conv(xp: Any, x: Any, w: Any, *, windows: Windows, groups: int) -> Any:
 
 
 def _conv_by_input(xp: Any, w: Any, y: Any, *, windows: Windows, groups: int, sizes: Shape) -> Any:
-    """One product for each place of the kernel, added where that place lies on the input: as fast as BLAS for all channels."""
+    """One product for each place of the kernel, added where that place lies on the input: as fast
+    as BLAS for all channels.
+    """
     if w.shape[-2] == 1 < groups:
         return _depthwise_by_input(w, y, windows, groups, sizes)
     channels, filters = w.shape[-2], w.shape[-1] // groups
@@ -185,8 +221,8 @@ def _conv_by_filter(xp: Any, x: Any, y: Any, *, windows: Windows, groups: int) -
     return _joined(out.reshape(groups, *windows.kernel, channels, filters))
 
 
-# With one channel in each group there is nothing for BLAS to do: products of whole arrays take half the time. Each channel
-# is repeated for its filters, so that channel and filter go in pairs.
+# With one channel in each group there is nothing for BLAS to do: products of whole arrays take half
+# the time. Each channel is repeated for its filters, so that channel and filter go in pairs.
 
 
 def _depthwise(x: Any, w: Any, windows: Windows) -> Any:
@@ -234,8 +270,12 @@ def _out_of_channels(x: Any, size: int) -> Any:
     return transpose(apart, perm=(last - 1, *range(last - 1), last))
 
 
-def _batched(op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:
-    """Examples that share a filter are a larger batch; those with filters of their own are groups of channels."""
+def _batched(
+    op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]
+) -> Any:
+    """Examples that share a filter are a larger batch;
+    those with filters of their own are groups of channels.
+    """
     filters = {"conv": 1, "conv_by_input": 0}.get(op.name)
     if filters is not None and not mapped[filters]:
         images = args[1 - filters]
@@ -252,26 +292,47 @@ def window_pattern(windows: Windows, sizes: Shape, before: int, after: int) -> l
     """Windows linked with the elements of the spatial axes that they cover."""
     counts = windows.outputs(sizes)
     numbers, elements = (np.arange(math.prod(n)).reshape(n) for n in (counts, sizes))
-    places = [(numbers[outer[1:]].ravel(), elements[inner[1:]].ravel()) for _, outer, inner in overlaps(windows, sizes)]
+    places = [
+        (numbers[outer[1:]].ravel(), elements[inner[1:]].ravel())
+        for _, outer, inner in overlaps(windows, sizes)
+    ]
     outputs, inputs = (np.concatenate(part) for part in zip(*places, strict=True))
     return links.along(outputs, inputs, (numbers.size, elements.size), before, after)
 
 
 def _conv_links(call: links.Call, index: int) -> links.Link:
-    """By the input: a window's elements with the channels of one group. By the filter: all that lead to one output channel."""
+    """By the input: a window's elements with the channels of one group.
+
+    By the filter: all that lead to one output channel.
+    """
     batch, *counts, filters = call.shape
     if index == 1:
         *kernel, channels, _ = call.inputs[1]
-        return links.aligned((batch * math.prod(counts), filters), "xf", (math.prod(kernel) * channels, filters), "kf")
+        return links.aligned(
+            (batch * math.prod(counts), filters),
+            "xf",
+            (math.prod(kernel) * channels, filters),
+            "kf",
+        )
     groups = call.params["groups"]
     _, *sizes, channels = call.inputs[0]
     united = links.aligned(
-        (batch * math.prod(sizes), groups), "xg", (batch * math.prod(sizes), groups, channels // groups), "xgc"
+        (batch * math.prod(sizes), groups),
+        "xg",
+        (batch * math.prod(sizes), groups, channels // groups),
+        "xgc",
     )
     spread = links.aligned(
-        (batch * math.prod(counts), groups, filters // groups), "xgf", (batch * math.prod(counts), groups), "xg"
+        (batch * math.prod(counts), groups, filters // groups),
+        "xgf",
+        (batch * math.prod(counts), groups),
+        "xg",
     )
-    return links.Link(*united.matrices, window_pattern(call.params["windows"], tuple(sizes), batch, groups), *spread.matrices)
+    return links.Link(
+        *united.matrices,
+        window_pattern(call.params["windows"], tuple(sizes), batch, groups),
+        *spread.matrices,
+    )
 
 
 def _conv_by_input_links(call: links.Call, index: int) -> links.Link | None:
@@ -281,14 +342,18 @@ def _conv_by_input_links(call: links.Call, index: int) -> links.Link | None:
     groups = call.params["groups"]
     *kernel, channels, filters = call.inputs[0]
     shape = (math.prod(call.shape[:-1]), groups, channels)
-    return links.aligned(shape, "xgc", (math.prod(kernel), channels, groups, filters // groups), "kcgf")
+    return links.aligned(
+        shape, "xgc", (math.prod(kernel), channels, groups, filters // groups), "kcgf"
+    )
 
 
 conv = op(
     "conv",
     _conv,
     [
-        lambda g, w, x_shape, windows, groups: conv_by_input(w, g, windows=windows, groups=groups, sizes=x_shape[1:-1]),
+        lambda g, w, x_shape, windows, groups: conv_by_input(
+            w, g, windows=windows, groups=groups, sizes=x_shape[1:-1]
+        ),
         lambda g, x, windows, groups: conv_by_filter(x, g, windows=windows, groups=groups),
     ],
     batch=_batched,
@@ -314,7 +379,9 @@ conv_by_filter = op(
     "conv_by_filter",
     _conv_by_filter,
     [
-        lambda g, y, x_shape, windows, groups: conv_by_input(g, y, windows=windows, groups=groups, sizes=x_shape[1:-1]),
+        lambda g, y, x_shape, windows, groups: conv_by_input(
+            g, y, windows=windows, groups=groups, sizes=x_shape[1:-1]
+        ),
         lambda g, x, windows, groups: conv(x, g, windows=windows, groups=groups),
     ],
     batch=_batched,

@@ -1,10 +1,12 @@
 """Convolution on XLA: its own, and products of matrices where its own is slow on the CPU.
 
-These are few filters, the derivative by the input of a convolution with strides or few channels, and that by the filter for a single
-image or windows of few elements: products take half to a tenth of the time. There the windows are unrolled into the rows of a matrix,
-as on NumPy, but by slices of the whole input (XLA bounds its own memory); or each place of the kernel has its columns in one
-product, which are added up afterwards. Windows of one element are a product as they stand, those of few a sum that is written out; and
-the derivative by the filter is computed with filters and channels exchanged where there are fewer filters.
+These are few filters, the derivative by the input of a convolution with strides or few channels,
+and that by the filter for a single image or windows of few elements: products take half to a tenth
+of the time. There the windows are unrolled into the rows of a matrix, as on NumPy, but by slices of
+the whole input (XLA bounds its own memory); or each place of the kernel has its columns in one
+product, which are added up afterwards. Windows of one element are a product as they stand, those of
+few a sum that is written out; and the derivative by the filter is computed with filters and
+channels exchanged where there are fewer filters.
 """
 
 from __future__ import annotations
@@ -26,8 +28,14 @@ _FEW_COLUMNS = 72  # of a product with a column for each filter at each place of
 
 
 def _few(windows: Windows, found: int, given: int) -> bool:
-    """Whether a convolution finds so few channels, in those that are given, that products with all places of the kernel at once pay."""
-    return found < given and math.prod(windows.kernel) * found <= _FEW_COLUMNS and set(windows.strides) == {1}
+    """Whether a convolution finds so few channels, in those that are given, that products with all
+    places of the kernel at once pay.
+    """
+    return (
+        found < given
+        and math.prod(windows.kernel) * found <= _FEW_COLUMNS
+        and set(windows.strides) == {1}
+    )
 
 
 # Windows as slices
@@ -44,9 +52,13 @@ def fitted(xp: Any, x: Any, windows: Windows, value: Any) -> Any:
 
 
 def seen(x: Any, windows: Windows, counts: Shape) -> Iterator[Any]:
-    """For each place of the kernel, in row-major order, what all windows of a fitted input have there."""
+    """For each place of the kernel, in row-major order,
+    what all windows of a fitted input have there.
+    """
     for places in itertools.product(*map(range, windows.kernel)):
-        starts = [place * dilation for place, dilation in zip(places, windows.dilations, strict=True)]
+        starts = [
+            place * dilation for place, dilation in zip(places, windows.dilations, strict=True)
+        ]
         yield x[
             (
                 slice(None),
@@ -59,11 +71,15 @@ def seen(x: Any, windows: Windows, counts: Shape) -> Iterator[Any]:
 
 
 def put_back(xp: Any, parts: Sequence[Any], windows: Windows, sizes: Sequence[int]) -> Any:
-    """The transpose of `seen` and `fitted`: one part for each place of the kernel, added up where the input is."""
+    """The transpose of `seen` and `fitted`: one part for each place of the kernel,
+    added up where the input is.
+    """
     total: Any = None
     for places, part in zip(itertools.product(*map(range, windows.kernel)), parts, strict=True):
         config = [(0, 0, 0)]
-        for place, size, count, stride, (low, _), dilation in zip(places, sizes, part.shape[1:-1], *windows[1:], strict=True):
+        for place, size, count, stride, (low, _), dilation in zip(
+            places, sizes, part.shape[1:-1], *windows[1:], strict=True
+        ):
             start = place * dilation - low
             config.append((start, size - start - (count - 1) * stride - 1, stride - 1))
         placed = xp.lax.pad(_wide(part), xp.zeros((), _wide(part).dtype), [*config, (0, 0, 0)])
@@ -103,20 +119,30 @@ def _transposed(xp: Any, linear: Any, shape: Shape, y: Any) -> Any:
 
 def _unrolled(xp: Any, x: Any, windows: Windows) -> Any:
     """One window in each row of the last axis."""
-    return xp.concatenate(list(seen(fitted(xp, x, windows, 0), windows, windows.outputs(x.shape[1:-1]))), axis=-1)
+    return xp.concatenate(
+        list(seen(fitted(xp, x, windows, 0), windows, windows.outputs(x.shape[1:-1]))), axis=-1
+    )
 
 
 def _sum_of_elements(xp: Any, x: Any, w: Any, windows: Windows) -> Any:
-    """The convolution with windows of few elements: a loop over the outputs, with that sum written out."""
+    """The convolution with windows of few elements: a loop over the outputs,
+    with that sum written out.
+    """
     parts = seen(fitted(xp, _wide(x), windows, 0), windows, windows.outputs(x.shape[1:-1]))
     rows = _wide(w).reshape(-1, *w.shape[-2:])
-    terms = [part[..., c : c + 1] * row[c] for part, row in zip(parts, rows, strict=True) for c in range(x.shape[-1])]
+    terms = [
+        part[..., c : c + 1] * row[c]
+        for part, row in zip(parts, rows, strict=True)
+        for c in range(x.shape[-1])
+    ]
     total = sum(terms[1:], terms[0]).astype(x.dtype)
     return xp.lax.optimization_barrier(total)  # or XLA would compute it again wherever it is used
 
 
 def _by_few_elements(xp: Any, x: Any, y: Any, windows: Windows) -> Any:
-    """The derivative by the filter, with a row of the matrix for each element of a window: copied in long runs."""
+    """The derivative by the filter, with a row of the matrix for each element of a window:
+    copied in long runs.
+    """
     parts = seen(fitted(xp, x, windows, 0), windows, y.shape[1:-1])
     rows = xp.stack([part[..., c].reshape(-1) for part in parts for c in range(x.shape[-1])])
     return rows @ y.reshape(-1, y.shape[-1])
@@ -127,30 +153,43 @@ def _sum_of_places(xp: Any, x: Any, w: Any, windows: Windows) -> Any:
     filters, counts = w.shape[-1], windows.outputs(x.shape[1:-1])
     products = _wide(x) @ xp.moveaxis(_wide(w), -2, 0).reshape(x.shape[-1], -1)
     places = seen(fitted(xp, products, windows, 0), windows, counts)
-    return sum(part[..., i * filters : (i + 1) * filters] for i, part in enumerate(places)).astype(x.dtype)
+    return sum(part[..., i * filters : (i + 1) * filters] for i, part in enumerate(places)).astype(
+        x.dtype
+    )
 
 
 def _products_put_back(xp: Any, w: Any, y: Any, windows: Windows, sizes: Shape) -> Any:
-    """The derivative by the input: the products of an output with the filters at each place, added up where the window was."""
+    """The derivative by the input: the products of an output with the filters at each place,
+    added up where the window was.
+    """
     channels = w.shape[-2]
     if math.prod(windows.kernel) * channels > _FEW_COLUMNS:
-        return put_back(xp, [y @ matrix.T for matrix in w.reshape(-1, *w.shape[-2:])], windows, sizes)
+        return put_back(
+            xp, [y @ matrix.T for matrix in w.reshape(-1, *w.shape[-2:])], windows, sizes
+        )
     products = _wide(y) @ _wide(w).reshape(-1, w.shape[-1]).T
     parts = [products[..., i : i + channels] for i in range(0, products.shape[-1], channels)]
     return put_back(xp, parts, windows, sizes).astype(y.dtype)
 
 
 def _by_filter_turned(xp: Any, x: Any, y: Any, windows: Windows) -> Any:
-    """The derivative by the filter with the roles of x and y exchanged, which suits fewer filters than channels: without strides."""
-    padding = tuple([(k - 1 - low, k - 1 - high) for k, (low, high) in zip(windows.kernel, windows.padding, strict=True)])
+    """The derivative by the filter with the roles of x and y exchanged, which suits fewer filters
+    than channels: without strides.
+    """
+    padding = tuple(
+        [
+            (k - 1 - low, k - 1 - high)
+            for k, (low, high) in zip(windows.kernel, windows.padding, strict=True)
+        ]
+    )
     ones = (1,) * len(windows.kernel)
     turned = windows._replace(kernel=x.shape[1:-1], strides=ones, padding=padding, dilations=ones)
     found = _own(xp, xp.moveaxis(y, (-1, 0), (0, -1)), xp.moveaxis(x, 0, -2), turned, 1)
     return xp.moveaxis(xp.flip(found, tuple(range(1, x.ndim - 1))), 0, -1)
 
 
-# Groups of channels, which XLA's own convolution takes 2 to 500 times as long for on the CPU: one at a time, or, with one channel in
-# each, as products of whole arrays.
+# Groups of channels, which XLA's own convolution takes 2 to 500 times as long for on the CPU: one
+# at a time, or, with one channel in each, as products of whole arrays.
 
 _MOST_GROUPS = 64  # that a program is written out for
 
@@ -164,25 +203,39 @@ def _each_group(xp: Any, function: Any, groups: int, *arrays: Any) -> Any:
     if groups <= _MOST_GROUPS:
         parts = [xp.split(array, groups, axis=-1) for array in arrays]
         return xp.concatenate([function(*group) for group in zip(*parts, strict=True)], axis=-1)
-    stacked = [xp.moveaxis(a.reshape(*a.shape[:-1], groups, a.shape[-1] // groups), -2, 0) for a in arrays]
+    stacked = [
+        xp.moveaxis(a.reshape(*a.shape[:-1], groups, a.shape[-1] // groups), -2, 0) for a in arrays
+    ]
     joined = xp.moveaxis(xp.lax.map(lambda group: function(*group), stacked), 0, -2)
     return joined.reshape(*joined.shape[:-2], joined.shape[-2] * joined.shape[-1])
 
 
 def _depthwise(xp: Any, x: Any, w: Any, windows: Windows) -> Any:
     """Each channel repeated for its filters, so that channel and filter go in pairs."""
-    counts, repeated = windows.outputs(x.shape[1:-1]), xp.repeat(_wide(x), w.shape[-1] // x.shape[-1], axis=-1)
+    counts, repeated = (
+        windows.outputs(x.shape[1:-1]),
+        xp.repeat(_wide(x), w.shape[-1] // x.shape[-1], axis=-1),
+    )
     parts = seen(fitted(xp, repeated, windows, 0), windows, counts)
-    return sum(part * row for part, row in zip(parts, _wide(w).reshape(-1, w.shape[-1]), strict=True)).astype(x.dtype)
+    return sum(
+        part * row for part, row in zip(parts, _wide(w).reshape(-1, w.shape[-1]), strict=True)
+    ).astype(x.dtype)
 
 
-def _depthwise_by_input(xp: Any, w: Any, y: Any, windows: Windows, groups: int, sizes: Shape) -> Any:
-    found = put_back(xp, [_wide(y) * row for row in _wide(w).reshape(-1, w.shape[-1])], windows, sizes)
+def _depthwise_by_input(
+    xp: Any, w: Any, y: Any, windows: Windows, groups: int, sizes: Shape
+) -> Any:
+    found = put_back(
+        xp, [_wide(y) * row for row in _wide(w).reshape(-1, w.shape[-1])], windows, sizes
+    )
     return found.reshape(*found.shape[:-1], groups, w.shape[-1] // groups).sum(-1).astype(y.dtype)
 
 
 def _depthwise_by_filter(xp: Any, x: Any, y: Any, windows: Windows) -> Any:
-    counts, repeated = windows.outputs(x.shape[1:-1]), xp.repeat(_wide(x), y.shape[-1] // x.shape[-1], axis=-1)
+    counts, repeated = (
+        windows.outputs(x.shape[1:-1]),
+        xp.repeat(_wide(x), y.shape[-1] // x.shape[-1], axis=-1),
+    )
     every = tuple(range(y.ndim - 1))
     parts = seen(fitted(xp, repeated, windows, 0), windows, counts)
     return xp.stack([(part * _wide(y)).sum(every) for part in parts]).astype(y.dtype)
@@ -218,7 +271,11 @@ def conv_by_input(xp: Any, w: Any, y: Any, *, windows: Windows, groups: int, siz
             return _depthwise_by_input(xp, w, y, windows, groups, sizes)
         one = partial(conv_by_input, xp, windows=windows, groups=1, sizes=sizes)
         return _each_group(xp, one, groups, w, y)
-    if xp.on_cpu and (math.prod(windows.kernel) == 1 or max(windows.strides) > 1 or _few(windows, w.shape[-2], w.shape[-1])):
+    if xp.on_cpu and (
+        math.prod(windows.kernel) == 1
+        or max(windows.strides) > 1
+        or _few(windows, w.shape[-2], w.shape[-1])
+    ):
         return _products_put_back(xp, w, y, windows, sizes)
     return _transposed(xp, lambda x: _own(xp, x, w, windows, groups), shape, y)
 
@@ -236,7 +293,9 @@ def conv_by_filter(xp: Any, x: Any, y: Any, *, windows: Windows, groups: int) ->
             return _by_few_elements(xp, x, y, windows).reshape(shape)
         if math.prod(windows.kernel) == 1 or len(x) == 1:
             every = tuple(range(y.ndim - 1))
-            return xp.lax.dot_general(_unrolled(xp, x, windows), y, ((every, every), ((), ()))).reshape(shape)
+            return xp.lax.dot_general(
+                _unrolled(xp, x, windows), y, ((every, every), ((), ()))
+            ).reshape(shape)
         if 2 * y.shape[-1] <= x.shape[-1] and {*windows.strides, *windows.dilations} == {1}:
             return _by_filter_turned(xp, x, y, windows)
     return _transposed(xp, lambda w: _own(xp, x, w, windows, groups), shape, y)

@@ -1,4 +1,7 @@
-"""Ops that find places: bins, positions in a sorted row, inverse permutations, coordinates. None has a derivative."""
+"""Ops that find places: bins, positions in a sorted row, inverse permutations, coordinates.
+
+None has a derivative.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,23 @@ def _histogram_bins(xp: Any, x: Any, low: Any, high: Any, *, nbins: int) -> Any:
 
 def _searchsorted(xp: Any, x: Any, values: Any, *, side: str) -> Any:
     """Where each of the values would stand in its row of `x`; each axis but the last is of rows."""
-    rows = x.reshape(-1, x.shape[-1]) if x.size else x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
+    rows = (
+        x.reshape(-1, x.shape[-1]) if x.size else x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
+    )
     wanted = values.reshape(len(rows), values.shape[-1])
-    found = [xp.searchsorted(row, value, side=side) for row, value in zip(rows, wanted, strict=True)]
+    found = [
+        xp.searchsorted(row, value, side=side) for row, value in zip(rows, wanted, strict=True)
+    ]
     return xp.asarray(found, dtype=np.int64).reshape(values.shape)
 
 
 def _searchsorted_on_xla(xp: Any, x: Any, values: Any, *, side: str) -> Any:
     """All rows at once: a loop over them would be as many programs."""
     search = xp.jax.vmap(partial(xp.searchsorted, side=side))
-    found = search(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), values.reshape(math.prod(x.shape[:-1]), values.shape[-1]))
+    found = search(
+        x.reshape(math.prod(x.shape[:-1]), x.shape[-1]),
+        values.reshape(math.prod(x.shape[:-1]), values.shape[-1]),
+    )
     return found.reshape(values.shape).astype(np.int64)
 
 
@@ -44,7 +54,9 @@ def _invert_permutation(xp: Any, x: Any) -> Any:
 
 
 def _coordinates(xp: Any, x: Any, *, sizes: tuple[int, ...]) -> Any:
-    """The coordinates, in a new last axis, of places in an array of shape `sizes` that is read row by row."""
+    """The coordinates, in a new last axis, of places in an array of shape `sizes` that is read row
+    by row.
+    """
     return xp.stack(xp.unravel_index(x, sizes), axis=-1).astype(x.dtype)
 
 
@@ -57,7 +69,9 @@ def _reversing_indices(xp: Any, lengths: Any, *, size: int) -> Any:
 
 
 histogram_bins = op("histogram_bins", _histogram_bins, [None, None, None], batch=elementwise)
-searchsorted = op("searchsorted", _searchsorted, [None, None], batch=together, xla=_searchsorted_on_xla)
+searchsorted = op(
+    "searchsorted", _searchsorted, [None, None], batch=together, xla=_searchsorted_on_xla
+)
 invert_permutation = op("invert_permutation", _invert_permutation, [None], batch=as_it_is)
 coordinates = op("coordinates", _coordinates, [None], batch=as_it_is)
 reversing_indices = op("reversing_indices", _reversing_indices, [None], batch=as_it_is)

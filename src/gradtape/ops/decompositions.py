@@ -1,8 +1,9 @@
 """Factorisations: LU, QR, singular values and eigenvalues.
 
-Their factors are unique up to signs, phases and, where values repeat, rotations. The rules are right for every function that does
-not depend on that choice. Where two values are equal to rounding, the term that would divide by their difference is left out: in
-the first derivative of such a function it is zero. In its second derivative it is a limit that no rule can know.
+Their factors are unique up to signs, phases and, where values repeat, rotations. The rules are
+right for every function that does not depend on that choice. Where two values are equal to
+rounding, the term that would divide by their difference is left out: in the first derivative of
+such a function it is zero. In its second derivative it is a limit that no rule can know.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ from gradtape.ops.solvers import (
 
 
 def rounding(x: Any) -> float:
-    """The distance from 1 to the next number of the dtype; half precision is computed in float32."""
+    """The distance from 1 to the next number of the dtype;
+    half precision is computed in float32.
+    """
     dtype = dtype_of(x)
     return float(np.finfo(dtype if dtype.itemsize >= 4 and dtype.kind in "fc" else np.float32).eps)
 
@@ -45,7 +48,9 @@ def _reciprocals(differences: Any, values: Any) -> Any:
     if not values.shape[-1]:
         return differences
     sizes = absolute(values)
-    limit = reduce_max(sizes, axis=(sizes.ndim - 1,))[..., None, None] * (4 * values.shape[-1] * rounding(values))
+    limit = reduce_max(sizes, axis=(sizes.ndim - 1,))[..., None, None] * (
+        4 * values.shape[-1] * rounding(values)
+    )
     apart = greater(absolute(differences), limit)
     return keep(reciprocal(where(apart, differences, 1)), apart)
 
@@ -59,8 +64,11 @@ def _reciprocal_gaps(values: Any) -> Any:
 
 
 def _lu(xp: Any, x: Any) -> list[Any]:
-    """Both triangular factors in one matrix, and which row of `x` stands in each row of their product."""
-    from scipy.linalg import get_lapack_funcs  # noqa: PLC0415 - SciPy is loaded when it is first needed
+    """Both triangular factors in one matrix, and which row of `x` stands in each row of their
+    product.
+    """
+    # SciPy is loaded when it is first needed.
+    from scipy.linalg import get_lapack_funcs  # noqa: PLC0415
 
     size = x.shape[-1]
     if x.shape[-2] != size:
@@ -79,7 +87,9 @@ def _lu(xp: Any, x: Any) -> list[Any]:
 
 
 def _lu_on_xla(xp: Any, x: Any) -> list[Any]:
-    """A singular matrix is not refused: its factors are there, and what divides by them is not finite."""
+    """A singular matrix is not refused: its factors are there,
+    and what divides by them is not finite.
+    """
     factors, _, rows = xp.lax.linalg.lu(x)
     return [factors, rows]
 
@@ -87,7 +97,9 @@ def _lu_on_xla(xp: Any, x: Any) -> list[Any]:
 def _lu_pull(g: Any, wanted: Sequence[Any], out: Any) -> list[Any]:
     factors, rows = out
     lower, upper = unit_lower(factors), upper_part(factors)
-    inner = lower_part(lower.mT @ lower_part(g[0], -1), -1) + upper_part(upper_part(g[0]) @ upper.mT)
+    inner = lower_part(lower.mT @ lower_part(g[0], -1), -1) + upper_part(
+        upper_part(g[0]) @ upper.mT
+    )
     left = triangular_solve(lower.mT, inner, lower=False)
     both = triangular_solve(upper, left.mT, lower=False).mT
     return [permutation(rows, dtype_of(factors)).mT @ both]
@@ -117,7 +129,9 @@ def _qr(xp: Any, x: Any, *, full: bool = False) -> list[Any]:
 
 
 def _qr_pull(g: Any, wanted: Sequence[Any], out: Any, x_shape: Shape) -> list[Any]:
-    """`rest` are the columns that complete an orthonormal basis: only the space that they span has a derivative."""
+    """`rest` are the columns that complete an orthonormal basis:
+    only the space that they span has a derivative.
+    """
     columns = x_shape[-1]
     q, rest, r = out[0][..., :columns], out[0][..., columns:], out[1][..., :columns, :]
     by_q, by_rest, by_r = g[0][..., :columns], g[0][..., columns:], g[1][..., :columns, :]
@@ -146,18 +160,33 @@ def _or_nan(function: Any, x: Any) -> Any:
         if x.ndim <= 2:
             return [np.full_like(part, np.nan) for part in function(np.zeros_like(x))]
     parts = [_or_nan(function, matrix) for matrix in x.reshape(-1, *x.shape[-2:])]
-    return [np.stack(column).reshape(*x.shape[:-2], *column[0].shape) for column in zip(*parts, strict=True)]
+    return [
+        np.stack(column).reshape(*x.shape[:-2], *column[0].shape)
+        for column in zip(*parts, strict=True)
+    ]
 
 
 def _svd_pull(g: Any, wanted: Sequence[Any], out: Any, x_shape: Shape) -> list[Any]:
-    """With P = Uᴴ dA V: UᴴdU + VᴴdV = (P + Pᴴ) / (s[j] - s[i]) and UᴴdU - VᴴdV = (P - Pᴴ) / (s[j] + s[i])."""
+    """With P = Uᴴ dA V: UᴴdU + VᴴdV = (P + Pᴴ) / (s[j] - s[i]) and UᴴdU - VᴴdV = (P - Pᴴ) / (s[j] +
+    s[i]).
+    """
     s, all_u, all_v = out
     count = min(x_shape[-2:])
     u, v, by_u, by_v = (part[..., :count] for part in (all_u, all_v, g[1], g[2]))
     vh, of_u, of_v = adjoint(v), adjoint(u) @ by_u, adjoint(v) @ by_v
     plus = _reciprocal_gaps(s) * (of_u + of_v) / 2
     minus = _reciprocals(s[..., None, :] + s[..., :, None], s) * (of_u - of_v) / 2
-    pulled = u @ (_complex_like(diagonal_matrix(g[0]), plus) + plus + adjoint(plus) + minus - adjoint(minus)) @ vh
+    pulled = (
+        u
+        @ (
+            _complex_like(diagonal_matrix(g[0]), plus)
+            + plus
+            + adjoint(plus)
+            + minus
+            - adjoint(minus)
+        )
+        @ vh
+    )
     inverted = _reciprocals(s[..., None, :], s)
     if x_shape[-2] > count:
         outside = by_u - u @ of_u
@@ -176,7 +205,9 @@ def _complex_like(x: Any, other: Any) -> Any:
     return x if dtype_of(x) == dtype_of(other) else cast(x, dtype=dtype_of(other))
 
 
-svd = op("svd", _svd, pull_all=_svd_pull, several=True, conjugate=False, batch=as_it_is, unique=False)
+svd = op(
+    "svd", _svd, pull_all=_svd_pull, several=True, conjugate=False, batch=as_it_is, unique=False
+)
 
 
 def _singular_values(xp: Any, x: Any) -> Any:
@@ -189,7 +220,9 @@ def _singular_values_pull(g: Any, x: Any) -> Any:
     return (u * g[..., None, :]) @ adjoint(v)
 
 
-singular_values = op("singular_values", _singular_values, [_singular_values_pull], conjugate=False, batch=as_it_is)
+singular_values = op(
+    "singular_values", _singular_values, [_singular_values_pull], conjugate=False, batch=as_it_is
+)
 
 
 # Hermitian matrices: only the lower triangle is read, so the gradient is in it too.
@@ -203,7 +236,11 @@ def _read_from_lower(x: Any) -> Any:
 def _eigh_pull(g: Any, wanted: Sequence[Any], out: Any) -> list[Any]:
     w, v = out
     inner = _reciprocal_gaps(w) * (adjoint(v) @ g[1])
-    return [_read_from_lower(hermitian_part(v @ (_complex_like(diagonal_matrix(g[0]), inner) + inner) @ adjoint(v)))]
+    return [
+        _read_from_lower(
+            hermitian_part(v @ (_complex_like(diagonal_matrix(g[0]), inner) + inner) @ adjoint(v))
+        )
+    ]
 
 
 def _eigvalsh_pull(g: Any, x: Any) -> Any:
@@ -218,7 +255,8 @@ eigh = op(
     several=True,
     conjugate=False,
     batch=as_it_is,
-    xla=lambda xp, x: list(xp.linalg.eigh(x, symmetrize_input=False)),  # JAX would read both triangles
+    # JAX would read both triangles.
+    xla=lambda xp, x: list(xp.linalg.eigh(x, symmetrize_input=False)),
     unique=False,
 )
 eigvalsh = op(
@@ -242,7 +280,8 @@ def _eig_pull(g: Any, wanted: Sequence[Any], out: Any, x_dtype: Any) -> list[Any
     w, v = out
     vh = adjoint(v)
     by_v = vh @ g[1]
-    along = cast(real(diagonal(by_v)), dtype=dtype_of(by_v))  # what would change the length of a vector
+    # What would change the length of a vector.
+    along = cast(real(diagonal(by_v)), dtype=dtype_of(by_v))
     inner = adjoint(_reciprocal_gaps(w)).mT * (by_v - (vh @ v) * along[..., None, :])
     return [_real_if(solve(vh, (diagonal_matrix(g[0]) + inner) @ vh), x_dtype)]
 

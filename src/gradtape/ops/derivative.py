@@ -1,4 +1,6 @@
-"""An op's pulls as the walks use them: on arrays, on Tensors, conjugated for complex outputs, and pushed forward."""
+"""An op's pulls as the walks use them: on arrays, on Tensors, conjugated for complex outputs,
+and pushed forward.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,14 @@ class Derivative:
         self.op = op
         self.name = op.name
         self.pull_arrays: Callable[[Node, Any, Wanted], Sequence[Any]] = self._first_pull
-        self.pull_into: Callable[[Node, Any, Any, Any, Any], None] | None = self._first_pull_into if op.pull_all is None else None
+        self.pull_into: Callable[[Node, Any, Any, Any, Any], None] | None = (
+            self._first_pull_into if op.pull_all is None else None
+        )
 
     def _first_pull(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
-        """Every training step runs `pull_arrays`, so it is written to measure for each op, when it is first needed."""
+        """Every training step runs `pull_arrays`, so it is written to measure for each op,
+        when it is first needed.
+        """
         if self.op.pull_all is None:
             self.pull_arrays = write_pulls(self.op)
         else:
@@ -52,7 +58,9 @@ class Derivative:
             here.state.watch.append(HIDDEN)
         return self._pull(node, g, wanted, tensors=False)
 
-    def _first_pull_into(self, node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]) -> None:
+    def _first_pull_into(
+        self, node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]
+    ) -> None:
         self.pull_into = write_pull_into(self.op)
         self.pull_into(node, g, cotangents, owned, watch)
 
@@ -67,7 +75,9 @@ class Derivative:
             return op.pull_all(g, wanted, *self.saved(node, 0, tensors))
         as_written = not any(op.guarded) or holds_no_zero(g)
         return [
-            None if parent is None or pull is None else self._pull_one(node, i, g, tensors, as_written)
+            None
+            if parent is None or pull is None
+            else self._pull_one(node, i, g, tensors, as_written)
             for i, (pull, parent) in enumerate(zip(op.pulls, wanted, strict=True))
         ]
 
@@ -82,19 +92,28 @@ class Derivative:
         return pulled if saved[0] is None else needed.sum_to_shape(pulled, shape=saved[0])
 
     def saved(self, node: Node, index: int, tensors: bool) -> list[Any]:
-        """The values that a pull named. The output was saved as an array, since its Tensor holds this very Node."""
+        """The values that a pull named.
+
+        The output was saved as an array, since its Tensor holds this very Node.
+        """
         names, values = self.op.saves[index], node.saved[index]
         if not tensors:
             return [_plain(value) for value in values]
-        return [self._output(node, value) if name == "out" else value for name, value in zip(names, values, strict=True)]
+        return [
+            self._output(node, value) if name == "out" else value
+            for name, value in zip(names, values, strict=True)
+        ]
 
     def named(self, node: Node, index: int) -> dict[str, Any]:
         """What a pull saved, by name, as arrays."""
         names = self.op.saves[index]
-        return {name: _plain(value) for name, value in zip(names, node.saved[index])}  # noqa: B905 - strict is slow
+        # Strict is slow.
+        return {name: _plain(value) for name, value in zip(names, node.saved[index])}  # noqa: B905
 
     def _output(self, node: Node, value: Any) -> Any:
-        """The output again, as a Tensor; several ones have new Nodes, which accumulators have to hear of."""
+        """The output again, as a Tensor; several ones have new Nodes,
+        which accumulators have to hear of.
+        """
         if not self.op.several:
             return with_node(value, node)
         outputs = several_outputs(node, value)
@@ -105,17 +124,24 @@ class Derivative:
         return outputs
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
-        """The output's tangent: through the op itself if it is linear, else through the transpose of its pulls."""
+        """The output's tangent: through the op itself if it is linear,
+        else through the transpose of its pulls.
+        """
         if not self.op.linear:
             return transposed(self, node, outputs, tangents)
         pulls = self.op.pulls or [self.op.pull_all] * len(args)
-        moved = [arg if pull is None else _or_zeros(t, arg) for arg, pull, t in zip(args, pulls, tangents, strict=True)]
+        moved = [
+            arg if pull is None else _or_zeros(t, arg)
+            for arg, pull, t in zip(args, pulls, tangents, strict=True)
+        ]
         pushed = self.op.call(*moved, **(node.params or {}))
         return dict(enumerate(pushed)) if self.op.several else pushed
 
 
 class ElementwiseDerivative(Derivative):
-    """The rule of an elementwise op: its Jacobian is diagonal, so that the pull of each argument is its push too."""
+    """The rule of an elementwise op: its Jacobian is diagonal,
+    so that the pull of each argument is its push too.
+    """
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         total = None
@@ -128,11 +154,17 @@ class ElementwiseDerivative(Derivative):
                 term = pull(tangent, *saved) if as_written else guarded_pull(pull, tangent, saved)
                 total = term if total is None else total + term
         shape = outputs.array.shape
-        return total if total is None or total.array.shape == shape else needed.broadcast_to(total, shape=shape)
+        return (
+            total
+            if total is None or total.array.shape == shape
+            else needed.broadcast_to(total, shape=shape)
+        )
 
 
 class Conjugated:
-    """The adjoint from pulls that are written as transposes: conjugates what goes in and what comes out."""
+    """The adjoint from pulls that are written as transposes:
+    conjugates what goes in and what comes out.
+    """
 
     takes_slices = False
     pull_into = None
@@ -155,7 +187,9 @@ class Conjugated:
 
 
 class OnTensors:
-    """A rule whose pulls always run on Tensors, for half precision: ops round where NumPy's own arithmetic would widen."""
+    """A rule whose pulls always run on Tensors, for half precision:
+    ops round where NumPy's own arithmetic would widen.
+    """
 
     takes_slices = False
     shows_nan = False
@@ -168,13 +202,17 @@ class OnTensors:
         self.push = rule.push
 
     def pull_arrays(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
-        return [_plain_cotangent(p) for p in self._rule.pull_tensors(node, _tensor_cotangent(g), wanted)]
+        return [
+            _plain_cotangent(p) for p in self._rule.pull_tensors(node, _tensor_cotangent(g), wanted)
+        ]
 
 
 def guarded_pull(pull: Callable[..., Any], g: Any, saved: Sequence[Any]) -> Any:
-    """An elementwise op's pull on Tensors, with zeros where `g` is zero: of a cotangent, or of a tangent.
+    """An elementwise op's pull on Tensors, with zeros where `g` is zero: of a cotangent,
+    or of a tangent.
 
-    If it may be differentiated, it is a product with the partial derivative, which knows of those zeros in all its own derivatives too.
+    If it may be differentiated, it is a product with the partial derivative, which knows of those
+    zeros in all its own derivatives too.
     """
     if _may_be_differentiated():
         return needed.times(g, pull(Tensor(g.array.dtype.type(1)), *saved))
@@ -183,13 +221,17 @@ def guarded_pull(pull: Callable[..., Any], g: Any, saved: Sequence[Any]) -> Any:
 
 
 def _may_be_differentiated() -> bool:
-    """Whether something records what runs now, or a program keeps it to run it again under whatever records then."""
+    """Whether something records what runs now, or a program keeps it to run it again under whatever
+    records then.
+    """
     state = here.state
     return state.scope is not None or (state.trace is not None and state.trace.calls is not None)
 
 
 def holds_no_zero(g: Any) -> bool:
-    """Whether a cotangent is known to hold no zero, if that is worth to know: what nothing records is repaired afterwards."""
+    """Whether a cotangent is known to hold no zero, if that is worth to know:
+    what nothing records is repaired afterwards.
+    """
     if not _may_be_differentiated():
         return False
     array = _values(g)
@@ -210,7 +252,11 @@ def _values(x: Any) -> Any:
 
 
 def _tensor_cotangent(g: Any) -> Any:
-    return PerOutput((i, Tensor(value)) for i, value in g.items()) if isinstance(g, dict) else Tensor(g)
+    return (
+        PerOutput((i, Tensor(value)) for i, value in g.items())
+        if isinstance(g, dict)
+        else Tensor(g)
+    )
 
 
 def _plain_cotangent(pulled: Any) -> Any:
@@ -220,25 +266,40 @@ def _plain_cotangent(pulled: Any) -> Any:
 
 
 def transposed(rule: Any, node: Node, outputs: Any, tangents: Sequence[Any]) -> Any:
-    """The tangent of `outputs`: a pull is linear in its cotangent, so the gradient of the pull is the push."""
+    """The tangent of `outputs`: a pull is linear in its cotangent,
+    so the gradient of the pull is the push.
+    """
     several = isinstance(outputs, list)
-    like = [place_of(out).move(Tensor(np.zeros(out.array.shape, out.array.dtype))) for out in (outputs if several else [outputs])]
-    wanted = [None if t is None else parent for parent, t in zip(node.parents, tangents, strict=True)]
+    like = [
+        place_of(out).move(Tensor(np.zeros(out.array.shape, out.array.dtype)))
+        for out in (outputs if several else [outputs])
+    ]
+    wanted = [
+        None if t is None else parent for parent, t in zip(node.parents, tangents, strict=True)
+    ]
     with GradientTape(watch_accessed_variables=False) as tape:
         tape.watch([g for g in like if g.array.dtype in dtypes.TRAINABLE])
         g = PerOutput(enumerate(like)) if several else like[0]
         pulled = rule.pull_tensors(node, g, wanted)
-        pairs = [(dense(p), t) for p, t in zip(pulled, tangents, strict=True) if p is not None and t is not None]
+        pairs = [
+            (dense(p), t)
+            for p, t in zip(pulled, tangents, strict=True)
+            if p is not None and t is not None
+        ]
     found = tape.gradient([p for p, _ in pairs], like, output_gradients=[t for _, t in pairs])
     return dict(enumerate(found)) if several else found[0]
 
 
 def _every_output(g: PerOutput, specs: Sequence[tuple[Any, Any]], tensors: bool) -> list[Any]:
-    """The cotangents of all outputs, zeros where none has arrived: a NaN in such an output does not show."""
+    """The cotangents of all outputs, zeros where none has arrived:
+    a NaN in such an output does not show.
+    """
     if len(g) < len(specs):
         here.state.watch.append(HIDDEN)
     form = Tensor if tensors else (lambda array: array)
-    return [g[i] if i in g else form(np.zeros(shape, dtype)) for i, (shape, dtype) in enumerate(specs)]
+    return [
+        g[i] if i in g else form(np.zeros(shape, dtype)) for i, (shape, dtype) in enumerate(specs)
+    ]
 
 
 def conjugated(value: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Determinants. The derivative of one is the matrix of its cofactors, which exists for singular matrices too."""
+"""Determinants.
+
+The derivative of one is the matrix of its cofactors, which exists for singular matrices too.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ def _det_pull(g: Any, x: Any, out: Any) -> Any:
 
 
 def _cofactors(x: Any, out: Any) -> Any:
-    """The determinant times the transposed inverse, unless a matrix is so near to a singular one that this loses its digits."""
+    """The determinant times the transposed inverse, unless a matrix is so near to a singular one
+    that this loses its digits.
+    """
     if is_traced(_values(x)):
         return _cofactors_with_border(x)
     try:
@@ -46,25 +51,32 @@ def _values(x: Any) -> Any:
 
 
 def _ill_conditioned(x: Any, inverted: Any) -> bool:
-    condition = np.linalg.norm(np.asarray(x), axis=(-2, -1)) * np.linalg.norm(np.asarray(inverted), axis=(-2, -1))
+    condition = np.linalg.norm(np.asarray(x), axis=(-2, -1)) * np.linalg.norm(
+        np.asarray(inverted), axis=(-2, -1)
+    )
     return bool(np.any(condition * _small(x) > 1))
 
 
 def _small(x: Any) -> float:
-    """The share of the largest singular value up to which one is small: two thirds of the digits are left at least."""
+    """The share of the largest singular value up to which one is small:
+    two thirds of the digits are left at least.
+    """
     return rounding(x) ** (1 / 3)
 
 
 def _cofactors_in_blocks(x: Any) -> Any:
-    """The same by polynomials in the small singular values, so that no derivative of it divides by them.
+    """The same by polynomials in the small singular values,
+    so that no derivative of it divides by them.
 
-    With the singular vectors as constants, B = Uᴴ A V has an invertible block P beside a block that is small. Its adjugate
-    follows from the inverse of P and the adjugate of the small block's Schur complement.
+    With the singular vectors as constants, B = Uᴴ A V has an invertible block P beside a block that
+    is small. Its adjugate follows from the inverse of P and the adjugate of the small block's Schur
+    complement.
     """
     s, u, v = svd(stop_gradient(x))
     values = np.asarray(_values(s))
     size = values.shape[-1]
-    # At least one: the norms that call a matrix ill-conditioned are a little larger than its singular values.
+    # At least one: the norms that call a matrix ill-conditioned are a little larger than its
+    # singular values.
     large = size - max(1, int(np.max(np.sum(values <= _small(values) * values[..., :1], axis=-1))))
     b = adjoint(u) @ x @ v
     p = b[..., :large, :large]
@@ -72,7 +84,11 @@ def _cofactors_in_blocks(x: Any) -> Any:
     right, left = inverted @ b[..., :large, large:], b[..., large:, :large] @ inverted
     complement = b[..., large:, large:] - b[..., large:, :large] @ right
     determinant, adjugate = _adjugate(complement)
-    top = concat(determinant[..., None, None] * inverted + right @ adjugate @ left, -(right @ adjugate), axis=-1)
+    top = concat(
+        determinant[..., None, None] * inverted + right @ adjugate @ left,
+        -(right @ adjugate),
+        axis=-1,
+    )
     whole = concat(top, concat(-(adjugate @ left), adjugate, axis=-1), axis=-2)
     factor = det(p) * det(u) * det(adjoint(v))
     return factor[..., None, None] * (conj(u) @ whole.mT @ v.mT)
@@ -81,9 +97,10 @@ def _cofactors_in_blocks(x: Any) -> Any:
 def _cofactors_with_border(x: Any) -> Any:
     """The same for a program that is being traced, when nobody knows which matrices are singular.
 
-    With the singular vectors U and V of the two smallest singular values as constants, M = [[A, U], [Vᴴ, 0]] is invertible also
-    where these are 0, and det A = det M * det D with D the last block of M⁻¹, of which this is the derivative. Where a third
-    value is 0, all cofactors and their first derivatives are.
+    With the singular vectors U and V of the two smallest singular values as constants, M = [[A, U],
+    [Vᴴ, 0]] is invertible also where these are 0, and det A = det M * det D with D the last block
+    of M⁻¹, of which this is the derivative. Where a third value is 0, all cofactors and their first
+    derivatives are.
     """
     s, u, v = svd(stop_gradient(x))
     size = x.shape[-1]
@@ -103,7 +120,9 @@ def _cofactors_with_border(x: Any) -> Any:
 
 
 def _adjugate(x: Any) -> tuple[Any, Any]:
-    """The determinant and the adjugate of a small matrix, by Faddeev and LeVerrier: products and traces only."""
+    """The determinant and the adjugate of a small matrix, by Faddeev and LeVerrier:
+    products and traces only.
+    """
     size = x.shape[-1]
     one = np.eye(size, dtype=dtype_of(x))
     found = zeros_like(x) + one

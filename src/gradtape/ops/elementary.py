@@ -12,12 +12,25 @@ from gradtape.core.tensor import Tensor
 from gradtape.ops.arithmetic import greater, not_equal
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import binary, unary
-from gradtape.ops.jets import Index, Partials, Step, below, chain_rule, minus, product_rule, scaled, square_rule
+from gradtape.ops.jets import (
+    Index,
+    Partials,
+    Step,
+    below,
+    chain_rule,
+    minus,
+    product_rule,
+    scaled,
+    square_rule,
+)
 from gradtape.ops.selection import ones_like, where, zeros_like
 
 
 def _pow_dx(g: Any, x: Any, y: Any) -> Any:
-    """y x**(y - 1). For the number 1 without a power of x, so that no 0 * x**-1 spoils the next derivative at 0."""
+    """y x**(y - 1).
+
+    For the number 1 without a power of x, so that no 0 * x**-1 spoils the next derivative at 0.
+    """
     if not hasattr(y, "dtype") and y == 1:
         return g * _one(x)
     return g * (y * x ** (y - 1))
@@ -32,7 +45,9 @@ def _pow_dy(g: Any, x: Any, out: Any) -> Any:
 
 
 def _is_number_but_0(saved: Any) -> bool:
-    """Whether what a power saved tells that its exponent is a number other than 0: any number to the power of 0 is 1, NaN too."""
+    """Whether what a power saved tells that its exponent is a number other than 0: any number to
+    the power of 0 is 1, NaN too.
+    """
     by_x, by_y = saved
     return by_y is None and not hasattr(by_x[2], "dtype") and by_x[2] != 0
 
@@ -47,12 +62,16 @@ def _dtype(x: Any) -> Any:
 
 
 def _sqrt_one_minus_square(x: Any) -> Any:
-    """Complex numbers on the branch cut keep the sign of a zero imaginary part, which `1 - x * x` would lose."""
+    """Complex numbers on the branch cut keep the sign of a zero imaginary part,
+    which `1 - x * x` would lose.
+    """
     return sqrt(-(x * x - 1) if _dtype(x).kind == "c" else 1 - x * x)
 
 
 def _pow_jet(step: Step) -> Partials | None:
-    """A power with an exponent that does not move is its factor times a lower power; a whole one comes to an end at 1."""
+    """A power with an exponent that does not move is its factor times a lower power;
+    a whole one comes to an end at 1.
+    """
     if step.moves(1):
         return None
     x = step.input(0)
@@ -92,7 +111,9 @@ def _log_jet(step: Step) -> Partials:
 
 
 def _partials_of_reciprocal(x: Partials, out: Partials) -> Partials:
-    """From out * x = 1: what the terms with lower partials of `out` add up to, that with the highest must make good."""
+    """From out * x = 1: what the terms with lower partials of `out` add up to,
+    that with the highest must make good.
+    """
 
     def partials(index: Index) -> Any:
         rest = product_rule(index, below(index, out), x)
@@ -138,14 +159,18 @@ def _tanh_jet(step: Step) -> Partials:
 
 
 _one = unary("one", "ones_like", lambda g: zeros_like(g), plain=False)
-power = binary("pow", operator.pow, _pow_dx, _pow_dy, kinds="iufcV", plain=_is_number_but_0, jet=_pow_jet)
+power = binary(
+    "pow", operator.pow, _pow_dx, _pow_dy, kinds="iufcV", plain=_is_number_but_0, jet=_pow_jet
+)
 
 exp = unary("exp", "exp", lambda g, out: g * out, jet=_exp_jet)
 expm1 = unary("expm1", "expm1", lambda g, out: g * out + g)
 log = unary("log", "log", lambda g, x: g / x, jet=_log_jet)
 log1p = unary("log1p", "log1p", lambda g, x: g / (x + 1))
 sqrt = unary("sqrt", "sqrt", lambda g, out: g / (out + out), jet=_sqrt_jet)
-rsqrt = unary("rsqrt", lambda xp, x: 1 / xp.sqrt(x), lambda g, x, out: g * out / (x * -2), plain=True)
+rsqrt = unary(
+    "rsqrt", lambda xp, x: 1 / xp.sqrt(x), lambda g, x, out: g * out / (x * -2), plain=True
+)
 reciprocal = unary(
     "reciprocal",
     lambda xp, x: 1 / x,
@@ -161,8 +186,14 @@ tanh = unary("tanh", "tanh", lambda g, out: g - g * out * out, jet=_tanh_jet)
 asin = unary("asin", "arcsin", lambda g, x: g / _sqrt_one_minus_square(x))
 acos = unary("acos", "arccos", lambda g, x: -g / _sqrt_one_minus_square(x))
 atan = unary("atan", "arctan", lambda g, x: g / (x * x + 1))
-# The angle of the point (y, x): the argument that mathematics, and the public function, call `y` comes first.
-atan2 = binary("atan2", "arctan2", lambda g, x, y: g * (y / (x * x + y * y)), lambda g, x, y: -g * (x / (x * x + y * y)))
+# The angle of the point (y, x): the argument that mathematics, and the public function, call `y`
+# comes first.
+atan2 = binary(
+    "atan2",
+    "arctan2",
+    lambda g, x, y: g * (y / (x * x + y * y)),
+    lambda g, x, y: -g * (x / (x * x + y * y)),
+)
 
 sinh = unary("sinh", "sinh", lambda g, x: g * cosh(x))
 cosh = unary("cosh", "cosh", lambda g, x: g * sinh(x))
@@ -173,7 +204,9 @@ atanh = unary("atanh", "arctanh", lambda g, x: g / (1 - x * x))
 # Both are 0 where x is 0, whatever y is, and so are their derivatives.
 xlogy = binary(
     "xlogy",
-    lambda xp, x, y: xp.where(xp.equal(x, 0), 0, x * xp.log(xp.asarray(y, dtype=xp.result_type(x, y))))[()],
+    lambda xp, x, y: xp.where(
+        xp.equal(x, 0), 0, x * xp.log(xp.asarray(y, dtype=xp.result_type(x, y)))
+    )[()],
     lambda g, x, y: g * xlogy(_nonzero(x), y),
     lambda g, x, y: g * xdivy(x, y),
 )

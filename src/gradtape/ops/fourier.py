@@ -1,9 +1,10 @@
 """Discrete Fourier transforms, complex and real, and the overlapping frames of a signal.
 
-All are linear, and the pulls are adjoints. A transform and its inverse are each other's adjoint when what one of them
-divides by is left to the other: that is what `norm` says, in NumPy's words. The half spectrum of a real signal has one
-frequency for two of the whole spectrum, except for the first and, if the length is even, the last: the adjoint of `irfft`
-counts those twice, and that of `rfft` counts half of what `irfft` counts twice. Single precision stays what it is.
+All are linear, and the pulls are adjoints. A transform and its inverse are each other's adjoint
+when what one of them divides by is left to the other: that is what `norm` says, in NumPy's words.
+The half spectrum of a real signal has one frequency for two of the whole spectrum, except for the
+first and, if the length is even, the last: the adjoint of `irfft` counts those twice, and that of
+`rfft` counts half of what `irfft` counts twice. Single precision stays what it is.
 """
 
 from __future__ import annotations
@@ -47,12 +48,18 @@ def _rfft(xp: Any, x: Any, *, axis: int, norm: str = "backward") -> Any:
 
 
 def _irfft(xp: Any, x: Any, *, length: int, axis: int, norm: str = "backward") -> Any:
-    """The signal of a half spectrum; the imaginary parts of the frequencies that stand for one alone mean nothing."""
-    return xp.fft.irfft(x, length, axis=axis, norm=norm) if length else xp.zeros(x.shape, x.real.dtype)
+    """The signal of a half spectrum; the imaginary parts of the frequencies that stand for one
+    alone mean nothing.
+    """
+    return (
+        xp.fft.irfft(x, length, axis=axis, norm=norm) if length else xp.zeros(x.shape, x.real.dtype)
+    )
 
 
 def _counted(length: int, doubled: float, shape: Shape, axis: int) -> Any:
-    """`doubled` for each frequency of a half spectrum that stands for two, 1 for the others, to multiply `shape` with."""
+    """`doubled` for each frequency of a half spectrum that stands for two, 1 for the others,
+    to multiply `shape` with.
+    """
     counts = np.full(half(length), doubled, np.float32)
     counts[:1] = 1
     if length % 2 == 0:
@@ -62,7 +69,9 @@ def _counted(length: int, doubled: float, shape: Shape, axis: int) -> Any:
 
 def _rfft_adjoint(g: Any, x_shape: Shape, axis: int, norm: str) -> Any:
     length = x_shape[axis]
-    return irfft(g * _counted(length, 0.5, x_shape, axis), length=length, axis=axis, norm=ADJOINT[norm])
+    return irfft(
+        g * _counted(length, 0.5, x_shape, axis), length=length, axis=axis, norm=ADJOINT[norm]
+    )
 
 
 def _irfft_adjoint(g: Any, x_shape: Shape, length: int, axis: int, norm: str) -> Any:
@@ -70,7 +79,9 @@ def _irfft_adjoint(g: Any, x_shape: Shape, length: int, axis: int, norm: str) ->
 
 
 def _frames(xp: Any, x: Any, *, length: int, step: int) -> Any:
-    """A view of the frames that fit into the last axis, each beginning `step` after the one before."""
+    """A view of the frames that fit into the last axis,
+    each beginning `step` after the one before.
+    """
     count = max(0, 1 + (x.shape[-1] - length) // step)
     if not count or not length:
         return xp.zeros((*x.shape[:-1], count, length), x.dtype)
@@ -78,7 +89,9 @@ def _frames(xp: Any, x: Any, *, length: int, step: int) -> Any:
 
 
 def _overlap_and_add(xp: Any, x: Any, *, step: int, size: int) -> Any:
-    """Frame by frame, or piece by piece of `step` elements for all frames at once: whatever is done in fewer rounds."""
+    """Frame by frame, or piece by piece of `step` elements for all frames at once:
+    whatever is done in fewer rounds.
+    """
     *batch, count, length = x.shape
     pieces = -(-length // step)
     if count <= pieces:
@@ -95,16 +108,24 @@ def _overlap_and_add(xp: Any, x: Any, *, step: int, size: int) -> Any:
 
 
 def _frames_on_xla(xp: Any, x: Any, *, length: int, step: int) -> Any:
-    """Side by side, the slices that hold the first `step` elements of all frames, then the next ones, and so on."""
+    """Side by side, the slices that hold the first `step` elements of all frames,
+    then the next ones, and so on.
+    """
     count = max(0, 1 + (x.shape[-1] - length) // step)
     pieces = -(-length // step)
     if not count or not length or pieces > _MOST_SLICES:
         places = np.arange(count)[:, None] * step + np.arange(length)
-        return xp.take(x, places, axis=-1) if count and length else xp.zeros((*x.shape[:-1], count, length), x.dtype)
+        return (
+            xp.take(x, places, axis=-1)
+            if count and length
+            else xp.zeros((*x.shape[:-1], count, length), x.dtype)
+        )
     size = (count + pieces - 1) * step
     fitted = xp.pad(x[..., :size], [*[(0, 0)] * (x.ndim - 1), (0, max(0, size - x.shape[-1]))])
     table = fitted.reshape(*x.shape[:-1], count + pieces - 1, step)
-    return xp.concatenate([table[..., i : i + count, :] for i in range(pieces)], axis=-1)[..., :length]
+    return xp.concatenate([table[..., i : i + count, :] for i in range(pieces)], axis=-1)[
+        ..., :length
+    ]
 
 
 def _overlap_and_add_on_xla(xp: Any, x: Any, *, step: int, size: int) -> Any:
@@ -113,7 +134,11 @@ def _overlap_and_add_on_xla(xp: Any, x: Any, *, step: int, size: int) -> Any:
     pieces = -(-length // step)
     if not count or not length or pieces > _MOST_SLICES:
         places = (np.arange(count)[:, None] * step + np.arange(length)).reshape(-1)
-        return xp.zeros((*batch, size), x.dtype).at[..., places].add(x.reshape(*batch, count * length), mode="drop")
+        return (
+            xp.zeros((*batch, size), x.dtype)
+            .at[..., places]
+            .add(x.reshape(*batch, count * length), mode="drop")
+        )
     front = [(0, 0)] * len(batch)
     x = xp.pad(x, [*front, (0, 0), (0, pieces * step - length)])
     parts = [x[..., i * step : (i + 1) * step] for i in range(pieces)]
@@ -140,8 +165,24 @@ ifft = op(
     batch=shifted("axes"),
     links=mixed_along_axes,
 )
-rfft = op("rfft", _rfft, [_rfft_adjoint], linear=True, conjugate=False, batch=shifted("axis"), links=mixed_along_axes)
-irfft = op("irfft", _irfft, [_irfft_adjoint], linear=True, conjugate=False, batch=shifted("axis"), links=mixed_along_axes)
+rfft = op(
+    "rfft",
+    _rfft,
+    [_rfft_adjoint],
+    linear=True,
+    conjugate=False,
+    batch=shifted("axis"),
+    links=mixed_along_axes,
+)
+irfft = op(
+    "irfft",
+    _irfft,
+    [_irfft_adjoint],
+    linear=True,
+    conjugate=False,
+    batch=shifted("axis"),
+    links=mixed_along_axes,
+)
 
 frames = op(
     "frames",

@@ -1,4 +1,7 @@
-"""Gathering at indices, its transpose, and overwriting rows. Boolean masks, `gather_nd` and windows of pooling are gathers too."""
+"""Gathering at indices, its transpose, and overwriting rows.
+
+Boolean masks, `gather_nd` and windows of pooling are gathers too.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,12 @@ def _take(xp: Any, x: Any, indices: Any, *, axis: int, sparse: bool = True) -> A
     return xp.take(x, indices, axis=axis)
 
 
-def _take_pull(g: Any, indices: Any, x_shape: Shape, indices_shape: Shape, axis: int, sparse: bool) -> Any:
-    """The rows at their indices: sparse for the first axis, unless that is not wanted; added up for another."""
+def _take_pull(
+    g: Any, indices: Any, x_shape: Shape, indices_shape: Shape, axis: int, sparse: bool
+) -> Any:
+    """The rows at their indices: sparse for the first axis, unless that is not wanted;
+    added up for another.
+    """
     rows = math.prod(indices_shape)
     flat = reshape(indices, shape=(rows,))
     if axis == 0 and sparse:
@@ -42,7 +49,11 @@ def _take_pull(g: Any, indices: Any, x_shape: Shape, indices_shape: Shape, axis:
     front = tuple(range(axis, axis + width))
     rest = tuple([i for i in range(g.ndim) if i not in front])
     other = tuple([size for i, size in enumerate(x_shape) if i != axis])
-    dense = scatter_rows(reshape(transpose(g, perm=front + rest), shape=(rows, *other)), flat, shape=(x_shape[axis], *other))
+    dense = scatter_rows(
+        reshape(transpose(g, perm=front + rest), shape=(rows, *other)),
+        flat,
+        shape=(x_shape[axis], *other),
+    )
     return transpose(dense, perm=(*range(1, axis + 1), 0, *range(axis + 1, len(x_shape))))
 
 
@@ -57,11 +68,16 @@ def _scatter_rows_on_xla(xp: Any, values: Any, indices: Any, *, shape: Shape) ->
 
 
 def _flat_index(xp: Any, indices: Any, *, sizes: Shape) -> Any:
-    """Where the coordinates in the last axis stand in an array of shape `sizes` that is read row by row."""
+    """Where the coordinates in the last axis stand in an array of shape `sizes` that is read row by
+    row.
+    """
     outside = (indices < 0) | (indices >= xp.asarray(sizes))
     if xp is np and outside.any():
         place = xp.argwhere(outside)[0][:-1]
-        raise ValueError(f"indices{place.tolist()} = {indices[tuple(place)].tolist()} is not inside the shape {list(sizes)}")
+        raise ValueError(
+            f"indices{place.tolist()} = {indices[tuple(place)].tolist()} is not inside the shape "
+            f"{list(sizes)}"
+        )
     steps = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
     return (indices.astype(xp.int64) * xp.asarray(steps, dtype=xp.int64)).sum(-1)
 
@@ -81,7 +97,11 @@ def _set_rows_on_xla(xp: Any, x: Any, indices: Any, values: Any) -> Any:
         return x.at[indices].set(values)
     last = xp.full(x.shape[0], -1).at[indices].max(order)
     found = (last >= 0).reshape(-1, *(1,) * (x.ndim - 1))
-    return xp.where(found, xp.take(xp.broadcast_to(values, (len(order), *x.shape[1:])), last, axis=0, mode="clip"), x)
+    return xp.where(
+        found,
+        xp.take(xp.broadcast_to(values, (len(order), *x.shape[1:])), last, axis=0, mode="clip"),
+        x,
+    )
 
 
 def _set_rows_by_values(g: Any, indices: Any, indices_shape: Shape, x_shape: Shape) -> Any:
@@ -101,7 +121,9 @@ def _joined(x: Any) -> Any:
 
 
 def _in_joined(indices: Any, rows: int) -> Any:
-    """Where the rows that each example names stand among those of all; what is no row of an example is no row of any."""
+    """Where the rows that each example names stand among those of all;
+    what is no row of an example is no row of any.
+    """
     size, *rest = indices.array.shape
     first = Tensor(np.arange(size).reshape(size, *(1,) * len(rest)) * rows)
     inside = logical_and(greater_equal(indices, 0), less(indices, rows))
@@ -143,10 +165,14 @@ def _batch_set_rows(op: Any, size: int, args: Any, mapped: Any, params: Any) -> 
         places = reshape(_in_joined(indices, x.array.shape[1]), shape=(size * count,))
         return reshape(set_rows(_joined(x), places, _joined(values)), shape=x.array.shape)
     behind = (1, 0, *range(2, rank))
-    return transpose(set_rows(transpose(x, perm=behind), indices, transpose(values, perm=behind)), perm=behind)
+    return transpose(
+        set_rows(transpose(x, perm=behind), indices, transpose(values, perm=behind)), perm=behind
+    )
 
 
-take = op("take", _take, [_take_pull, None], apart=["indices"], linear=True, moves=True, batch=_batch_take)
+take = op(
+    "take", _take, [_take_pull, None], apart=["indices"], linear=True, moves=True, batch=_batch_take
+)
 scatter_rows = op(
     "scatter_rows",
     _scatter_rows,
@@ -160,18 +186,26 @@ flat_index = op("flat_index", _flat_index, [None], batch=as_it_is)
 
 
 def take_at(x: Any, places: Tensor) -> Tensor:
-    """What stands at the coordinates in the last axis of `places`: a take from the axes that they name, made into one."""
+    """What stands at the coordinates in the last axis of `places`:
+    a take from the axes that they name, made into one.
+    """
     depth = places.array.shape[-1]
     if depth == 1:
         return take(x, getitem(places, key=(..., 0)), axis=0)
     sizes, rest = x.array.shape[:depth], x.array.shape[depth:]
-    return take(reshape(x, shape=(math.prod(sizes), *rest)), flat_index(places, sizes=sizes), axis=0)
+    return take(
+        reshape(x, shape=(math.prod(sizes), *rest)), flat_index(places, sizes=sizes), axis=0
+    )
 
 
 set_rows = op(
     "set_rows",
     _set_rows,
-    [lambda g, indices: set_rows(g, indices, zeros_like(take(g, indices, axis=0))), None, _set_rows_by_values],
+    [
+        lambda g, indices: set_rows(g, indices, zeros_like(take(g, indices, axis=0))),
+        None,
+        _set_rows_by_values,
+    ],
     apart=["indices"],
     linear=True,
     moves=True,

@@ -1,4 +1,7 @@
-"""Where a sequence must be levelled to fall: the segments of isotonic regression. The levelling itself is a mean of each segment."""
+"""Where a sequence must be levelled to fall: the segments of isotonic regression.
+
+The levelling itself is a mean of each segment.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from gradtape.ops.op import ON_HOST
 def _isotonic_segments(xp: Any, x: Any) -> Any:
     """For each element of the last axis, the number of its segment.
 
-    A value joins the segments before it for as long as the mean of these is lower, so that the means of what remains fall.
+    A value joins the segments before it for as long as the mean of these is lower, so that the
+    means of what remains fall.
     """
     flat = x.reshape(-1, x.shape[-1]).astype(np.float64)
     found = np.zeros(flat.shape, np.int64)
@@ -32,5 +36,6 @@ def _isotonic_segments(xp: Any, x: Any) -> Any:
     return found.reshape(x.shape)
 
 
-# The loop of each row is as long as its values make it, which XLA could only run for all rows in step.
+# The loop of each row is as long as its values make it, which XLA could only run for all rows in
+# step.
 isotonic_segments = op("isotonic_segments", _isotonic_segments, [None], batch=as_it_is, xla=ON_HOST)

@@ -1,11 +1,14 @@
-"""Partial derivatives of every order through one op: what an op may declare as its `jet`, for Taylor mode.
+"""Partial derivatives of every order through one op: what an op may declare as its `jet`,
+for Taylor mode.
 
-An `Index` says by which inputs to differentiate: (0, 0, 1) is twice by input 0 and once by input 1. `Partials` are a function from
-an Index to the partial derivative of one value, None where that is zero everywhere; the empty Index gives the value itself.
+An `Index` says by which inputs to differentiate: (0, 0, 1) is twice by input 0 and once by input 1.
+`Partials` are a function from an Index to the partial derivative of one value, None where that is
+zero everywhere; the empty Index gives the value itself.
 
-A jet takes a `Step`, which is a recorded call of its op, and gives the Partials of the output. It is asked for once for each
-Step, so what it computes on the way can be `step.cached`. A linear op needs no jet of its own, nor does an elementwise op, whose
-slope is the pull of ones; where a jet is declared it is shorter or faster.
+A jet takes a `Step`, which is a recorded call of its op, and gives the Partials of the output. It
+is asked for once for each Step, so what it computes on the way can be `step.cached`. A linear op
+needs no jet of its own, nor does an elementwise op, whose slope is the pull of ones; where a jet is
+declared it is shorter or faster.
 """
 
 from __future__ import annotations
@@ -61,14 +64,17 @@ class Step(Protocol):
         """What an elementwise op makes of some of its arguments, in the shape of its output."""
 
     def in_full(self, value: Any) -> Any:
-        """A partial that may have been computed from smaller arguments, in the shape of the output."""
+        """A partial that may have been computed from smaller arguments,
+        in the shape of the output.
+        """
 
 
 Jet = Callable[[Step], Partials | None]
 """Gives None for a call that it says nothing about; an elementwise op's pulls tell then."""
 
 
-class NoRule(Exception):  # noqa: N818 - not an error: the derivatives are computed in another way then
+# Not an error: the derivatives are computed in another way then.
+class NoRule(Exception):  # noqa: N818
     """There is no jet for an op, or it misses something that was not saved."""
 
 
@@ -89,7 +95,9 @@ def scaled(x: Any, factor: float) -> Any:
 
 @cache
 def distributions(index: Index, count: int) -> tuple[tuple[tuple[Index, ...], int], ...]:
-    """The ways to hand out the entries of an Index to `count` factors, and how often each comes about."""
+    """The ways to hand out the entries of an Index to `count` factors,
+    and how often each comes about.
+    """
     ways: Counter[tuple[Index, ...]] = Counter({((),) * count: 1})
     for entry in index:
         longer: Counter[tuple[Index, ...]] = Counter()
@@ -100,12 +108,15 @@ def distributions(index: Index, count: int) -> tuple[tuple[tuple[Index, ...], in
     return tuple(ways.items())
 
 
-def product_rule(index: Index, *factors: Partials, product: Callable[..., Any] = operator.mul) -> Any:
+def product_rule(
+    index: Index, *factors: Partials, product: Callable[..., Any] = operator.mul
+) -> Any:
     """The partial of a product of `factors`, which may be any op that is linear in each."""
     total = None
     for parts, times in distributions(index, len(factors)):
         given = list(zip(factors, parts, strict=True))
-        if any(part and factor(part) is None for factor, part in given):  # only then may the others not have been saved
+        # Only then may the others not have been saved.
+        if any(part and factor(part) is None for factor, part in given):
             continue
         values = [factor(part) for factor, part in given]
         if all(value is not None for value in values):
@@ -114,16 +125,22 @@ def product_rule(index: Index, *factors: Partials, product: Callable[..., Any] =
 
 
 def square_rule(index: Index, x: Partials, factor: float = 1) -> Any:
-    """The partial of `factor` times the square of x: each pair of different partials comes twice."""
+    """The partial of `factor` times the square of x:
+    each pair of different partials comes twice.
+    """
     total = None
     for (first, second), times in distributions(index, 2):
         if first <= second and x(first) is not None and x(second) is not None:
-            total = plus(total, scaled(x(first) * x(second), factor * times * (1 if first == second else 2)))
+            total = plus(
+                total, scaled(x(first) * x(second), factor * times * (1 if first == second else 2))
+            )
     return total
 
 
 def chain_rule(index: Index, slope: Partials, x: Partials) -> Any:
-    """The partial of a function of x whose derivative is `slope`: that of slope times one first partial of x, differentiated on."""
+    """The partial of a function of x whose derivative is `slope`: that of slope times one first
+    partial of x, differentiated on.
+    """
     first, rest = index[:1], index[1:]
     return product_rule(rest, slope, lambda part: x(first + part))
 
@@ -145,11 +162,18 @@ def linear(step: Step) -> Partials:
     inputs = [step.input(i) for i in range(len(op.arguments))]
 
     def partials(index: Index) -> Any:
-        moved = {i: value for i, x in enumerate(inputs) if i not in fixed and (value := x(index)) is not None}
+        moved = {
+            i: value
+            for i, x in enumerate(inputs)
+            if i not in fixed and (value := x(index)) is not None
+        }
         if not moved:
             return None
         like = next(iter(moved.values()))
-        shapes = [step.saved(f"{name}_shape") if step.saves(f"{name}_shape") else () for name in op.arguments]
+        shapes = [
+            step.saved(f"{name}_shape") if step.saves(f"{name}_shape") else ()
+            for name in op.arguments
+        ]
         every = {i: zeros(shape, like) for i, shape in enumerate(shapes)} | fixed | moved
         return op.call(*[every[i] for i in range(len(op.arguments))], **step.params)
 
@@ -163,7 +187,9 @@ def through(step: Step, push: Callable[[Any], Any]) -> Partials:
 
 
 def of_many(join: Callable[[Step, list[Any]], Any]) -> Jet:
-    """The jet of a linear op with any number of arguments; `join` gets their partials, None for zeros."""
+    """The jet of a linear op with any number of arguments; `join` gets their partials,
+    None for zeros.
+    """
 
     def jet(step: Step) -> Partials:
         def partials(index: Index) -> Any:

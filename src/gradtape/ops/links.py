@@ -1,9 +1,11 @@
-"""Which elements of an op's inputs the elements of its output may depend on: what an op may declare as its `links`.
+"""Which elements of an op's inputs the elements of its output may depend on:
+what an op may declare as its `links`.
 
-A *pattern* is a boolean sparse matrix with a row for each element of a tensor; the columns are the elements of some other tensor
-that it is asked about. A `Link` takes the pattern of an input to that of the output, and the other way round. Elementwise ops are
-known by their declaration, and ops that only move elements by moving indices. Links are declared by ops whose derivative
-calls the op itself or its transpose; what any other op links is seen from the ops that its derivative calls.
+A *pattern* is a boolean sparse matrix with a row for each element of a tensor; the columns are the
+elements of some other tensor that it is asked about. A `Link` takes the pattern of an input to that
+of the output, and the other way round. Elementwise ops are known by their declaration, and ops that
+only move elements by moving indices. Links are declared by ops whose derivative calls the op itself
+or its transpose; what any other op links is seen from the ops that its derivative calls.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ Links = Callable[["Call", int], "Link | None"]
 
 
 class Link:
-    """The elements of an output linked with those of one input: a product of boolean matrices, the input's own first.
+    """The elements of an output linked with those of one input: a product of boolean matrices,
+    the input's own first.
 
     Several matrices are often much smaller than their product.
     """
@@ -55,7 +58,9 @@ SAME = Link()
 
 
 class Call(NamedTuple):
-    """A recorded call of an op: the shapes of its output and, by their numbers, of the inputs that are asked about."""
+    """A recorded call of an op: the shapes of its output and, by their numbers,
+    of the inputs that are asked about.
+    """
 
     op: Op
     node: Node
@@ -76,7 +81,9 @@ class Call(NamedTuple):
 
 
 def pairs(outputs: Any, inputs: Any, size: int, input_size: int) -> Pattern:
-    """The matrix that links elements of an output with elements of an input, given as two equally long lists."""
+    """The matrix that links elements of an output with elements of an input,
+    given as two equally long lists.
+    """
     from scipy.sparse import csr_array  # noqa: PLC0415 - scipy is imported at first use
 
     outputs, inputs = np.ravel(outputs), np.ravel(inputs)
@@ -86,7 +93,8 @@ def pairs(outputs: Any, inputs: Any, size: int, input_size: int) -> Pattern:
 def along(outputs: Any, inputs: Any, sizes: tuple[int, int], before: int, after: int) -> Pattern:
     """The same for one axis of tensors: places on it are linked, and all others stay as they are.
 
-    `sizes` are those of the axis in output and input; `before` and `after` say how many elements the axes around it have.
+    `sizes` are those of the axis in output and input; `before` and `after` say how many elements
+    the axes around it have.
     """
     blocks, steps = np.arange(before)[:, None, None], np.arange(after)
     rows, columns = (
@@ -96,17 +104,28 @@ def along(outputs: Any, inputs: Any, sizes: tuple[int, int], before: int, after:
     return pairs(rows, columns, before * sizes[0] * after, before * sizes[1] * after)
 
 
-def aligned(shape: Shape, axes: Sequence[Any], input_shape: Shape, input_axes: Sequence[Any]) -> Link:
-    """Every element of the input with every one of the output, as far as they agree on the axes that both name.
+def aligned(
+    shape: Shape, axes: Sequence[Any], input_shape: Shape, input_axes: Sequence[Any]
+) -> Link:
+    """Every element of the input with every one of the output,
+    as far as they agree on the axes that both name.
 
     An axis of another size than the other's of its name is broadcast or reduced, and says nothing.
     """
     sizes = dict(zip(axes, shape, strict=True))
-    shared = {name: size for name, size in zip(input_axes, input_shape, strict=True) if sizes.get(name) == size}
+    shared = {
+        name: size
+        for name, size in zip(input_axes, input_shape, strict=True)
+        if sizes.get(name) == size
+    }
     count = math.prod(shared.values())
     size, input_size = math.prod(shape), math.prod(input_shape)
     groups, input_groups = _groups(shape, axes, shared), _groups(input_shape, input_axes, shared)
-    united = [] if input_size == count else [pairs(input_groups, np.arange(input_size), count, input_size)]
+    united = (
+        []
+        if input_size == count
+        else [pairs(input_groups, np.arange(input_size), count, input_size)]
+    )
     if size == count and np.array_equal(groups, np.arange(size)):
         return Link(*united)
     return Link(*united, pairs(np.arange(size), groups, size, count))
@@ -128,7 +147,11 @@ def _groups(shape: Shape, axes: Sequence[Any], shared: dict[Any, int]) -> Any:
 
 def elementwise(call: Call, index: int) -> Link:
     shape, input_shape = call.shape, call.inputs[index]
-    return SAME if shape == input_shape else aligned(shape, _from_the_right(shape), input_shape, _from_the_right(input_shape))
+    return (
+        SAME
+        if shape == input_shape
+        else aligned(shape, _from_the_right(shape), input_shape, _from_the_right(input_shape))
+    )
 
 
 def _from_the_right(shape: Shape) -> list[int]:
@@ -136,7 +159,8 @@ def _from_the_right(shape: Shape) -> list[int]:
 
 
 def matrices(*axes: str | None) -> Links:
-    """For ops on matrices, the last two axes, over batches that broadcast: the axes of output and inputs by name.
+    """For ops on matrices, the last two axes, over batches that broadcast:
+    the axes of output and inputs by name.
 
     None stands for an input that the derivative shows.
     """
@@ -155,12 +179,16 @@ def matrices(*axes: str | None) -> Links:
 def mixed_along_axes(call: Call, index: int) -> Link:
     params, shape, input_shape = call.params, call.shape, call.inputs[index]
     mixed = {axis % len(shape) for axis in params.get("axes", (params.get("axis"),))}
-    names = [[(kind, axis) if axis in mixed else axis for axis in range(len(shape))] for kind in ("output", "input")]
+    names = [
+        [(kind, axis) if axis in mixed else axis for axis in range(len(shape))]
+        for kind in ("output", "input")
+    ]
     return aligned(shape, names[0], input_shape, names[1])
 
 
 def united_backwards(size: int, width: int) -> list[tuple[Any, Any]]:
-    """Links of each place with itself and the `width` - 1 places before it: of 2, then of 4, ... of them.
+    """Links of each place with itself and the `width` - 1 places before it: of 2, then of 4,
+    ... of them.
 
     These few matrices have two entries in a row, where their product has `width`.
     """

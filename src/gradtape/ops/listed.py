@@ -1,4 +1,6 @@
-"""A call of an op in a program that is being traced: the program keeps it, to run it again under whatever records then."""
+"""A call of an op in a program that is being traced: the program keeps it,
+to run it again under whatever records then.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from gradtape.ops.op import Op
 
 
-def listed(op: Op, trace: Trace, operands: Sequence[Tensor], params: dict[str, Any], result: Any) -> Any:
+def listed(
+    op: Op, trace: Trace, operands: Sequence[Tensor], params: dict[str, Any], result: Any
+) -> Any:
     """The result of a call that is kept by the program that is being traced."""
     count, moving = len(operands), _traced_leaves(params)
 
@@ -32,16 +36,29 @@ def listed(op: Op, trace: Trace, operands: Sequence[Tensor], params: dict[str, A
 
 def _traced_leaves(params: dict[str, Any]) -> list[Tensor]:
     """The tensors among parameters that only the program knows which is being traced."""
-    return [leaf if isinstance(leaf, Tensor) else tensor_of(leaf) for leaf in nest.flatten(params) if _is_traced(leaf)]
+    return [
+        leaf if isinstance(leaf, Tensor) else tensor_of(leaf)
+        for leaf in nest.flatten(params)
+        if _is_traced(leaf)
+    ]
 
 
-def _with_leaves(params: dict[str, Any], traced: Sequence[Tensor], tensors: Sequence[Tensor]) -> dict[str, Any]:
+def _with_leaves(
+    params: dict[str, Any], traced: Sequence[Tensor], tensors: Sequence[Tensor]
+) -> dict[str, Any]:
     """The parameters with others in the places of such tensors."""
     if not traced:
         return params
     given = iter(tensors)
     return nest.map_structure(
-        lambda leaf: leaf if not _is_traced(leaf) else next(given) if isinstance(leaf, Tensor) else next(given).array, params
+        lambda leaf: (
+            leaf
+            if not _is_traced(leaf)
+            else next(given)
+            if isinstance(leaf, Tensor)
+            else next(given).array
+        ),
+        params,
     )
 
 

@@ -40,7 +40,9 @@ def _by_b(g: Any, a: Any, a_shape: tuple[int, ...], b_shape: tuple[int, ...]) ->
     return product(a.mT, g)
 
 
-def _batch_matmul(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:
+def _batch_matmul(
+    op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]
+) -> Any:
     """A batch times one matrix is one product of two matrices: NumPy would go through the batch."""
     a, b = args
     shape = a.array.shape
@@ -93,14 +95,20 @@ def _is_matrix(array: Any) -> bool:
 
 
 def _factor(index: int, saved: dict[str, Any], batch: int, count: int) -> tuple[Any, bool] | None:
-    """The other factor, if the argument is a row of numbers for each example, or a matrix times one vector for all."""
+    """The other factor, if the argument is a row of numbers for each example,
+    or a matrix times one vector for all.
+    """
     factor, shape = (saved["b"], saved["a_shape"]) if index == 0 else (saved["a"], saved["b_shape"])
     if len(factor.shape) != 2:
         return None
     height, width = factor.shape
     if index == 0:
         return (factor, True) if shape == (batch, height) and width == count else None
-    return (factor, False) if shape[-1] == 1 and height == count and math.prod(shape) == batch * width else None
+    return (
+        (factor, False)
+        if shape[-1] == 1 and height == count and math.prod(shape) == batch * width
+        else None
+    )
 
 
 matmul = op(
@@ -121,28 +129,45 @@ def _einsum(xp: Any, *operands: Any, inputs: Sequence[str], output: str) -> Any:
     return xp.einsum(f"{','.join(inputs)}->{output}", *operands, optimize=len(operands) > 1)
 
 
-def _einsum_pull(g: Any, wanted: Sequence[Any], args: Any, shapes: Any, inputs: Sequence[str], output: str) -> list[Any]:
-    """The sum with the cotangent in the operand's place; letters that only the operand has are spread out."""
+def _einsum_pull(
+    g: Any, wanted: Sequence[Any], args: Any, shapes: Any, inputs: Sequence[str], output: str
+) -> list[Any]:
+    """The sum with the cotangent in the operand's place;
+    letters that only the operand has are spread out.
+    """
     pulled: list[Any] = []
     for i, parent in enumerate(wanted):
         if parent is None:
             pulled.append(None)
             continue
         others = [inputs[k] for k in range(len(inputs)) if k != i]
-        known = "".join(letter for letter in inputs[i] if letter in output or any(letter in other for other in others))
+        known = "".join(
+            letter
+            for letter in inputs[i]
+            if letter in output or any(letter in other for other in others)
+        )
         rest = [args[k] for k in range(len(args)) if k != i]
         found = einsum(g, *rest, inputs=(output, *others), output=known)
         if known != inputs[i]:
-            found = reshape(found, shape=tuple(n if c in known else 1 for c, n in zip(inputs[i], shapes[i], strict=True)))
+            found = reshape(
+                found,
+                shape=tuple(
+                    n if c in known else 1 for c, n in zip(inputs[i], shapes[i], strict=True)
+                ),
+            )
             found = broadcast_to(found, shape=shapes[i])
         pulled.append(found)
     return pulled
 
 
-def _batch_einsum(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:
+def _batch_einsum(
+    op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]
+) -> Any:
     """The batch axis is one more letter."""
     letter = next(c for c in ascii_letters if not any(c in names for names in params["inputs"]))
-    inputs = tuple([letter + names if m else names for names, m in zip(params["inputs"], mapped, strict=True)])
+    inputs = tuple(
+        [letter + names if m else names for names, m in zip(params["inputs"], mapped, strict=True)]
+    )
     return einsum(*args, inputs=inputs, output=letter + params["output"])
 
 
@@ -153,11 +178,15 @@ def _einsum_jet(step: jets.Step) -> jets.Partials:
         return lambda index: of(step.node.parents[i], index) if index else values[i]
 
     factors = [factor(i) for i in range(len(values))]
-    return lambda index: jets.product_rule(index, *factors, product=lambda *args: einsum(*args, **step.params))
+    return lambda index: jets.product_rule(
+        index, *factors, product=lambda *args: einsum(*args, **step.params)
+    )
 
 
 def _einsum_links(call: links.Call, index: int) -> links.Link:
-    return links.aligned(call.shape, call.params["output"], call.inputs[index], call.params["inputs"][index])
+    return links.aligned(
+        call.shape, call.params["output"], call.inputs[index], call.params["inputs"][index]
+    )
 
 
 einsum = op(
@@ -173,7 +202,9 @@ einsum = op(
 
 
 def _on_diagonal(xp: Any, x: Any, *, shape: tuple[int, int], offset: int = 0) -> Any:
-    """Zero matrices of `shape` with the last axis of `x` on the diagonal that begins `offset` columns to the right."""
+    """Zero matrices of `shape` with the last axis of `x` on the diagonal that begins `offset`
+    columns to the right.
+    """
     out = np.zeros((*x.shape[:-1], *shape), x.dtype)
     steps = np.arange(x.shape[-1])
     out[..., steps + max(-offset, 0), steps + max(offset, 0)] = x
@@ -181,7 +212,9 @@ def _on_diagonal(xp: Any, x: Any, *, shape: tuple[int, int], offset: int = 0) ->
 
 
 def _on_diagonal_on_xla(xp: Any, x: Any, *, shape: tuple[int, int], offset: int = 0) -> Any:
-    """Each element in all rows of its column, except where it does not stand: XLA's scatter would go element by element."""
+    """Each element in all rows of its column, except where it does not stand:
+    XLA's scatter would go element by element.
+    """
     rows, columns = shape
     before = max(offset, 0)
     across = xp.pad(x, [*[(0, 0)] * (x.ndim - 1), (before, columns - before - x.shape[-1])])

@@ -1,7 +1,8 @@
 """Functions of matrices: exponential, logarithm and square root.
 
-For every such function f, f([[A, E], [0, A]]) has f's derivative at A along E as its upper right block. SciPy's own logarithm and
-square root print warnings and differ between versions, so both are written here, from the Schur form.
+For every such function f, f([[A, E], [0, A]]) has f's derivative at A along E as its upper right
+block. SciPy's own logarithm and square root print warnings and differ between versions, so both are
+written here, from the Schur form.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def _along(function: Callable[[Any], Any], x: Any, direction: Any) -> Any:
 
 
 def _expm(xp: Any, x: Any) -> Any:
-    from scipy.linalg import expm as of_matrices  # noqa: PLC0415 - SciPy is loaded when it is first needed
+    # SciPy is loaded when it is first needed.
+    from scipy.linalg import expm as of_matrices  # noqa: PLC0415
 
     return of_matrices(x) if x.size else x.copy()
 
@@ -69,7 +71,11 @@ def _back(triangular: Any, unitary: Any, dtype: Any) -> Any:
     if dtype.kind == "c":
         return found
     complex_part = np.abs(found.imag).max(initial=0)
-    return found.real if complex_part <= 1e-7 * np.abs(found.real).max(initial=0) else np.full_like(found.real, np.nan)
+    return (
+        found.real
+        if complex_part <= 1e-7 * np.abs(found.real).max(initial=0)
+        else np.full_like(found.real, np.nan)
+    )
 
 
 def _sqrtm_of_one(x: Any) -> Any:
@@ -80,7 +86,9 @@ def _sqrtm_of_one(x: Any) -> Any:
 
 
 def _logm_of_one(x: Any) -> Any:
-    """Roots until the matrix is near 1, where the logarithm is an integral that sixteen points give to the last digit."""
+    """Roots until the matrix is near 1, where the logarithm is an integral that sixteen points give
+    to the last digit.
+    """
     triangular, unitary = _schur(x) if np.isfinite(x).all() else (np.zeros_like(x), x)
     if not np.diag(triangular).all():
         return np.full_like(x, np.nan)
@@ -89,13 +97,17 @@ def _logm_of_one(x: Any) -> Any:
         triangular, doublings = _root_of_triangular(triangular), doublings + 1
     small = triangular - one
     points, weights = np.polynomial.legendre.leggauss(16)
-    total = sum(w / 2 * np.linalg.solve(one + (p + 1) / 2 * small, small) for p, w in zip(points, weights, strict=True))
+    total = sum(
+        w / 2 * np.linalg.solve(one + (p + 1) / 2 * small, small)
+        for p, w in zip(points, weights, strict=True)
+    )
     return _back(total * 2.0**doublings, unitary, x.dtype)
 
 
 def _sylvester(xp: Any, a: Any, b: Any, c: Any) -> Any:
     """X with A X + X B = C."""
-    from scipy.linalg import solve_sylvester  # noqa: PLC0415 - SciPy is loaded when it is first needed
+    # SciPy is loaded when it is first needed.
+    from scipy.linalg import solve_sylvester  # noqa: PLC0415
 
     def solved(*matrices: Any) -> Any:
         return solve_sylvester(*matrices) if all(np.isfinite(m).all() for m in matrices) else np.nan

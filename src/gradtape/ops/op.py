@@ -1,16 +1,19 @@
-"""`Op` and its declarations: how a call becomes a kernel's result and, if something records, a Node.
+"""`Op` and its declarations: how a call becomes a kernel's result and, if something records,
+a Node.
 
-A derivative is declared as one *pull* per array argument: `lambda g, y: g * y`. A pull's first parameter is the output's
-cotangent; the names of the others say what it needs, and exactly that is saved when the op is recorded:
+A derivative is declared as one *pull* per array argument: `lambda g, y: g * y`. A pull's first
+parameter is the output's cotangent; the names of the others say what it needs, and exactly that is
+saved when the op is recorded:
 
 - the name of an array argument: that argument;
 - `out`: the output;
-- `x_shape`, `x_dtype` for an argument `x`: its shape (a tuple) and NumPy dtype; `x_shows`: see `written`; `args`, `shapes`:
-  all arguments and their shapes;
+- `x_shape`, `x_dtype` for an argument `x`: its shape (a tuple) and NumPy dtype; `x_shows`: see
+  `written`; `args`, `shapes`: all arguments and their shapes;
 - any other name: the parameter of that name.
 
-A pull is written as the transpose of the op's Jacobian, without conjugation; for complex outputs it is conjugated for it, so
-that a gradient is the adjoint (`conjugate=False` declares pulls that are the adjoint already).
+A pull is written as the transpose of the op's Jacobian, without conjugation; for complex outputs it
+is conjugated for it, so that a gradient is the adjoint (`conjugate=False` declares pulls that are
+the adjoint already).
 """
 
 from __future__ import annotations
@@ -49,11 +52,19 @@ from gradtape.ops.links import Links
 from gradtape.ops.links import elementwise as elementwise_links
 from gradtape.ops.listed import listed
 from gradtape.ops.rows import RowRule
-from gradtape.ops.written import Names, function_of, function_written_later, positional_names, write_save
+from gradtape.ops.written import (
+    Names,
+    function_of,
+    function_written_later,
+    positional_names,
+    write_save,
+)
 
 Pull = Callable[..., Any]
 
-_WITHOUT_GRADIENT = "biuO"  # the NumPy kinds of bool, int and string: a result of such a dtype ends a chain
+_WITHOUT_GRADIENT = (
+    "biuO"  # the NumPy kinds of bool, int and string: a result of such a dtype ends a chain
+)
 
 HALF = frozenset((dtypes.float16.numpy, dtypes.bfloat16.numpy))
 
@@ -65,8 +76,19 @@ registry: dict[str, Op] = {}
 _by_kernel: dict[Any, Op] = {}
 
 
-_OF_KERNELS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RuntimeError)
-"""What kernels raise. Other errors are a signal handler's, or the machine's, and stay what they are."""
+_OF_KERNELS = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    AssertionError,
+    RuntimeError,
+)
+"""What kernels raise.
+
+Other errors are a signal handler's, or the machine's, and stay what they are.
+"""
 
 
 class MadeBy(NamedTuple):
@@ -80,27 +102,33 @@ class MadeBy(NamedTuple):
 class Op:
     """One op: its kernel, its derivative, and how its arguments' dtypes meet.
 
-    `pulls` has one entry for each array argument: None declares that there is no derivative by it (an index, a condition, a
-    step function); an entry that is not given at all makes `gradient()` raise a LookupError. `pull_all` stands instead for ops with
-    any number of arguments or several outputs: one function `(g, wanted, ...)` gives the cotangents of all arguments, and
-    `g` is a list if there are `several` outputs. Arguments named in `apart` (indices, conditions) keep their dtype. `linear`
-    declares that the op is linear in the arguments that have a pull, so that tangents go through the op itself; `moves`, that
-    it computes nothing, so that half precision needs no care. `kinds` are the NumPy dtype kinds that the op takes, None for all;
-    `batch` is the rule of `ops.batching` by which it runs on a batch. `xla` is a second kernel, for the XLA engine alone, where
-    the first one does not serve it: a kernel, or `ON_HOST` for one that calls NumPy back. `native` declares that XLA can be
-    left to compute it in half precision: it rounds once, or sums products in a wide accumulator. `of_logits` declares that it turns
-    logits into probabilities: in a program, as in TensorFlow's graphs, Keras's crossentropies find out what it was given.
+    `pulls` has one entry for each array argument: None declares that there is no derivative by it
+    (an index, a condition, a step function); an entry that is not given at all makes `gradient()`
+    raise a LookupError. `pull_all` stands instead for ops with any number of arguments or several
+    outputs: one function `(g, wanted, ...)` gives the cotangents of all arguments, and `g` is a
+    list if there are `several` outputs. Arguments named in `apart` (indices, conditions) keep their
+    dtype. `linear` declares that the op is linear in the arguments that have a pull, so that
+    tangents go through the op itself; `moves`, that it computes nothing, so that half precision
+    needs no care. `kinds` are the NumPy dtype kinds that the op takes, None for all; `batch` is the
+    rule of `ops.batching` by which it runs on a batch. `xla` is a second kernel, for the XLA engine
+    alone, where the first one does not serve it: a kernel, or `ON_HOST` for one that calls NumPy
+    back. `native` declares that XLA can be left to compute it in half precision: it rounds once, or
+    sums products in a wide accumulator. `of_logits` declares that it turns logits into
+    probabilities: in a program, as in TensorFlow's graphs, Keras's crossentropies find out what it
+    was given.
 
-    Two facts serve strong zeros (see `core.strong_zeros`). `plain`: a NaN anywhere in an argument that has a pull shows in the output,
-    and where an elementwise pull is NaN for other reasons, NumPy's arithmetic has raised the invalid flag; most elementwise ops whose
-    kernel has a name in NumPy are, and where it depends, it is a function of what a Node saved. `selects`: an elementwise op's pulls
-    give zero for a zero cotangent as they are written.
+    Two facts serve strong zeros (see `core.strong_zeros`). `plain`: a NaN anywhere in an argument
+    that has a pull shows in the output, and where an elementwise pull is NaN for other reasons,
+    NumPy's arithmetic has raised the invalid flag; most elementwise ops whose kernel has a name in
+    NumPy are, and where it depends, it is a function of what a Node saved. `selects`: an
+    elementwise op's pulls give zero for a zero cotangent as they are written.
 
-    Others serve transformations, which derive them where they can. `jet`: how partial derivatives of all orders pass through it, see
-    `ops.jets`; `input_shape` gives the shape of its only argument from that of its output and, by name, what its pull saved. `links`:
-    which elements of the output depend on which of the arguments, see `ops.links`. `rows`: how many cotangents or tangents pass at once,
-    see `ops.rows`. `unique=False`: its results have signs or an order of their own on each engine. `chooses`: each element of its
-    result is one of its arguments' own.
+    Others serve transformations, which derive them where they can. `jet`: how partial derivatives
+    of all orders pass through it, see `ops.jets`; `input_shape` gives the shape of its only
+    argument from that of its output and, by name, what its pull saved. `links`: which elements of
+    the output depend on which of the arguments, see `ops.links`. `rows`: how many cotangents or
+    tangents pass at once, see `ops.rows`. `unique=False`: its results have signs or an order of
+    their own on each engine. `chooses`: each element of its result is one of its arguments' own.
     """
 
     def __init__(
@@ -140,10 +168,15 @@ class Op:
         self._xla = kernel if xla is None else xla
         named = isinstance(self._xla, str) and self._xla != ON_HOST
         self.native = native or named or type(self._xla) is BuiltinFunctionType
-        self.arguments: Names = tuple(arguments) if arguments is not None else positional_names(kernel)[1:]
+        self.arguments: Names = (
+            tuple(arguments) if arguments is not None else positional_names(kernel)[1:]
+        )
         self.apart = frozenset(self.arguments.index(argument) for argument in apart)
         if pull_all is None:
-            pulls = [*pulls, *(_no_rule(name, argument) for argument in self.arguments[len(pulls) :])]
+            pulls = [
+                *pulls,
+                *(_no_rule(name, argument) for argument in self.arguments[len(pulls) :]),
+            ]
         self.pulls = tuple(pulls)
         self.pull_all = pull_all
         self.linear = linear
@@ -160,25 +193,35 @@ class Op:
         self.rows = rows
         self.batch = batching.elementwise if elementwise else batch
         function = getattr(self.kernel, "func", self.kernel)
-        self.has_parameters = getattr(getattr(function, "__code__", None), "co_kwonlyargcount", 0) > 0
+        self.has_parameters = (
+            getattr(getattr(function, "__code__", None), "co_kwonlyargcount", 0) > 0
+        )
         self.defaults: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
         self.elementwise = elementwise
         named = isinstance(kernel, str) or type(kernel) is BuiltinFunctionType
         self.plain = (elementwise and named) if plain is None else plain
         self.broadcasts = elementwise and len(self.arguments) > 1
         if elementwise and len(self.arguments) > 2:
-            raise TypeError(f"{name}: an elementwise op has one or two arguments; declare it with `op` and undo broadcasting.")
+            raise TypeError(
+                f"{name}: an elementwise op has one or two arguments; declare it with `op` and "
+                "undo broadcasting."
+            )
         self.differentiable = pull_all is not None or any(self.pulls)
         if pull_all is not None:
             self.saves: tuple[Names, ...] = (positional_names(pull_all)[2:],)
         else:
-            self.saves = tuple(() if pull is None else positional_names(pull)[1:] for pull in self.pulls)
+            self.saves = tuple(
+                () if pull is None else positional_names(pull)[1:] for pull in self.pulls
+            )
             if self.broadcasts:
                 self.saves = tuple(
-                    (f"{argument}_broadcast", *names) for argument, names in zip(self.arguments, self.saves, strict=True)
+                    (f"{argument}_broadcast", *names)
+                    for argument, names in zip(self.arguments, self.saves, strict=True)
                 )
         values = {*self.arguments, "out"}
-        self.guarded = tuple(elementwise and not selects and not values.isdisjoint(names) for names in self.saves)
+        self.guarded = tuple(
+            elementwise and not selects and not values.isdisjoint(names) for names in self.saves
+        )
         self.rule: Any = ElementwiseDerivative(self) if elementwise else Derivative(self)
         self.complex_rule: Any = Conjugated(self.rule) if conjugate else self.rule
         written = pull_all is None and not several and self.arguments
@@ -204,7 +247,9 @@ class Op:
     def call_any(self, *args: Any, **params: Any) -> Any:
         """A call with arguments of any kind and number."""
         if HeldTensor in map(type, args):
-            return self.call(*[Tensor(a.array, a.node) if type(a) is HeldTensor else a for a in args], **params)
+            return self.call(
+                *[Tensor(a.array, a.node) if type(a) is HeldTensor else a for a in args], **params
+            )
         if len(args) == 2 and not self.apart:
             pair = pair_of_floats(*args)
             if pair is not None:
@@ -215,7 +260,8 @@ class Op:
             return self.kernel(*read, **params)
         strong = next((read[i].array.dtype for i in tensors if i not in self.apart), None)
         operands = self._promoted([
-            a if isinstance(a, Tensor) else Tensor(beside(a, None if i in self.apart else strong, self._argument(i)))
+            a if isinstance(a, Tensor)
+                else Tensor(beside(a, None if i in self.apart else strong, self._argument(i)))
             for i, a in enumerate(read)
         ])  # fmt: skip
         if self.kinds is not None:
@@ -242,7 +288,9 @@ class Op:
         return out
 
     def call_several(self, x: Tensor, params: dict[str, Any]) -> Any:
-        """The outputs of an op with several, such as `split`, of a float32 Tensor: the plainest call, without the detours."""
+        """The outputs of an op with several, such as `split`, of a float32 Tensor: the plainest
+        call, without the detours.
+        """
         state = here.state
         if state.trace is not None or state.device is not None or state.pushers:
             return self.call_any(x, **params)
@@ -255,46 +303,75 @@ class Op:
             return [Tensor(result) for result in results]
         if parent.scope is not scope:
             return self.finish((x,), params, results, state, scope)
-        saved = (self.save[0]((x,), results, params), [(result.shape, result.dtype) for result in results])
+        saved = (
+            self.save[0]((x,), results, params),
+            [(result.shape, result.dtype) for result in results],
+        )
         return record(self.rule, saved, params, ((parent,), scope), (x,), list(results))
 
     def _check_kinds(self, args: Sequence[Any]) -> None:
         for i, arg in enumerate(args):
             if i not in self.apart and arg.array.dtype.kind not in (self.kinds or ""):
                 raise invalid_argument(
-                    f"{self._argument(i)} has dtype {arg.dtype.name}, which {self.name} does not take: cast it first."
+                    f"{self._argument(i)} has dtype {arg.dtype.name}, which {self.name} does not "
+                    "take: cast it first."
                 )
 
     def _computed(self, run: Callable[..., Any], arrays: list[Any], params: dict[str, Any]) -> Any:
-        """The kernel's result. Half precision is computed in float32 and rounded once: NumPy alone would be slow and mixed."""
+        """The kernel's result.
+
+        Half precision is computed in float32 and rounded once: NumPy alone would be slow and mixed.
+        """
         kernel = self.kernel
         if any(not isinstance(a, (np.ndarray, np.generic)) for a in arrays):
             kernel, run = self.xla_kernel, _run_on_xla
             if self.native:
                 return run(kernel, *arrays, **params)
-        if any(a.dtype.kind == "O" for a in arrays):  # NumPy gives the bare element for a 0-d array of objects
+        # NumPy gives the bare element for a 0-d array of objects.
+        if any(a.dtype.kind == "O" for a in arrays):
             result = run(kernel, *arrays, **params)
             return [_as_array(r) for r in result] if self.several else _as_array(result)
         half = None if self.moves else next((a.dtype for a in arrays if a.dtype in HALF), None)
         if half is None:
             return run(kernel, *arrays, **params)
-        result = run(kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params)
-        return [run(_rounded, r, dtype=half) for r in result] if self.several else run(_rounded, result, dtype=half)
+        result = run(
+            kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params
+        )
+        return (
+            [run(_rounded, r, dtype=half) for r in result]
+            if self.several
+            else run(_rounded, result, dtype=half)
+        )
 
-    def finish(self, args: Sequence[Any], params: dict[str, Any], result: Any, state: ThreadState, scope: Scope | None) -> Any:
+    def finish(
+        self,
+        args: Sequence[Any],
+        params: dict[str, Any],
+        result: Any,
+        state: ThreadState,
+        scope: Scope | None,
+    ) -> Any:
         """The result as Tensors; with a Node, if `scope` follows an argument that has a derivative.
 
         Under `vmap` the result is of BatchedTensors, else of arrays.
         """
         if type(result) is Elsewhere:
-            args, result = [state.device.move(arg) if isinstance(arg, Tensor) else arg for arg in args], result.array
-        if state.trace is not None and any(taken is not arg for taken, arg in zip(state.trace.taken_in(args), args, strict=True)):
-            return self.call_any(*args, **(params or {}))  # computed before it was known to come from outside the program
+            args, result = (
+                [state.device.move(arg) if isinstance(arg, Tensor) else arg for arg in args],
+                result.array,
+            )
+        if state.trace is not None and any(
+            taken is not arg for taken, arg in zip(state.trace.taken_in(args), args, strict=True)
+        ):
+            # Computed before it was known to come from outside the program.
+            return self.call_any(*args, **(params or {}))
         if scope is None or not self.differentiable:
             return self._constant(result)
         nodes = [arg.node if isinstance(arg, Tensor) else None for arg in args]
         if self.pull_all is None:
-            nodes = [None if pull is None else node for node, pull in zip(nodes, self.pulls, strict=True)]
+            nodes = [
+                None if pull is None else node for node, pull in zip(nodes, self.pulls, strict=True)
+            ]
         connection = connect(nodes, scope)
         arrays = [_array(r) for r in (result if self.several else [result])]
         if connection is None or all(array.dtype.kind in _WITHOUT_GRADIENT for array in arrays):
@@ -304,11 +381,17 @@ class Op:
         if self.several:
             saved = (*saved, [(array.shape, array.dtype) for array in arrays])
         rule = self.complex_rule if any(array.dtype.kind == "c" for array in arrays) else self.rule
-        if any(p is not None and arg.array.dtype in HALF for p, arg in zip(parents, args, strict=True)):
+        if any(
+            p is not None and arg.array.dtype in HALF for p, arg in zip(parents, args, strict=True)
+        ):
             rule = OnTensors(rule)
-        return record(rule, saved, params, connection, args, list(result) if self.several else result)
+        return record(
+            rule, saved, params, connection, args, list(result) if self.several else result
+        )
 
-    def _saved(self, args: Sequence[Any], params: dict[str, Any], result: Any, parents: Sequence[Any]) -> tuple[Any, ...]:
+    def _saved(
+        self, args: Sequence[Any], params: dict[str, Any], result: Any, parents: Sequence[Any]
+    ) -> tuple[Any, ...]:
         """What the pulls of connected arguments name: one tuple for each pull."""
         if self.pull_all is not None:
             return (self.save[0](args, result, params),)
@@ -329,25 +412,40 @@ class Op:
         for dtype in others:
             common = dtypes.promote(common, dtype)
         return [
-            arg if i in self.apart or arg.array.dtype == common else needed.cast(arg, dtype=common) for i, arg in enumerate(args)
+            arg if i in self.apart or arg.array.dtype == common else needed.cast(arg, dtype=common)
+            for i, arg in enumerate(args)
         ]
 
     def _argument(self, index: int) -> str:
-        return f"{self.name}: {self.arguments[index] if index < len(self.arguments) else f'argument {index}'}"
+        return (
+            f"{self.name}: "
+            f"{self.arguments[index] if index < len(self.arguments) else f'argument {index}'}"
+        )
 
     def again(self, error: Exception, arrays: list[Any], params: dict[str, Any] | None) -> Any:
-        """After an error: the result, if it was only that a signal handler calls an op while this thread is in the midst of one."""
+        """After an error: the result, if it was only that a signal handler calls an op while this
+        thread is in the midst of one.
+        """
         if is_reentry(error):
-            weak = any(not hasattr(array, "dtype") for array in arrays)  # plain numbers, from the written call
-            return run_apart(self.kernel, *arrays) if weak else self._computed(run_apart, arrays, params or {})
+            # Plain numbers, from the written call.
+            weak = any(not hasattr(array, "dtype") for array in arrays)
+            return (
+                run_apart(self.kernel, *arrays)
+                if weak
+                else self._computed(run_apart, arrays, params or {})
+            )
         found = self.explained(error, arrays, params)
         if found is error:
             raise error
         raise found from error
 
-    def explained(self, error: Exception, arrays: Sequence[Any], params: dict[str, Any] | None) -> Exception:
+    def explained(
+        self, error: Exception, arrays: Sequence[Any], params: dict[str, Any] | None
+    ) -> Exception:
         """A kernel's error with the op, the shapes and the dtypes that it was given."""
-        if isinstance(error, (OpError, RecursionError, xla_engine.EndedError)) or not isinstance(error, _OF_KERNELS):
+        if isinstance(error, (OpError, RecursionError, xla_engine.EndedError)) or not isinstance(
+            error, _OF_KERNELS
+        ):
             return error
         if isinstance(error, xla_engine.NotTraceableError):
             return xla_engine.NotTraceableError(f"{self.name} at {locate(*caller())}: {error}")
@@ -360,7 +458,9 @@ class Op:
 
 
 def forget(name: str) -> None:
-    """Takes back the declaration of an op, so that its name is free again; what was recorded with it stays as it is."""
+    """Takes back the declaration of an op, so that its name is free again;
+    what was recorded with it stays as it is.
+    """
     if name not in registry:
         raise KeyError(f"forget: there is no op named '{name}'.")
     _by_kernel.pop(registry.pop(name).kernel, None)
@@ -375,11 +475,14 @@ needed.xla_kernel = _xla_kernel
 
 
 def _no_rule(name: str, argument: str) -> Pull:
-    """The pull of an argument that nobody wrote one for: a derivative is missing, never silently zero."""
+    """The pull of an argument that nobody wrote one for: a derivative is missing,
+    never silently zero.
+    """
 
     def pull(g: Any) -> Any:
         raise LookupError(
-            f"{name}: there is no rule for the derivative by '{argument}'; use gradtape.custom_gradient to give one."
+            f"{name}: there is no rule for the derivative by '{argument}'; use "
+            "gradtape.custom_gradient to give one."
         )
 
     return pull
@@ -396,7 +499,11 @@ def _run_on_xla(kernel: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
 
 
 def _as_array(result: Any) -> Any:
-    return result if hasattr(result, "dtype") else np.array(result, object if isinstance(result, bytes) else None)
+    return (
+        result
+        if hasattr(result, "dtype")
+        else np.array(result, object if isinstance(result, bytes) else None)
+    )
 
 
 def _rounded(array: Any, *, dtype: Any) -> Any:

@@ -1,4 +1,6 @@
-"""What Python's operators and indexing do with Tensors and Variables: see `core.operators`, where the classes have them."""
+"""What Python's operators and indexing do with Tensors and Variables: see `core.operators`,
+where the classes have them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from gradtape.ops.written import write_call
 
 
 def true_divide(x: Any, y: Any) -> Any:
-    """Division with a float result: integers of up to 16 bits become float32, longer ones float64."""
+    """Division with a float result: integers of up to 16 bits become float32,
+    longer ones float64.
+    """
     x, y = operand(x), operand(y)
     if isinstance(x, Tensor) and x.array.dtype.kind in "biu" and _is_integral(y):
         x = _as_float(x)
@@ -56,15 +60,23 @@ def divide(x: Any, y: Any) -> Any:
 
 
 def matmul(x: Any, y: Any) -> Any:
-    """The operator: straight to the op unless a vector is involved, which NumPy takes where TensorFlow does not."""
+    """The operator: straight to the op unless a vector is involved,
+    which NumPy takes where TensorFlow does not.
+    """
     known = type(y)
-    if type(x) is Tensor and (known is Tensor or known is Variable) and x.array.ndim > 1 < y.array.ndim:
+    if (
+        type(x) is Tensor
+        and (known is Tensor or known is Variable)
+        and x.array.ndim > 1 < y.array.ndim
+    ):
         return matrix.matmul(x, y)
     x, y = operand(x), operand(y)
     left, right = np.ndim(_array(x)), np.ndim(_array(y))
     if left != 1 != right:
         return matrix.matmul(x, y)
-    product = matrix.matmul(_with_axis(x, 0) if left == 1 else x, _with_axis(y, 1) if right == 1 else y)
+    product = matrix.matmul(
+        _with_axis(x, 0) if left == 1 else x, _with_axis(y, 1) if right == 1 else y
+    )
     shape = product.array.shape
     rows, columns = shape[-2:-1] if left != 1 else (), shape[-1:] if right != 1 else ()
     return reshape(product, shape=(*shape[:-2], *rows, *columns))
@@ -74,10 +86,14 @@ def _with_axis(vector: Any, axis: int) -> Any:
     """A vector as a matrix of one row (axis 0) or of one column (axis 1)."""
     if not isinstance(vector, Tensor):
         return np.expand_dims(vector, axis)
-    return reshape(vector, shape=(1, *vector.array.shape) if axis == 0 else (*vector.array.shape, 1))
+    return reshape(
+        vector, shape=(1, *vector.array.shape) if axis == 0 else (*vector.array.shape, 1)
+    )
 
 
-def _logical_or_bitwise(logical: Callable[..., Any], bitwise: Callable[..., Any]) -> Callable[..., Any]:
+def _logical_or_bitwise(
+    logical: Callable[..., Any], bitwise: Callable[..., Any]
+) -> Callable[..., Any]:
     def call(x: Any, y: Any) -> Any:
         x = operand(x)
         first = x if isinstance(x, Tensor) else operand(y)
@@ -120,7 +136,8 @@ def rounded(x: Any, ndigits: int | None = None) -> Any:
 
 
 def index(x: Tensor, key: Any) -> Tensor:
-    """`x[key]` with TensorFlow's rules: integers, slices, `...`, new axes, scalar integer tensors, or one boolean mask.
+    """`x[key]` with TensorFlow's rules: integers, slices, `...`, new axes,
+    scalar integer tensors, or one boolean mask.
 
     Where TensorFlow takes nothing else, arrays of integers and of truth values index as in NumPy.
     """
@@ -138,31 +155,47 @@ def index(x: Tensor, key: Any) -> Tensor:
     except InvalidArgumentError as error:
         if not isinstance(key, list):
             raise
-        hint = "a list holds one index for each axis, as in TensorFlow; write x[np.array([...])] to pick elements"
+        hint = (
+            "a list holds one index for each axis, as in TensorFlow; write "
+            "x[np.array([...])] to "
+            "pick elements"
+        )
         raise invalid_argument(f"{error}: {hint}.") from error
 
 
 class MaskShapeError(ValueError, IndexError):
-    """A boolean mask that does not fit what it indexes: a ValueError in TensorFlow, an IndexError in NumPy and the Array API."""
+    """A boolean mask that does not fit what it indexes: a ValueError in TensorFlow, an IndexError
+    in NumPy and the Array API.
+    """
 
 
 def _not_traceable(what: str, instead: str) -> xla_engine.NotTraceableError:
     return xla_engine.NotTraceableError(
-        f"getitem at {locate(*caller())}: {what} that is known only when a gradtape.function runs gives a tensor of unknown shape, which "
+        f"getitem at {locate(*caller())}: {what} that is known only when a gradtape.function runs "
+        "gives a tensor of unknown shape, which "
         f"XLA cannot compile: write {instead}, or index outside the function."
     )
 
 
 def _masked(x: Tensor, mask: Any) -> Tensor:
-    """What a mask over the first axes picks; a mask may have no elements along an axis, and then it picks nothing."""
+    """What a mask over the first axes picks; a mask may have no elements along an axis,
+    and then it picks nothing.
+    """
     masked, rest = x.array.shape[: mask.ndim], x.array.shape[mask.ndim :]
-    if mask.ndim > x.array.ndim or any(m not in (size, 0) for m, size in zip(mask.shape, masked, strict=True)):
-        raise MaskShapeError(f"getitem: a boolean mask of shape {mask.shape} does not fit a tensor of shape {x.array.shape}.")
+    if mask.ndim > x.array.ndim or any(
+        m not in (size, 0) for m, size in zip(mask.shape, masked, strict=True)
+    ):
+        raise MaskShapeError(
+            f"getitem: a boolean mask of shape {mask.shape} does not fit a tensor of shape "
+            f"{x.array.shape}."
+        )
     return take(reshape(x, shape=(math.prod(masked), *rest)), np.flatnonzero(mask), axis=0)
 
 
 def _holds_arrays(key: Any) -> bool:
-    """Whether an index array is in the key, or a number that is not known yet; a list is one only beside other parts."""
+    """Whether an index array is in the key, or a number that is not known yet;
+    a list is one only beside other parts.
+    """
     if isinstance(key, tuple):
         return any(isinstance(part, list) or _picks(part) for part in key)
     return _picks(key)
@@ -176,7 +209,12 @@ def _picks(part: Any) -> bool:
 
 def _parts_with_arrays(key: Any) -> tuple[Any, ...]:
     parts = key if isinstance(key, tuple) else (key,)
-    return tuple([operand(part) if isinstance(part, list) or _picks(part) else _index_part(part) for part in parts])
+    return tuple(
+        [
+            operand(part) if isinstance(part, list) or _picks(part) else _index_part(part)
+            for part in parts
+        ]
+    )
 
 
 def _parts(key: Any) -> tuple[Any, ...]:
@@ -190,14 +228,20 @@ def _index_part(part: Any) -> Any:
         return part
     if isinstance(part, slice):
         return slice(_bound(part.start), _bound(part.stop), _bound(part.step))
-    if isinstance(part, bool) or (isinstance(part, (Tensor, Variable)) and part.array.dtype.kind == "b"):
-        raise TypeError(f"Cannot index with {part!r} among other indices: use gradtape.boolean_mask.")
+    if isinstance(part, bool) or (
+        isinstance(part, (Tensor, Variable)) and part.array.dtype.kind == "b"
+    ):
+        raise TypeError(
+            f"Cannot index with {part!r} among other indices: use gradtape.boolean_mask."
+        )
     return _integer(part)
 
 
 def _bound(value: Any) -> int | None:
     if is_traced(value):
-        raise _not_traceable("a slice with a bound", "gradtape.slice(x, begin, size) with a known size")
+        raise _not_traceable(
+            "a slice with a bound", "gradtape.slice(x, begin, size) with a known size"
+        )
     return None if value is None else _integer(value)
 
 
@@ -209,7 +253,8 @@ def _integer(value: Any) -> int:
     if isinstance(array, (np.ndarray, np.generic)) and array.ndim == 0 and array.dtype.kind in "iu":
         return int(array)
     raise TypeError(
-        f"Only integers, slices, ellipsis, gradtape.newaxis, scalar integer tensors and a boolean mask are valid indices, "
+        "Only integers, slices, ellipsis, gradtape.newaxis, scalar integer tensors and a boolean "
+        "mask are valid indices, "
         f"got {value!r}; use gradtape.gather to pick several elements."
     )
 
@@ -239,7 +284,9 @@ def variable_index(variable: Variable, key: Any) -> Tensor:
     found = index(variable.tensor(), key)
     part = VariableSlice(found.array, found.node)
     part._variable = variable
-    part._key = tuple([_array(p) for p in _parts_with_arrays(key)]) if _holds_arrays(key) else _parts(key)
+    part._key = (
+        tuple([_array(p) for p in _parts_with_arrays(key)]) if _holds_arrays(key) else _parts(key)
+    )
     return part
 
 
@@ -260,7 +307,14 @@ def iterate(x: Any) -> Iterator[Tensor]:
     return (getitem(x, key=(i,)) for i in range(len(x.array)))
 
 
-add, subtract, multiply, floordiv, floormod, power = a.add, a.subtract, a.multiply, a.floordiv, a.floormod, elementary.power
+add, subtract, multiply, floordiv, floormod, power = (
+    a.add,
+    a.subtract,
+    a.multiply,
+    a.floordiv,
+    a.floormod,
+    elementary.power,
+)
 and_ = _logical_or_bitwise(a.logical_and, a.bitwise_and)
 or_ = _logical_or_bitwise(a.logical_or, a.bitwise_or)
 xor = _logical_or_bitwise(a.logical_xor, a.bitwise_xor)

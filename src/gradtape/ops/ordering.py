@@ -1,4 +1,7 @@
-"""The order of elements: where each would stand if they were sorted. The sorting itself is a gather."""
+"""The order of elements: where each would stand if they were sorted.
+
+The sorting itself is a gather.
+"""
 
 from __future__ import annotations
 

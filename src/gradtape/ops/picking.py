@@ -1,4 +1,7 @@
-"""Indexing with arrays, by NumPy's rules: `x[rows, columns]`, `x[:, places]`, `x[mask, 0]`. Each is a slice and a gather."""
+"""Indexing with arrays, by NumPy's rules: `x[rows, columns]`, `x[:, places]`, `x[mask, 0]`.
+
+Each is a slice and a gather.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,20 @@ _INT64 = np.dtype(np.int64)
 
 
 def pick(x: Tensor, key: tuple[Any, ...]) -> Tensor:
-    """`x[key]` where at least one part of the key is an array; parts are integers, slices, `...`, None, and arrays.
+    """`x[key]` where at least one part of the key is an array; parts are integers, slices,
+    `...`, None, and arrays.
 
-    The axes that arrays and integers index become those of the arrays' common shape: in the place of the first of them if they
-    stand side by side, else in front, as in NumPy.
+    The axes that arrays and integers index become those of the arrays' common shape: in the place
+    of the first of them if they stand side by side, else in front, as in NumPy.
     """
     parts = _complete(_without_masks(key, x.array.shape), x.array.ndim)
-    indexed = [i for i, part in enumerate(parts) if not isinstance(part, slice) and part is not None]
+    indexed = [
+        i for i, part in enumerate(parts) if not isinstance(part, slice) and part is not None
+    ]
     if any(part is None or (isinstance(part, slice) and part != slice(None)) for part in parts):
-        x = getitem(x, key=tuple([slice(None) if i in indexed else part for i, part in enumerate(parts)]))
+        x = getitem(
+            x, key=tuple([slice(None) if i in indexed else part for i, part in enumerate(parts)])
+        )
     sizes = [x.array.shape[i] for i in indexed]
     indices = [_from_the_front(parts[i], size) for i, size in zip(indexed, sizes, strict=True)]
     first = indexed[0]
@@ -59,7 +67,8 @@ def _without_masks(key: Sequence[Any], shape: Shape) -> list[Any]:
         else:
             if mask.shape != shape[axis : axis + mask.ndim]:
                 raise invalid_argument(
-                    f"getitem: a mask of shape {mask.shape} does not fit axis {axis} of a tensor of shape {shape}."
+                    f"getitem: a mask of shape {mask.shape} does not fit axis {axis} of a tensor "
+                    f"of shape {shape}."
                 )
             parts += np.nonzero(mask)
         axis += _width(part)
@@ -85,7 +94,9 @@ def _complete(parts: list[Any], rank: int) -> list[Any]:
     """A part for each axis: slices in the place of the ellipsis and at the end."""
     missing = rank - sum(part is not None and part is not Ellipsis for part in parts)
     if missing < 0:
-        raise invalid_argument(f"getitem: {rank - missing} indices are too many for a tensor of {rank} axes.")
+        raise invalid_argument(
+            f"getitem: {rank - missing} indices are too many for a tensor of {rank} axes."
+        )
     place = next((i for i, part in enumerate(parts) if part is Ellipsis), len(parts))
     if any(part is Ellipsis for part in parts[place + 1 :]):
         raise invalid_argument("getitem: an index can have only one ellipsis ('...').")
@@ -93,20 +104,29 @@ def _complete(parts: list[Any], rank: int) -> list[Any]:
 
 
 def _from_the_front(part: Any, size: int) -> Tensor:
-    """An index array without negative entries. One whose values are not known yet is checked where they are: in the gather."""
+    """An index array without negative entries.
+
+    One whose values are not known yet is checked where they are: in the gather.
+    """
     known = array_of(part)
     indices: Any = np.asarray(part) if known is None else known
     if not indices.size:
         return Tensor(np.zeros(indices.shape, _INT64))
     if indices.dtype.kind not in "iu":
-        raise TypeError(f"getitem: index arrays must hold integers or truth values, got {indices.dtype}.")
+        raise TypeError(
+            f"getitem: index arrays must hold integers or truth values, got {indices.dtype}."
+        )
     if not isinstance(indices, (np.ndarray, np.generic)):
         wide = cast(part, dtype=_INT64)
         return where(less(wide, 0), add(wide, size), wide)
-    indices = np.array(indices, _INT64)  # a copy, since the user's array may change before the gradient is asked for
+    # A copy, since the user's array may change before the gradient is asked for.
+    indices = np.array(indices, _INT64)
     low, high = indices.min(), indices.max()
     if low < -size or high >= size:
-        raise invalid_argument(f"getitem: index {low if low < -size else high} is out of range for an axis of size {size}.")
+        raise invalid_argument(
+            f"getitem: index {low if low < -size else high} is out of range for an axis of "
+            f"size {size}."
+        )
     return Tensor(np.where(indices < 0, indices + size, indices) if low < 0 else indices)
 
 
@@ -116,5 +136,7 @@ def _together(indices: list[Tensor]) -> Tensor:
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError as error:
-        raise invalid_argument(f"getitem: index arrays of the shapes {', '.join(map(str, shapes))} do not broadcast.") from error
+        raise invalid_argument(
+            f"getitem: index arrays of the shapes {', '.join(map(str, shapes))} do not broadcast."
+        ) from error
     return stack(*[broadcast_to(i, shape=shape) for i in indices], axis=len(shape))

@@ -1,7 +1,8 @@
 """Maxima and averages over windows, channels last.
 
-A maximum passes its cotangent to the first element of the window that attains it, so `max_pool` is a gather at constant places:
-`max_unpool` puts values at those places and `max_pick` takes them from there, and each is the other's transpose.
+A maximum passes its cotangent to the first element of the window that attains it, so `max_pool` is
+a gather at constant places: `max_unpool` puts values at those places and `max_pick` takes them from
+there, and each is the other's transpose.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ import numpy as np
 
 from gradtape.ops import jets, links, pooling_on_xla
 from gradtape.ops.batching import every_mapped
-from gradtape.ops.convolution import Overlap, Shape, Windows, overlaps, overlaps_along, window_pattern
+from gradtape.ops.convolution import (
+    Overlap,
+    Shape,
+    Windows,
+    overlaps,
+    overlaps_along,
+    window_pattern,
+)
 from gradtape.ops.declare import op
 from gradtape.ops.selection import keep_array
 from gradtape.ops.shaping import reshape
@@ -24,10 +32,14 @@ if TYPE_CHECKING:
     from gradtape.ops.op import Op
 
 
-def _along_axes(windows: Windows, sizes: Sequence[int]) -> Iterator[tuple[int, int, int, list[Overlap]]]:
+def _along_axes(
+    windows: Windows, sizes: Sequence[int]
+) -> Iterator[tuple[int, int, int, list[Overlap]]]:
     """For each spatial axis: its number, its size, how many windows lie on it, and where."""
     counts = windows.outputs(sizes)
-    for axis, (size, count, *along) in enumerate(zip(sizes, counts, *windows, strict=True), start=1):
+    for axis, (size, count, *along) in enumerate(
+        zip(sizes, counts, *windows, strict=True), start=1
+    ):
         yield axis, size, count, overlaps_along(size, *along)
 
 
@@ -42,7 +54,9 @@ def _folded(x: Any, windows: Windows, combine: Any, initial: Any) -> Any:
     return x
 
 
-def _folded_along(x: Any, axis: int, count: int, places: list[Overlap], combine: Any, initial: Any) -> Any:
+def _folded_along(
+    x: Any, axis: int, count: int, places: list[Overlap], combine: Any, initial: Any
+) -> Any:
     """Slices of `x` combined: first those that reach all windows, then those that meet padding."""
     whole = slice(0, count)
     reaching = [x[_at(axis, inner)] for outer, inner in places if outer == whole]
@@ -66,7 +80,9 @@ def _max_pool(xp: Any, x: Any, *, windows: Windows) -> Any:
     return _folded(x, windows, np.maximum, lowest)
 
 
-def _attained(x: Any, top: Any, windows: Windows) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...], Any]]:
+def _attained(
+    x: Any, top: Any, windows: Windows
+) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...], Any]]:
     """For each place of the kernel, which windows have their first maximum there."""
     undecided = np.ones(top.shape, bool)
     for _, outer, inner in overlaps(windows, x.shape[1:-1]):
@@ -97,7 +113,10 @@ def _max_pick(xp: Any, values: Any, x: Any, top: Any, *, windows: Windows) -> An
 
 
 def _are_disjoint(windows: Windows) -> bool:
-    return all(stride > (kernel - 1) * dilation for kernel, stride, _, dilation in zip(*windows, strict=True))
+    return all(
+        stride > (kernel - 1) * dilation
+        for kernel, stride, _, dilation in zip(*windows, strict=True)
+    )
 
 
 def _counts(windows: Windows, sizes: Sequence[int], dtype: Any) -> Any:
@@ -131,20 +150,28 @@ def _avg_unpool(xp: Any, y: Any, *, windows: Windows, sizes: Shape) -> Any:
     return y
 
 
-def _batched(op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:
+def _batched(
+    op: Op, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]
+) -> Any:
     """A batch of batches is a larger batch."""
     args = every_mapped(size, args, mapped)
     count = args[0].array.shape[1]
-    out = op.call(*[reshape(arg, shape=(size * count, *arg.array.shape[2:])) for arg in args], **params)
+    out = op.call(
+        *[reshape(arg, shape=(size * count, *arg.array.shape[2:])) for arg in args], **params
+    )
     return reshape(out, shape=(size, count, *out.array.shape[1:]))
 
 
 def _avg_pool_on_xla(xp: Any, x: Any, *, windows: Windows) -> Any:
-    return pooling_on_xla.avg_pool(xp, x, windows=windows, counted=_counts(windows, x.shape[1:-1], x.dtype))
+    return pooling_on_xla.avg_pool(
+        xp, x, windows=windows, counted=_counts(windows, x.shape[1:-1], x.dtype)
+    )
 
 
 def _avg_unpool_on_xla(xp: Any, y: Any, *, windows: Windows, sizes: Shape) -> Any:
-    return pooling_on_xla.avg_unpool(xp, y, windows=windows, sizes=sizes, counted=_counts(windows, sizes, y.dtype))
+    return pooling_on_xla.avg_unpool(
+        xp, y, windows=windows, sizes=sizes, counted=_counts(windows, sizes, y.dtype)
+    )
 
 
 def _max_pool_jet(step: jets.Step) -> jets.Partials:

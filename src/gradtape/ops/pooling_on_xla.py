@@ -1,6 +1,7 @@
 """Pooling on XLA, by slices, comparisons and padding, which become one loop over the elements.
 
-XLA's own windowed maximum, and above all its gradient, is slower than that on the CPU by a factor of several.
+XLA's own windowed maximum, and above all its gradient, is slower than that on the CPU by a factor
+of several.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ _SMALL = 16  # elements of a window; slices of larger ones take longer to compil
 
 
 def _side_by_side(windows: Windows) -> bool:
-    """Whether the windows cover the input without gaps and overlaps, so that they are blocks of a reshaped array."""
+    """Whether the windows cover the input without gaps and overlaps,
+    so that they are blocks of a reshaped array.
+    """
     return windows.kernel == windows.strides and set(windows.dilations) <= {1}
 
 
 def _blocks(windows: Windows, counts: Shape, first: int, last: int) -> tuple[Shape, Shape]:
-    """The shape with an axis of windows and one of their elements for each spatial axis, and which axes the latter are."""
+    """The shape with an axis of windows and one of their elements for each spatial axis,
+    and which axes the latter are.
+    """
     pairs = tuple(itertools.chain(*zip(counts, windows.kernel, strict=True)))
     return (first, *pairs, last), tuple(range(2, len(pairs) + 1, 2))
 
@@ -59,9 +64,15 @@ def max_pool(xp: Any, x: Any, *, windows: Windows) -> Any:
 
 
 def _first_maximum(xp: Any, x: Any, top: Any, windows: Windows) -> Any:
-    """The number of the first place of the kernel at which each window has its maximum; -1 if that is NaN."""
+    """The number of the first place of the kernel at which each window has its maximum;
+    -1 if that is NaN.
+    """
     found = xp.full(top.shape, -1, np.int32)
-    parts = list(seen(fitted(xp, x, windows, math.nan if x.dtype.kind == "f" else 0), windows, top.shape[1:-1]))
+    parts = list(
+        seen(
+            fitted(xp, x, windows, math.nan if x.dtype.kind == "f" else 0), windows, top.shape[1:-1]
+        )
+    )
     for place, part in reversed(list(enumerate(parts))):
         found = xp.where(part == top, place, found)
     return found
@@ -76,9 +87,16 @@ def max_unpool(xp: Any, y: Any, x: Any, top: Any, *, windows: Windows) -> Any:
         return put_back(xp, parts, windows, x.shape[1:-1])
     counts = top.shape[1:-1]
     shape, inner = _blocks(windows, counts, x.shape[0], x.shape[-1])
-    numbers = np.arange(math.prod(windows.kernel), dtype=np.int32).reshape([n if i in inner else 1 for i, n in enumerate(shape)])
+    numbers = np.arange(math.prod(windows.kernel), dtype=np.int32).reshape(
+        [n if i in inner else 1 for i, n in enumerate(shape)]
+    )
     blocks = xp.where(xp.expand_dims(first, inner) == numbers, xp.expand_dims(y, inner), zero)
-    return _unfitted(xp, blocks.reshape(x.shape[0], *_covered(windows, counts), x.shape[-1]), windows, x.shape[1:-1])
+    return _unfitted(
+        xp,
+        blocks.reshape(x.shape[0], *_covered(windows, counts), x.shape[-1]),
+        windows,
+        x.shape[1:-1],
+    )
 
 
 def _covered(windows: Windows, counts: Shape) -> Shape:
@@ -87,7 +105,10 @@ def _covered(windows: Windows, counts: Shape) -> Shape:
 
 def _unfitted(xp: Any, x: Any, windows: Windows, sizes: Shape) -> Any:
     """The transpose of `fitted`."""
-    config = [(-low, size + low - found, 0) for size, found, (low, _) in zip(sizes, x.shape[1:-1], windows.padding, strict=True)]
+    config = [
+        (-low, size + low - found, 0)
+        for size, found, (low, _) in zip(sizes, x.shape[1:-1], windows.padding, strict=True)
+    ]
     return xp.lax.pad(x, xp.zeros((), x.dtype), [(0, 0, 0), *config, (0, 0, 0)])
 
 
@@ -111,10 +132,16 @@ def avg_unpool(xp: Any, y: Any, *, windows: Windows, sizes: Shape, counted: Any)
     if _side_by_side(windows):
         shape, inner = _blocks(windows, counts, y.shape[0], y.shape[-1])
         blocks = xp.broadcast_to(xp.expand_dims(y, inner), shape)
-        return _unfitted(xp, blocks.reshape(y.shape[0], *_covered(windows, counts), y.shape[-1]), windows, sizes)
+        return _unfitted(
+            xp, blocks.reshape(y.shape[0], *_covered(windows, counts), y.shape[-1]), windows, sizes
+        )
     for axis, count in enumerate(counts):
         along = _along(windows, axis)
-        reach = (count - 1) * windows.strides[axis] + (windows.kernel[axis] - 1) * windows.dilations[axis] + 1
+        reach = (
+            (count - 1) * windows.strides[axis]
+            + (windows.kernel[axis] - 1) * windows.dilations[axis]
+            + 1
+        )
         found = (*y.shape[1 : axis + 1], reach, *y.shape[axis + 2 : -1])
         y = put_back(xp, [y] * windows.kernel[axis], along, found)
     return _unfitted(xp, y, windows, sizes)

@@ -1,4 +1,6 @@
-"""Matrix products on XLA: its own, but for one matrix times many, where it goes through copies on the CPU; and sums as products."""
+"""Matrix products on XLA: its own, but for one matrix times many, where it goes through copies on
+the CPU; and sums as products.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,10 @@ _BLOCKS = 16
 def matmul(xp: Any, a: Any, b: Any) -> Any:
     """The products of the last two axes.
 
-    One matrix times many is what batches of cotangents meet, as in Jacobians. The transposed products take the CPU 0.38 ms for 8 x 64
-    times 300 of 64 x 30, where XLA's own take 0.98, and 0.31 for 16 x 128 times 1000 of 128 x 4, where its own take 0.53. From
-    about 64 x 64 on its own are as fast.
+    One matrix times many is what batches of cotangents meet, as in Jacobians. The transposed
+    products take the CPU 0.38 ms for 8 x 64 times 300 of 64 x 30, where XLA's own take 0.98, and
+    0.31 for 16 x 128 times 1000 of 128 x 4, where its own take 0.53. From about 64 x 64 on its own
+    are as fast.
     """
     if a.ndim == 2 and b.ndim == 3 and _is_slow(xp, a, b):
         return xp.lax.dot_general(b, a, (((1,), (1,)), ((), ()))).mT
@@ -27,7 +30,12 @@ def matmul(xp: Any, a: Any, b: Any) -> Any:
 
 
 def _is_slow(xp: Any, a: Any, b: Any) -> bool:
-    return (b.shape[-1] < _NARROW or a.size <= _SMALL) and a.shape[1] == b.shape[1] and a.dtype == b.dtype and _is_for_cpu(xp, a)
+    return (
+        (b.shape[-1] < _NARROW or a.size <= _SMALL)
+        and a.shape[1] == b.shape[1]
+        and a.dtype == b.dtype
+        and _is_for_cpu(xp, a)
+    )
 
 
 def _is_for_cpu(xp: Any, a: Any) -> bool:
@@ -37,10 +45,17 @@ def _is_for_cpu(xp: Any, a: Any) -> bool:
 def sum_to_shape(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     """`x` summed over the axes that broadcasting `shape` to its shape had added or stretched.
 
-    The gradient of a bias is a product of ones with all rows, which takes the CPU a fifth to a half of the time of XLA's own sum. It
-    adds up one after the other, so that many rows are added up in blocks; XLA would compute them again for another shape.
+    The gradient of a bias is a product of ones with all rows, which takes the CPU a fifth to a half
+    of the time of XLA's own sum. It adds up one after the other, so that many rows are added up in
+    blocks; XLA would compute them again for another shape.
     """
-    if not shape or x.shape[-len(shape) :] != shape or x.ndim == len(shape) or x.size < _MANY or not _is_for_cpu(xp, x):
+    if (
+        not shape
+        or x.shape[-len(shape) :] != shape
+        or x.ndim == len(shape)
+        or x.size < _MANY
+        or not _is_for_cpu(xp, x)
+    ):
         return sum_array_to(x, shape)
     rows = x.reshape(-1, math.prod(shape))
     count = len(rows)

@@ -1,7 +1,9 @@
-"""Rounding to the values that a quantized number can have. The ranges `low` and `high` broadcast against `x`.
+"""Rounding to the values that a quantized number can have.
 
-These ops have no derivative, since they are constant almost everywhere: the public functions let gradients pass straight through
-where `x` is in the range.
+The ranges `low` and `high` broadcast against `x`.
+
+These ops have no derivative, since they are constant almost everywhere: the public functions let
+gradients pass straight through where `x` is in the range.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ INSIDE, BELOW, ABOVE, NOWHERE = 0, -1, 1, 2
 
 
 def _nudged(xp: Any, low: Any, high: Any, bits: int, narrow: bool) -> tuple[Any, Any, Any, Any]:
-    """The ends of the range, moved so that 0 is one of the values; the distance between two values; which of them is 0."""
+    """The ends of the range, moved so that 0 is one of the values;
+    the distance between two values; which of them is 0.
+    """
     first, last = int(narrow), 2**bits - 1
     step = (high - low) / (last - first)
     zero = first - low / step
@@ -33,7 +37,10 @@ def _fake_quant(xp: Any, x: Any, low: Any, high: Any, *, bits: int, narrow: bool
 
 
 def _fake_quant_side(xp: Any, x: Any, low: Any, high: Any, *, bits: int, narrow: bool) -> Any:
-    """Where `x` is: INSIDE, BELOW or ABOVE the range, or NOWHERE for NaN. The range from 0 to 0 holds everything."""
+    """Where `x` is: INSIDE, BELOW or ABOVE the range, or NOWHERE for NaN.
+
+    The range from 0 to 0 holds everything.
+    """
     bottom, top, _, _ = _nudged(xp, low, high, bits, narrow)
     outside = xp.where(x < bottom, BELOW, xp.where(x > top, ABOVE, NOWHERE))
     inside = ((x >= bottom) & (x <= top)) | _empty(xp, low, high)
@@ -45,9 +52,20 @@ def _empty(xp: Any, low: Any, high: Any) -> Any:
 
 
 def _quantize_and_dequantize(
-    xp: Any, x: Any, low: Any, high: Any, *, bits: int, signed: bool, narrow: bool, half_up: bool, clamp: bool
+    xp: Any,
+    x: Any,
+    low: Any,
+    high: Any,
+    *,
+    bits: int,
+    signed: bool,
+    narrow: bool,
+    half_up: bool,
+    clamp: bool,
 ) -> Any:
-    """The steps are as wide as the end of the range that needs the wider ones asks for; 0 is always a value."""
+    """The steps are as wide as the end of the range that needs the wider ones asks for;
+    0 is always a value.
+    """
     if xp is np and x.size and np.any(low > high):
         raise ValueError("input_min is greater than input_max")
     least = (narrow - 2 ** (bits - 1)) if signed else 0
@@ -59,11 +77,14 @@ def _quantize_and_dequantize(
     step = xp.where(by_low < by_high, low / (least or 1), high / (most or 1))
     if clamp:
         x = xp.maximum(
-            xp.minimum(x, xp.where(by_low < by_high, most * step, high)), xp.where(by_low < by_high, low, least * step)
+            xp.minimum(x, xp.where(by_low < by_high, most * step, high)),
+            xp.where(by_low < by_high, low, least * step),
         )
     return (xp.floor(x * scale + 0.5) if half_up else xp.rint(x * scale)) * step
 
 
 fake_quant = op("fake_quant", _fake_quant, [None, None, None], batch=elementwise)
 fake_quant_side = op("fake_quant_side", _fake_quant_side, [None, None, None], batch=elementwise)
-quantize_and_dequantize = op("quantize_and_dequantize", _quantize_and_dequantize, [None, None, None], batch=elementwise)
+quantize_and_dequantize = op(
+    "quantize_and_dequantize", _quantize_and_dequantize, [None, None, None], batch=elementwise
+)

@@ -18,7 +18,17 @@ from gradtape.ops.batching import shifted
 from gradtape.ops.broadcasting import broadcast_to, cast
 from gradtape.ops.declare import op
 from gradtape.ops.elementary import exp
-from gradtape.ops.jets import Index, Partials, Step, chain_rule, minus, product_rule, same_shape, square_rule, through
+from gradtape.ops.jets import (
+    Index,
+    Partials,
+    Step,
+    chain_rule,
+    minus,
+    product_rule,
+    same_shape,
+    square_rule,
+    through,
+)
 from gradtape.ops.jets import ones_like as _ones_like
 from gradtape.ops.rows import moving
 from gradtape.ops.selection import ones_like, zeros_like
@@ -41,7 +51,8 @@ def _mean(xp: Any, x: Any, *, axis: Axes = None, keepdims: bool = False) -> Any:
     count = x.size if axis is None else math.prod([x.shape[a] for a in axis])
     if x.dtype.kind in "iu":
         total = x.sum(axis, dtype=xp.int64 if x.dtype.kind == "i" else xp.uint64, keepdims=keepdims)
-        return (xp.sign(total) * (abs(total) // max(count, 1))).astype(x.dtype)  # a mean of integers is cut off towards 0
+        # A mean of integers is cut off towards 0.
+        return (xp.sign(total) * (abs(total) // max(count, 1))).astype(x.dtype)
     return _sum(xp, x, axis=axis, keepdims=keepdims) / x.dtype.type(count)
 
 
@@ -64,7 +75,9 @@ def _cumsum(xp: Any, x: Any, *, axis: int, exclusive: bool = False, reverse: boo
         x = xp.flip(x, axis)
     out = xp.cumsum(x, axis=axis, dtype=x.dtype)
     if exclusive and x.shape[axis]:
-        out = xp.concatenate([xp.zeros_like(out[_along(axis, 0, 1)]), out[_along(axis, 0, -1)]], axis=axis)
+        out = xp.concatenate(
+            [xp.zeros_like(out[_along(axis, 0, 1)]), out[_along(axis, 0, -1)]], axis=axis
+        )
     return xp.flip(out, axis) if reverse else out
 
 
@@ -87,18 +100,29 @@ def _cumsum_pull(g: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
 
 
 def _cumprod_pull(g: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
-    """The product of what comes before an element, times the sum of the cotangents g[i] of itself and of all that follow, each
-    with the product of the elements in between: products only, so that zeros do no harm in any derivative.
+    """The product of what comes before an element, times the sum of the cotangents g[i] of itself
+    and of all that follow, each with the product of the elements in between: products only, so that
+    zeros do no harm in any derivative.
     """
     if reverse:
         g, x = flip(g, axis=axis), flip(x, axis=axis)
     count = x.shape[axis]
     if exclusive and count:
-        g = concat(getitem(g, key=_along(axis, 1, count)), zeros_like(getitem(g, key=_along(axis, 0, 1))), axis=axis)
+        g = concat(
+            getitem(g, key=_along(axis, 1, count)),
+            zeros_like(getitem(g, key=_along(axis, 0, 1))),
+            axis=axis,
+        )
     step, product = 1, getitem(x, key=_along(axis, 1, count))
-    while step < count:  # g[i] sums over `step` cotangents, product[i] is that of the `step` elements behind i
-        near, far = getitem(g, key=_along(axis, 0, count - step)), getitem(g, key=_along(axis, step, count))
-        g = concat(near + times(far, product), getitem(g, key=_along(axis, count - step, count)), axis=axis)
+    # g[i] sums over `step` cotangents, product[i] is that of the `step` elements behind i.
+    while step < count:
+        near, far = (
+            getitem(g, key=_along(axis, 0, count - step)),
+            getitem(g, key=_along(axis, step, count)),
+        )
+        g = concat(
+            near + times(far, product), getitem(g, key=_along(axis, count - step, count)), axis=axis
+        )
         if 2 * step < count:
             product = getitem(product, key=_along(axis, 0, count - 2 * step)) * getitem(
                 product, key=_along(axis, step, count - step)
@@ -109,16 +133,25 @@ def _cumprod_pull(g: Any, x: Any, axis: int, exclusive: bool, reverse: bool) -> 
 
 
 def _arg_extremum(xp: Any, of: Any, x: Any, axis: int, dtype: Any) -> Any:
-    """The first index of the extremum; a NaN is passed over, as in TensorFlow, unless there is nothing else."""
+    """The first index of the extremum; a NaN is passed over, as in TensorFlow,
+    unless there is nothing else.
+    """
     found = of(x, axis=axis)
     if x.dtype.kind == "f" and found.size and _may_be_nan(xp, x, found, axis):
-        found = of(xp.where(xp.isnan(x), -math.inf if of.__name__ == "argmax" else math.inf, x), axis=axis)
+        found = of(
+            xp.where(xp.isnan(x), -math.inf if of.__name__ == "argmax" else math.inf, x), axis=axis
+        )
     return found.astype(dtype)
 
 
 def _may_be_nan(xp: Any, x: Any, found: Any, axis: int) -> bool:
-    """Whether the second search for an extremum is needed. XLA cannot ask, and leaves the first one out instead."""
-    return xp is not np or bool(np.isnan(np.take_along_axis(x, np.expand_dims(found, axis), axis)).any())
+    """Whether the second search for an extremum is needed.
+
+    XLA cannot ask, and leaves the first one out instead.
+    """
+    return xp is not np or bool(
+        np.isnan(np.take_along_axis(x, np.expand_dims(found, axis), axis)).any()
+    )
 
 
 def expand_reduced(g: Any, x_shape: Shape, axis: Axes) -> Any:
@@ -154,7 +187,9 @@ def _extremum(of: Any, x: Any, axis: Axes, keepdims: bool) -> Any:
     return of(x, axis=axis, keepdims=keepdims, initial=empty)
 
 
-def _extremum_pull(g: Any, x: Any, out: Any, x_shape: Shape, x_dtype: Any, axis: Axes, keepdims: bool) -> Any:
+def _extremum_pull(
+    g: Any, x: Any, out: Any, x_shape: Shape, x_dtype: Any, axis: Axes, keepdims: bool
+) -> Any:
     """The elements that attain the extremum share the cotangent equally."""
     attained = cast(equal(x, expand_reduced(out, x_shape, axis)), dtype=x_dtype)
     share = times(g, 1 / reduce_sum(attained, axis=axis, keepdims=keepdims))
@@ -162,14 +197,19 @@ def _extremum_pull(g: Any, x: Any, out: Any, x_shape: Shape, x_dtype: Any, axis:
 
 
 def _logsumexp_pull(g: Any, x: Any, out: Any, x_shape: Shape, axis: Axes, keepdims: bool) -> Any:
-    """Each element's share of the sum. A large `out` is rounded, which all shares show alike: their own total sets that right."""
+    """Each element's share of the sum.
+
+    A large `out` is rounded, which all shares show alike: their own total sets that right.
+    """
     shares = exp(x - expand_reduced(out, x_shape, axis))
     share = times(g, 1 / reduce_sum(shares, axis=axis, keepdims=keepdims))
     return times(expand_reduced(share, x_shape, axis), shares)
 
 
 def _product_pull(g: Any, x: Any, x_shape: Shape, axis: Axes) -> Any:
-    """An element's partial derivative is the product of all the others, which division would lose where one is zero."""
+    """An element's partial derivative is the product of all the others,
+    which division would lose where one is zero.
+    """
     axes = range(len(x_shape))
     reduced = tuple(axes) if axis is None else axis
     order = tuple([i for i in axes if i not in reduced]) + reduced
@@ -177,11 +217,16 @@ def _product_pull(g: Any, x: Any, x_shape: Shape, axis: Axes) -> Any:
     kept = ordered[: len(ordered) - len(reduced)]
     lined_up = reshape(transpose(x, perm=order), shape=(*kept, _count(x_shape, reduced)))
     others = reshape(_products_of_others(lined_up), shape=ordered)
-    return times(expand_reduced(g, x_shape, axis), transpose(others, perm=tuple([order.index(i) for i in axes])))
+    return times(
+        expand_reduced(g, x_shape, axis),
+        transpose(others, perm=tuple([order.index(i) for i in axes])),
+    )
 
 
 def _products_of_others(x: Any) -> Any:
-    """For each element of the last axis, the product of the rest of it: of pairs first, then of pairs of pairs."""
+    """For each element of the last axis, the product of the rest of it: of pairs first,
+    then of pairs of pairs.
+    """
     count = x.shape[-1]
     if count < 2:
         return ones_like(x)
@@ -215,12 +260,20 @@ def _extremum_jet(step: Step) -> Partials:
 
 def _logsumexp_jet(step: Step) -> Partials:
     out = step.output(())
-    _, log_sum = partials_of_softmax(step, step.params.get("axis"), lambda: step.pull(0, _ones_like(out)))
-    return lambda index: None if (moved := log_sum(index)) is None else reshape(moved, shape=out.array.shape)
+    _, log_sum = partials_of_softmax(
+        step, step.params.get("axis"), lambda: step.pull(0, _ones_like(out))
+    )
+    return lambda index: (
+        None if (moved := log_sum(index)) is None else reshape(moved, shape=out.array.shape)
+    )
 
 
-def partials_of_softmax(step: Step, axis: Axes, value: Callable[[], Any]) -> tuple[Partials, Partials]:
-    """The partials of a softmax, whose value is given, and of the logarithm that it subtracts: each moves with the other."""
+def partials_of_softmax(
+    step: Step, axis: Axes, value: Callable[[], Any]
+) -> tuple[Partials, Partials]:
+    """The partials of a softmax, whose value is given, and of the logarithm that it subtracts:
+    each moves with the other.
+    """
     x = step.input(0)
 
     @step.cached
@@ -281,7 +334,9 @@ reduce_variance = op(
 )
 reduce_prod = op(
     "reduce_prod",
-    lambda xp, x, *, axis=None, keepdims=False: xp.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype),
+    lambda xp, x, *, axis=None, keepdims=False: xp.prod(
+        x, axis=axis, keepdims=keepdims, dtype=x.dtype
+    ),
     [_product_pull],
     batch=shifted("axis"),
 )
@@ -329,5 +384,15 @@ reduce_any = op(
     [None],
     batch=shifted("axis"),
 )
-argmax = op("argmax", lambda xp, x, *, axis, dtype: _arg_extremum(xp, xp.argmax, x, axis, dtype), [None], batch=shifted("axis"))
-argmin = op("argmin", lambda xp, x, *, axis, dtype: _arg_extremum(xp, xp.argmin, x, axis, dtype), [None], batch=shifted("axis"))
+argmax = op(
+    "argmax",
+    lambda xp, x, *, axis, dtype: _arg_extremum(xp, xp.argmax, x, axis, dtype),
+    [None],
+    batch=shifted("axis"),
+)
+argmin = op(
+    "argmin",
+    lambda xp, x, *, axis, dtype: _arg_extremum(xp, xp.argmin, x, axis, dtype),
+    [None],
+    batch=shifted("axis"),
+)

@@ -1,4 +1,5 @@
-"""Resampling along one axis: every element of the result is a weighted sum of a few elements of the input.
+"""Resampling along one axis: every element of the result is a weighted sum of a few elements of the
+input.
 
 The weights are constants, so `resample` is linear, and its transpose is a resampling too.
 """
@@ -17,7 +18,8 @@ from gradtape.ops.selection import keep_array
 
 
 class Taps(NamedTuple):
-    """For each element of the result, which of `size` elements of the input go into it, and with which weights.
+    """For each element of the result, which of `size` elements of the input go into it,
+    and with which weights.
 
     Both arrays have a row for each element of the result; rows are filled up with weights of 0.
     """
@@ -44,7 +46,9 @@ class Taps(NamedTuple):
 def _resample(xp: Any, x: Any, *, taps: Taps, axis: int) -> Any:
     """A sum of gathers. A weight of 0 is left out, so that what is not finite stays where it is."""
     count = len(taps.places)
-    weights = taps.weights.astype(x.real.dtype).reshape(*taps.weights.shape, *(1,) * (x.ndim - axis - 1))
+    weights = taps.weights.astype(x.real.dtype).reshape(
+        *taps.weights.shape, *(1,) * (x.ndim - axis - 1)
+    )
     before = (slice(None),) * axis
     out = None
     for k in range(taps.places.shape[1]):
@@ -57,15 +61,26 @@ def _resample(xp: Any, x: Any, *, taps: Taps, axis: int) -> Any:
         elif len(rows) == count:
             out += part
         else:
-            out = np.zeros((*x.shape[:axis], count, *x.shape[axis + 1 :]), part.dtype) if out is None else out
+            out = (
+                np.zeros((*x.shape[:axis], count, *x.shape[axis + 1 :]), part.dtype)
+                if out is None
+                else out
+            )
             out[(*before, _steps(rows))] += part
     return out
 
 
 def _resample_on_xla(xp: Any, x: Any, *, taps: Taps, axis: int) -> Any:
-    """The same for all rows: XLA writes nothing in place, and computes gathers, products and sums in one go."""
-    weights = taps.weights.astype(x.real.dtype).reshape(*taps.weights.shape, *(1,) * (x.ndim - axis - 1))
-    parts = [xp.take(x, taps.places[:, k], axis=axis, mode="clip") * weights[:, k] for k in range(taps.places.shape[1])]
+    """The same for all rows: XLA writes nothing in place, and computes gathers,
+    products and sums in one go.
+    """
+    weights = taps.weights.astype(x.real.dtype).reshape(
+        *taps.weights.shape, *(1,) * (x.ndim - axis - 1)
+    )
+    parts = [
+        xp.take(x, taps.places[:, k], axis=axis, mode="clip") * weights[:, k]
+        for k in range(taps.places.shape[1])
+    ]
     return sum(keep_array(xp, part, weights[:, k] != 0) for k, part in enumerate(parts))
 
 
@@ -84,7 +99,13 @@ def _links(call: links.Call, index: int) -> links.Link:
     outputs, column = np.nonzero(taps.weights)
     sizes = len(taps.places), taps.size
     return links.Link(
-        links.along(outputs, taps.places[outputs, column], sizes, math.prod(shape[:axis]), math.prod(shape[axis + 1 :]))
+        links.along(
+            outputs,
+            taps.places[outputs, column],
+            sizes,
+            math.prod(shape[:axis]),
+            math.prod(shape[axis + 1 :]),
+        )
     )
 
 

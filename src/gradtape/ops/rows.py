@@ -1,7 +1,8 @@
-"""How many cotangents or tangents at once pass through an op: what an op may declare as its `rows`, for Jacobians.
+"""How many cotangents or tangents at once pass through an op:
+what an op may declare as its `rows`, for Jacobians.
 
-Rows are a NumPy array with one more axis in front. An op without such a rule is pulled by its pulls on a batch; these are the
-quick ways through the ops that most of a Jacobian goes through.
+Rows are a NumPy array with one more axis in front. An op without such a rule is pulled by its pulls
+on a batch; these are the quick ways through the ops that most of a Jacobian goes through.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ Shape = tuple[int, ...]
 class RowRule(NamedTuple):
     """An op on rows.
 
-    `pulls` has one entry for each argument: it takes rows of the output's cotangent and, by name, what the op's own pull saved, as
-    arrays. `push` takes a list with rows of each argument's tangent, None where there is none, a function that gives what the pull of
-    an argument saved, and the op's parameters by name. Either may give None: then the op's pulls are used.
+    `pulls` has one entry for each argument: it takes rows of the output's cotangent and, by name,
+    what the op's own pull saved, as arrays. `push` takes a list with rows of each argument's
+    tangent, None where there is none, a function that gives what the pull of an argument saved, and
+    the op's parameters by name. Either may give None: then the op's pulls are used.
 
-    `fresh` says that results are new arrays, which may be written to; `in_order`, that the output has the elements of the argument in
-    the same order. `factor` serves products: from an argument's number, what its pull saved, and how many examples and elements
-    there are, it gives the matrix whose rows are the pulled rows of an identity matrix, and whether it is to be transposed.
+    `fresh` says that results are new arrays, which may be written to; `in_order`, that the output
+    has the elements of the argument in the same order. `factor` serves products: from an argument's
+    number, what its pull saved, and how many examples and elements there are, it gives the matrix
+    whose rows are the pulled rows of an identity matrix, and whether it is to be transposed.
     """
 
     pulls: Sequence[Callable[..., Any]]
@@ -35,9 +38,15 @@ class RowRule(NamedTuple):
     factor: Callable[[int, dict[str, Any], int, int], tuple[Any, bool] | None] | None = None
 
 
-def moving(pull: Callable[..., Any], push: Callable[..., Any], *, in_order: bool = False) -> RowRule:
-    """The rule of an op with one argument that only moves or adds elements; `push` takes its rows and the op's parameters."""
-    return RowRule([pull], lambda tangents, saved, **params: push(tangents[0], **params), in_order=in_order)
+def moving(
+    pull: Callable[..., Any], push: Callable[..., Any], *, in_order: bool = False
+) -> RowRule:
+    """The rule of an op with one argument that only moves or adds elements;
+    `push` takes its rows and the op's parameters.
+    """
+    return RowRule(
+        [pull], lambda tangents, saved, **params: push(tangents[0], **params), in_order=in_order
+    )
 
 
 def lined_up(rows: Any, rank: int) -> Any:
@@ -54,4 +63,6 @@ def spread(rows: Any, shape: Shape) -> Any:
 def rows_summed(rows: Any, shape: Shape) -> Any:
     """Rows summed back to the shape from which they had been broadcast."""
     count = len(rows)
-    return sum_array_to(rows, (count, *(1,) * (rows.ndim - 1 - len(shape)), *shape)).reshape(count, *shape)
+    return sum_array_to(rows, (count, *(1,) * (rows.ndim - 1 - len(shape)), *shape)).reshape(
+        count, *shape
+    )

@@ -1,7 +1,7 @@
 """Reductions by segment: rows with the same number are summed, multiplied, or compared.
 
-`ids` gives each row of `x` the number of its segment; a row with a negative number belongs to none. `size` is how many
-segments there are.
+`ids` gives each row of `x` the number of its segment; a row with a negative number belongs to none.
+`size` is how many segments there are.
 """
 
 from __future__ import annotations
@@ -48,7 +48,13 @@ def _segmented_on_xla(xp: Any, of: str, x: Any, ids: Any, size: int, start: Any,
 
 def _limit(dtype: Any, end: str) -> Any:
     """The number that no other one of a dtype is below ("min") or above ("max")."""
-    return getattr(np.iinfo(dtype), end) if dtype.kind in "iu" else -math.inf if end == "min" else math.inf
+    return (
+        getattr(np.iinfo(dtype), end)
+        if dtype.kind in "iu"
+        else -math.inf
+        if end == "min"
+        else math.inf
+    )
 
 
 def _check(ids: Any, size: int) -> None:
@@ -57,7 +63,9 @@ def _check(ids: Any, size: int) -> None:
 
 
 def _segment_take(xp: Any, x: Any, ids: Any) -> Any:
-    """The row of each segment beside every row that belongs to it; 0 beside those that belong to none."""
+    """The row of each segment beside every row that belongs to it;
+    0 beside those that belong to none.
+    """
     _check(ids, x.shape[0])
     if not ids.size or ids.min() >= 0:
         return xp.take(x, ids, axis=0)
@@ -82,7 +90,8 @@ def _extremum_pull(g: Any, x: Any, ids: Any, out: Any, x_dtype: Any, size: int) 
 
 
 def _product_pull(g: Any, x: Any, ids: Any, x_shape: Shape) -> Any:
-    """A row's partial derivative is the product of the others in its segment: of those before it, and of those behind it.
+    """A row's partial derivative is the product of the others in its segment:
+    of those before it, and of those behind it.
 
     Both are made of products alone, so that zeros do no harm in any derivative.
     """
@@ -92,12 +101,16 @@ def _product_pull(g: Any, x: Any, ids: Any, x_shape: Shape) -> Any:
     counted = reshape(greater_equal(numbers, 0), shape=(x_shape[0], *(1,) * (len(x_shape) - 1)))
     x = take(x, order, axis=0, sparse=False)
     x = where(counted, x, ones_like(x))
-    others = _products_before(x, numbers, x_shape) * _reversed(_products_before(_reversed(x), _reversed(numbers), x_shape))
+    others = _products_before(x, numbers, x_shape) * _reversed(
+        _products_before(_reversed(x), _reversed(numbers), x_shape)
+    )
     return times(segment_take(g, ids), take(others, back, axis=0, sparse=False))
 
 
 def _products_before(x: Any, ids: Any, shape: Shape) -> Any:
-    """For each row of sorted segments, the product of the rows before it in its own: of 1, of 2, of 4, ... of them."""
+    """For each row of sorted segments, the product of the rows before it in its own: of 1, of 2,
+    of 4, ... of them.
+    """
     count = shape[0]
     if not count:
         return x
@@ -106,10 +119,15 @@ def _products_before(x: Any, ids: Any, shape: Shape) -> Any:
     def moved(rows: Any, step: int) -> Any:
         """The rows `step` further down; 1 where they come from another segment."""
         same = reshape(
-            equal(getitem(ids, key=(slice(step, None),)), getitem(ids, key=(slice(count - step),))), shape=(count - step, *width)
+            equal(getitem(ids, key=(slice(step, None),)), getitem(ids, key=(slice(count - step),))),
+            shape=(count - step, *width),
         )
         above = getitem(rows, key=(slice(count - step),))
-        return concat(ones_like(getitem(rows, key=(slice(step),))), where(same, above, ones_like(above)), axis=0)
+        return concat(
+            ones_like(getitem(rows, key=(slice(step),))),
+            where(same, above, ones_like(above)),
+            axis=0,
+        )
 
     product = moved(x, 1)
     step = 1
@@ -124,7 +142,9 @@ def _reversed(x: Any) -> Any:
 
 
 def _batch(op: Any, size: int, args: Any, mapped: Any, params: Any) -> Any:
-    """With the same numbers for all examples the batch is one more axis behind the rows, else more segments."""
+    """With the same numbers for all examples the batch is one more axis behind the rows,
+    else more segments.
+    """
     x, ids = args
     if not mapped[1]:
         found = op.call(_swapped(x), ids, **params)
@@ -178,7 +198,9 @@ segment_max = op(
     [_extremum_pull, None],
     apart=["ids"],
     batch=_batch,
-    xla=lambda xp, x, ids, *, size, empty: _segmented_on_xla(xp, "max", x, ids, size, _limit(x.dtype, "min"), empty),
+    xla=lambda xp, x, ids, *, size, empty: _segmented_on_xla(
+        xp, "max", x, ids, size, _limit(x.dtype, "min"), empty
+    ),
 )
 segment_min = op(
     "segment_min",
@@ -186,5 +208,7 @@ segment_min = op(
     [_extremum_pull, None],
     apart=["ids"],
     batch=_batch,
-    xla=lambda xp, x, ids, *, size, empty: _segmented_on_xla(xp, "min", x, ids, size, _limit(x.dtype, "max"), empty),
+    xla=lambda xp, x, ids, *, size, empty: _segmented_on_xla(
+        xp, "min", x, ids, size, _limit(x.dtype, "max"), empty
+    ),
 )

@@ -17,8 +17,9 @@ _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 def keep_array(xp: Any, x: Any, condition: Any) -> Any:
     """`x` where the condition holds, else 0.
 
-    On NumPy the bits of x are multiplied by the condition: `numpy.where` branches at each element, which takes twelve times as
-    long if the conditions are mixed, and a product of the values would make NaN of 0 times infinity.
+    On NumPy the bits of x are multiplied by the condition: `numpy.where` branches at each element,
+    which takes twelve times as long if the conditions are mixed, and a product of the values would
+    make NaN of 0 times infinity.
     """
     bits = _BITS.get(x.dtype.itemsize)
     if xp is not np or bits is None:
@@ -52,7 +53,10 @@ def _where_jet(step: jets.Step) -> jets.Partials:
 
     def partials(index: jets.Index) -> Any:
         kept, other = x(index), y(index)
-        total = jets.plus(None if kept is None else keep(kept, condition), None if other is None else drop(other, condition))
+        total = jets.plus(
+            None if kept is None else keep(kept, condition),
+            None if other is None else drop(other, condition),
+        )
         return None if total is None else step.in_full(total)
 
     return partials
@@ -71,6 +75,16 @@ where = op(
     native=True,
     jet=_where_jet,
 )
-zeros_like = op("zeros_like", lambda xp, x, *, dtype=None: xp.zeros(x.shape, dtype or x.dtype), [None], batch=batching.as_it_is)
-ones_like = op("ones_like", lambda xp, x, *, dtype=None: xp.ones(x.shape, dtype or x.dtype), [None], batch=batching.as_it_is)
+zeros_like = op(
+    "zeros_like",
+    lambda xp, x, *, dtype=None: xp.zeros(x.shape, dtype or x.dtype),
+    [None],
+    batch=batching.as_it_is,
+)
+ones_like = op(
+    "ones_like",
+    lambda xp, x, *, dtype=None: xp.ones(x.shape, dtype or x.dtype),
+    [None],
+    batch=batching.as_it_is,
+)
 where_true = op("where_true", lambda xp, x: xp.argwhere(x), [None])

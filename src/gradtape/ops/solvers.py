@@ -1,7 +1,8 @@
-"""Linear systems: inverses, general, triangular and tridiagonal solutions, Cholesky factors, and the bands of matrices.
+"""Linear systems: inverses, general, triangular and tridiagonal solutions, Cholesky factors,
+and the bands of matrices.
 
-All work on the last two axes, over any batch in front of them. The rules are products and solutions again, so every order of
-derivative is too.
+All work on the last two axes, over any batch in front of them. The rules are products and solutions
+again, so every order of derivative is too.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def hermitian_part(x: Any) -> Any:
 
 
 def each_matrix(function: Any, *arrays: Any, out: Any) -> Any:
-    """Fills `out` with `function` of the matrices of a batch, one after another, for kernels that take only one."""
+    """Fills `out` with `function` of the matrices of a batch, one after another,
+    for kernels that take only one.
+    """
     for index in np.ndindex(out.shape[:-2]):
         out[index] = function(*[array[index] for array in arrays])
     return out
@@ -56,7 +59,9 @@ def batches_of(xp: Any, *arrays: Any) -> list[Any]:
 
 
 def _band(xp: Any, x: Any, *, low: float, high: float) -> Any:
-    """`x` on the diagonals from `low` to `high`, which are counted to the right from the main one; else 0."""
+    """`x` on the diagonals from `low` to `high`, which are counted to the right from the main one;
+    else 0.
+    """
     steps = np.arange(x.shape[-1]) - np.arange(x.shape[-2])[:, None]
     return keep_array(xp, x, (low <= steps) & (steps <= high))
 
@@ -82,7 +87,9 @@ def upper_part(x: Any, offset: int = 0) -> Any:
 
 
 def mirrored(x: Any) -> Any:
-    """The Hermitian matrix that has the lower triangle of `x`, so that gradients arrive in the lower triangle alone."""
+    """The Hermitian matrix that has the lower triangle of `x`,
+    so that gradients arrive in the lower triangle alone.
+    """
     return lower_part(x) + adjoint(lower_part(x, -1))
 
 
@@ -105,7 +112,9 @@ def _solve(xp: Any, a: Any, b: Any) -> Any:
     return xp.linalg.solve(a, b)
 
 
-def _solve_pull(g: Any, wanted: Sequence[Any], a: Any, out: Any, a_shape: Shape, b_shape: Shape) -> list[Any]:
+def _solve_pull(
+    g: Any, wanted: Sequence[Any], a: Any, out: Any, a_shape: Shape, b_shape: Shape
+) -> list[Any]:
     by_b = solve(a.mT, g)
     return [
         None if wanted[0] is None else sum_to_shape(-(by_b @ out.mT), shape=a_shape),
@@ -117,12 +126,16 @@ solve = op("solve", _solve, pull_all=_solve_pull, batch=elementwise, links=_by_r
 
 
 def _pseudoinverse(xp: Any, a: Any, cutoff: Any) -> Any:
-    """`cutoff` has one entry for each matrix: singular values at or below that share of the largest count as zero."""
+    """`cutoff` has one entry for each matrix: singular values at or below that share of the largest
+    count as zero.
+    """
     return xp.linalg.pinv(a, cutoff)
 
 
 def _pseudoinverse_pull(g: Any, a: Any, out: Any) -> Any:
-    """Golub and Pereyra's formula: right wherever the rank does not change, with repeated singular values too."""
+    """Golub and Pereyra's formula: right wherever the rank does not change,
+    with repeated singular values too.
+    """
     outs, gs = adjoint(out), adjoint(g)
     pulled = -(outs @ g @ outs)
     left, right = gs @ out @ outs, outs @ out @ gs
@@ -130,7 +143,12 @@ def _pseudoinverse_pull(g: Any, a: Any, out: Any) -> Any:
 
 
 pseudoinverse = op(
-    "pseudoinverse", _pseudoinverse, [_pseudoinverse_pull, None], apart=["cutoff"], conjugate=False, batch=together
+    "pseudoinverse",
+    _pseudoinverse,
+    [_pseudoinverse_pull, None],
+    apart=["cutoff"],
+    conjugate=False,
+    batch=together,
 )
 
 
@@ -138,15 +156,23 @@ pseudoinverse = op(
 
 
 def _triangular_solve(xp: Any, a: Any, b: Any, *, lower: bool) -> Any:
-    """A zero on the diagonal gives infinities, not an error. BLAS is called for each matrix: NumPy has no such function."""
-    from scipy.linalg import get_blas_funcs  # noqa: PLC0415 - SciPy is loaded when it is first needed
+    """A zero on the diagonal gives infinities, not an error.
+
+    BLAS is called for each matrix: NumPy has no such function.
+    """
+    # SciPy is loaded when it is first needed.
+    from scipy.linalg import get_blas_funcs  # noqa: PLC0415
 
     if a.shape[-2:] != (b.shape[-2],) * 2:
         raise ValueError("the matrix must be square, with as many rows as the right-hand side")
     a, b = batches_of(xp, a, b)
     out = np.empty(b.shape, np.result_type(a, b))
     trsm = get_blas_funcs("trsm", (a, b))
-    return each_matrix(lambda matrix, rhs: trsm(1.0, matrix, rhs, lower=lower), a, b, out=out) if out.size else out
+    return (
+        each_matrix(lambda matrix, rhs: trsm(1.0, matrix, rhs, lower=lower), a, b, out=out)
+        if out.size
+        else out
+    )
 
 
 def _triangular_solve_on_xla(xp: Any, a: Any, b: Any, *, lower: bool) -> Any:
@@ -188,7 +214,9 @@ def _cholesky(xp: Any, x: Any) -> Any:
 
 
 def _cholesky_pull(g: Any, out: Any) -> Any:
-    """For Hermitian matrices, whose gradient is Hermitian, although the kernel reads the lower triangle alone."""
+    """For Hermitian matrices, whose gradient is Hermitian,
+    although the kernel reads the lower triangle alone.
+    """
     factor = adjoint(out)
     inner = _lower_with_half_diagonal(factor @ g)
     solved = triangular_solve(factor, inner, lower=False)
@@ -209,8 +237,8 @@ cholesky = op(
 )
 
 
-# Tridiagonal matrices: three rows with the upper diagonal (its last entry is not read), the main one, and the lower one (its
-# first entry is not read).
+# Tridiagonal matrices: three rows with the upper diagonal (its last entry is not read), the main
+# one, and the lower one (its first entry is not read).
 
 
 def _tridiagonal_solve(xp: Any, diagonals: Any, b: Any) -> Any:
@@ -241,7 +269,9 @@ def _tridiagonal_solve_pull(
 ) -> list[Any]:
     by_b = tridiagonal_solve(transposed_diagonals(diagonals), g)
     return [
-        None if wanted[0] is None else sum_to_shape(-_products_on_diagonals(by_b, out), shape=diagonals_shape),
+        None
+        if wanted[0] is None
+        else sum_to_shape(-_products_on_diagonals(by_b, out), shape=diagonals_shape),
         None if wanted[1] is None else sum_to_shape(by_b, shape=b_shape),
     ]
 
@@ -250,13 +280,17 @@ def transposed_diagonals(diagonals: Any) -> Any:
     """The three diagonals of the transposed matrix."""
     last = (diagonals.ndim - 1,)
     upper, main, lower = (diagonals[..., i : i + 1, :] for i in range(3))
-    return concat(roll(lower, shift=(-1,), axis=last), main, roll(upper, shift=(1,), axis=last), axis=-2)
+    return concat(
+        roll(lower, shift=(-1,), axis=last), main, roll(upper, shift=(1,), axis=last), axis=-2
+    )
 
 
 def _products_on_diagonals(y: Any, x: Any) -> Any:
     """The three diagonals of `y @ x.mT`."""
     ahead, behind = shifted_rows(x, 1), shifted_rows(x, -1)
-    return concat(*[reduce_sum(y * z, axis=(y.ndim - 1,))[..., None, :] for z in (ahead, x, behind)], axis=-2)
+    return concat(
+        *[reduce_sum(y * z, axis=(y.ndim - 1,))[..., None, :] for z in (ahead, x, behind)], axis=-2
+    )
 
 
 def shifted_rows(x: Any, step: int) -> Any:

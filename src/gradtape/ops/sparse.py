@@ -1,6 +1,9 @@
-"""Products of sparse and dense matrices. A sparse one is given by its values and their rows and columns.
+"""Products of sparse and dense matrices.
 
-The two ops are each other's derivatives: `sparse_matmul` by its values is `dots_at`, and `dots_at` by a factor is `sparse_matmul`.
+A sparse one is given by its values and their rows and columns.
+
+The two ops are each other's derivatives: `sparse_matmul` by its values is `dots_at`, and `dots_at`
+by a factor is `sparse_matmul`.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ def _sparse_matmul(xp: Any, values: Any, b: Any, rows: Any, columns: Any, *, siz
     return np.asarray(matrix @ np.ascontiguousarray(b))
 
 
-def _sparse_matmul_on_xla(xp: Any, values: Any, b: Any, rows: Any, columns: Any, *, size: int) -> Any:
+def _sparse_matmul_on_xla(
+    xp: Any, values: Any, b: Any, rows: Any, columns: Any, *, size: int
+) -> Any:
     """XLA has no sparse matrices: rows of `b`, weighted, and added where they belong."""
     return xp.zeros((size, b.shape[1]), b.dtype).at[rows].add(values[:, None] * b[columns])
 
@@ -32,7 +37,9 @@ def _dots_at(xp: Any, x: Any, y: Any, rows: Any, columns: Any) -> Any:
     return xp.einsum("ik,ik->i", x[rows], y[columns])
 
 
-def _batch_sparse_matmul(op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]) -> Any:
+def _batch_sparse_matmul(
+    op: Any, size: int, args: Sequence[Any], mapped: Sequence[bool], params: dict[str, Any]
+) -> Any:
     """With one matrix for all examples, their columns stand side by side."""
     if mapped != [False, True, False, False]:
         return loop(op, size, args, mapped, params)
@@ -48,11 +55,16 @@ def _by_b(g: Any, values: Any, rows: Any, columns: Any, b_shape: Shape) -> Any:
 
 
 def _links(call: links.Call, index: int) -> links.Link:
-    """By the values: each with its row. By the dense factor: rows that a value joins, column by column."""
+    """By the values: each with its row.
+
+    By the dense factor: rows that a value joins, column by column.
+    """
     size, width = call.shape
     rows = call.saved(index, "rows")
     if index == 1:
-        return links.Link(links.along(rows, call.saved(index, "columns"), (size, call.inputs[1][0]), 1, width))
+        return links.Link(
+            links.along(rows, call.saved(index, "columns"), (size, call.inputs[1][0]), 1, width)
+        )
     by_row = links.pairs(rows, np.arange(len(rows)), size, len(rows))
     return links.Link(by_row, *links.aligned((size, width), "rc", (size,), "r").matrices)
 

@@ -1,7 +1,7 @@
 """Error functions and their inverses, integrals without a closed form, and neighbours of numbers.
 
-The kernels of this family are scipy's, which are compiled for NumPy arrays; scipy is loaded when one of them first runs. On XLA
-`special_on_xla` stands in for them.
+The kernels of this family are scipy's, which are compiled for NumPy arrays; scipy is loaded when
+one of them first runs. On XLA `special_on_xla` stands in for them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def scipy_special() -> Any:
 
 
 def scipy_kernel(name: str) -> Callable[..., Any]:
-    """The kernel that is the function of this name in `scipy.special`; what XLA does not have is called on the host."""
+    """The kernel that is the function of this name in `scipy.special`;
+    what XLA does not have is called on the host.
+    """
 
     def kernel(xp: Any, *args: Any) -> Any:
         if xp is np:
@@ -42,7 +44,9 @@ def scipy_kernel(name: str) -> Callable[..., Any]:
 
 
 def same_dtype(args: tuple[Any, ...]) -> list[Any]:
-    """The arguments as floats of one dtype: beside a Python number, some of scipy's functions would widen float32."""
+    """The arguments as floats of one dtype: beside a Python number,
+    some of scipy's functions would widen float32.
+    """
     if len(args) == 1 or is_xla(args[0]):
         return list(args)
     dtype = np.result_type(*args)
@@ -60,9 +64,15 @@ _HALF_PI = math.pi / 2
 
 erf = unary("erf", scipy_kernel("erf"), lambda g, x: g * (exp(-x * x) * _TWO_OVER_SQRT_PI))
 erfc = unary("erfc", scipy_kernel("erfc"), lambda g, x: g * (exp(-x * x) * -_TWO_OVER_SQRT_PI))
-erfinv = unary("erfinv", scipy_kernel("erfinv"), lambda g, out: g * (exp(out * out) * _HALF_SQRT_PI))
-erfcinv = unary("erfcinv", scipy_kernel("erfcinv"), lambda g, out: g * (exp(out * out) * -_HALF_SQRT_PI))
-ndtri = unary("ndtri", scipy_kernel("ndtri"), lambda g, out: g * (exp(out * out * 0.5) * _SQRT_TWO_PI))
+erfinv = unary(
+    "erfinv", scipy_kernel("erfinv"), lambda g, out: g * (exp(out * out) * _HALF_SQRT_PI)
+)
+erfcinv = unary(
+    "erfcinv", scipy_kernel("erfcinv"), lambda g, out: g * (exp(out * out) * -_HALF_SQRT_PI)
+)
+ndtri = unary(
+    "ndtri", scipy_kernel("ndtri"), lambda g, out: g * (exp(out * out * 0.5) * _SQRT_TWO_PI)
+)
 
 dawsn = unary("dawsn", scipy_kernel("dawsn"), lambda g, x, out: g - g * (x + x) * out)
 expint = unary("expint", scipy_kernel("expi"), lambda g, x: g * exp(x) / x)
@@ -74,7 +84,9 @@ _SERIES_TERMS = 64
 
 
 def _log_ratio(xp: Any, x: Any, *, order: int) -> Any:
-    """The derivative of some order of log(x) / (x - 1): near the removable singularity at 1 by its power series."""
+    """The derivative of some order of log(x) / (x - 1):
+    near the removable singularity at 1 by its power series.
+    """
     x = xp.asarray(x)
     wide = x.astype(np.float64)
     y = wide - 1
@@ -91,7 +103,11 @@ def _log_ratio(xp: Any, x: Any, *, order: int) -> Any:
 
 
 log_ratio = op(
-    "log_ratio", _log_ratio, [lambda g, x, order: g * log_ratio(x, order=order + 1)], arguments=["x"], elementwise=True
+    "log_ratio",
+    _log_ratio,
+    [lambda g, x, order: g * log_ratio(x, order=order + 1)],
+    arguments=["x"],
+    elementwise=True,
 )
 spence = unary("spence", scipy_kernel("spence"), lambda g, x: -g * log_ratio(x, order=0))
 
@@ -99,7 +115,9 @@ spence = unary("spence", scipy_kernel("spence"), lambda g, x: -g * log_ratio(x, 
 # It is 0 where x is 0, whatever y is, and so are its derivatives.
 xlog1py = binary(
     "xlog1py",
-    lambda xp, x, y: xp.where(xp.equal(x, 0), 0, x * xp.log1p(xp.asarray(y, dtype=xp.result_type(x, y))))[()],
+    lambda xp, x, y: xp.where(
+        xp.equal(x, 0), 0, x * xp.log1p(xp.asarray(y, dtype=xp.result_type(x, y)))
+    )[()],
     lambda g, x, y: g * xlog1py(_nonzero(x), y),
     lambda g, x, y: g * xdivy(x, y + 1),
 )

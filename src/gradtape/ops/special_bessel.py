@@ -1,4 +1,7 @@
-"""Bessel functions of integer order. The derivative of one is a sum of those of the orders beside it, also at 0."""
+"""Bessel functions of integer order.
+
+The derivative of one is a sum of those of the orders beside it, also at 0.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,18 @@ from gradtape.ops.special import scipy_kernel, scipy_special
 
 
 def _kernel(first: str, second: str, general: str) -> Callable[..., Any]:
-    """scipy's own functions for the orders 0 and 1, which are several times faster than the general one."""
+    """scipy's own functions for the orders 0 and 1,
+    which are several times faster than the general one.
+    """
 
     def kernel(xp: Any, x: Any, *, order: int) -> Any:
         if order < 2:
             return kernels[order](xp, x)
-        return getattr(scipy_special(), general)(order, x) if xp is np else host_kernel(partial(kernel, np))(x, order=order)
+        return (
+            getattr(scipy_special(), general)(order, x)
+            if xp is np
+            else host_kernel(partial(kernel, np))(x, order=order)
+        )
 
     kernels = scipy_kernel(first), scipy_kernel(second)
     return kernel
@@ -35,7 +44,9 @@ def _modified(g: Any, x: Any, order: int) -> Any:
 def _modified_scaled(g: Any, x: Any, out: Any, order: int) -> Any:
     if not order:
         return g * (bessel_ie(x, order=1) - sign(x) * out)
-    return g * ((bessel_ie(x, order=order - 1) + bessel_ie(x, order=order + 1)) * 0.5 - sign(x) * out)
+    return g * (
+        (bessel_ie(x, order=order - 1) + bessel_ie(x, order=order + 1)) * 0.5 - sign(x) * out
+    )
 
 
 def _first_kind(g: Any, x: Any, order: int) -> Any:

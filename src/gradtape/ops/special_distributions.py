@@ -1,5 +1,6 @@
-"""More of scipy's special functions, with the rules by which they are each other's derivatives: error functions, entropies, the gamma
-and beta functions, the inverses of their incomplete forms, exponentials and integrals of them.
+"""More of scipy's special functions, with the rules by which they are each other's derivatives:
+error functions, entropies, the gamma and beta functions, the inverses of their incomplete forms,
+exponentials and integrals of them.
 """
 
 from __future__ import annotations
@@ -29,16 +30,31 @@ _DEGREE = math.pi / 180
 
 # Error functions and the normal distribution
 
-erfcx = unary("erfcx", scipy_kernel("erfcx"), lambda g, x, out: g * ((x + x) * out - _TWO_OVER_SQRT_PI))
+erfcx = unary(
+    "erfcx", scipy_kernel("erfcx"), lambda g, x, out: g * ((x + x) * out - _TWO_OVER_SQRT_PI)
+)
 erfi = unary("erfi", scipy_kernel("erfi"), lambda g, x: g * (exp(x * x) * _TWO_OVER_SQRT_PI))
-ndtr = unary("ndtr", scipy_kernel("ndtr"), lambda g, x: g * (exp(x * x * -0.5) * _ONE_OVER_SQRT_TWO_PI))
-# The density over the distribution function, by erfcx: both vanish far to the left, where their quotient does not.
-log_ndtr = unary("log_ndtr", scipy_kernel("log_ndtr"), lambda g, x: g * (_SQRT_TWO_OVER_PI / erfcx(x * -_SQRT_HALF)))
-ndtri_exp = unary("ndtri_exp", scipy_kernel("ndtri_exp"), lambda g, out: g * (erfcx(out * -_SQRT_HALF) / _SQRT_TWO_OVER_PI))
+ndtr = unary(
+    "ndtr", scipy_kernel("ndtr"), lambda g, x: g * (exp(x * x * -0.5) * _ONE_OVER_SQRT_TWO_PI)
+)
+# The density over the distribution function, by erfcx: both vanish far to the left, where their
+# quotient does not.
+log_ndtr = unary(
+    "log_ndtr",
+    scipy_kernel("log_ndtr"),
+    lambda g, x: g * (_SQRT_TWO_OVER_PI / erfcx(x * -_SQRT_HALF)),
+)
+ndtri_exp = unary(
+    "ndtri_exp",
+    scipy_kernel("ndtri_exp"),
+    lambda g, out: g * (erfcx(out * -_SQRT_HALF) / _SQRT_TWO_OVER_PI),
+)
 owens_t = binary(
     "owens_t",
     scipy_kernel("owens_t"),
-    lambda g, x, y: g * (erf(x * y * _SQRT_HALF) * exp(x * x * -0.5) * (-0.5 * _ONE_OVER_SQRT_TWO_PI)),
+    lambda g, x, y: (
+        g * (erf(x * y * _SQRT_HALF) * exp(x * x * -0.5) * (-0.5 * _ONE_OVER_SQRT_TWO_PI))
+    ),
     lambda g, x, y: g * (exp(x * x * (y * y + 1) * -0.5) / ((y * y + 1) * (2 * math.pi))),
 )
 
@@ -46,8 +62,18 @@ owens_t = binary(
 
 logit = unary("logit", scipy_kernel("logit"), lambda g, x: g / (x - x * x))
 entr = unary("entr", scipy_kernel("entr"), lambda g, x: -g * (log(x) + 1))
-rel_entr = binary("rel_entr", scipy_kernel("rel_entr"), lambda g, x, y: g * (log(x / y) + 1), lambda g, x, y: -g * (x / y))
-kl_div = binary("kl_div", scipy_kernel("kl_div"), lambda g, x, y: g * log(x / y), lambda g, x, y: g - g * (x / y))
+rel_entr = binary(
+    "rel_entr",
+    scipy_kernel("rel_entr"),
+    lambda g, x, y: g * (log(x / y) + 1),
+    lambda g, x, y: -g * (x / y),
+)
+kl_div = binary(
+    "kl_div",
+    scipy_kernel("kl_div"),
+    lambda g, x, y: g * log(x / y),
+    lambda g, x, y: g - g * (x / y),
+)
 
 # Gamma and beta functions
 
@@ -78,19 +104,26 @@ poch = binary(
     lambda g, x, y, out: g * out * digamma(x + y),
 )
 
-# Inverses of the incomplete gamma function: `out` is where the probability is y, so that its derivatives are those of a quantile.
+# Inverses of the incomplete gamma function: `out` is where the probability is y, so that its
+# derivatives are those of a quantile.
 
 gammaincinv = op(
     "gammaincinv",
     scipy_kernel("gammaincinv"),
-    [lambda g, a, out: -g * igamma_by_a(a, out, order=1, over_density=True), lambda g, a, out: g / gamma_density(a, out)],
+    [
+        lambda g, a, out: -g * igamma_by_a(a, out, order=1, over_density=True),
+        lambda g, a, out: g / gamma_density(a, out),
+    ],
     arguments=["a", "y"],
     elementwise=True,
 )
 gammainccinv = op(
     "gammainccinv",
     scipy_kernel("gammainccinv"),
-    [lambda g, a, out: -g * igamma_by_a(a, out, order=1, over_density=True), lambda g, a, out: -g / gamma_density(a, out)],
+    [
+        lambda g, a, out: -g * igamma_by_a(a, out, order=1, over_density=True),
+        lambda g, a, out: -g / gamma_density(a, out),
+    ],
     arguments=["a", "y"],
     elementwise=True,
 )
@@ -106,8 +139,12 @@ def _beta_inverse(name: str, sign: int) -> Callable[..., Any]:
         name,
         scipy_kernel(name),
         [
-            lambda g, a, b, out, a_shape: _to(a_shape, -times(g, betainc_by(a, b, out, orders=(1, 0)) / beta_density(a, b, out))),
-            lambda g, a, b, out, b_shape: _to(b_shape, -times(g, betainc_by(a, b, out, orders=(0, 1)) / beta_density(a, b, out))),
+            lambda g, a, b, out, a_shape: _to(
+                a_shape, -times(g, betainc_by(a, b, out, orders=(1, 0)) / beta_density(a, b, out))
+            ),
+            lambda g, a, b, out, b_shape: _to(
+                b_shape, -times(g, betainc_by(a, b, out, orders=(0, 1)) / beta_density(a, b, out))
+            ),
             lambda g, a, b, out, y_shape: _to(y_shape, times(g, sign / beta_density(a, b, out))),
         ],
         arguments=["a", "b", "y"],
@@ -136,7 +173,9 @@ _SERIES_TERMS = 20
 
 
 def _exprel(xp: Any, x: Any, *, order: int) -> Any:
-    """The derivative of some order of (exp(x) - 1) / x: near the removable singularity at 0 by its power series."""
+    """The derivative of some order of (exp(x) - 1) / x:
+    near the removable singularity at 0 by its power series.
+    """
     if not order:
         return scipy_special().exprel(x)
     wide = xp.asarray(x).astype(np.float64)
@@ -156,22 +195,49 @@ def _half(name: str, which: int) -> Callable[..., Any]:
     return lambda xp, x: getattr(scipy_special(), name)(x)[which]
 
 
-exprel = op("exprel", _exprel, [lambda g, x, order: g * exprel(x, order=order + 1)], elementwise=True, xla=ON_HOST)
+exprel = op(
+    "exprel",
+    _exprel,
+    [lambda g, x, order: g * exprel(x, order=order + 1)],
+    elementwise=True,
+    xla=ON_HOST,
+)
 exp10 = unary("exp10", scipy_kernel("exp10"), lambda g, out: g * out * math.log(10))
 cosm1 = unary("cosm1", scipy_kernel("cosm1"), lambda g, x: -g * sin(x))
-powm1 = binary("powm1", scipy_kernel("powm1"), lambda g, x, y: g * (y * x ** (y - 1)), lambda g, x, out: _pow_dy(g, x, out + 1))
+powm1 = binary(
+    "powm1",
+    scipy_kernel("powm1"),
+    lambda g, x, y: g * (y * x ** (y - 1)),
+    lambda g, x, out: _pow_dy(g, x, out + 1),
+)
 sindg = unary("sindg", scipy_kernel("sindg"), lambda g, x: g * cosdg(x) * _DEGREE)
 cosdg = unary("cosdg", scipy_kernel("cosdg"), lambda g, x: g * sindg(x) * -_DEGREE)
 tandg = unary("tandg", scipy_kernel("tandg"), lambda g, out: g * (out * out + 1) * _DEGREE)
 cotdg = unary("cotdg", scipy_kernel("cotdg"), lambda g, out: g * (out * out + 1) * -_DEGREE)
-wrightomega = unary("wrightomega", scipy_kernel("wrightomega"), lambda g, out: g * (out / (out + 1)))
+wrightomega = unary(
+    "wrightomega", scipy_kernel("wrightomega"), lambda g, out: g * (out / (out + 1))
+)
 
 exp1 = unary("exp1", scipy_kernel("exp1"), lambda g, x: -g * exp(-x) / x)
-sine_integral = unary("sine_integral", _half("sici", 0), lambda g, x: g * sinc(x * (1 / math.pi), order=0), xla=ON_HOST)
-cosine_integral = unary("cosine_integral", _half("sici", 1), lambda g, x: g * (cos(x) / x), xla=ON_HOST)
-sinh_integral = unary(
-    "sinh_integral", _half("shichi", 0), lambda g, x: g * (exprel(x, order=0) + exprel(-x, order=0)) * 0.5, xla=ON_HOST
+sine_integral = unary(
+    "sine_integral",
+    _half("sici", 0),
+    lambda g, x: g * sinc(x * (1 / math.pi), order=0),
+    xla=ON_HOST,
 )
-cosh_integral = unary("cosh_integral", _half("shichi", 1), lambda g, x: g * (exp(x) + exp(-x)) / (x + x), xla=ON_HOST)
+cosine_integral = unary(
+    "cosine_integral", _half("sici", 1), lambda g, x: g * (cos(x) / x), xla=ON_HOST
+)
+sinh_integral = unary(
+    "sinh_integral",
+    _half("shichi", 0),
+    lambda g, x: g * (exprel(x, order=0) + exprel(-x, order=0)) * 0.5,
+    xla=ON_HOST,
+)
+cosh_integral = unary(
+    "cosh_integral", _half("shichi", 1), lambda g, x: g * (exp(x) + exp(-x)) / (x + x), xla=ON_HOST
+)
 # By n there is no derivative: it is an integer.
-expn = binary("expn", scipy_kernel("expn"), None, lambda g, x, y, out: g * (xdivy((x - 1) * out - exp(-y), y)))
+expn = binary(
+    "expn", scipy_kernel("expn"), None, lambda g, x, y, out: g * (xdivy((x - 1) * out - exp(-y), y))
+)

@@ -27,7 +27,9 @@ def psi(xp: Any, order: int, x: Any) -> Any:
     """The derivative of some order of the digamma function, for kernels."""
     if not order:
         return _digamma(xp, x)
-    return _zeta(xp, xp.asarray(order + 1.0, dtype=x.dtype), x) * ((-1) ** (order + 1) * math.factorial(order))
+    return _zeta(xp, xp.asarray(order + 1.0, dtype=x.dtype), x) * (
+        (-1) ** (order + 1) * math.factorial(order)
+    )
 
 
 def _polygamma(xp: Any, x: Any, y: Any) -> Any:
@@ -35,7 +37,11 @@ def _polygamma(xp: Any, x: Any, y: Any) -> Any:
     order, at = same_dtype((x, y))
     wide = order.astype(np.float64)
     factor = xp.where(wide % 2 == 0, -1.0, 1.0) * _gamma(xp, wide + 1)
-    higher = xp.where((wide > 0) & (xp.floor(wide) == wide), factor * _zeta(xp, wide + 1, at.astype(np.float64)), np.nan)
+    higher = xp.where(
+        (wide > 0) & (xp.floor(wide) == wide),
+        factor * _zeta(xp, wide + 1, at.astype(np.float64)),
+        np.nan,
+    )
     if xp is not np or (wide == 0).any():
         higher = xp.where(wide == 0, _digamma(xp, at), higher)
     return higher.astype(order.dtype)[()]
@@ -59,15 +65,21 @@ def _zeta_by_exponent(xp: Any, x: Any, y: Any, *, order: int) -> Any:
         total = total + (-xp.log(start + k)) ** order * (start + k) ** -exponent
     rest = start + _DIRECT_TERMS
     log = xp.log(rest)
-    integral = sum(math.perm(order, j) * (-log) ** (order - j) * (-1) ** j / (exponent - 1) ** (j + 1) for j in range(order + 1))
+    integral = sum(
+        math.perm(order, j) * (-log) ** (order - j) * (-1) ** j / (exponent - 1) ** (j + 1)
+        for j in range(order + 1)
+    )
     total = total + rest ** (1 - exponent) * integral + (-log) ** order * rest**-exponent / 2
-    # A derivative of the summand is rest**(-exponent - n) times a polynomial in the logarithm, whose coefficients these are.
+    # A derivative of the summand is rest**(-exponent - n) times a polynomial in the logarithm,
+    # whose coefficients these are.
     polynomial = [xp.zeros_like(log) for _ in range(order)] + [xp.full_like(log, (-1.0) ** order)]
     for n in range(2 * _CORRECTIONS - 1):
         falling = [*[i * c for i, c in enumerate(polynomial)][1:], xp.zeros_like(log)]
         polynomial = [f - (exponent + n) * c for f, c in zip(falling, polynomial, strict=True)]
         if n % 2 == 0:
-            derivative = rest ** (-exponent - n - 1) * sum(c * log**i for i, c in enumerate(polynomial))
+            derivative = rest ** (-exponent - n - 1) * sum(
+                c * log**i for i, c in enumerate(polynomial)
+            )
             total = total - _bernoulli(n + 2) * derivative
     return xp.where((exponent > 1) & (start > 0), total, np.nan).astype(x.dtype)[()]
 

@@ -1,10 +1,12 @@
-"""The incomplete gamma and beta functions, which are the distribution functions of gamma and beta variables.
+"""The incomplete gamma and beta functions, which are the distribution functions of gamma and beta
+variables.
 
-By their last argument their derivative is a density. By the parameters it has no closed form: it is the integral of the
-density's derivative, which is the density times a polynomial in logarithms and polygamma functions, over one of the tails.
-The shorter tail is taken, where nothing cancels, cut where the density is negligible, and integrated by the tanh-sinh rule,
-which is exact to rounding also where the density has a singularity at an end. So derivatives of every order come at the
-same cost and precision.
+By their last argument their derivative is a density. By the parameters it has no closed form: it is
+the integral of the density's derivative, which is the density times a polynomial in logarithms and
+polygamma functions, over one of the tails. The shorter tail is taken, where nothing cancels, cut
+where the density is negligible, and integrated by the tanh-sinh rule, which is exact to rounding
+also where the density has a singularity at an end. So derivatives of every order come at the same
+cost and precision.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def _rule(dtype: Any) -> Quadrature:
 
 
 def _in_chunks(xp: Any, kernel: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """`kernel` of float64 vectors, a chunk at a time; the result has the broadcast shape and the common dtype of `args`."""
+    """`kernel` of float64 vectors, a chunk at a time;
+    the result has the broadcast shape and the common dtype of `args`.
+    """
     given = same_dtype(args)
     arrays = xp.broadcast_arrays(*given)
     flat = [array.reshape(-1).astype(np.float64) for array in arrays]
@@ -60,7 +64,9 @@ def _in_chunks(xp: Any, kernel: Callable[..., Any], args: tuple[Any, ...]) -> An
     return out.reshape(arrays[0].shape).astype(given[0].dtype)[()]
 
 
-def _split(xp: Any, where: Any, below: Callable[..., Any], above: Callable[..., Any], *args: Any) -> Any:
+def _split(
+    xp: Any, where: Any, below: Callable[..., Any], above: Callable[..., Any], *args: Any
+) -> Any:
     """`below` of the elements where the condition holds, `above` of the others."""
     if xp is not np:
         return xp.where(where, below(*args), above(*args))
@@ -72,7 +78,9 @@ def _split(xp: Any, where: Any, below: Callable[..., Any], above: Callable[..., 
 
 
 def _integral(xp: Any, values: Any, weights: Any) -> Any:
-    """The weighted sum over the nodes; XLA need not write the values down for a sum as it must for a product with BLAS."""
+    """The weighted sum over the nodes; XLA need not write the values down for a sum as it must for
+    a product with BLAS.
+    """
     return values @ weights if xp is np else (values * weights).sum(-1)
 
 
@@ -83,7 +91,9 @@ def _length(xp: Any, slope: Any, curvature: Any) -> Any:
 
 
 def _moment(orders: tuple[int, int], of: Callable[[int, int], Any]) -> Any:
-    """The partial derivative of exp(f) of the given orders, over exp(f), where `of(i, j)` gives those of f."""
+    """The partial derivative of exp(f) of the given orders, over exp(f),
+    where `of(i, j)` gives those of f.
+    """
 
     def found(m: int, n: int) -> Any:
         if m == n == 0:
@@ -127,13 +137,20 @@ def _gamma_cumulants(a: Any, log_x: Any, psi: Psi = _psi) -> Callable[[int, int]
 
 
 def _log_gamma_density(xp: Any, a: Any, x: Any) -> Any:
-    """log(x**(a-1) * exp(-x) / gamma(a)); for large a in terms of (x - a) / a, since its single terms would cancel."""
+    """log(x**(a-1) * exp(-x) / gamma(a)); for large a in terms of (x - a) / a,
+    since its single terms would cancel.
+    """
     special = scipy_special() if xp is np else xp.special
     small = special.xlogy(a - 1, x) - x - special.gammaln(a)
     big = xp.maximum(a, 10.0)
     off, b = (x - big) / big, 1 / (big * big)
     rest_of_stirling = (1 / 12 - b * (1 / 360 - b * (1 / 1260 - b * (1 / 1680 - b / 1188)))) / big
-    large = big * (xp.log1p(off) - off) - xp.log(x) + 0.5 * xp.log(big / (2 * math.pi)) - rest_of_stirling
+    large = (
+        big * (xp.log1p(off) - off)
+        - xp.log(x)
+        + 0.5 * xp.log(big / (2 * math.pi))
+        - rest_of_stirling
+    )
     return xp.where(a < 10, small, xp.where(x == 0, -np.inf, large))
 
 
@@ -149,7 +166,8 @@ def _gamma_density(xp: Any, a: Any, x: Any) -> Any:
 
 def _gamma_below(xp: Any, order: int, rule: Quadrature, a: Any, x: Any) -> Any:
     """The derivative by a of the probability of less than x, over the density at x."""
-    # P(a, x) = density(a + 1, x) + P(a + 1, x), where the second density vanishes at 0, logarithms and all.
+    # P(a, x) = density(a + 1, x) + P(a + 1, x), where the second density vanishes at 0, logarithms
+    # and all.
     psi = partial(psi_of, xp)
     raised = a < 2
     part = xp.where(raised, x / a, 1.0)
@@ -161,7 +179,9 @@ def _gamma_below(xp: Any, order: int, rule: Quadrature, a: Any, x: Any) -> Any:
     density = xp.exp(_column(a - 1) * far - _column(x) * steps)
     moment = _moment((order, 0), _gamma_cumulants(_column(a), _column(xp.log(x)) + far, psi))
     result = x * length * _integral(xp, density * moment, weights)
-    return part * xp.where(raised, result + _moment((order, 0), _gamma_cumulants(a, xp.log(x), psi)), result)
+    return part * xp.where(
+        raised, result + _moment((order, 0), _gamma_cumulants(a, xp.log(x), psi)), result
+    )
 
 
 def _gamma_above(xp: Any, order: int, rule: Quadrature, a: Any, x: Any) -> Any:
@@ -176,7 +196,9 @@ def _gamma_above(xp: Any, order: int, rule: Quadrature, a: Any, x: Any) -> Any:
     steps = _column(length) * nodes
     far = xp.log1p(steps)
     density = xp.exp(_column(a - 1) * far - _column(x) * steps)
-    moment = _moment((order, 0), _gamma_cumulants(_column(a), _column(xp.log(x)) + far, partial(psi_of, xp)))
+    moment = _moment(
+        (order, 0), _gamma_cumulants(_column(a), _column(xp.log(x)) + far, partial(psi_of, xp))
+    )
     return -x * length * _integral(xp, density * moment, weights)
 
 
@@ -186,7 +208,10 @@ def _igamma_by_a(xp: Any, a: Any, x: Any, *, order: int, over_density: bool = Fa
     def derivative(a: Any, x: Any) -> Any:
         inside = (a > 0) & (x > 0) & xp.isfinite(a) & xp.isfinite(x)
         shape, point = xp.where(inside, a, 1.0), xp.where(inside, x, 1.0)
-        below, above = partial(_gamma_below, xp, order, rule), partial(_gamma_above, xp, order, rule)
+        below, above = (
+            partial(_gamma_below, xp, order, rule),
+            partial(_gamma_above, xp, order, rule),
+        )
         found = _split(xp, point <= shape + 1, below, above, shape, point)
         if not over_density:
             found = found * xp.exp(_log_gamma_density(xp, shape, point))
@@ -204,7 +229,8 @@ def _igamma_by_a_dx(g: Any, a: Any, x: Any, out: Any, order: int, over_density: 
     moment = _moment((order, 0), _gamma_cumulants(a, log(x)))
     if over_density:
         return g * (moment - out * (xdivy(a - 1, x) - 1))
-    return g * multiply_no_nan(moment, gamma_density(a, x))  # where the density is 0, the logarithm may be infinite
+    # Where the density is 0, the logarithm may be infinite.
+    return g * multiply_no_nan(moment, gamma_density(a, x))
 
 
 def _incomplete_gamma(name: str) -> Callable[..., Any]:
@@ -234,7 +260,8 @@ igammac = op(
     [lambda g, a, x: -g * igamma_by_a(a, x, order=1), lambda g, a, x: -g * gamma_density(a, x)],
     elementwise=True,
 )
-# The quotient with the density is finite also where both are too small for their dtype: samples' derivatives are made of it.
+# The quotient with the density is finite also where both are too small for their dtype: samples'
+# derivatives are made of it.
 igamma_by_a = op("igamma_by_a", _igamma_by_a, [_igamma_by_a_da, _igamma_by_a_dx], elementwise=True)
 
 
@@ -258,37 +285,52 @@ def _beta_density(xp: Any, a: Any, b: Any, x: Any) -> Any:
     def density(a: Any, b: Any, x: Any) -> Any:
         special = scipy_special() if xp is np else xp.special
         logarithm = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - _log_beta(xp, a, b)
-        return xp.where((a > 0) & (b > 0), xp.where((x < 0) | (x > 1), 0.0, xp.exp(logarithm)), np.nan)
+        return xp.where(
+            (a > 0) & (b > 0), xp.where((x < 0) | (x > 1), 0.0, xp.exp(logarithm)), np.nan
+        )
 
     return _in_chunks(xp, density, (a, b, x))
 
 
-def _beta_below(orders: tuple[int, int], rule: Quadrature, a: Any, b: Any, x: Any, rest: Any) -> Any:
+def _beta_below(
+    orders: tuple[int, int], rule: Quadrature, a: Any, b: Any, x: Any, rest: Any
+) -> Any:
     """The derivative by a and b of the probability of less than x, where `rest` is 1 - x."""
     special = scipy_special()
     log_x, log_rest = np.log(x), np.log(rest)
     nodes, weights = rule
-    # I(a, b, x) = h + I(a + 1, b, x) with h as below, where the second density vanishes at 0, logarithms and all.
+    # I(a, b, x) = h + I(a + 1, b, x) with h as below, where the second density vanishes at 0,
+    # logarithms and all.
     raised = a < 2
     base = a
     a = np.where(raised, a + 1, a)
     odds = x / rest
     slope = a - 1 - np.maximum(b - 1, 0) * odds
     length = _length(np, slope, a - 1)
-    for _ in range(2):  # a shorter range gives a better bound on the curvature, which gives a shorter range
-        length = _length(np, slope, a - 1 + np.maximum(b - 1, 0) * odds * odds * 6 / (6 + 4 * odds * length))
+    # A shorter range gives a better bound on the curvature, which gives a shorter range.
+    for _ in range(2):
+        length = _length(
+            np, slope, a - 1 + np.maximum(b - 1, 0) * odds * odds * 6 / (6 + 4 * odds * length)
+        )
     steps = _column(length) * nodes
     far, far_rest = np.log1p(-steps), np.log1p(_column(odds) * steps)
     density = np.exp(_column(a - 1) * far + _column(b - 1) * far_rest)
     at_x = np.exp((a - 1) * log_x + (b - 1) * log_rest - special.betaln(a, b))
-    moment = _moment(orders, _beta_cumulants(_column(a), _column(b), _column(log_x) + far, _column(log_rest) + far_rest))
+    moment = _moment(
+        orders,
+        _beta_cumulants(_column(a), _column(b), _column(log_x) + far, _column(log_rest) + far_rest),
+    )
     result = at_x * x * length * ((density * moment) @ weights)
     if not raised.any():
         return result
     h = np.exp(base * log_x + b * log_rest - special.betaln(base, b)) / base
     of = _beta_cumulants(base, b, log_x, log_rest)
     by_base = [(-1) ** i * math.factorial(i - 1) / base**i for i in range(1, orders[0] + 1)]
-    return np.where(raised, result + h * _moment(orders, lambda i, j: of(i, j) if j else of(i, j) + by_base[i - 1]), result)
+    return np.where(
+        raised,
+        result + h * _moment(orders, lambda i, j: of(i, j) if j else of(i, j) + by_base[i - 1]),
+        result,
+    )
 
 
 def _betainc_by(xp: Any, a: Any, b: Any, x: Any, *, orders: tuple[int, int]) -> Any:
@@ -315,7 +357,9 @@ def _to(shape: tuple[int, ...], pulled: Any) -> Any:
 
 
 def _beta_density_by(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
-    return multiply_no_nan(_moment(orders, _beta_cumulants(a, b, log(x), log1p(-x))), beta_density(a, b, x))
+    return multiply_no_nan(
+        _moment(orders, _beta_cumulants(a, b, log(x), log1p(-x))), beta_density(a, b, x)
+    )
 
 
 # An op of three arguments undoes their broadcasting itself.
@@ -323,9 +367,15 @@ beta_density = op(
     "beta_density",
     _beta_density,
     [
-        lambda g, a, b, x, out, a_shape: _to(a_shape, times(g, multiply_no_nan(log(x) - digamma(a) + digamma(a + b), out))),
-        lambda g, a, b, x, out, b_shape: _to(b_shape, times(g, multiply_no_nan(log1p(-x) - digamma(b) + digamma(a + b), out))),
-        lambda g, a, b, x, out, x_shape: _to(x_shape, times(g, multiply_no_nan(xdivy(a - 1, x) - xdivy(b - 1, 1 - x), out))),
+        lambda g, a, b, x, out, a_shape: _to(
+            a_shape, times(g, multiply_no_nan(log(x) - digamma(a) + digamma(a + b), out))
+        ),
+        lambda g, a, b, x, out, b_shape: _to(
+            b_shape, times(g, multiply_no_nan(log1p(-x) - digamma(b) + digamma(a + b), out))
+        ),
+        lambda g, a, b, x, out, x_shape: _to(
+            x_shape, times(g, multiply_no_nan(xdivy(a - 1, x) - xdivy(b - 1, 1 - x), out))
+        ),
     ],
     batch=batching.elementwise,
 )
@@ -344,9 +394,15 @@ betainc_by = op(
     "betainc_by",
     _betainc_by,
     [
-        lambda g, a, b, x, a_shape, orders: _to(a_shape, times(g, betainc_by(a, b, x, orders=(orders[0] + 1, orders[1])))),
-        lambda g, a, b, x, b_shape, orders: _to(b_shape, times(g, betainc_by(a, b, x, orders=(orders[0], orders[1] + 1)))),
-        lambda g, a, b, x, x_shape, orders: _to(x_shape, times(g, _beta_density_by(a, b, x, orders))),
+        lambda g, a, b, x, a_shape, orders: _to(
+            a_shape, times(g, betainc_by(a, b, x, orders=(orders[0] + 1, orders[1])))
+        ),
+        lambda g, a, b, x, b_shape, orders: _to(
+            b_shape, times(g, betainc_by(a, b, x, orders=(orders[0], orders[1] + 1)))
+        ),
+        lambda g, a, b, x, x_shape, orders: _to(
+            x_shape, times(g, _beta_density_by(a, b, x, orders))
+        ),
     ],
     batch=batching.elementwise,
     xla=ON_HOST,  # as fast there, and compiled it would take seconds for each order

@@ -1,4 +1,5 @@
-"""The functions of `scipy.special` on XLA, by scipy's names: those of JAX where they hold, others where they do not.
+"""The functions of `scipy.special` on XLA, by scipy's names: those of JAX where they hold,
+others where they do not.
 
 What is not here runs on the host: `special.scipy_kernel` says so.
 """
@@ -39,7 +40,10 @@ def _erfinv(xp: Any, x: Any) -> Any:
 
 
 def zeta(xp: Any, x: Any, y: Any) -> Any:
-    """The sum of all (y + k)**-x. JAX's own is wrong for y below 0, from where it is summed here until y is above."""
+    """The sum of all (y + k)**-x.
+
+    JAX's own is wrong for y below 0, from where it is summed here until y is above.
+    """
     x, y = xp.broadcast_arrays(x, y)
     known = y > _LOWEST
 
@@ -49,11 +53,15 @@ def zeta(xp: Any, x: Any, y: Any) -> Any:
         return xp.where(below, total + y**-x, total), xp.where(below, y + 1, y)
 
     start = xp.where(known, y, 1)
-    total, rest = xp.lax.while_loop(lambda state: (state[1] <= 0).any(), step, (xp.zeros_like(y), start))
+    total, rest = xp.lax.while_loop(
+        lambda state: (state[1] <= 0).any(), step, (xp.zeros_like(y), start)
+    )
     found = total + xp.where(rest == math.inf, 0, xp.special.zeta(x, rest))
     whole = xp.floor(y) == y
     defined = (x > 1) & known & ((y > 0) | whole | (xp.floor(x) == x))
-    return xp.where(defined, xp.where((y <= 0) & whole, math.inf, found), xp.where(x == 1, math.inf, math.nan))
+    return xp.where(
+        defined, xp.where((y <= 0) & whole, math.inf, found), xp.where(x == 1, math.inf, math.nan)
+    )
 
 
 def _betaln(xp: Any, a: Any, b: Any) -> Any:
@@ -61,7 +69,20 @@ def _betaln(xp: Any, a: Any, b: Any) -> Any:
     return xp.special.gammaln(a) + xp.special.gammaln(b) - xp.special.gammaln(a + b)
 
 
-_SAME = ("erf", "erfc", "ndtr", "ndtri", "dawsn", "spence", "i0", "i1", "i0e", "i1e", "gammaln", "digamma")
+_SAME = (
+    "erf",
+    "erfc",
+    "ndtr",
+    "ndtri",
+    "dawsn",
+    "spence",
+    "i0",
+    "i1",
+    "i0e",
+    "i1e",
+    "gammaln",
+    "digamma",
+)
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _of_jax(name) for name in _SAME},

@@ -30,4 +30,6 @@ def _refuse_zero(xp: Any, y: Any) -> None:
 
 
 truncatediv = binary("truncatediv", _truncatediv, kinds="iufV")
-truncatemod = binary("truncatemod", _truncatemod, lambda g: g, lambda g, x, y: -g * truncatediv(x, y), kinds="iufV")
+truncatemod = binary(
+    "truncatemod", _truncatemod, lambda g: g, lambda g, x, y: -g * truncatediv(x, y), kinds="iufV"
+)

@@ -9,7 +9,16 @@ import numpy as np
 
 from gradtape.ops import batching
 from gradtape.ops.activations import sigmoid
-from gradtape.ops.arithmetic import divide_no_nan, equal, greater_equal, is_inf, is_nan, less_equal, logical_and, logical_or
+from gradtape.ops.arithmetic import (
+    divide_no_nan,
+    equal,
+    greater_equal,
+    is_inf,
+    is_nan,
+    less_equal,
+    logical_and,
+    logical_or,
+)
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.selection import drop, keep, where
@@ -20,7 +29,9 @@ _SERIES_TERMS = 24
 
 
 def _share(x: Any, y: Any, base_logarithm: float = 1.0) -> Any:
-    """The part of `x` in a sum of exponentials of x and y; half of it where both are the same infinity."""
+    """The part of `x` in a sum of exponentials of x and y;
+    half of it where both are the same infinity.
+    """
     difference = where(logical_and(is_inf(x), equal(x, y)), 0, x - y)
     return sigmoid(difference if base_logarithm == 1 else difference * base_logarithm)
 
@@ -31,7 +42,9 @@ def _takes_x(compare: Any, x: Any, y: Any) -> Any:
 
 
 def _sinc(xp: Any, x: Any, *, order: int) -> Any:
-    """The derivative of some order of sin(πx) / (πx): near the removable singularity at 0 by its power series."""
+    """The derivative of some order of sin(πx) / (πx):
+    near the removable singularity at 0 by its power series.
+    """
     if not order:
         return xp.sinc(x)
     u = xp.asarray(x).astype(np.complex128 if x.dtype.kind == "c" else np.float64) * math.pi
@@ -43,7 +56,9 @@ def _sinc(xp: Any, x: Any, *, order: int) -> Any:
     series, small = xp.zeros_like(u), xp.where(near, u, 0)
     first = (order + 1) // 2
     for k in range(first + _SERIES_TERMS, first - 1, -1):
-        series = series * small * small + (-1) ** k * math.perm(2 * k, order) / math.factorial(2 * k + 1)
+        series = series * small * small + (-1) ** k * math.perm(2 * k, order) / math.factorial(
+            2 * k + 1
+        )
     if order % 2:
         series = series * small
     return (xp.where(near, series, value) * math.pi**order).astype(x.dtype)[()]
@@ -58,13 +73,23 @@ fraction = unary("fraction", lambda xp, x: xp.modf(x)[0], lambda g: g)
 exponent = unary("exponent", lambda xp, x: xp.frexp(x)[1])
 
 hypot = binary(
-    "hypot", "hypot", lambda g, x, out: g * divide_no_nan(x, out), lambda g, y, out: g * divide_no_nan(y, out), plain=False
+    "hypot",
+    "hypot",
+    lambda g, x, out: g * divide_no_nan(x, out),
+    lambda g, y, out: g * divide_no_nan(y, out),
+    plain=False,
 )
-logaddexp = binary("logaddexp", "logaddexp", lambda g, x, y: g * _share(x, y), lambda g, x, y: g * _share(y, x))
+logaddexp = binary(
+    "logaddexp", "logaddexp", lambda g, x, y: g * _share(x, y), lambda g, x, y: g * _share(y, x)
+)
 logaddexp2 = binary(
-    "logaddexp2", "logaddexp2", lambda g, x, y: g * _share(x, y, _LOG_2), lambda g, x, y: g * _share(y, x, _LOG_2)
+    "logaddexp2",
+    "logaddexp2",
+    lambda g, x, y: g * _share(x, y, _LOG_2),
+    lambda g, x, y: g * _share(y, x, _LOG_2),
 )
-# They pass over a NaN if the other number is none; the gradient of a tie goes to x, as that of `maximum`.
+# They pass over a NaN if the other number is none; the gradient of a tie goes to x, as that of
+# `maximum`.
 fmax = binary(
     "fmax",
     "fmax",
@@ -101,4 +126,6 @@ elementwise_value = op(
     arguments=(),
     batch=batching.elementwise,
 )
-"""The elementwise function of this name in the array namespace, of any number of arguments; it has no derivative."""
+"""The elementwise function of this name in the array namespace, of any number of arguments;
+it has no derivative.
+"""

@@ -1,4 +1,6 @@
-"""The convolution of two vectors, whole or where they overlap in full: each is the derivative of the other."""
+"""The convolution of two vectors, whole or where they overlap in full:
+each is the derivative of the other.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,15 @@ from gradtape.ops.shaping import reverse
 
 
 def _convolve(xp: Any, a: Any, v: Any, *, full: bool) -> Any:
-    """All sums of products, or those in which every element of `v`, which is not the longer one, takes part."""
+    """All sums of products, or those in which every element of `v`,
+    which is not the longer one, takes part.
+    """
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
         raise ValueError("both arguments must be vectors with at least one element")
     if not full and a.size < v.size:
         raise ValueError("the second vector must not be longer than the first")
-    return xp.convolve(a, v, mode="full" if full else "valid").astype(a.dtype, copy=False)  # JAX makes floats of integers
+    # JAX makes floats of integers.
+    return xp.convolve(a, v, mode="full" if full else "valid").astype(a.dtype, copy=False)
 
 
 def _by_a(g: Any, v: Any, full: bool) -> Any:
@@ -31,17 +36,25 @@ def _by_v(g: Any, a: Any, full: bool) -> Any:
 
 
 def _links(call: links.Call, index: int) -> links.Link:
-    """Each element with as many others in a row as the other vector is long; by a vector that is moved inside it, with all."""
+    """Each element with as many others in a row as the other vector is long; by a vector that is
+    moved inside it, with all.
+    """
     (size,), (input_size,) = call.shape, call.inputs[index]
     first = np.arange(min(size, input_size))
     cut = links.pairs(first, first, size, input_size)
     width = abs(size - input_size) + 1
     if call.params["full"]:
-        return links.Link(cut, *[links.pairs(*link, size, size) for link in links.united_backwards(size, width)])
+        return links.Link(
+            cut, *[links.pairs(*link, size, size) for link in links.united_backwards(size, width)]
+        )
     if index == 1:
         return links.aligned(call.shape, "o", call.inputs[1], "i")
     return links.Link(
-        *[links.pairs(*link[::-1], input_size, input_size) for link in links.united_backwards(input_size, width)], cut
+        *[
+            links.pairs(*link[::-1], input_size, input_size)
+            for link in links.united_backwards(input_size, width)
+        ],
+        cut,
     )
 
 

@@ -1,11 +1,14 @@
 """The functions of an op that every training step runs, written out as source for that op alone.
 
-`function_written_later` gives the call: read Variables, run the kernel, record a Node that saves what the pulls name. `write_pull_into` gives the
-backward step on plain arrays, `write_pulls` the same for walks that want the cotangents of some arguments only. All are written and compiled when the op is first used, as `collections.namedtuple` does; loops
-over arguments and names would cost more than the NumPy kernels they serve (1.0 µs against 0.5 µs for a small product).
+`function_written_later` gives the call: read Variables, run the kernel, record a Node that saves
+what the pulls name. `write_pull_into` gives the backward step on plain arrays, `write_pulls` the
+same for walks that want the cotangents of some arguments only. All are written and compiled when
+the op is first used, as `collections.namedtuple` does; loops over arguments and names would cost
+more than the NumPy kernels they serve (1.0 µs against 0.5 µs for a small product).
 
-The call serves Tensors of one dtype, float32 or float64, that one tape records, or none. Everything else (promotion, plain
-values, complex numbers, nested tapes, accumulators) goes through `Op.call_any` and `Op.finish`.
+The call serves Tensors of one dtype, float32 or float64, that one tape records, or none. Everything
+else (promotion, plain values, complex numbers, nested tapes, accumulators) goes through
+`Op.call_any` and `Op.finish`.
 """
 
 from __future__ import annotations
@@ -40,10 +43,12 @@ Names = tuple[str, ...]
 _FLOAT32 = np.dtype(np.float32)
 
 _NAMESPACE = {
-    "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node, "Tensor": Tensor, "Variable": Variable,
-    "LARGE": LARGE, "VERY_LARGE": VERY_LARGE, "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic, "ndarray": np.ndarray,
-    "new": object.__new__, "numbers": numbers, "outside": outside,
-    "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared, "HIDDEN": HIDDEN, "LARGE_OUTPUT": LARGE_OUTPUT, "repaired": repaired, "shows_nan": shows_nan,
+    "FLOAT32": np.dtype(np.float32), "FLOAT64": np.dtype(np.float64), "Node": Node,
+    "Tensor": Tensor, "Variable": Variable, "LARGE": LARGE, "VERY_LARGE": VERY_LARGE,
+    "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic,
+    "ndarray": np.ndarray, "new": object.__new__, "numbers": numbers, "outside": outside,
+    "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared, "HIDDEN": HIDDEN,
+    "LARGE_OUTPUT": LARGE_OUTPUT, "repaired": repaired, "shows_nan": shows_nan,
 }  # fmt: skip
 
 
@@ -56,8 +61,9 @@ def positional_names(function: Any) -> Names:
 def saved_value(name: str, op: Op) -> str:
     """The expression for what a pull calls `name`, in terms of the arguments, `out` and `params`.
 
-    `x_shows` says that `x` is known to hold no NaN that the output does not show. To find out takes time, so it is done only for
-    ops that a rule calls in a walk, which are few and have all of the recording behind them.
+    `x_shows` says that `x` is known to hold no NaN that the output does not show. To find out takes
+    time, so it is done only for ops that a rule calls in a walk, which are few and have all of the
+    recording behind them.
     """
     arguments = op.arguments
     if name in arguments or name == "out":
@@ -74,7 +80,9 @@ def saved_value(name: str, op: Op) -> str:
             return f"(here.state.walking and shows_nan({argument}.array, out))"
         if what == "broadcast":
             return f"(None if {argument}.array.shape == out.shape else {argument}.array.shape)"
-    return f"params.get({name!r}, defaults[{name!r}])" if name in op.defaults else f"params[{name!r}]"
+    return (
+        f"params.get({name!r}, defaults[{name!r}])" if name in op.defaults else f"params[{name!r}]"
+    )
 
 
 def write_save(op: Op, names: Names) -> Callable[..., tuple[Any, ...]]:
@@ -99,10 +107,12 @@ def function_of(op: Op) -> Callable[..., Any]:
 
 
 def function_written_later(op: Op, depth: int = 2) -> Callable[..., Any]:
-    """The same for an op with a written call: at its first call, the function takes on the code that is written for it.
+    """The same for an op with a written call: at its first call,
+    the function takes on the code that is written for it.
 
-    `depth` is how far above it the user's own line stands, most of the time: 2, since a public function stands between, and 1
-    for an operator of Tensor. It saves looking at frames in between, which costs more than anything else in recording.
+    `depth` is how far above it the user's own line stands, most of the time: 2, since a public
+    function stands between, and 1 for an operator of Tensor. It saves looking at frames in between,
+    which costs more than anything else in recording.
     """
     return _named(written_when_called(op.name, partial(write_call, op, depth=depth)), op)
 
@@ -110,9 +120,16 @@ def function_written_later(op: Op, depth: int = 2) -> Callable[..., Any]:
 def write_call(op: Op, function: Any, namespace: dict[str, Any], depth: int) -> None:
     """Gives a function the lines that are written for an op, and the names that they use."""
     namespace.update(
-        _NAMESPACE, kernel=op.kernel, slow=op.call_any, again=op.again, finish=op.finish, rule=op.rule, defaults=op.defaults
+        _NAMESPACE,
+        kernel=op.kernel,
+        slow=op.call_any,
+        again=op.again,
+        finish=op.finish,
+        rule=op.rule,
+        defaults=op.defaults,
     )
-    exec(_compiled(op, op.name, _call_lines(op, depth)), namespace)  # noqa: S102 - the text is this module's own
+    # The text is this module's own.
+    exec(_compiled(op, op.name, _call_lines(op, depth)), namespace)  # noqa: S102
     function.__code__ = namespace[op.name].__code__
 
 
@@ -144,7 +161,9 @@ def _call_lines(op: Op, depth: int) -> list[str]:
 
 
 def _run(op: Op, arguments: str) -> list[str]:
-    """Runs the kernel; that of a function of one variable on a large array in parts, on several threads."""
+    """Runs the kernel; that of a function of one variable on a large array in parts,
+    on several threads.
+    """
     if not shares(op):
         return [f"        out = state.run(kernel, {arguments})"]
     return [
@@ -157,7 +176,12 @@ def _run(op: Op, arguments: str) -> list[str]:
 
 def shares(op: Op) -> bool:
     """Whether an op works element by element on one array and nothing else, and so do its pulls."""
-    return op.elementwise and len(op.arguments) == 1 and not op.has_parameters and {*op.saves[0]} <= {*op.arguments, "out"}
+    return (
+        op.elementwise
+        and len(op.arguments) == 1
+        and not op.has_parameters
+        and {*op.saves[0]} <= {*op.arguments, "out"}
+    )
 
 
 def _read_argument(op: Op, argument: str, slow: str) -> list[str]:
@@ -175,7 +199,11 @@ def _read_argument(op: Op, argument: str, slow: str) -> list[str]:
         f"        {x}_node = {x}.node",
     ]
     if op.broadcasts:
-        lines += [f"    elif type({x}) is float or type({x}) is int:", f"        {x}_array = {x}", f"        {x}_node = None"]
+        lines += [
+            f"    elif type({x}) is float or type({x}) is int:",
+            f"        {x}_array = {x}",
+            f"        {x}_node = None",
+        ]
     elif len(op.arguments) == 1:
         lines += [
             f"    elif isinstance({x}, (ndarray, generic)):",
@@ -189,18 +217,30 @@ def _same_dtype(op: Op, slow: str) -> list[str]:
     together = [argument for i, argument in enumerate(op.arguments) if i not in op.apart]
     if op.broadcasts:
         x, y = together
-        first = f"{x}_array.dtype if type({x}) is Tensor else {y}_array.dtype if type({y}) is Tensor else None"
+        first = (
+            f"{x}_array.dtype if type({x}) is Tensor else {y}_array.dtype if "
+            f"type({y}) is Tensor "
+            "else None"
+        )
         differs = f"(type({y}) is Tensor and {y}_array.dtype is not dtype)"
     else:
         first = f"{together[0]}_array.dtype"
         differs = " or ".join(f"{x}_array.dtype is not dtype" for x in together[1:])
     other = "(dtype is not FLOAT32 and dtype is not FLOAT64)"
-    return [f"    dtype = {first}", f"    if {other}{' or ' + differs if differs else ''}:", f"        return {slow}"]
+    return [
+        f"    dtype = {first}",
+        f"    if {other}{' or ' + differs if differs else ''}:",
+        f"        return {slow}",
+    ]
 
 
 def _record(op: Op, params: str, depth: int) -> list[str]:
     """Wraps the result, with a Node if the one tape that records follows an argument."""
-    followed = [x for x, pull in zip(op.arguments, op.pulls, strict=True) if pull is not None] if op.pulls else []
+    followed = (
+        [x for x, pull in zip(op.arguments, op.pulls, strict=True) if pull is not None]
+        if op.pulls
+        else []
+    )
     if not followed:
         return ["    return state.tensor(out)"]
     nothing = " and ".join(f"{x}_node is None" for x in followed)
@@ -220,13 +260,24 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
             f"    {x}_shape = {y}_shape = None",
             f"    if type({x}) is type({y}) and {x}_array.shape != {y}_array.shape:",
             "        shape = out.shape",
-            *(f"        {a}_shape = None if {a}_array.shape == shape else {a}_array.shape" for a in (x, y)),
+            *(
+                f"        {a}_shape = None if {a}_array.shape == shape else {a}_array.shape"
+                for a in (x, y)
+            ),
         ]
     saved = []
     for argument, pull, names in zip(op.arguments, op.pulls, op.saves, strict=True):
-        values = "".join(f"{argument}_shape, " if name.endswith("_broadcast") else f"{saved_value(name, op)}, " for name in names)
-        saved.append("None" if pull is None else f"({values}) if {argument}_node is not None else None")
-    parents = "".join("None, " if pull is None else f"{x}_node, " for x, pull in zip(op.arguments, op.pulls, strict=True))
+        values = "".join(
+            f"{argument}_shape, " if name.endswith("_broadcast") else f"{saved_value(name, op)}, "
+            for name in names
+        )
+        saved.append(
+            "None" if pull is None else f"({values}) if {argument}_node is not None else None"
+        )
+    parents = "".join(
+        "None, " if pull is None else f"{x}_node, "
+        for x, pull in zip(op.arguments, op.pulls, strict=True)
+    )
     return [
         *lines,
         "    try:",
@@ -271,8 +322,14 @@ def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
 
 
 def write_pull_into(op: Op) -> Callable[[Any, Any, Any, Any, Any], None]:
-    """`pull_into(node, g, cotangents, owned, watch)`: the same, added up where the walk keeps the cotangents of the parents."""
-    lines = ["def pull_into(node, g, cotangents, owned, watch):", "    saved = node.saved", "    parents = node.parents"]
+    """`pull_into(node, g, cotangents, owned, watch)`: the same, added up where the walk keeps the
+    cotangents of the parents.
+    """
+    lines = [
+        "def pull_into(node, g, cotangents, owned, watch):",
+        "    saved = node.saved",
+        "    parents = node.parents",
+    ]
     lines += _note_hiding(op)
     for i, pull in enumerate(op.pulls):
         if pull is not None:
@@ -282,7 +339,10 @@ def write_pull_into(op: Op) -> Callable[[Any, Any, Any, Any, Any], None]:
                 *_pull_lines(op, i),
                 f"        if pulled_{i} is not None:",
                 "            earlier = cotangents.get(parent)",
-                f"            cotangents[parent] = pulled_{i} if earlier is None else summed(earlier, pulled_{i}, parent, owned)",
+                (
+                    f"            cotangents[parent] = pulled_{i} if earlier is None else "
+                    f"summed(earlier, pulled_{i}, parent, owned)"
+                ),
             ]
     return _define(op, "pull_into", lines, {**_pulls_by_name(op), "summed": summed})
 
@@ -290,10 +350,12 @@ def write_pull_into(op: Op) -> Callable[[Any, Any, Any, Any, Any], None]:
 def _pull_lines(op: Op, i: int) -> list[str]:
     """The cotangent of argument `i` as `pulled_i`.
 
-    A saved name that ends in `_broadcast` comes first and says what the pulled cotangent is to be summed back to.
+    A saved name that ends in `_broadcast` comes first and says what the pulled cotangent is to be
+    summed back to.
     """
     names = op.saves[i]
-    values = [f"v.array if isinstance(v := s[{k}], Tensor) else v" if name in op.arguments else f"s[{k}]"
+    values = [f"v.array if isinstance(v := s[{k}], Tensor) else v" if name in op.arguments
+        else f"s[{k}]"
               for k, name in enumerate(names)]  # fmt: skip
     broadcasts = bool(names) and names[0].endswith("_broadcast")
     given = ", ".join(["g", *values[broadcasts:]])
@@ -303,7 +365,10 @@ def _pull_lines(op: Op, i: int) -> list[str]:
     if op.guarded[i]:
         lines += ["        if watch:", f"            pulled_{i} = repaired(pulled_{i}, g, watch)"]
     if broadcasts:
-        lines += ["        if s[0] is not None:", f"            pulled_{i} = sum_array_to(pulled_{i}, s[0])"]
+        lines += [
+            "        if s[0] is not None:",
+            f"            pulled_{i} = sum_array_to(pulled_{i}, s[0])",
+        ]
     return lines
 
 
@@ -311,7 +376,10 @@ def _note_hiding(op: Op) -> list[str]:
     """Puts a note on the watch if a NaN in an argument may not show in the output."""
     if op.plain is True:
         return []
-    return ["    if not plain(saved):" if op.plain else "    if True:", "        watch.append(HIDDEN)"]
+    return [
+        "    if not plain(saved):" if op.plain else "    if True:",
+        "        watch.append(HIDDEN)",
+    ]
 
 
 def _pulls_by_name(op: Op) -> dict[str, Any]:

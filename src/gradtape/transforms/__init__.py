@@ -1,1 +1,4 @@
-"""Functions over functions and tapes: custom gradients, recomputation, Jacobians. Built on core and ops."""
+"""Functions over functions and tapes: custom gradients, recomputation, Jacobians.
+
+Built on core and ops.
+"""

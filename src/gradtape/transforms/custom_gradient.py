@@ -31,8 +31,8 @@ from gradtape.transforms.vectorize import whole
 
 
 class VariableReads(Block):
-    """A recorder that records nothing but which Variables are read, and the value each had at first: its array, or, in a program
-    that is being traced, the Tensor that stands for it.
+    """A recorder that records nothing but which Variables are read, and the value each had at
+    first: its array, or, in a program that is being traced, the Tensor that stands for it.
     """
 
     pushes = False
@@ -51,10 +51,15 @@ class VariableReads(Block):
     def before_write(self, variable: Variable) -> None:
         if id(variable) not in self.first_values:
             trace = here.state.trace
-            self.first_values[id(variable)] = variable, variable.array if trace is None else trace.value(variable)
+            self.first_values[id(variable)] = (
+                variable,
+                variable.array if trace is None else trace.value(variable),
+            )
 
     def besides(self, given: Sequence[Any]) -> list[Variable]:
-        """The trainable Variables read that were not `given` as arguments, in the order of their creation."""
+        """The trainable Variables read that were not `given` as arguments,
+        in the order of their creation.
+        """
         arguments = {id(value) for value in given}
         found = (v for key, v in self.variables.items() if v.trainable and key not in arguments)
         return sorted(found, key=lambda v: v.creation)
@@ -67,25 +72,38 @@ class VariableReads(Block):
 
 
 class FunctionRule:
-    """The rule of a function that was called as one: `pull(cotangents)` gives one cotangent for each parent."""
+    """The rule of a function that was called as one:
+    `pull(cotangents)` gives one cotangent for each parent.
+    """
 
     takes_slices = False
     shows_nan = False
     pull_into = None
 
-    def __init__(self, name: str, specs: list[tuple[Any, Any]], pull: Callable[[list[Tensor]], list[Any]]) -> None:
+    def __init__(
+        self, name: str, specs: list[tuple[Any, Any]], pull: Callable[[list[Tensor]], list[Any]]
+    ) -> None:
         self.name = name
         self._specs = specs
         self._pull = pull
 
-    def pull_tensors(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
+    def pull_tensors(
+        self, node: Node, g: PerOutput, wanted: Sequence[Node | None]
+    ) -> Sequence[Any]:
         """Every output has a cotangent, zeros if nothing depends on it."""
         given = [g.get(i) for i in range(len(self._specs))]
         tensors = [
-            Tensor(np.zeros(*spec)) if value is None else value if isinstance(value, Tensor) else Tensor(value)
+            Tensor(np.zeros(*spec))
+            if value is None
+            else value
+            if isinstance(value, Tensor)
+            else Tensor(value)
             for value, spec in zip(given, self._specs, strict=True)
         ]
-        return [None if parent is None else p for parent, p in zip(wanted, self._pull(tensors), strict=True)]
+        return [
+            None if parent is None else p
+            for parent, p in zip(wanted, self._pull(tensors), strict=True)
+        ]
 
     def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
         return [_arrays(p) for p in self.pull_tensors(node, g, wanted)]
@@ -111,10 +129,11 @@ def call_as_one(
     pull: Pull,
     pull_of: Callable[[list[Tensor]], Pull] | None = None,
 ) -> list[Tensor]:
-    """`outputs` as new Tensors that one Node connects with `inputs`, whatever was recorded in between.
+    """`outputs` as new Tensors that one Node connects with `inputs`,
+    whatever was recorded in between.
 
-    In a program that is being traced, `pull` runs once, now, and what it called is kept. With `pull_of`, which gives the pull for any
-    inputs, it does not.
+    In a program that is being traced, `pull` runs once, now, and what it called is kept. With
+    `pull_of`, which gives the pull for any inputs, it does not.
     """
     state = here.state
     read = [operand(value) for value in inputs]
@@ -124,15 +143,25 @@ def call_as_one(
     if levels:
         level = max(levels, key=lambda found: found.depth)
         outputs = _on_whole_batch(name, level, read, outputs, pull)
-        return _connected(name, read, outputs, pull, scope_of(r.scope for r in level.split()[1] if r.scope is not None))
+        return _connected(
+            name,
+            read,
+            outputs,
+            pull,
+            scope_of(r.scope for r in level.split()[1] if r.scope is not None),
+        )
     trace = state.trace
     if trace is None or trace.calls is None:
         return _connected(name, read, outputs, pull, state.scope)
     if not any(map(trace.has_path_to, read)):  # no derivative of the program will ask for the pull
-        arrays = trace.listed(_constants, outputs, [out.array for out in outputs], [0] * len(outputs))
+        arrays = trace.listed(
+            _constants, outputs, [out.array for out in outputs], [0] * len(outputs)
+        )
         return _connected(name, read, [tensor_of(array) for array in arrays], pull, state.scope)
     traced = (
-        None if pull_of is not None else TracedPull(trace, name, [(out.array.shape, out.array.dtype) for out in outputs], pull)
+        None
+        if pull_of is not None
+        else TracedPull(trace, name, [(out.array.shape, out.array.dtype) for out in outputs], pull)
     )
     captured = [] if traced is None else traced.captured()
     places = [i for i, value in enumerate(read) if isinstance(value, Tensor)]
@@ -145,18 +174,30 @@ def call_as_one(
         return call_as_one(name, others, tensors[count:end], pull, pull_of)
 
     given = [*(read[i] for i in places), *outputs, *captured]
-    arrays = trace.listed(again, given, [out.array for out in outputs], [(1 << count) - 1] * len(outputs))
-    return _connected(name, read, [tensor_of(array) for array in arrays], pull if traced is None else traced.now, state.scope)
+    arrays = trace.listed(
+        again, given, [out.array for out in outputs], [(1 << count) - 1] * len(outputs)
+    )
+    return _connected(
+        name,
+        read,
+        [tensor_of(array) for array in arrays],
+        pull if traced is None else traced.now,
+        state.scope,
+    )
 
 
 def _constants(tensors: list[Tensor]) -> list[Tensor]:
     return [t.with_node(None) for t in tensors]
 
 
-def _connected(name: str, read: Sequence[Any], outputs: Sequence[Tensor], pull: Pull, scope: Scope | None) -> list[Tensor]:
+def _connected(
+    name: str, read: Sequence[Any], outputs: Sequence[Tensor], pull: Pull, scope: Scope | None
+) -> list[Tensor]:
     """`outputs` as new Tensors with a Node, if something records."""
     results = [out if isinstance(out, BatchedTensor) else out.array for out in outputs]
-    connection = connect([value.node if isinstance(value, Tensor) else None for value in read], scope)
+    connection = connect(
+        [value.node if isinstance(value, Tensor) else None for value in read], scope
+    )
     if connection is None:
         return [with_node(result, None) for result in results]
     rule = FunctionRule(name, [(out.array.shape, out.array.dtype) for out in outputs], pull)
@@ -164,12 +205,15 @@ def _connected(name: str, read: Sequence[Any], outputs: Sequence[Tensor], pull: 
 
 
 class TracedPull:
-    """A pull in a program that is being traced, as a program of its own: its Python runs once, and whatever it uses is an input."""
+    """A pull in a program that is being traced, as a program of its own: its Python runs once, and
+    whatever it uses is an input.
+    """
 
     def __init__(self, trace: Trace, name: str, specs: Sequence[Any], pull: Pull) -> None:
         self._trace = ref(trace)  # which ends sooner than the program that keeps this pull
         self._pull = pull
-        self._forms: list[Any] = []  # for each input the shape of a sparse gradient, or whether there is a gradient
+        # For each input the shape of a sparse gradient, or whether there is a gradient.
+        self._forms: list[Any] = []
         self._program = trace.program(name, self._run, specs)
         self._error: Exception | None = None
         try:
@@ -181,10 +225,17 @@ class TracedPull:
     def _run(self, cotangents: list[Tensor]) -> list[Tensor]:
         pulled = self._pull(cotangents)
         self._forms = [p.shape if type(p) is RawSlices else p is not None for p in pulled]
-        return [t for p in pulled if p is not None for t in ([p.values, p.indices] if type(p) is RawSlices else [p])]
+        return [
+            t
+            for p in pulled
+            if p is not None
+            for t in ([p.values, p.indices] if type(p) is RawSlices else [p])
+        ]
 
     def captured(self) -> list[Tensor]:
-        """The values, now, of what the pull uses besides cotangents; a function around it does not read them."""
+        """The values, now, of what the pull uses besides cotangents;
+        a function around it does not read them.
+        """
         if self._error is not None:
             return []
         with here.state.only([r for r in here.state.recorders if r.scope is not None]):
@@ -205,25 +256,37 @@ class TracedPull:
             raise self._error
         outputs, written = self._program.call([*cotangents, *captured])
         trace = here.state.trace
-        if trace is not None and trace is self._trace() and trace.calls is not None:  # or else the program's effects are settled
+        # Or else the program's effects are settled.
+        if trace is not None and trace is self._trace() and trace.calls is not None:
             for variable, array in zip(self._program.written, written, strict=True):
                 trace.write(variable, array)
         found = iter(outputs)
         return [
-            RawSlices(next(found), next(found), form) if isinstance(form, tuple) else next(found) if form else None
+            RawSlices(next(found), next(found), form)
+            if isinstance(form, tuple)
+            else next(found)
+            if form
+            else None
             for form in self._forms
         ]
 
 
-def _on_whole_batch(name: str, level: Level, read: Sequence[Any], outputs: Sequence[Tensor], pull: Pull) -> list[Tensor]:
-    """The outputs of a call under `vmap`, connected with the inner Tensors of its inputs for what records outside it."""
+def _on_whole_batch(
+    name: str, level: Level, read: Sequence[Any], outputs: Sequence[Tensor], pull: Pull
+) -> list[Tensor]:
+    """The outputs of a call under `vmap`, connected with the inner Tensors of its inputs for what
+    records outside it.
+    """
     mapped = [isinstance(value, BatchedTensor) and value.level is level for value in read]
 
     def pull_whole(cotangents: list[Tensor]) -> list[Any]:
         with level.again():
             pulled = [dense(p) for p in pull([BatchedTensor(g, level) for g in cotangents])]
             gathered = [None if p is None else whole(p, level) for p in pulled]
-        return [g if g is None or m else reduce_sum(g, axis=(0,)) for g, m in zip(gathered, mapped, strict=True)]
+        return [
+            g if g is None or m else reduce_sum(g, axis=(0,))
+            for g, m in zip(gathered, mapped, strict=True)
+        ]
 
     inner = [value.inner if m else value for value, m in zip(read, mapped, strict=True)]
     with here.state.only(level.split()[0]):
@@ -233,10 +296,11 @@ def _on_whole_batch(name: str, level: Level, read: Sequence[Any], outputs: Seque
 
 @published("custom_gradient")
 def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Gives a function a gradient of its own: `f` returns its outputs and a function of their cotangents.
+    """Gives a function a gradient of its own: `f` returns its outputs and a function of their
+    cotangents.
 
-    If `f` reads Variables that are not arguments, the gradient function must accept `variables` and return their gradients
-    too. It is checked that gradients have the shapes of the arguments.
+    If `f` reads Variables that are not arguments, the gradient function must accept `variables` and
+    return their gradients too. It is checked that gradients have the shapes of the arguments.
 
     >>> import gradtape as tf
     >>> @tf.custom_gradient
@@ -258,7 +322,10 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
 
 
 class CustomGradient:
-    """A function with a gradient of its own. As a method it is bound first, so that `self` is no input."""
+    """A function with a gradient of its own.
+
+    As a method it is bound first, so that `self` is no input.
+    """
 
     def __init__(self, f: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)
@@ -272,34 +339,48 @@ class CustomGradient:
         inputs = [source_object(leaf) for leaf in nest.flatten(args)]
         with VariableReads() as reads:
             result, grad_fn = self._f(*args, **kwargs)
-        variables = reads.besides([*inputs, *(source_object(leaf) for leaf in nest.flatten(kwargs))])
+        variables = reads.besides(
+            [*inputs, *(source_object(leaf) for leaf in nest.flatten(kwargs))]
+        )
         if variables and not _accepts_variables(grad_fn):
             raise TypeError(
-                f"custom_gradient: {self._name} reads the variables {[v.name for v in variables]}, so its gradient function "
-                "must accept a keyword argument `variables` and return (input_gradients, variable_gradients)."
+                f"custom_gradient: {self._name} reads the variables {[v.name for v in variables]}, "
+                "so its gradient function "
+                "must accept a keyword argument `variables` and return (input_gradients, "
+                "variable_gradients)."
             )
-        outputs = [as_tensor(leaf, argument="custom_gradient: an output") for leaf in nest.flatten(result)]
+        outputs = [
+            as_tensor(leaf, argument="custom_gradient: an output") for leaf in nest.flatten(result)
+        ]
 
         def pull(cotangents: list[Tensor]) -> list[Any]:
             if not variables:
                 return _checked(_flat(grad_fn(*cotangents)), inputs, self._name)
-            by_input, by_variable = self._with_variables(grad_fn(*cotangents, variables=variables), len(variables))
-            return _checked(by_input, inputs, self._name) + _checked(by_variable, variables, self._name)
+            by_input, by_variable = self._with_variables(
+                grad_fn(*cotangents, variables=variables), len(variables)
+            )
+            return _checked(by_input, inputs, self._name) + _checked(
+                by_variable, variables, self._name
+            )
 
         made = call_as_one(self._name, [*inputs, *variables], outputs, pull)
         return nest.pack_sequence_as(result, made) if nest.is_nested(result) else made[0]
 
     def _with_variables(self, returned: Any, count: int) -> tuple[list[Any], list[Any]]:
-        """What a gradient function returns when variables are read: the gradients of inputs, and of variables."""
+        """What a gradient function returns when variables are read: the gradients of inputs,
+        and of variables.
+        """
         if not isinstance(returned, (tuple, list)) or len(returned) != 2:
             raise ValueError(
-                f"custom_gradient: the gradient function of {self._name} must return (input_gradients, variable_gradients), "
+                f"custom_gradient: the gradient function of {self._name} must return "
+                "(input_gradients, variable_gradients), "
                 "since variables are read."
             )
         by_variable = _flat(returned[1])
         if len(by_variable) != count:
             raise ValueError(
-                f"custom_gradient: {self._name} reads {count} variables, but its gradient function returned "
+                f"custom_gradient: {self._name} reads {count} variables, but its gradient function "
+                "returned "
                 f"{len(by_variable)} variable gradients."
             )
         return _flat(returned[0]), by_variable
@@ -320,7 +401,8 @@ def _checked(gradients: list[Any], inputs: Sequence[Any], name: str) -> list[Any
     """The user's gradients as Tensors or slices, one for each input, with its shape."""
     if len(gradients) != len(inputs):
         raise ValueError(
-            f"custom_gradient: {name} has {len(inputs)} inputs, but its gradient function returned {len(gradients)} gradients."
+            f"custom_gradient: {name} has {len(inputs)} inputs, but its gradient function returned "
+            f"{len(gradients)} gradients."
         )
     checked: list[Any] = []
     for i, (gradient, value) in enumerate(zip(gradients, inputs, strict=True)):
@@ -330,7 +412,8 @@ def _checked(gradients: list[Any], inputs: Sequence[Any], name: str) -> list[Any
         if isinstance(gradient, IndexedSlices):
             if gradient.values.array.shape[1:] != value.array.shape[1:]:
                 raise ValueError(
-                    f"custom_gradient: gradient {i} of {name} has rows of shape {gradient.values.array.shape[1:]}, but its input "
+                    f"custom_gradient: gradient {i} of {name} has rows of shape "
+                    f"{gradient.values.array.shape[1:]}, but its input "
                     f"has shape {value.shape}."
                 )
             checked.append(RawSlices(gradient.values, gradient.indices, value.array.shape))
@@ -340,7 +423,8 @@ def _checked(gradients: list[Any], inputs: Sequence[Any], name: str) -> list[Any
             found = Tensor(beside(found, value.array.dtype, f"custom_gradient: gradient {i}"))
         if found.array.shape != value.array.shape:
             raise ValueError(
-                f"custom_gradient: gradient {i} of {name} has shape {found.shape}, but its input has shape {value.shape}."
+                f"custom_gradient: gradient {i} of {name} has shape {found.shape}, but its input "
+                f"has shape {value.shape}."
             )
         checked.append(found)
     return checked
@@ -348,7 +432,8 @@ def _checked(gradients: list[Any], inputs: Sequence[Any], name: str) -> list[Any
 
 @published("grad_pass_through")
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f` in the forward step and the identity in the backward step, as for a straight-through estimator.
+    """`f` in the forward step and the identity in the backward step,
+    as for a straight-through estimator.
 
     >>> import gradtape as tf
     >>> x = tf.constant(2.7)

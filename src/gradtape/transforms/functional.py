@@ -1,7 +1,8 @@
-"""Derivatives as functions of functions, for those who prefer them to tapes: `grad`, `vjp`, `jvp`, `hvp`, `hessian` and others.
+"""Derivatives as functions of functions, for those who prefer them to tapes: `grad`, `vjp`, `jvp`,
+`hvp`, `hessian` and others.
 
-Arguments may be Tensors, Variables, arrays, numbers, or structures of them; everything is built on tapes and accumulators, so
-the results can be differentiated again.
+Arguments may be Tensors, Variables, arrays, numbers, or structures of them; everything is built on
+tapes and accumulators, so the results can be differentiated again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ ZERO = UnconnectedGradients.ZERO
 
 @published("value_and_grad")
 def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """A function that gives `f`'s value and its gradient by the arguments that `argnums` counts out.
+    """A function that gives `f`'s value and its gradient by the arguments that `argnums` counts
+    out.
 
     >>> import gradtape as tf
     >>> value, gradient = tf.value_and_grad(lambda x: tf.reduce_sum(x**3))(tf.constant([1.0, 2.0]))
@@ -98,8 +100,15 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     (np.float32(6.0), np.float32(23.0))
     """
     _check_function(f, "jvp")
-    if not isinstance(primals, (list, tuple)) or not isinstance(tangents, (list, tuple)) or len(primals) != len(tangents):
-        raise ValueError("jvp: primals and tangents must be lists or tuples of one length, with an entry for each argument of f.")
+    if (
+        not isinstance(primals, (list, tuple))
+        or not isinstance(tangents, (list, tuple))
+        or len(primals) != len(tangents)
+    ):
+        raise ValueError(
+            "jvp: primals and tangents must be lists or tuples of one length, with an entry for "
+            "each argument of f."
+        )
     inputs = _tensors(tuple(primals))
     with ForwardAccumulator(inputs, tuple(tangents)) as accumulator:
         value = f(*inputs)
@@ -108,21 +117,28 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
 @published("hvp")
 def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
-    """The Hessian of `f` at `x` times `v`, without the Hessian: the derivative of the gradient along v.
+    """The Hessian of `f` at `x` times `v`, without the Hessian:
+    the derivative of the gradient along v.
 
     >>> import gradtape as tf
-    >>> tf.hvp(lambda x: tf.reduce_prod(x), tf.constant([1.0, 2.0, 3.0]), tf.constant([1.0, 0.0, 0.0])).numpy()
+    >>> tf.hvp(
+    ...     lambda x: tf.reduce_prod(x), tf.constant([1.0, 2.0, 3.0]), tf.constant([1.0, 0.0, 0.0])
+    ... ).numpy()
     array([0., 3., 2.], dtype=float32)
     """
     return jvp(lambda at: _dense(grad(f)(at)), [x], [v])[1]
 
 
 @published("hessian")
-def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None) -> Callable[..., Any]:
-    """A function that gives the matrix of second derivatives of `f`, with the shape of its argument twice.
+def hessian(
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
+) -> Callable[..., Any]:
+    """A function that gives the matrix of second derivatives of `f`,
+    with the shape of its argument twice.
 
-    For a structure, or several arguments that `argnums` counts out, the result has that structure, and inside it the same again:
-    `h["w"]["b"]` is the block of w by b. `memory_limit` is that of `GradientTape.jacobian`.
+    For a structure, or several arguments that `argnums` counts out, the result has that structure,
+    and inside it the same again: `h["w"]["b"]` is the block of w by b. `memory_limit` is that of
+    `GradientTape.jacobian`.
 
     >>> import gradtape as tf
     >>> tf.hessian(lambda x: tf.reduce_prod(x))(tf.constant([1.0, 2.0, 3.0])).numpy().tolist()
@@ -133,7 +149,9 @@ def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_l
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         tape, chosen, gradient = _recorded_gradient(f, argnums, args, kwargs, "hessian")
-        return tape.jacobian(gradient, chosen, unconnected_gradients=ZERO, memory_limit=memory_limit)
+        return tape.jacobian(
+            gradient, chosen, unconnected_gradients=ZERO, memory_limit=memory_limit
+        )
 
     return call
 
@@ -142,9 +160,11 @@ def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_l
 def diag_hessian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
 ) -> Callable[..., Any]:
-    """A function that gives the second derivatives of `f` by each element of its argument alone, in the argument's structure.
+    """A function that gives the second derivatives of `f` by each element of its argument alone, in
+    the argument's structure.
 
-    It takes as long as the whole Hessian, but not its memory. `argnums` and `memory_limit` are those of `hessian`.
+    It takes as long as the whole Hessian, but not its memory. `argnums` and `memory_limit` are
+    those of `hessian`.
 
     >>> import gradtape as tf
     >>> tf.diag_hessian(lambda x: tf.reduce_sum(x**3))(tf.constant([1.0, 2.0])).numpy()
@@ -185,21 +205,32 @@ def laplacian(
 
 
 def hessians_of(f: Callable[..., Any], xs: Any) -> list[Any]:
-    """For each of `xs`, which are the arguments of `f`, the second derivatives by it of the sum of what `f` gives."""
+    """For each of `xs`, which are the arguments of `f`,
+    the second derivatives by it of the sum of what `f` gives.
+    """
 
     def total(*args: Any) -> Tensor:
-        first, *others = [reduce_sum(as_tensor(part, argument="hessians: ys")) for part in nest.flatten(f(*args))]
+        first, *others = [
+            reduce_sum(as_tensor(part, argument="hessians: ys")) for part in nest.flatten(f(*args))
+        ]
         return functools.reduce(operator.add, others, first)
 
     given = _tensors(tuple(xs) if isinstance(xs, (list, tuple)) else (xs,))
     with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
         tape.watch(given)
         gradients = _dense(grad(total, argnums=range(len(given)))(*given))
-    return [tape.jacobian(g, x, unconnected_gradients=ZERO) for g, x in zip(gradients, given, strict=True)]
+    return [
+        tape.jacobian(g, x, unconnected_gradients=ZERO)
+        for g, x in zip(gradients, given, strict=True)
+    ]
 
 
 def _recorded_gradient(
-    f: Callable[..., Any], argnums: int | Sequence[int], args: tuple[Any, ...], kwargs: dict[str, Any], function: str
+    f: Callable[..., Any],
+    argnums: int | Sequence[int],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    function: str,
 ) -> tuple[GradientTape, Any, Any]:
     """A tape that has recorded the gradient of `f`, what the gradient is by, and the gradient."""
     chosen, given = _chosen(args, argnums, function)
@@ -211,19 +242,30 @@ def _recorded_gradient(
 
 def _dense(gradients: Any) -> Any:
     """Gradients as Tensors: those of a gather are rows of one."""
-    return nest.map_structure(lambda g: as_tensor(g) if isinstance(g, IndexedSlices) else g, gradients)
+    return nest.map_structure(
+        lambda g: as_tensor(g) if isinstance(g, IndexedSlices) else g, gradients
+    )
 
 
 def _tensors(structure: Any) -> Any:
     """A structure with Tensors for its plain values; Variables stay what they are."""
-    return nest.map_structure(lambda leaf: leaf if isinstance(leaf, Variable) else as_tensor(leaf), structure)
+    return nest.map_structure(
+        lambda leaf: leaf if isinstance(leaf, Variable) else as_tensor(leaf), structure
+    )
 
 
-def _chosen(args: tuple[Any, ...], argnums: int | Sequence[int], function: str) -> tuple[Any, list[Any]]:
-    """The arguments to differentiate by, as Tensors, and all arguments with those in their places."""
+def _chosen(
+    args: tuple[Any, ...], argnums: int | Sequence[int], function: str
+) -> tuple[Any, list[Any]]:
+    """The arguments to differentiate by, as Tensors,
+    and all arguments with those in their places.
+    """
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     if not all(-len(args) <= number < len(args) for number in numbers):
-        raise ValueError(f"{function}: argnums={argnums!r} counts out an argument that is not there: {len(args)} were given.")
+        raise ValueError(
+            f"{function}: argnums={argnums!r} counts out an argument that is not there: "
+            f"{len(args)} were given."
+        )
     given = list(args)
     for number in numbers:
         given[number] = _tensors(given[number])
@@ -235,7 +277,8 @@ def _scalar(value: Any, function: str) -> Tensor:
     found = as_tensor(value, argument=f"{function}: the result of f")
     if found.array.shape != () or found.dtype.is_complex:
         raise ValueError(
-            f"{function}: f must give a real scalar, got shape {found.shape}, dtype {found.dtype.name}; use vjp or a tape for others."
+            f"{function}: f must give a real scalar, got shape {found.shape}, dtype "
+            f"{found.dtype.name}; use vjp or a tape for others."
         )
     return found
 

@@ -1,4 +1,6 @@
-"""What belongs to TensorFlow's graphs: gradients of tensors inside a function, and the registry of gradient functions."""
+"""What belongs to TensorFlow's graphs: gradients of tensors inside a function,
+and the registry of gradient functions.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,11 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = None,
 ) -> list[Any]:
-    """In a `function`, the gradients of the sum of `ys` by each of `xs`, from what has been computed so far; no tape is needed.
+    """In a `function`, the gradients of the sum of `ys` by each of `xs`, from what has been
+    computed so far; no tape is needed.
 
-    `grad_ys` are cotangents of `ys`, None for ones; what is in `stop_gradients` counts as constant. In eager code there is nothing to
-    go back on, and it is a `RuntimeError`, as in TensorFlow.
+    `grad_ys` are cotangents of `ys`, None for ones; what is in `stop_gradients` counts as constant.
+    In eager code there is nothing to go back on, and it is a `RuntimeError`, as in TensorFlow.
 
     >>> import gradtape as tf
     >>> f = tf.function(lambda x: tf.gradients(x**3, x)[0])
@@ -50,25 +53,50 @@ def gradients(
     targets = _flat(ys, "gradients: ys")
     cotangents = None if grad_ys is None else _listed(grad_ys)
     if cotangents is not None and len(cotangents) != len(targets):
-        raise ValueError(f"gradients: there are {len(targets)} ys, but {len(cotangents)} grad_ys: give one for each, or None.")
+        raise ValueError(
+            f"gradients: there are {len(targets)} ys, but {len(cotangents)} grad_ys: give one for "
+            "each, or None."
+        )
     stopped = [] if stop_gradients is None else _flat(stop_gradients, "gradients: stop_gradients")
     with GradientTape(watch_accessed_variables=False) as tape:
         again = _Again(trace, targets, sources, stopped, tape.watch)
-    unconnected = UnconnectedGradients.NONE if unconnected_gradients is None else unconnected_gradients
+    unconnected = (
+        UnconnectedGradients.NONE if unconnected_gradients is None else unconnected_gradients
+    )
     followed = [target for target in again.targets if target.dtype.is_trainable]
     if cotangents is not None:
-        cotangents = [c for c, target in zip(cotangents, again.targets, strict=True) if target.dtype.is_trainable]
+        cotangents = [
+            c
+            for c, target in zip(cotangents, again.targets, strict=True)
+            if target.dtype.is_trainable
+        ]
     if not followed:
         return [unconnected_value(source, as_unconnected(unconnected)) for source in sources]
-    return list(tape.gradient(followed, again.sources, output_gradients=cotangents, unconnected_gradients=unconnected))
+    return list(
+        tape.gradient(
+            followed, again.sources, output_gradients=cotangents, unconnected_gradients=unconnected
+        )
+    )
 
 
 @published("hessians")
-def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method: Any = None, name: str = "hessians") -> Any:
-    """For each of `xs`, the second derivatives by it of the sum of `ys`: a function of `xs`, or, in a `function`, tensors.
+def hessians(
+    ys: Any,
+    xs: Any,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    name: str = "hessians",
+) -> Any:
+    """For each of `xs`, the second derivatives by it of the sum of `ys`: a function of `xs`, or,
+    in a `function`, tensors.
 
     >>> import gradtape as tf
-    >>> [h.numpy().tolist() for h in tf.hessians(lambda x, y: x * x * y, [tf.constant([1.0, 2.0]), tf.constant(3.0)])]
+    >>> [
+    ...     h.numpy().tolist()
+    ...     for h in tf.hessians(
+    ...         lambda x, y: x * x * y, [tf.constant([1.0, 2.0]), tf.constant(3.0)]
+    ...     )
+    ... ]
     [[[6.0, 0.0], [0.0, 6.0]], 0.0]
     """
     if callable(ys) and not isinstance(ys, (Tensor, Variable)):
@@ -88,7 +116,8 @@ def hessians(ys: Any, xs: Any, gate_gradients: bool = False, aggregation_method:
 class _Again:
     """What leads from some tensors of a program to others, run again with the first ones watched.
 
-    `targets` and `sources` are the tensors in that run. What does not depend on a source is as it was.
+    `targets` and `sources` are the tensors in that run. What does not depend on a source is as it
+    was.
     """
 
     def __init__(
@@ -143,7 +172,8 @@ def _trace_of(function: str) -> Trace:
     trace = here.state.trace
     if trace is None or trace.calls is None:
         raise RuntimeError(
-            f"{function}() of tensors needs a gradtape.function around it, which knows how they were computed: in eager code "
+            f"{function}() of tensors needs a gradtape.function around it, which knows how they "
+            "were computed: in eager code "
             + (
                 "give a function of xs for ys."
                 if function == "hessians"
@@ -161,18 +191,22 @@ def _flat(values: Any, argument: str) -> list[Tensor]:
     """Tensors of the program that is being traced."""
     trace = _trace_of(argument.partition(":")[0])
     leaves = [source_object(leaf) for leaf in nest.flatten(_listed(values))]
-    return trace.taken_in([as_tensor(leaf, argument=argument) for leaf in leaves if leaf is not None])
+    return trace.taken_in(
+        [as_tensor(leaf, argument=argument) for leaf in leaves if leaf is not None]
+    )
 
 
 @published("RegisterGradient")
 class RegisterGradient:
-    """Registers a gradient function under an op's name; a name that has one, or that gradtape defines, is a `KeyError`.
+    """Registers a gradient function under an op's name; a name that has one, or that gradtape
+    defines, is a `KeyError`.
 
     >>> import gradtape as tf
     >>> tf.RegisterGradient("Multiply")
     Traceback (most recent call last):
         ...
-    KeyError: "the op 'Multiply' has a gradient already: use gradtape.custom_gradient for a function of your own."
+    KeyError: "the op 'Multiply' has a gradient already: use gradtape.custom_gradient for a function
+    of your own."
     """
 
     def __init__(self, op_type: str) -> None:
@@ -203,4 +237,7 @@ def no_gradient(op_type: str) -> None:
 def _refuse_known(op_type: str) -> None:
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in op_type).lstrip("_")
     if op_type in _registered or snake in registry:
-        raise KeyError(f"the op '{op_type}' has a gradient already: use gradtape.custom_gradient for a function of your own.")
+        raise KeyError(
+            f"the op '{op_type}' has a gradient already: use gradtape.custom_gradient for a "
+            "function of your own."
+        )

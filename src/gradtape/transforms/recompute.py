@@ -23,7 +23,8 @@ from gradtape.transforms.custom_gradient import VariableReads, call_as_one
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function like `f` that keeps only its arguments for the backward step and runs again then.
 
-    The second run sees the Variables as they were in the first, and draws the same random numbers. Every order of derivative is right.
+    The second run sees the Variables as they were in the first, and draws the same random numbers.
+    Every order of derivative is right.
 
     >>> import gradtape as tf
     >>> x = tf.constant(2.0)
@@ -46,7 +47,9 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         with here.state.only([reads]), draws.again():
             result = f(*args, **kwargs)
         variables = [v for v in reads.variables.values() if v.has_gradient]
-        outputs = [as_tensor(leaf, argument="recompute_grad: an output") for leaf in nest.flatten(result)]
+        outputs = [
+            as_tensor(leaf, argument="recompute_grad: an output") for leaf in nest.flatten(result)
+        ]
         before = list(reads.first_values.values())
         kept = [value if isinstance(value, Variable) else operand(value) for value in inputs]
 
@@ -54,7 +57,9 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
             with _AsTheyWere(before), draws.again():
                 return _run_again(f, args, kept, kwargs, variables, cotangents)
 
-        made = call_as_one(getattr(f, "__qualname__", "function"), [*inputs, *variables], outputs, pull)
+        made = call_as_one(
+            getattr(f, "__qualname__", "function"), [*inputs, *variables], outputs, pull
+        )
         return nest.pack_sequence_as(result, made) if nest.is_nested(result) else made[0]
 
     return call
@@ -68,26 +73,51 @@ def _run_again(
     variables: Sequence[Variable],
     cotangents: list[Tensor],
 ) -> list[Any]:
-    """The gradients by inputs and variables, recorded by whatever records around the backward step."""
+    """The gradients by inputs and variables, recorded by whatever records around the backward
+    step.
+    """
     fresh = [identity(value) if isinstance(value, Tensor) else value for value in inputs]
     with GradientTape(watch_accessed_variables=False) as tape:
-        followed = [value for value in [*fresh, *variables] if isinstance(value, (Tensor, Variable)) and value.dtype.is_trainable]
+        followed = [
+            value
+            for value in [*fresh, *variables]
+            if isinstance(value, (Tensor, Variable)) and value.dtype.is_trainable
+        ]
         tape.watch(followed)
-        result = [as_tensor(leaf) for leaf in nest.flatten(f(*nest.pack_sequence_as(structure, fresh), **kwargs))]
-    found = dict(zip(map(id, followed), tape.gradient(result, followed, output_gradients=cotangents), strict=True))
+        result = [
+            as_tensor(leaf)
+            for leaf in nest.flatten(f(*nest.pack_sequence_as(structure, fresh), **kwargs))
+        ]
+    found = dict(
+        zip(
+            map(id, followed),
+            tape.gradient(result, followed, output_gradients=cotangents),
+            strict=True,
+        )
+    )
     return [found.get(id(value)) for value in [*fresh, *variables]]
 
 
 def _in_a_program(trace: Trace, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """A call in a program that is being traced: `f` runs once, and what it called runs again in the backward step."""
+    """A call in a program that is being traced: `f` runs once,
+    and what it called runs again in the backward step.
+    """
     leaves = nest.flatten(args)
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     results: list[Any] = []
 
     def body(tensors: list[Tensor]) -> list[Tensor]:
         given = dict(zip(places, tensors, strict=True))
-        results.append(f(*nest.pack_sequence_as(args, [given.get(i, leaf) for i, leaf in enumerate(leaves)]), **kwargs))
-        return [as_tensor(leaf, argument="recompute_grad: an output") for leaf in nest.flatten(results[0])]
+        results.append(
+            f(
+                *nest.pack_sequence_as(args, [given.get(i, leaf) for i, leaf in enumerate(leaves)]),
+                **kwargs,
+            )
+        )
+        return [
+            as_tensor(leaf, argument="recompute_grad: an output")
+            for leaf in nest.flatten(results[0])
+        ]
 
     inputs = [leaves[i] for i in places]
     specs = [(value.array.shape, value.array.dtype) for value in inputs]
@@ -100,7 +130,9 @@ def _in_a_program(trace: Trace, f: Callable[..., Any], args: Any, kwargs: Any) -
 
 
 class Draws:
-    """The random numbers that a block draws in eager code: the first run draws them, and those that follow draw the same ones."""
+    """The random numbers that a block draws in eager code: the first run draws them, and those that
+    follow draw the same ones.
+    """
 
     def __init__(self) -> None:
         self.drawn: list[Any] = []
@@ -119,7 +151,9 @@ class _Run(Block):
         self._around: _Run | None = None
 
     def next(self, draw: Callable[[], Any]) -> Any:
-        """What the block's next call drew in the first run, which itself drew from the block around, if there is one."""
+        """What the block's next call drew in the first run,
+        which itself drew from the block around, if there is one.
+        """
         if self._next == len(self._drawn):
             self._drawn.append(draw() if self._around is None else self._around.next(draw))
         self._next += 1
@@ -134,7 +168,9 @@ class _Run(Block):
 
 
 class _AsTheyWere(Block):
-    """A block in which Variables have the values of the first run; what they held comes back afterwards."""
+    """A block in which Variables have the values of the first run;
+    what they held comes back afterwards.
+    """
 
     def __init__(self, before: Sequence[tuple[Variable, Any]]) -> None:
         self._before = before

@@ -18,14 +18,18 @@ from gradtape.published import published
 
 @published("vmap")
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    """A function that runs `f` for every example of a batch, without a loop wherever ops have a batching rule.
+    """A function that runs `f` for every example of a batch,
+    without a loop wherever ops have a batching rule.
 
-    `in_axes` says which axis of each argument is the batch (None: the argument is the same for all); it is an integer, or a
-    tuple with an entry for each argument, which may itself be a structure like that argument. `out_axes` likewise for results.
+    `in_axes` says which axis of each argument is the batch (None: the argument is the same for
+    all); it is an integer, or a tuple with an entry for each argument, which may itself be a
+    structure like that argument. `out_axes` likewise for results.
 
     >>> import gradtape as tf
     >>> dot = lambda a, b: tf.reduce_sum(a * b)
-    >>> tf.vmap(dot, in_axes=(0, None))(tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([1.0, 10.0])).numpy()
+    >>> tf.vmap(dot, in_axes=(0, None))(
+    ...     tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([1.0, 10.0])
+    ... ).numpy()
     array([21., 43.], dtype=float32)
     """
     if not callable(f):
@@ -34,7 +38,10 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     @functools.wraps(f)
     def call(*args: Any) -> Any:
         axes = _spread(in_axes, args, "in_axes")
-        leaves = [as_tensor(leaf, argument=f"vmap: argument {i}") for i, leaf in enumerate(nest.flatten(args))]
+        leaves = [
+            as_tensor(leaf, argument=f"vmap: argument {i}")
+            for i, leaf in enumerate(nest.flatten(args))
+        ]
         size = _batch_size(leaves, axes)
         with Level(size) as level:
             examples = [
@@ -42,7 +49,10 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
                 for leaf, axis in zip(leaves, axes, strict=True)
             ]
             result = f(*nest.pack_sequence_as(args, examples))
-            flat = [as_tensor(leaf, argument="vmap: a result") if leaf is not None else None for leaf in nest.flatten(result)]
+            flat = [
+                as_tensor(leaf, argument="vmap: a result") if leaf is not None else None
+                for leaf in nest.flatten(result)
+            ]
         placed = [
             None if leaf is None else _batch_at(whole(leaf, level), axis)
             for leaf, axis in zip(flat, _spread(out_axes, result, "out_axes"), strict=True)
@@ -53,34 +63,62 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 
 
 @published("vectorized_map")
-def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
+def vectorized_map(
+    fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
+) -> Any:
     """`fn` applied to each entry along the first axis of `elems`, all at once.
 
     >>> import gradtape as tf
-    >>> tf.vectorized_map(lambda row: tf.reduce_sum(row * row), tf.constant([[1.0, 2.0], [3.0, 4.0]])).numpy()
+    >>> tf.vectorized_map(
+    ...     lambda row: tf.reduce_sum(row * row), tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    ... ).numpy()
     array([ 5., 25.], dtype=float32)
     """
     leaves = [as_tensor(leaf, argument="vectorized_map: elems") for leaf in nest.flatten(elems)]
     for leaf in leaves:
         if not leaf.array.ndim:
-            raise IndexError("vectorized_map: every tensor of elems needs at least one dimension to run over, got a scalar.")
+            raise IndexError(
+                "vectorized_map: every tensor of elems needs at least one dimension to run over, "
+                "got a scalar."
+            )
     sizes = {leaf.array.shape[0] for leaf in leaves}
     if len(sizes - {1}) > 1:
-        raise invalid_argument(f"vectorized_map: the entries of elems differ in their first dimension: {sorted(sizes)}.")
+        raise invalid_argument(
+            "vectorized_map: the entries of elems differ in their first dimension: "
+            f"{sorted(sizes)}."
+        )
     size = max(sizes - {1}, default=1)
-    spread = [leaf if len(leaf.array) == size else broadcast_to(leaf, shape=(size, *leaf.array.shape[1:])) for leaf in leaves]
+    spread = [
+        leaf if len(leaf.array) == size else broadcast_to(leaf, shape=(size, *leaf.array.shape[1:]))
+        for leaf in leaves
+    ]
     return vmap(fn)(nest.pack_sequence_as(elems, spread) if nest.is_nested(elems) else spread[0])
 
 
 def _spread(axes: Any, structure: Any, name: str) -> list[int | None]:
-    """One axis for each leaf, from an integer, None, or a structure that may stop above the leaves."""
+    """One axis for each leaf, from an integer, None,
+    or a structure that may stop above the leaves.
+    """
     if axes is None or isinstance(axes, int):
         return [axes] * len(nest.flatten(structure))
-    if isinstance(axes, (list, tuple)) and isinstance(structure, (list, tuple)) and len(axes) == len(structure):
-        return [axis for part, below in zip(axes, structure, strict=True) for axis in _spread(part, below, name)]
+    if (
+        isinstance(axes, (list, tuple))
+        and isinstance(structure, (list, tuple))
+        and len(axes) == len(structure)
+    ):
+        return [
+            axis
+            for part, below in zip(axes, structure, strict=True)
+            for axis in _spread(part, below, name)
+        ]
     if isinstance(axes, dict) and isinstance(structure, dict) and axes.keys() == structure.keys():
-        return [axis for key in sorted(structure) for axis in _spread(axes[key], structure[key], name)]
-    raise ValueError(f"vmap: {name}={axes!r} does not fit the structure it is for: use an integer, None, or entries like it.")
+        return [
+            axis for key in sorted(structure) for axis in _spread(axes[key], structure[key], name)
+        ]
+    raise ValueError(
+        f"vmap: {name}={axes!r} does not fit the structure it is for: use an integer, None, or "
+        "entries like it."
+    )
 
 
 def _batch_size(leaves: Sequence[Tensor], axes: Sequence[int | None]) -> int:
@@ -89,10 +127,15 @@ def _batch_size(leaves: Sequence[Tensor], axes: Sequence[int | None]) -> int:
         if axis is None:
             continue
         if not -leaf.array.ndim <= axis < leaf.array.ndim:
-            raise ValueError(f"vmap: in_axes gives axis {axis} for argument {i}, which has rank {leaf.array.ndim}.")
+            raise ValueError(
+                f"vmap: in_axes gives axis {axis} for argument {i}, which has rank "
+                f"{leaf.array.ndim}."
+            )
         sizes.add(leaf.array.shape[axis])
     if not sizes:
-        raise ValueError("vmap: no argument has a batch axis; give in_axes an integer for at least one.")
+        raise ValueError(
+            "vmap: no argument has a batch axis; give in_axes an integer for at least one."
+        )
     if len(sizes) > 1:
         raise ValueError(f"vmap: the arguments differ in their batch sizes: {sorted(sizes)}.")
     return sizes.pop()

@@ -1,4 +1,6 @@
-"""What Keras imports as `keras.src.backend.gradtape`: the modules of the backend, and the names it wants beside them."""
+"""What Keras imports as `keras.src.backend.gradtape`: the modules of the backend,
+and the names it wants beside them.
+"""
 
 from keras.src.backend.common.name_scope import name_scope
 

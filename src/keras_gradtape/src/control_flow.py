@@ -17,11 +17,15 @@ Function = Callable[..., Any]
 
 def cond(pred: Any, true_fn: Function, false_fn: Function) -> Any:
     """`true_fn()` if `pred` holds, else `false_fn()`."""
-    return tf.cond(pred if isinstance(pred, bool) else convert_to_tensor(pred, "bool"), true_fn, false_fn)
+    return tf.cond(
+        pred if isinstance(pred, bool) else convert_to_tensor(pred, "bool"), true_fn, false_fn
+    )
 
 
 def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
-    """The result of the branch number `index`; the first or the last one if there is no such number."""
+    """The result of the branch number `index`; the first or the last one if there is no such
+    number.
+    """
     place = tf.clip_by_value(convert_to_tensor(index, "int32"), 0, len(branches) - 1)
     return tf.switch_case(place, [_on(branch, operands) for branch in branches])
 
@@ -41,13 +45,20 @@ def map(f: Function, xs: Any) -> Any:
 
 
 def scan(
-    f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False, unroll: int | bool = 1
+    f: Function,
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
     """`carry, y = f(carry, x)` for each entry: the last carry, and all `y` stacked."""
     if not callable(f):
         raise TypeError(f"scan: f should be a callable. Received: f={f!r}")
     if not isinstance(unroll, int) or (unroll is not False and unroll < 1):
-        raise ValueError(f"scan: unroll must be an positive integer or boolean. Received: unroll={unroll!r}")
+        raise ValueError(
+            f"scan: unroll must be an positive integer or boolean. Received: unroll={unroll!r}"
+        )
     if xs is None and length is None:
         raise ValueError("scan: there is no xs to scan over and no length.")
     carry, entries = _tensors(init), _tensors(() if xs is None else xs)
@@ -64,11 +75,19 @@ def scan(
 
 def _tensors(structure: Any) -> Any:
     """A structure's leaves as tensors, but for None."""
-    return tree.map_structure(lambda leaf: None if leaf is None else convert_to_tensor(leaf), structure)
+    return tree.map_structure(
+        lambda leaf: None if leaf is None else convert_to_tensor(leaf), structure
+    )
 
 
 def _scan_in_program(
-    step: Function, carry: Any, entries: Any, tensors: Sequence[tf.Tensor], count: int, *, reverse: bool
+    step: Function,
+    carry: Any,
+    entries: Any,
+    tensors: Sequence[tf.Tensor],
+    count: int,
+    *,
+    reverse: bool,
 ) -> tuple[Any, Any]:
     """A loop of XLA's, which is told the outputs of a step apart from the state."""
     outputs: list[Any] = []
@@ -78,37 +97,66 @@ def _scan_in_program(
         outputs[:] = [output]
         return state
 
-    return traced_scan("scan", next_state, carry, entries, tensors, count, reverse=reverse, collect=lambda *_: outputs[0])
+    return traced_scan(
+        "scan",
+        next_state,
+        carry,
+        entries,
+        tensors,
+        count,
+        reverse=reverse,
+        collect=lambda *_: outputs[0],
+    )
 
 
 def _scan_eagerly(
-    step: Function, carry: Any, entries: Any, tensors: Sequence[tf.Tensor], count: int, *, reverse: bool
+    step: Function,
+    carry: Any,
+    entries: Any,
+    tensors: Sequence[tf.Tensor],
+    count: int,
+    *,
+    reverse: bool,
 ) -> tuple[Any, Any]:
-    """Python's loop. Entries are taken apart together, so that their gradients are put together once."""
+    """Python's loop.
+
+    Entries are taken apart together, so that their gradients are put together once.
+    """
     rows = [tf.unstack(x) for x in tensors]
     outputs: list[Any] = [None] * count
     for i in range(count)[:: -1 if reverse else 1]:
         carry, outputs[i] = step(carry, tree.pack_sequence_as(entries, [row[i] for row in rows]))
     if not outputs:
         return carry, None
-    return carry, tree.map_structure(lambda *rows: None if rows[0] is None else tf.stack(rows), *outputs)
+    return carry, tree.map_structure(
+        lambda *rows: None if rows[0] is None else tf.stack(rows), *outputs
+    )
 
 
 def associative_scan(f: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """All the running results of an associative `f(left, right)` along an axis, in a number of steps that is its logarithm."""
+    """All the running results of an associative `f(left, right)` along an axis, in a number of
+    steps that is its logarithm.
+    """
     if not callable(f):
         raise TypeError(f"associative_scan: f should be a callable. Received: f={f!r}")
     leaves = [convert_to_tensor(leaf) for leaf in tree.flatten(elems)]
     lengths = [int(leaf.shape[axis]) for leaf in leaves]
     if len(set(lengths)) > 1:
-        raise ValueError(f"Array inputs to associative_scan must have the same first dimension, got {lengths} along axis {axis}.")
+        raise ValueError(
+            f"Array inputs to associative_scan must have the same first dimension, got {lengths} "
+            f"along axis {axis}."
+        )
 
     def together(left: Sequence[tf.Tensor], right: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        found = f(tree.pack_sequence_as(elems, list(left)), tree.pack_sequence_as(elems, list(right)))
+        found = f(
+            tree.pack_sequence_as(elems, list(left)), tree.pack_sequence_as(elems, list(right))
+        )
         return [convert_to_tensor(leaf) for leaf in tree.flatten(found)]
 
     moved = [_turned(leaf, axis, reverse=reverse) for leaf in leaves]
-    return tree.pack_sequence_as(elems, [_turned_back(leaf, axis, reverse=reverse) for leaf in _running(together, moved)])
+    return tree.pack_sequence_as(
+        elems, [_turned_back(leaf, axis, reverse=reverse) for leaf in _running(together, moved)]
+    )
 
 
 def _turned(x: tf.Tensor, axis: int, *, reverse: bool) -> tf.Tensor:
@@ -130,7 +178,9 @@ def _running(together: Function, rows: list[tf.Tensor]) -> list[tf.Tensor]:
     if count > 2:
         before = odd if count % 2 else [row[:-1] for row in odd]
         between = together(before, [row[2::2] for row in rows])
-        even = [tf.concat([row[:1], later], axis=0) for row, later in zip(rows, between, strict=True)]
+        even = [
+            tf.concat([row[:1], later], axis=0) for row, later in zip(rows, between, strict=True)
+        ]
     else:
         even = [row[:1] for row in rows]
     return [_interleaved(a, b) for a, b in zip(even, odd, strict=True)]
@@ -143,7 +193,9 @@ def _interleaved(even: tf.Tensor, odd: tf.Tensor) -> tf.Tensor:
     return pairs if len(even) == count else tf.concat([pairs, even[count:]], axis=0)
 
 
-def while_loop(cond: Function, body: Function, loop_vars: Any, maximum_iterations: int | None = None) -> Any:
+def while_loop(
+    cond: Function, body: Function, loop_vars: Any, maximum_iterations: int | None = None
+) -> Any:
     """`loop_vars = body(*loop_vars)` for as long as `cond(*loop_vars)` holds."""
     several = isinstance(loop_vars, (list, tuple))
     values = tree.map_structure(convert_to_tensor, tuple(loop_vars) if several else (loop_vars,))
@@ -165,4 +217,6 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any) -> Any:
         return value
     value = tree.map_structure(convert_to_tensor, init_val)
     first, last = convert_to_tensor(lower, "int32"), convert_to_tensor(upper, "int32")
-    return tf.while_loop(lambda i, _: i < last, lambda i, value: (i + 1, body_fun(i, value)), (first, value))[1]
+    return tf.while_loop(
+        lambda i, _: i < last, lambda i, value: (i + 1, body_fun(i, value)), (first, value)
+    )[1]

@@ -38,7 +38,9 @@ def _dtype_of_number(kind: type, floatx: str) -> str:
 
 
 def convert_to_tensor(x: Any, dtype: Any = None) -> tf.Tensor:
-    """`x` as a dense tensor of `dtype`; plain integers get 32 bits, and Python floats those of `floatx`, unless `dtype` says otherwise."""
+    """`x` as a dense tensor of `dtype`; plain integers get 32 bits, and Python floats those of
+    `floatx`, unless `dtype` says otherwise.
+    """
     if type(x) is tf.Tensor and dtype is None:  # the common case
         return x
     if isinstance(x, KerasVariable):
@@ -57,8 +59,12 @@ def convert_to_tensor(x: Any, dtype: Any = None) -> tf.Tensor:
     if dtype is None:
         dtype = result_type(*[getattr(leaf, "dtype", type(leaf)) for leaf in leaves])
     dtype = name_of(dtype)
-    if isinstance(x, (list, tuple)) and any(isinstance(leaf, (tf.Tensor, tf.Variable, KerasVariable)) for leaf in leaves):
-        return tf.convert_to_tensor(tree.map_structure(lambda leaf: convert_to_tensor(leaf, dtype), x))
+    if isinstance(x, (list, tuple)) and any(
+        isinstance(leaf, (tf.Tensor, tf.Variable, KerasVariable)) for leaf in leaves
+    ):
+        return tf.convert_to_tensor(
+            tree.map_structure(lambda leaf: convert_to_tensor(leaf, dtype), x)
+        )
     if dtype == "string":
         return tf.constant(x)
     return tf.Tensor(_array(x, numpy_dtype(dtype))[()])
@@ -68,11 +74,15 @@ def _dense(x: Any) -> tf.Tensor:
     """A sparse tensor with all its zeros."""
     if isinstance(x, tf.IndexedSlices):
         return tf.convert_to_tensor(x)
-    return tf.sparse.to_dense(x, validate_indices=False) if x.shape.rank else tf.reduce_sum(x.values)
+    return (
+        tf.sparse.to_dense(x, validate_indices=False) if x.shape.rank else tf.reduce_sum(x.values)
+    )
 
 
 def _from_elsewhere(x: Any) -> Any:
-    """The array of a sparse matrix of another library's, SciPy's, JAX's or TensorFlow's; anything else as it is."""
+    """The array of a sparse matrix of another library's, SciPy's, JAX's or TensorFlow's;
+    anything else as it is.
+    """
     if hasattr(x, "todense"):
         return np.asarray(x.todense())
     if all(hasattr(x, part) for part in ("indices", "values", "dense_shape")):
@@ -87,7 +97,10 @@ def _array(x: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     if isinstance(x, (np.ndarray, np.generic)):
         return np.array(x, dtype=dtype)
     made = np.asarray(x)  # an object that gives its own array may give the same one again
-    return made.astype(dtype, copy=made.dtype != dtype or not isinstance(x, (bool, int, float, complex, list, tuple)))
+    return made.astype(
+        dtype,
+        copy=made.dtype != dtype or not isinstance(x, (bool, int, float, complex, list, tuple)),
+    )
 
 
 def cast_tensor(x: tf.Tensor, dtype: str) -> tf.Tensor:

@@ -1,7 +1,9 @@
-"""Values on many devices: Keras's meshes and layouts as JAX's, for variables, batches and results inside a model.
+"""Values on many devices: Keras's meshes and layouts as JAX's, for variables,
+batches and results inside a model.
 
-The only module of this package that uses JAX itself. A variable or a batch that is spread over devices is an array of JAX's which
-compiled functions take as it is; XLA then divides the work. Eager code sees the whole value, on the host.
+The only module of this package that uses JAX itself. A variable or a batch that is spread over
+devices is an array of JAX's which compiled functions take as it is; XLA then divides the work.
+Eager code sees the whole value, on the host.
 """
 
 from __future__ import annotations
@@ -18,8 +20,13 @@ from gradtape.extend import HeldTensor, hold
 
 
 def list_devices(device_type: str | None = None) -> list[str]:
-    """The names of all devices of a kind, in all processes; of the best kind there is, if none is given."""
-    return [_name(device) for device in jax.devices(None if device_type is None else device_type.lower())]
+    """The names of all devices of a kind, in all processes; of the best kind there is,
+    if none is given.
+    """
+    return [
+        _name(device)
+        for device in jax.devices(None if device_type is None else device_type.lower())
+    ]
 
 
 def get_device_count(device_type: str | None = None) -> int:
@@ -31,7 +38,9 @@ def distribute_tensor(tensor: Any, layout: Any) -> Any:
     """A tensor spread over devices as `layout` says; inside a function, a wish that XLA follows."""
     sharding = _sharding(layout)
     if tf.is_symbolic_tensor(tensor):
-        return tf.grad_pass_through(lambda t: type(t)(jax.lax.with_sharding_constraint(t.array, sharding)))(tensor)
+        return tf.grad_pass_through(
+            lambda t: type(t)(jax.lax.with_sharding_constraint(t.array, sharding))
+        )(tensor)
     if tensor.node is not None:
         return tensor  # eager code that a tape follows runs on the host
     return HeldTensor(_put(tensor, sharding))
@@ -40,7 +49,9 @@ def distribute_tensor(tensor: Any, layout: Any) -> Any:
 def distribute_data_input(per_process_batch: Any, layout: Any, batch_dim_name: str) -> tf.Tensor:
     """This process's part of a batch as part of the whole one."""
     with jax.enable_x64(True):
-        return HeldTensor(jax.make_array_from_process_local_data(_sharding(layout), np.asarray(per_process_batch)))
+        return HeldTensor(
+            jax.make_array_from_process_local_data(_sharding(layout), np.asarray(per_process_batch))
+        )
 
 
 def spread(variable: tf.Variable, layout: Any) -> None:
@@ -57,19 +68,27 @@ def _sharding(layout: Any) -> Any:
     return getattr(layout, "backend_layout", layout)
 
 
-def initialize(job_addresses: str | None, num_processes: int | None, process_id: int | None) -> None:
+def initialize(
+    job_addresses: str | None, num_processes: int | None, process_id: int | None
+) -> None:
     """Joins the processes of a job; the first of several addresses is the one that coordinates."""
     addresses = job_addresses.split(",") if job_addresses else [None]
     if len(addresses) > 1 and num_processes not in (None, len(addresses)):
-        raise ValueError(f"initialize: job_addresses has {len(addresses)} addresses, but num_processes is {num_processes}.")
-    jax.distributed.initialize(coordinator_address=addresses[0], num_processes=num_processes, process_id=process_id)
+        raise ValueError(
+            f"initialize: job_addresses has {len(addresses)} addresses, but num_processes is "
+            f"{num_processes}."
+        )
+    jax.distributed.initialize(
+        coordinator_address=addresses[0], num_processes=num_processes, process_id=process_id
+    )
     initialize_rng()
 
 
 def initialize_rng() -> None:
     """Gives all processes the same seed, unless one has been set."""
     if rng_utils.get_random_seed() is None:
-        from jax.experimental import multihost_utils  # noqa: PLC0415 - few programs run on many hosts
+        # Few programs run on many hosts.
+        from jax.experimental import multihost_utils  # noqa: PLC0415
 
         seed = np.uint32(seed_generator.make_default_seed())
         rng_utils.set_random_seed(int(multihost_utils.broadcast_one_to_all(seed)))
@@ -97,15 +116,21 @@ def _to_backend_device(device_name: Any) -> Any:
     for device in jax.devices(kind):
         if device.id == int(number or 0):
             return device
-    raise ValueError(f"There is no device {device_name!r}: the devices of that kind are {list_devices(kind)}.")
+    raise ValueError(
+        f"There is no device {device_name!r}: the devices of that kind are {list_devices(kind)}."
+    )
 
 
 def _to_backend_mesh(device_mesh: Any) -> Any:
     devices = [_to_backend_device(name) for name in device_mesh.devices.flatten()]
-    return jax.sharding.Mesh(np.array(devices).reshape(device_mesh.devices.shape), device_mesh.axis_names)
+    return jax.sharding.Mesh(
+        np.array(devices).reshape(device_mesh.devices.shape), device_mesh.axis_names
+    )
 
 
 def _to_backend_layout(tensor_layout: Any) -> Any:
     if tensor_layout.device_mesh is None:
         raise ValueError("A TensorLayout needs a device_mesh before values can be spread by it.")
-    return jax.sharding.NamedSharding(tensor_layout.device_mesh.backend_mesh, jax.sharding.PartitionSpec(*tensor_layout.axes))
+    return jax.sharding.NamedSharding(
+        tensor_layout.device_mesh.backend_mesh, jax.sharding.PartitionSpec(*tensor_layout.axes)
+    )

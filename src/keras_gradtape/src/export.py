@@ -8,6 +8,8 @@ class SavedModelExportArchive:
 
     def __init__(self) -> None:
         raise NotImplementedError(
-            "`export_saved_model` only currently supports the tensorflow, jax and torch backends. Save the model with "
-            "model.save('model.keras'), load it in a process where KERAS_BACKEND is one of these, and export it there."
+            "`export_saved_model` only currently supports the tensorflow, jax and torch backends. "
+            "Save the model with "
+            "model.save('model.keras'), load it in a process where KERAS_BACKEND is one of these, "
+            "and export it there."
         )

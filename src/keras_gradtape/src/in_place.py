@@ -1,8 +1,8 @@
 """The updates of SGD, Adam and AdamW as NumPy arithmetic in the variables' own memory.
 
-Eager code updates many small variables, and what an op costs for each of them adds up; large ones are updated in blocks that stay
-in the processor's cache. A rule answers whether it has done the update: it leaves to Keras what NumPy cannot write into, and
-dtypes other than float32 and float64.
+Eager code updates many small variables, and what an op costs for each of them adds up; large ones
+are updated in blocks that stay in the processor's cache. A rule answers whether it has done the
+update: it leaves to Keras what NumPy cannot write into, and dtypes other than float32 and float64.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ def nothing(optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) ->
 
 
 class Update:
-    """The arithmetic of one update, which is done as a whole: all of a Variable and its state, or nothing, if a signal arrives.
+    """The arithmetic of one update, which is done as a whole: all of a Variable and its state, or
+    nothing, if a signal arrives.
 
-    `steps` are calls of NumPy's, each a function and its arguments. They run one after the other without an instruction of Python's
-    in between, which is where Python runs signal handlers. `run` notices a handler that has read or written a Variable before; if nothing is
-    written in place (`apart`), only one that has written.
+    `steps` are calls of NumPy's, each a function and its arguments. They run one after the other
+    without an instruction of Python's in between, which is where Python runs signal handlers. `run`
+    notices a handler that has read or written a Variable before; if nothing is written in place
+    (`apart`), only one that has written.
     """
 
     def __init__(self, *, apart: bool = False) -> None:
@@ -54,7 +56,8 @@ class Update:
         self._emptied: list[dict[str, Any]] = []  # of those that are written in place
 
     def buffer(self, variable: Any) -> Array:
-        """Memory for a Variable's new value, which holds the old one: its own, unless somebody else has that too.
+        """Memory for a Variable's new value, which holds the old one: its own,
+        unless somebody else has that too.
 
         From here on nothing reads the Variable itself: that is how `run` knows that a handler did.
         """
@@ -74,10 +77,15 @@ class Update:
         return value
 
     def run(self) -> bool:
-        """Runs the steps, unless a signal handler has read or written one of the Variables since they were written down."""
+        """Runs the steps, unless a signal handler has read or written one of the Variables since
+        they were written down.
+        """
         known, none = self._known, repeat(None)
         as_they_were = map(is_, map(dict.get, known, self._places), self._seen)
-        others = chain(map(dict.get, self._emptied, repeat("held")), map(dict.get, self._emptied, repeat("array")))
+        others = chain(
+            map(dict.get, self._emptied, repeat("held")),
+            map(dict.get, self._emptied, repeat("array")),
+        )
         with np.errstate(all="ignore"):
             deque(
                 chain(
@@ -96,7 +104,9 @@ _ATTEMPTS = 100
 
 
 def _in_turn(rule: Callable[..., bool]) -> Callable[..., bool]:
-    """An update while no other thread updates; begun again, if a signal handler has used one of the Variables in the midst of it."""
+    """An update while no other thread updates; begun again, if a signal handler has used one of the
+    Variables in the midst of it.
+    """
 
     @wraps(rule)
     def update(*args: Any) -> bool:
@@ -123,9 +133,13 @@ def decay(update: Update, optimizer: Any, variable: Any) -> bool:
 
 
 @_in_turn
-def _descend(update: Update, optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> bool:
+def _descend(
+    update: Update, optimizer: Any, gradient: Any, variable: Any, learning_rate: Any
+) -> bool:
     """SGD, with or without momentum."""
-    state = [optimizer.momentums[optimizer._get_variable_index(variable)]] if optimizer.momentum else []
+    state = (
+        [optimizer.momentums[optimizer._get_variable_index(variable)]] if optimizer.momentum else []
+    )
     if not _writable(variable, *state) or not _fits(gradient, variable):
         return False
     inner, *momentum = map(_inner, (variable, *state))
@@ -140,19 +154,29 @@ def _descend(update: Update, optimizer: Any, gradient: Any, variable: Any, learn
         update.steps += [(np.multiply, m[0], friction, m[0]), (np.subtract, m[0], change, m[0])]
         if optimizer.nesterov:
             ahead = np.empty_like(change)
-            update.steps += [(np.multiply, m[0], friction, ahead), (np.subtract, ahead, change, ahead), (np.add, w, ahead, w)]
+            update.steps += [
+                (np.multiply, m[0], friction, ahead),
+                (np.subtract, ahead, change, ahead),
+                (np.add, w, ahead, w),
+            ]
         else:
             update.steps.append((np.add, w, m[0], w))
     return update.run()
 
 
 @_in_turn
-def _adapt(update: Update, optimizer: Any, gradient: Any, variable: Any, learning_rate: Any) -> bool:
+def _adapt(
+    update: Update, optimizer: Any, gradient: Any, variable: Any, learning_rate: Any
+) -> bool:
     """Adam and AdamW."""
     place = optimizer._get_variable_index(variable)
     state = optimizer._momentums[place], optimizer._velocities[place]
     rows = isinstance(gradient, tf.IndexedSlices)
-    if optimizer.amsgrad or not _writable(variable, *state) or not (rows or _fits(gradient, variable)):
+    if (
+        optimizer.amsgrad
+        or not _writable(variable, *state)
+        or not (rows or _fits(gradient, variable))
+    ):
         return False
     inner, momentum, velocity = map(_inner, (variable, *state))
     kind = inner.array.dtype.type
@@ -169,12 +193,16 @@ def _adapt(update: Update, optimizer: Any, gradient: Any, variable: Any, learnin
         for array, new, values in ((m_all, new_1, sums), (v_all, new_2, np.square(sums))):
             some = array[where]
             some = some - some * new + values * new
-            update.steps += [(np.subtract, array, array * new, array), (setitem, array, where, some)]
+            update.steps += [
+                (np.subtract, array, array * new, array),
+                (setitem, array, where, some),
+            ]
     for w, m, v, *g, change in _blocks(w_all, m_all, v_all, *dense):
         if g:
             update.steps += [
-                (np.subtract, g[0], m, change), (np.multiply, change, new_1, change), (np.add, m, change, m),
-                (np.multiply, g[0], g[0], change), (np.subtract, change, v, change), (np.multiply, change, new_2, change),
+                (np.subtract, g[0], m, change), (np.multiply, change, new_1, change),
+                (np.add, m, change, m), (np.multiply, g[0], g[0], change),
+                (np.subtract, change, v, change), (np.multiply, change, new_2, change),
                 (np.add, v, change, v),
             ]  # fmt: skip
         update.steps += [
@@ -189,7 +217,9 @@ def _inner(variable: Any) -> Any:
 
 
 def _writable(*variables: Any) -> bool:
-    """Whether NumPy can write the variables' values: not if they are on another device, are scalars, or of a class with its own ways."""
+    """Whether NumPy can write the variables' values: not if they are on another device, are
+    scalars, or of a class with its own ways.
+    """
     inner = [_inner(v) for v in variables if getattr(v, "_layout", None) is None]
     arrays, kinds = [v.array for v in inner], (np.float32, np.float64)
     return (
@@ -208,7 +238,9 @@ def _values(gradient: Any, variable: Any) -> Array:
 
 
 def _blocks(*arrays: Array) -> Iterator[tuple[Array, ...]]:
-    """Arrays of one shape in blocks, as views of the same elements of each, and with each block memory for as many numbers."""
+    """Arrays of one shape in blocks, as views of the same elements of each, and with each block
+    memory for as many numbers.
+    """
     flat = [array.reshape(-1) for array in arrays]
     size = flat[0].size
     spare = np.empty(min(size, _BLOCK), arrays[0].dtype)

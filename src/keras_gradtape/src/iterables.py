@@ -13,17 +13,25 @@ from keras.src.trainers.data_adapters.py_dataset_adapter import PyDataset
 
 
 def known_to_keras(x: Any) -> Any:
-    """Data as Keras takes it: an iterator becomes a generator, and an iterable begins anew with each epoch."""
+    """Data as Keras takes it: an iterator becomes a generator,
+    and an iterable begins anew with each epoch.
+    """
     if isinstance(x, (GeneratorType, PyDataset, DataAdapter)) or not isinstance(x, Iterable):
         return x
-    asked = data_adapters.is_tf_dataset, data_adapters.is_torch_dataloader, data_adapters.is_grain_dataset
+    asked = (
+        data_adapters.is_tf_dataset,
+        data_adapters.is_torch_dataloader,
+        data_adapters.is_grain_dataset,
+    )
     if array_data_adapter.can_convert_arrays(x) or any(is_known(x) for is_known in asked):
         return x
     return (batch for batch in x) if isinstance(x, Iterator) else Batches(x)
 
 
 class Batches(DataAdapter):
-    """Batches of an iterable: each a tuple of inputs, targets and weights of samples, or a part of it."""
+    """Batches of an iterable: each a tuple of inputs, targets and weights of samples,
+    or a part of it.
+    """
 
     def __init__(self, batches: Iterable[Any]) -> None:
         self._batches = batches

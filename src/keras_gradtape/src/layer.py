@@ -1,4 +1,6 @@
-"""What every Keras layer inherits from this backend: nothing, its Variables are found by tapes and functions as they are."""
+"""What every Keras layer inherits from this backend: nothing,
+its Variables are found by tapes and functions as they are.
+"""
 
 
 class BackendLayer:

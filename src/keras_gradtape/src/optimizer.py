@@ -1,7 +1,9 @@
-"""What Keras's optimizers inherit from this backend: how variables are known, updated and minimised for.
+"""What Keras's optimizers inherit from this backend: how variables are known,
+updated and minimised for.
 
-Inside a function an update is traced as Keras writes it. In eager code that of SGD, Adam and AdamW runs in place, on NumPy. Gradients
-that are rows stay rows wherever Keras's formulas leave them so, as on TensorFlow.
+Inside a function an update is traced as Keras writes it. In eager code that of SGD, Adam and AdamW
+runs in place, on NumPy. Gradients that are rows stay rows wherever Keras's formulas leave them so,
+as on TensorFlow.
 """
 
 from __future__ import annotations
@@ -20,18 +22,24 @@ from keras_gradtape.src.ops.core import cast
 
 
 class BackendOptimizer(base_optimizer.BaseOptimizer):
-    """The base of Keras's optimizers. Gradients may be IndexedSlices, variables may be gradtape's own."""
+    """The base of Keras's optimizers.
+
+    Gradients may be IndexedSlices, variables may be gradtape's own.
+    """
 
     _unscaled_from: tuple[Any, ...] | None = None
     """The gradients that `get_unscaled_gradients` was given, until the next update."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "apply" in cls.__dict__:  # an optimizer around another, which divides by the scale itself
+        # An optimizer around another, which divides by the scale itself.
+        if "apply" in cls.__dict__:
             cls.apply = _of_scaled_gradients(cls.apply)  # type: ignore[method-assign]
 
     def minimize(self, loss: Any, var_list: Any, tape: tf.GradientTape | None = None) -> Any:
-        """One step towards a smaller loss: a function without arguments, or a tensor and the tape that recorded it."""
+        """One step towards a smaller loss: a function without arguments,
+        or a tensor and the tape that recorded it.
+        """
         if callable(loss):
             tape = tf.GradientTape() if tape is None else tape
             with tape:
@@ -40,7 +48,8 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
                 loss = loss()
         elif tape is None:
             raise ValueError(
-                "minimize: a loss that is a tensor needs the tape that recorded it: minimize(loss, var_list, tape=tape)."
+                "minimize: a loss that is a tensor needs the tape that recorded it: minimize(loss, "
+                "var_list, tape=tape)."
             )
         variables = tf.nest.flatten(var_list() if callable(var_list) else var_list)
         scales = tf.nest.map_structure(lambda one: self.scale_loss(tf.ones_like(one)), loss)
@@ -48,14 +57,21 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
         return self.apply_gradients(list(zip(gradients, variables, strict=True)))
 
     def get_scaled_loss(self, loss: Any) -> Any:
-        """A loss, or a function that gives one, multiplied by the scale that keeps small gradients from vanishing in half precision."""
+        """A loss, or a function that gives one, multiplied by the scale that keeps small gradients
+        from vanishing in half precision.
+        """
         object.__setattr__(self, "_unscaled_from", None)
         return (lambda: self.scale_loss(loss())) if callable(loss) else self.scale_loss(loss)
 
     def get_unscaled_gradients(self, grads: Sequence[Any]) -> list[Any]:
-        """The gradients of the loss, from those of the scaled loss; the next update takes them as they are."""
-        object.__setattr__(self, "_unscaled_from", tuple(grads))  # Keras would follow what is assigned
-        return [None if gradient is None else _times(gradient, 1 / self._scale()) for gradient in grads]
+        """The gradients of the loss, from those of the scaled loss;
+        the next update takes them as they are.
+        """
+        # Keras would follow what is assigned.
+        object.__setattr__(self, "_unscaled_from", tuple(grads))
+        return [
+            None if gradient is None else _times(gradient, 1 / self._scale()) for gradient in grads
+        ]
 
     def _scale(self) -> Any:
         """What `scale_loss` multiplies by."""
@@ -69,7 +85,10 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
     def apply(self, grads: Sequence[Any], trainable_variables: Any = None) -> None:
         """Updates the variables by their gradients."""
         grads = _scaled_again(self, grads)
-        super().apply(grads if self.loss_scale_factor is None else [_dense(g) for g in grads], trainable_variables)
+        super().apply(
+            grads if self.loss_scale_factor is None else [_dense(g) for g in grads],
+            trainable_variables,
+        )
 
     def assign(self, variable: Any, value: Any) -> None:
         """Sets a variable, or the rows that a value names."""
@@ -94,7 +113,9 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
         """A Keras variable and the gradtape Variable inside it are the same to an optimizer."""
         return id(getattr(variable, "__gradtape_variable__", variable))
 
-    def _backend_update_step(self, grads: Sequence[Any], trainable_variables: Sequence[Any], learning_rate: Any) -> None:
+    def _backend_update_step(
+        self, grads: Sequence[Any], trainable_variables: Sequence[Any], learning_rate: Any
+    ) -> None:
         plain = tf.inside_function() or in_stateless_scope()
         update = in_place.nothing if plain else in_place.rule_of(self)
         for gradient, variable in zip(grads, trainable_variables, strict=True):
@@ -103,29 +124,39 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
 
     def _apply_weight_decay(self, variables: Sequence[Any]) -> None:
         if self.weight_decay is not None and not tf.inside_function() and not in_stateless_scope():
-            variables = [v for v in variables if self._use_weight_decay(v) and not in_place.decay(self, v)]
+            variables = [
+                v for v in variables if self._use_weight_decay(v) and not in_place.decay(self, v)
+            ]
         super()._apply_weight_decay(variables)
 
 
 def _of_scaled_gradients(apply: Callable[..., None]) -> Callable[..., None]:
-    """An optimizer's own `apply`, given gradients of the scaled loss whether they have been unscaled before or not."""
+    """An optimizer's own `apply`, given gradients of the scaled loss whether they have been
+    unscaled before or not.
+    """
 
     @wraps(apply)
-    def wrapped(self: BackendOptimizer, grads: Sequence[Any], trainable_variables: Any = None) -> None:
+    def wrapped(
+        self: BackendOptimizer, grads: Sequence[Any], trainable_variables: Any = None
+    ) -> None:
         return apply(self, _scaled_again(self, grads), trainable_variables)
 
     return wrapped
 
 
 def _scaled_again(optimizer: BackendOptimizer, grads: Sequence[Any]) -> Sequence[Any]:
-    """Gradients as `apply` divides them: those that come from `get_unscaled_gradients` get their scale back."""
+    """Gradients as `apply` divides them: those that come from `get_unscaled_gradients` get their
+    scale back.
+    """
     given = optimizer._unscaled_from
     if given is None:
         return grads
     object.__setattr__(optimizer, "_unscaled_from", None)
     if any(gradient is before for gradient in grads if gradient is not None for before in given):
         return grads
-    return [None if gradient is None else _times(gradient, optimizer._scale()) for gradient in grads]
+    return [
+        None if gradient is None else _times(gradient, optimizer._scale()) for gradient in grads
+    ]
 
 
 def _times(gradient: Any, factor: Any) -> Any:

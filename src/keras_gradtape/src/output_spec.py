@@ -1,7 +1,9 @@
-"""`compute_output_spec`: the shapes and dtypes of a function's results, found out by tracing it without computing anything.
+"""`compute_output_spec`: the shapes and dtypes of a function's results, found out by tracing it
+without computing anything.
 
-A size that is not known yet is tried with two numbers, one after the other; what comes out differently depends on it. Whether a result
-is sparse depends on places that a program does not know: with sparse arguments the function is really computed, on ones.
+A size that is not known yet is tried with two numbers, one after the other; what comes out
+differently depends on it. Whether a result is sparse depends on places that a program does not
+know: with sparse arguments the function is really computed, on ones.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _SIZES = (83, 89)  # prime, so that no product or quotient of sizes in a model l
 
 
 def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What `fn` would return for KerasTensors among its arguments, with KerasTensors for tensors."""
+    """What `fn` would return for KerasTensors among its arguments,
+    with KerasTensors for tensors.
+    """
     leaves = tree.flatten((args, kwargs))
     symbolic = [leaf for leaf in leaves if isinstance(leaf, KerasTensor)]
 
@@ -42,7 +46,10 @@ def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> An
             with at_once():
                 run(*map(_ones, symbolic, shapes))
         else:
-            specs = [tf.TensorSpec(shape, leaf.dtype) for leaf, shape in zip(symbolic, shapes, strict=True)]
+            specs = [
+                tf.TensorSpec(shape, leaf.dtype)
+                for leaf, shape in zip(symbolic, shapes, strict=True)
+            ]
             tf.function(run, autograph=False).get_concrete_function(*specs)
         return found[-1]
 
@@ -67,7 +74,9 @@ def _ones(like: KerasTensor, shape: Sequence[int]) -> Any:
 def _spec(leaf: Any) -> Any:
     if not isinstance(leaf, (tf.Tensor, tf.SparseTensor)):
         return leaf
-    return KerasTensor(tuple(leaf.shape), standardize_dtype(leaf.dtype), sparse=isinstance(leaf, tf.SparseTensor))
+    return KerasTensor(
+        tuple(leaf.shape), standardize_dtype(leaf.dtype), sparse=isinstance(leaf, tf.SparseTensor)
+    )
 
 
 def _common(first: Any, second: Any) -> Any:

@@ -1,6 +1,8 @@
-"""Keras's recurrent loops: `rnn` runs any cell, `lstm` and `gru` are those of two cells with their products taken together.
+"""Keras's recurrent loops: `rnn` runs any cell, `lstm` and `gru` are those of two cells with their
+products taken together.
 
-They are made of `scan`, so they are Python in eager code and a loop of XLA's inside a function, with gradients in both.
+They are made of `scan`, so they are Python in eager code and a loop of XLA's inside a function,
+with gradients in both.
 """
 
 from __future__ import annotations
@@ -33,9 +35,11 @@ def rnn(
     zero_output_for_mask: bool = False,
     return_all_outputs: bool = True,
 ) -> tuple[Any, Any, Any]:
-    """`output, states = step_function(input, states)` along time: the last output, all outputs, and the last states.
+    """`output, states = step_function(input, states)` along time: the last output, all outputs,
+    and the last states.
 
-    Where the mask is False, states stay as they are, and so does the output, or it is 0. Outputs are in the order of the steps.
+    Where the mask is False, states stay as they are, and so does the output, or it is 0. Outputs
+    are in the order of the steps.
     """
     inputs = tree.map_structure(convert_to_tensor, inputs)
     given = None if mask is None else convert_to_tensor(mask, "bool")
@@ -53,18 +57,28 @@ def rnn(
         if not masked:
             return after, output
         is_valid = masked[0]
-        before = tree.map_structure(tf.zeros_like, output) if zero_output_for_mask else _output_in(states)
+        before = (
+            tree.map_structure(tf.zeros_like, output)
+            if zero_output_for_mask
+            else _output_in(states)
+        )
         return _where_valid(is_valid, after, states), _where_valid(is_valid, output, before)
 
     states = tree.map_structure(convert_to_tensor, initial_states)
     run = _unrolled if unroll else scan
-    states, outputs = run(step, states, (inputs,) if given is None else (inputs, given), reverse=go_backwards)
+    states, outputs = run(
+        step, states, (inputs,) if given is None else (inputs, given), reverse=go_backwards
+    )
     if go_backwards:
         outputs = tree.map_structure(lambda output: tf.reverse(output, [0]), outputs)
     last = tree.map_structure(lambda output: output[-1], outputs)
     if unroll and not return_all_outputs:
         outputs = tree.map_structure(lambda output: output[-1:], outputs)
-    return last, outputs if time_major else tree.map_structure(_time_and_batch_swapped, outputs), states
+    return (
+        last,
+        outputs if time_major else tree.map_structure(_time_and_batch_swapped, outputs),
+        states,
+    )
 
 
 def _time_and_batch_swapped(x: tf.Tensor) -> tf.Tensor:
@@ -72,7 +86,9 @@ def _time_and_batch_swapped(x: tf.Tensor) -> tf.Tensor:
 
 
 def _output_in(states: Any) -> Any:
-    """The output before a step, which is a state: the first one of the only cell, or of the last of several."""
+    """The output before a step, which is a state: the first one of the only cell,
+    or of the last of several.
+    """
     return states[-1][0] if tree.is_nested(states[0]) else states[0]
 
 
@@ -80,7 +96,11 @@ def _where_valid(is_valid: tf.Tensor, new: Any, old: Any) -> Any:
     """New values for the examples of a batch that are valid at a step, old ones for the others."""
     is_valid = tf.reduce_any(tf.reshape(is_valid, [is_valid.shape[0], -1]), axis=1)
     return tree.map_structure(
-        lambda after, before: gnp.where(tf.reshape(is_valid, [-1] + [1] * (after.ndim - 1)), after, before), new, old
+        lambda after, before: gnp.where(
+            tf.reshape(is_valid, [-1] + [1] * (after.ndim - 1)), after, before
+        ),
+        new,
+        old,
     )
 
 
@@ -90,7 +110,9 @@ def _unrolled(step: Step, states: Any, entries: Any, *, reverse: bool) -> tuple[
     count = len(leaves[0])
     outputs: list[Any] = [None] * count
     for i in range(count)[:: -1 if reverse else 1]:
-        states, outputs[i] = step(states, tree.pack_sequence_as(entries, [leaf[i] for leaf in leaves]))
+        states, outputs[i] = step(
+            states, tree.pack_sequence_as(entries, [leaf[i] for leaf in leaves])
+        )
     return states, tree.map_structure(lambda *rows: tf.stack(rows), *outputs)
 
 
@@ -116,7 +138,9 @@ def lstm(
     def step(states: Any, x: tf.Tensor) -> tuple[Any, Any]:
         h, c = states
         enter, stay, new, leave = tf.split(x + tf.matmul(h, weights), 4, axis=-1)
-        c = _gate(recurrent_activation, stay) * c + _gate(recurrent_activation, enter) * _gate(activation, new)
+        c = _gate(recurrent_activation, stay) * c + _gate(recurrent_activation, enter) * _gate(
+            activation, new
+        )
         h = _gate(recurrent_activation, leave) * _gate(activation, c)
         return (h, c), h
 
@@ -147,7 +171,10 @@ def gru(
     def step(h: tf.Tensor, x: tf.Tensor) -> tuple[Any, Any]:
         inner = tf.matmul(h, weights)
         inner = inner if biases is None else inner + biases[1]
-        (keep, reset, new), (inner_keep, inner_reset, inner_new) = tf.split(x, 3, axis=-1), tf.split(inner, 3, axis=-1)
+        (keep, reset, new), (inner_keep, inner_reset, inner_new) = (
+            tf.split(x, 3, axis=-1),
+            tf.split(inner, 3, axis=-1),
+        )
         keep = _gate(recurrent_activation, keep + inner_keep)
         new = _gate(activation, new + _gate(recurrent_activation, reset + inner_reset) * inner_new)
         h = new + keep * (h - new)
@@ -159,7 +186,10 @@ def gru(
 
 
 def _gate(activation: Function, x: tf.Tensor) -> tf.Tensor:
-    """An activation inside a cell. No loss asks for the logits of a gate, and a tape would keep them as long as the gate."""
+    """An activation inside a cell.
+
+    No loss asks for the logits of a gate, and a tape would keep them as long as the gate.
+    """
     gate = activation(x)
     if getattr(gate, "_keras_logits", None) is not None:
         gate._keras_logits = None
@@ -173,7 +203,9 @@ def _projected(inputs: Any, kernel: Any, bias: Any) -> tf.Tensor:
     return product if bias is None else product + convert_to_tensor(bias)
 
 
-def _sequences(outputs: tf.Tensor, last: tf.Tensor, return_sequences: bool, go_backwards: bool) -> tf.Tensor:
+def _sequences(
+    outputs: tf.Tensor, last: tf.Tensor, return_sequences: bool, go_backwards: bool
+) -> tf.Tensor:
     """All outputs in the order of the steps, batch first; or the last one alone."""
     if not return_sequences:
         return last[:, None]

@@ -1,4 +1,6 @@
-"""Profiles for Keras's TensorBoard callback, which asks for them only with backends that it knows."""
+"""Profiles for Keras's TensorBoard callback, which asks for them only with backends that it
+knows.
+"""
 
 from __future__ import annotations
 
@@ -25,4 +27,7 @@ def stop_batch_trace(batch_trace_context: Any) -> None:
     raise NotImplementedError(_HOW)
 
 
-_HOW = "TensorBoard(profile_batch=...) is not there with the backend 'gradtape': use jax.profiler.trace(logdir) around fit()."
+_HOW = (
+    "TensorBoard(profile_batch=...) is not there with the backend 'gradtape': use "
+    "jax.profiler.trace(logdir) around fit()."
+)

@@ -1,7 +1,8 @@
 """`Trainer`: how Keras's models are trained, evaluated and asked on this backend.
 
-A step is plain code with a tape. It runs compiled, as a `gradtape.function` traced at its first batch, or with `run_eagerly=True` or
-`jit_compile=False` as it stands, on NumPy. Variables that are made while it is traced get their values at once, outside the program.
+A step is plain code with a tape. It runs compiled, as a `gradtape.function` traced at its first
+batch, or with `run_eagerly=True` or `jit_compile=False` as it stands, on NumPy. Variables that are
+made while it is traced get their values at once, outside the program.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ Logs = dict[str, Any]
 
 
 class Trainer(base_trainer.Trainer):
-    """What a model inherits: its steps, the functions that run them, and the loops over batches and epochs."""
+    """What a model inherits: its steps, the functions that run them,
+    and the loops over batches and epochs.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +51,9 @@ class Trainer(base_trainer.Trainer):
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
             y_pred = self._predicted(x, training=True)
-            loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
+            loss = self._compute_loss(
+                x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True
+            )
             target = loss if self.optimizer is None else self.optimizer.scale_loss(loss)
         self._loss_tracker.update_state(loss, sample_weight=_batch_size(x))
         weights = self.trainable_weights
@@ -62,7 +67,9 @@ class Trainer(base_trainer.Trainer):
         """The loss and the metrics of a batch."""
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         y_pred = self._predicted(x, training=False)
-        loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False)
+        loss = self._compute_loss(
+            x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False
+        )
         self._loss_tracker.update_state(loss, sample_weight=_batch_size(x))
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
@@ -73,7 +80,8 @@ class Trainer(base_trainer.Trainer):
     def _predicted(self, x: Any, *, training: bool) -> Any:
         return self(x, training=training) if self._call_has_training_arg else self(x)
 
-    # The functions that run steps: each takes a list of batches, of which there are `steps_per_execution`
+    # The functions that run steps: each takes a list of batches, of which there are
+    # `steps_per_execution`
 
     def make_train_function(self, force: bool = False) -> Callable[[Sequence[Any]], Any]:
         """The function that `fit` calls; made anew if `force` says so."""
@@ -119,7 +127,9 @@ class Trainer(base_trainer.Trainer):
         validation_batch_size: int | None = None,
         validation_freq: Any = 1,
     ) -> Any:
-        """Trains the model for some epochs; Keras's own documentation of `Model.fit` says what the arguments mean."""
+        """Trains the model for some epochs; Keras's own documentation of `Model.fit` says what the
+        arguments mean.
+        """
         self._assert_compile_called("fit")
         most = config.max_epochs()
         if most and most < epochs:
@@ -129,9 +139,23 @@ class Trainer(base_trainer.Trainer):
             (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
                 (x, y, sample_weight), validation_split=validation_split
             )
-        batches = self._batches(x, y, sample_weight, batch_size, steps_per_epoch, shuffle=shuffle, class_weight=class_weight)
+        batches = self._batches(
+            x,
+            y,
+            sample_weight,
+            batch_size,
+            steps_per_epoch,
+            shuffle=shuffle,
+            class_weight=class_weight,
+        )
         callbacks = self._callbacks(callbacks, batches, verbose, epochs=epochs, add_history=True)
-        validation = _Validation(self, validation_data, validation_batch_size or batch_size, validation_steps, validation_freq)
+        validation = _Validation(
+            self,
+            validation_data,
+            validation_batch_size or batch_size,
+            validation_steps,
+            validation_freq,
+        )
         self.stop_training = False
         run, told = self.make_train_function(), _wants_batches(callbacks, "train")
         callbacks.on_train_begin()
@@ -200,7 +224,12 @@ class Trainer(base_trainer.Trainer):
 
     @traceback_utils.filter_traceback
     def predict(
-        self, x: Any, batch_size: int | None = None, verbose: Any = "auto", steps: int | None = None, callbacks: Any = None
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: Any = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
     ) -> Any:
         """The model's results for many batches, as NumPy arrays."""
         batches = self._batches(x, None, None, batch_size, steps)
@@ -241,7 +270,15 @@ class Trainer(base_trainer.Trainer):
             steps_per_execution=self.steps_per_execution,
         )
 
-    def _callbacks(self, given: Any, batches: EpochIterator, verbose: Any, *, epochs: int = 1, add_history: bool = False) -> Any:
+    def _callbacks(
+        self,
+        given: Any,
+        batches: EpochIterator,
+        verbose: Any,
+        *,
+        epochs: int = 1,
+        add_history: bool = False,
+    ) -> Any:
         if isinstance(given, callbacks_module.CallbackList):
             return given
         return callbacks_module.CallbackList(
@@ -257,40 +294,60 @@ class Trainer(base_trainer.Trainer):
     # One batch from outside
 
     def train_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, return_dict: bool = False
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        return_dict: bool = False,
     ) -> Any:
         """One training step on the given batch: its loss and metrics."""
         self._assert_compile_called("train_on_batch")
         if class_weight is not None:
             if sample_weight is not None:
                 raise ValueError(
-                    "train_on_batch: sample_weight and class_weight cannot be given at the same time; got "
+                    "train_on_batch: sample_weight and class_weight cannot be given at the same "
+                    "time; got "
                     f"sample_weight={sample_weight}, class_weight={class_weight}."
                 )
             sample_weight = data_adapter_utils.class_weight_to_sample_weights(y, class_weight)
-        return self._logs_of(self.make_train_function(), (x, y, sample_weight), return_dict=return_dict)
+        return self._logs_of(
+            self.make_train_function(), (x, y, sample_weight), return_dict=return_dict
+        )
 
-    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False) -> Any:
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
+    ) -> Any:
         """The loss and metrics of the given batch."""
         self._assert_compile_called("test_on_batch")
-        return self._logs_of(self.make_test_function(), (x, y, sample_weight), return_dict=return_dict)
+        return self._logs_of(
+            self.make_test_function(), (x, y, sample_weight), return_dict=return_dict
+        )
 
     def predict_on_batch(self, x: Any) -> Any:
         """The model's results for the given batch, as NumPy arrays."""
         return tree.map_structure(convert_to_numpy, self.make_predict_function()([(x,)]))
 
-    def _logs_of(self, run: Callable[[Sequence[Any]], Any], batch: Any, *, return_dict: bool) -> Any:
+    def _logs_of(
+        self, run: Callable[[Sequence[Any]], Any], batch: Any, *, return_dict: bool
+    ) -> Any:
         self.reset_metrics()
         logs = pythonify_logs(run([batch]))
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
 
 def _wants_batches(callbacks: Any, kind: str) -> bool:
-    """Whether a callback has something to do before or after each batch: calling those for nothing takes as long as a small step."""
+    """Whether a callback has something to do before or after each batch: calling those for nothing
+    takes as long as a small step.
+    """
     if type(callbacks) is not callbacks_module.CallbackList:
         return True
     hooks = [f"on_{kind}_batch_begin", f"on_{kind}_batch_end", "on_batch_begin", "on_batch_end"]
-    return any(not is_default(getattr(callback, hook)) for callback in callbacks.callbacks for hook in hooks)
+    return any(
+        not is_default(getattr(callback, hook))
+        for callback in callbacks.callbacks
+        for hook in hooks
+    )
 
 
 class _Eager:
@@ -305,7 +362,9 @@ class _Eager:
 
 
 class _Compiled:
-    """A step as a compiled function, one for each structure of a batch: a function of flat tensors needs no conversion."""
+    """A step as a compiled function, one for each structure of a batch:
+    a function of flat tensors needs no conversion.
+    """
 
     def __init__(self, step: Step) -> None:
         self._step = step
@@ -319,13 +378,19 @@ class _Compiled:
         return function(*leaves)
 
     def _of(self, structure: Any) -> Any:
-        return tf.function(lambda *leaves: self._step(optree.tree_unflatten(structure, leaves)), autograph=False)
+        return tf.function(
+            lambda *leaves: self._step(optree.tree_unflatten(structure, leaves)), autograph=False
+        )
 
 
 class _Validation:
-    """The evaluation at the end of an epoch, on batches that are set up once, when it is first due."""
+    """The evaluation at the end of an epoch, on batches that are set up once,
+    when it is first due.
+    """
 
-    def __init__(self, model: Trainer, data: Any, batch_size: int | None, steps: int | None, freq: Any) -> None:
+    def __init__(
+        self, model: Trainer, data: Any, batch_size: int | None, steps: int | None, freq: Any
+    ) -> None:
         self._model = model
         self._data = data
         self._how = batch_size, steps
@@ -333,7 +398,9 @@ class _Validation:
         self._batches: EpochIterator | None = None
 
     def after(self, epoch: int, callbacks: Any) -> Logs:
-        """What it gives after an epoch, each name with `val_` before it; nothing if it is not due."""
+        """What it gives after an epoch, each name with `val_` before it;
+        nothing if it is not due.
+        """
         if self._data is None or not self._model._should_eval(epoch, self._freq):
             return {}
         if self._batches is None:
@@ -348,18 +415,24 @@ def _batch_size(x: Any) -> int:
 
 
 def _flat(batch: Any) -> tuple[list[tf.Tensor], Any]:
-    """The arrays of a batch as tensors, spread over devices if Keras has been given a distribution, and their structure."""
+    """The arrays of a batch as tensors, spread over devices if Keras has been given a distribution,
+    and their structure.
+    """
     leaves, structure = optree.tree_flatten(batch, none_is_leaf=False, namespace="keras")
     tensors = [_tensor(leaf) for leaf in leaves]
     chosen = distribution()
     if chosen is not None:
         spread = chosen.get_data_layout, chosen.batch_dim_name
-        tensors = [distribute_data_input(tensor, spread[0](tensor.shape), spread[1]) for tensor in tensors]
+        tensors = [
+            distribute_data_input(tensor, spread[0](tensor.shape), spread[1]) for tensor in tensors
+        ]
     return tensors, structure
 
 
 def _tensor(leaf: Any) -> tf.Tensor:
-    """An array of a batch as a tensor of its own; those of the dtypes that most batches have are taken without conversion."""
+    """An array of a batch as a tensor of its own; those of the dtypes that most batches have are
+    taken without conversion.
+    """
     kind = _USUAL.get(leaf.dtype.type) if type(leaf) is np.ndarray and leaf.ndim else None
     return convert_to_tensor(leaf) if kind is None else tf.Tensor(leaf.astype(kind))
 

@@ -1,4 +1,6 @@
-"""`Variable`: Keras's variable with a `gradtape.Variable` inside, which tapes and functions see in its place."""
+"""`Variable`: Keras's variable with a `gradtape.Variable` inside,
+which tapes and functions see in its place.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ def at_once() -> Iterator[None]:
 
 
 class Variable(KerasVariable):
-    """Keras's variable. `__gradtape_variable__` is what a tape watches, `__gradtape_tensor__()` what an op reads."""
+    """Keras's variable.
+
+    `__gradtape_variable__` is what a tape watches, `__gradtape_tensor__()` what an op reads.
+    """
 
     _value: tf.Variable | None
     _layout: Any
@@ -46,7 +51,9 @@ class Variable(KerasVariable):
         if self._layout is None:
             variable.assign(value)
         elif tf.inside_function():
-            variable.assign(distribution_lib.distribute_tensor(value, self._layout), read_value=False)
+            variable.assign(
+                distribution_lib.distribute_tensor(value, self._layout), read_value=False
+            )
         else:
             variable.assign(value, read_value=False)
             distribution_lib.spread(variable, self._layout)
@@ -56,7 +63,9 @@ class Variable(KerasVariable):
 
     @property
     def value(self) -> tf.Tensor:
-        """The value now, connected to everything that records; cast if Keras computes in another dtype here."""
+        """The value now, connected to everything that records;
+        cast if Keras computes in another dtype here.
+        """
         return self._maybe_autocast(self._read())
 
     def _read(self) -> tf.Tensor:
@@ -72,7 +81,9 @@ class Variable(KerasVariable):
     @property
     def __gradtape_variable__(self) -> tf.Variable:
         if self._value is None:
-            raise ValueError(f"The variable '{self.path}' has no value yet: call or build its layer first.")
+            raise ValueError(
+                f"The variable '{self.path}' has no value yet: call or build its layer first."
+            )
         return self._value
 
     def __gradtape_tensor__(self) -> tf.Tensor:

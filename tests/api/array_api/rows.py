@@ -1,4 +1,6 @@
-"""One row or more for every function of the standard: which arrays it is called with, of which dtypes, and what it gives."""
+"""One row or more for every function of the standard: which arrays it is called with, of which
+dtypes, and what it gives.
+"""
 
 from typing import Any, NamedTuple
 
@@ -16,7 +18,8 @@ DEFAULT = {"i": "int32", "u": "uint32"}
 
 
 class Row(NamedTuple):
-    """`call(xp, *arrays)` on arrays of each dtype of `kinds`; `gives` is the rule for the dtype of every array in the result.
+    """`call(xp, *arrays)` on arrays of each dtype of `kinds`; `gives` is the rule for the dtype of
+    every array in the result.
 
     NumPy itself is the reference, through the same `call` or through `reference(*arrays)`.
     """
@@ -53,11 +56,17 @@ C = np.arange(1, 9).reshape(2, 2, 2)
 
 
 def unary(names: str, kinds: str, gives: str = "same", values: Any = A) -> list[Row]:
-    return [Row(name, lambda xp, x, name=name: getattr(xp, name)(x), [values], kinds, gives) for name in names.split()]
+    return [
+        Row(name, lambda xp, x, name=name: getattr(xp, name)(x), [values], kinds, gives)
+        for name in names.split()
+    ]
 
 
 def binary(names: str, kinds: str, gives: str = "same", values: Any = (A, B)) -> list[Row]:
-    return [Row(name, lambda xp, x, y, name=name: getattr(xp, name)(x, y), list(values), kinds, gives) for name in names.split()]
+    return [
+        Row(name, lambda xp, x, y, name=name: getattr(xp, name)(x, y), list(values), kinds, gives)
+        for name in names.split()
+    ]
 
 
 ELEMENTWISE = [
@@ -142,17 +151,48 @@ SEARCHING = [
     Row("argmax", lambda xp, x: xp.argmax(x, axis=1, keepdims=True), [M], "iuf", "index"),
     Row("argmin", lambda xp, x: xp.argmin(x), [M], "iuf", "index"),
     Row("argsort", lambda xp, x: xp.argsort(x, axis=0), [M], "iuf", "index"),
-    Row("argsort", lambda xp, x: xp.argsort(x, descending=True), [B], "iuf", "index", lambda x: np.arange(3)),
-    Row("count_nonzero", lambda xp, x: xp.count_nonzero(x, axis=1, keepdims=True), [T - 1], "biufc", "index"),
-    Row("nonzero", lambda xp, x: xp.nonzero(x), [T - 1], "biufc", "index"),
-    Row("searchsorted", lambda xp, x, y: xp.searchsorted(x, y, side="right"), [A, B], "iuf", "index"),
     Row(
-        "searchsorted", lambda xp, x, y: xp.searchsorted(x, y, sorter=xp.asarray([2, 1, 0])), [A[::-1].copy(), B], "iuf", "index"
+        "argsort",
+        lambda xp, x: xp.argsort(x, descending=True),
+        [B],
+        "iuf",
+        "index",
+        lambda x: np.arange(3),
+    ),
+    Row(
+        "count_nonzero",
+        lambda xp, x: xp.count_nonzero(x, axis=1, keepdims=True),
+        [T - 1],
+        "biufc",
+        "index",
+    ),
+    Row("nonzero", lambda xp, x: xp.nonzero(x), [T - 1], "biufc", "index"),
+    Row(
+        "searchsorted", lambda xp, x, y: xp.searchsorted(x, y, side="right"), [A, B], "iuf", "index"
+    ),
+    Row(
+        "searchsorted",
+        lambda xp, x, y: xp.searchsorted(x, y, sorter=xp.asarray([2, 1, 0])),
+        [A[::-1].copy(), B],
+        "iuf",
+        "index",
     ),
     Row("sort", lambda xp, x: xp.sort(x, axis=0), [M], "iuf"),
-    Row("sort", lambda xp, x: xp.sort(x, descending=True), [M], "iuf", "same", lambda x: -np.sort(-x.astype(float))),
+    Row(
+        "sort",
+        lambda xp, x: xp.sort(x, descending=True),
+        [M],
+        "iuf",
+        "same",
+        lambda x: -np.sort(-x.astype(float)),
+    ),
     Row("take", lambda xp, x: xp.take(x, xp.asarray([2, 0]), axis=1), [T], "biufc"),
-    Row("take_along_axis", lambda xp, x: xp.take_along_axis(x, xp.asarray([[1], [0]]), axis=1), [T], "biufc"),
+    Row(
+        "take_along_axis",
+        lambda xp, x: xp.take_along_axis(x, xp.asarray([[1], [0]]), axis=1),
+        [T],
+        "biufc",
+    ),
     Row("unique_values", lambda xp, x: xp.unique_values(x), [B], "iufc"),
     Row("where", lambda xp, x, y: xp.where(x == y, x, 0), [A, B], "iufc"),
     Row("where", lambda xp, x, y: xp.where(x == y, x, y), [A, B], "biufc"),
@@ -162,7 +202,13 @@ STATISTICS = [
     Row("all", lambda xp, x: xp.all(x, axis=1, keepdims=True), [T - 1], "biufc", "bool"),
     Row("any", lambda xp, x: xp.any(x), [T - 1], "biufc", "bool"),
     Row("cumulative_prod", lambda xp, x: xp.cumulative_prod(x, axis=0), [T], "iufc", "sum"),
-    Row("cumulative_sum", lambda xp, x: xp.cumulative_sum(x, include_initial=True), [A], "iufc", "sum"),
+    Row(
+        "cumulative_sum",
+        lambda xp, x: xp.cumulative_sum(x, include_initial=True),
+        [A],
+        "iufc",
+        "sum",
+    ),
     Row("diff", lambda xp, x: xp.diff(x, axis=0, n=1), [T], "iufc"),
     Row("diff", lambda xp, x, y: xp.diff(x, prepend=y, append=y), [A, A[:1]], "iufc"),
     Row("max", lambda xp, x: xp.max(x, axis=(0, 1)), [T], "iuf"),
@@ -206,22 +252,46 @@ LINALG = [
     Row("tensordot", lambda xp, x, y: xp.linalg.tensordot(x, y, axes=1), [T, A], "iufc"),
     Row("trace", lambda xp, x: xp.linalg.trace(x, offset=0), [C], "iufc", "sum"),
     Row("vecdot", lambda xp, x, y: xp.linalg.vecdot(x, y), [T, A], "iufc"),
-    Row("vector_norm", lambda xp, x: xp.linalg.vector_norm(x, axis=1, keepdims=True, ord=3), [T], "fc", "real"),
+    Row(
+        "vector_norm",
+        lambda xp, x: xp.linalg.vector_norm(x, axis=1, keepdims=True, ord=3),
+        [T],
+        "fc",
+        "real",
+    ),
     Row("vector_norm", lambda xp, x: xp.linalg.vector_norm(x, ord=np.inf), [T], "fc", "real"),
 ]
 
 FFT = [
     *[
-        Row(name, lambda xp, x, name=name: getattr(xp.fft, name)(x, n=4, axis=0, norm="ortho"), [T * 1.0], "fc", "complex")
+        Row(
+            name,
+            lambda xp, x, name=name: getattr(xp.fft, name)(x, n=4, axis=0, norm="ortho"),
+            [T * 1.0],
+            "fc",
+            "complex",
+        )
         for name in ("fft", "ifft")
     ],
     *[
-        Row(name, lambda xp, x, name=name: getattr(xp.fft, name)(x, s=(2, 2), axes=(0, 1)), [T * 1.0], "fc", "complex")
+        Row(
+            name,
+            lambda xp, x, name=name: getattr(xp.fft, name)(x, s=(2, 2), axes=(0, 1)),
+            [T * 1.0],
+            "fc",
+            "complex",
+        )
         for name in ("fftn", "ifftn")
     ],
-    *[Row(name, lambda xp, x, name=name: getattr(xp.fft, name)(x, n=4), [T * 1.0], "f", "complex") for name in ("rfft", "ihfft")],
+    *[
+        Row(name, lambda xp, x, name=name: getattr(xp.fft, name)(x, n=4), [T * 1.0], "f", "complex")
+        for name in ("rfft", "ihfft")
+    ],
     Row("rfftn", lambda xp, x: xp.fft.rfftn(x, norm="forward"), [T * 1.0], "f", "complex"),
-    *[Row(name, lambda xp, x, name=name: getattr(xp.fft, name)(x, n=4), [T * 1.0], "c", "real") for name in ("irfft", "hfft")],
+    *[
+        Row(name, lambda xp, x, name=name: getattr(xp.fft, name)(x, n=4), [T * 1.0], "c", "real")
+        for name in ("irfft", "hfft")
+    ],
     Row("irfftn", lambda xp, x: xp.fft.irfftn(x), [T * 1.0], "c", "real"),
     Row("fftfreq", lambda xp: xp.fft.fftfreq(5, d=0.5), [], "", "float32"),
     Row("rfftfreq", lambda xp: xp.fft.rfftfreq(5, d=0.5), [], "", "float32"),

@@ -1,7 +1,7 @@
 """Functions of SciPy that take arrays of any library, differentiated against central differences.
 
-Run as a program, since SciPy reads SCIPY_ARRAY_API when it is imported. It prints, for every function, what the result is and how far
-the gradient is from the difference of NumPy's values.
+Run as a program, since SciPy reads SCIPY_ARRAY_API when it is imported. It prints, for every
+function, what the result is and how far the gradient is from the difference of NumPy's values.
 """
 
 import json
@@ -33,7 +33,10 @@ FUNCTIONS = {
     "stats.sem": (scipy.stats.sem, [ROW]),
     "signal.fftconvolve": (lambda x, y: scipy.signal.fftconvolve(x, y) ** 2, [ROW, (3,)]),
     "integrate.trapezoid": (lambda y, x: scipy.integrate.trapezoid(y, x), [ROW, ROW]),
-    "integrate.cumulative_trapezoid": (lambda y: scipy.integrate.cumulative_trapezoid(y, axis=1) ** 2, [TABLE]),
+    "integrate.cumulative_trapezoid": (
+        lambda y: scipy.integrate.cumulative_trapezoid(y, axis=1) ** 2,
+        [TABLE],
+    ),
     "optimize.rosen": (scipy.optimize.rosen, [ROW]),
 }
 
@@ -51,7 +54,10 @@ def error(function, shapes):
     gradients = tape.gradient(total, tensors)
     along = sum(np.sum(g.numpy() * step) for g, step in zip(gradients, steps, strict=True))
     h = 1e-6
-    ends = [np.sum(function(*[a + s * h * step for a, step in zip(arrays, steps, strict=True)])) for s in (1, -1)]
+    ends = [
+        np.sum(function(*[a + s * h * step for a, step in zip(arrays, steps, strict=True)]))
+        for s in (1, -1)
+    ]
     difference = (ends[0] - ends[1]) / (2 * h)
     return type(result).__name__, float(abs(along - difference) / max(1.0, abs(difference)))
 

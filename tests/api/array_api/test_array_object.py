@@ -10,7 +10,9 @@ import gradtape.array_api as xp
 
 X = np.arange(24.0).reshape(2, 3, 4)
 
-BINARY = "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul lt le gt ge eq ne".split()  # noqa: SIM905
+BINARY = (
+    "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul lt le gt ge eq ne".split()  # noqa: SIM905
+)
 UNARY = ["abs", "invert", "neg", "pos"]
 
 
@@ -29,7 +31,11 @@ def test_operators(name):
     x, y = operands(name)
     apply = operator_of(name)
     expected = apply(x, y)
-    for left, right in ((tf.constant(x), tf.constant(y)), (tf.Variable(x), tf.constant(y)), (tf.constant(x), tf.Variable(y))):
+    for left, right in (
+        (tf.constant(x), tf.constant(y)),
+        (tf.Variable(x), tf.constant(y)),
+        (tf.constant(x), tf.Variable(y)),
+    ):
         np.testing.assert_array_equal(apply(left, right).numpy(), expected)
     if name != "matmul":
         np.testing.assert_array_equal(apply(tf.constant(x), 2).numpy(), apply(x, 2))
@@ -64,17 +70,23 @@ def test_a_shape_is_a_sequence_of_integers():
     assert shape == (2, 3, 4)
     assert (2, 3, 4) == shape
     assert (len(shape), shape[0], shape[-1], shape[1:], sum(shape)) == (3, 2, 4, (3, 4), 9)
-    assert (1, *shape) == (1,) + shape == (1, 2, 3, 4)  # noqa: RUF005 - it is the sum that is tested
+    # It is the sum that is tested.
+    assert (1, *shape) == (1,) + shape == (1, 2, 3, 4)  # noqa: RUF005
     assert shape + (5,) == (2, 3, 4, 5)  # noqa: RUF005
-    assert (shape.index(3), shape.count(4), 4 in shape, list(reversed(shape))) == (1, 1, True, [4, 3, 2])
+    assert (shape.index(3), shape.count(4), 4 in shape, list(reversed(shape))) == (
+        1,
+        1,
+        True,
+        [4, 3, 2],
+    )
     assert hash(shape) == hash(tf.constant(X).shape)
     assert all(type(size) is int for size in shape)
     assert np.zeros(shape).shape == (2, 3, 4)
 
 
 KEYS = [
-    0, -1, slice(1, None), slice(None, None, -1), ..., None, (0, 1), (..., 0), (slice(None), 1, None), (None, 0, ..., -1),
-    (slice(0, 1), slice(3, 0, -2)), (0, 0, 0), (),
+    0, -1, slice(1, None), slice(None, None, -1), ..., None, (0, 1), (..., 0),
+    (slice(None), 1, None), (None, 0, ..., -1), (slice(0, 1), slice(3, 0, -2)), (0, 0, 0), (),
 ]  # fmt: skip
 
 
@@ -94,7 +106,9 @@ INTEGER_KEYS = [
 ]
 
 
-@pytest.mark.parametrize("key", INTEGER_KEYS, ids=lambda key: f"{len(key)} of {[np.shape(part) for part in key]}")
+@pytest.mark.parametrize(
+    "key", INTEGER_KEYS, ids=lambda key: f"{len(key)} of {[np.shape(part) for part in key]}"
+)
 def test_indexing_with_arrays_of_integers(key):
     tensors = tuple(part if isinstance(part, int) else tf.constant(part) for part in key)
     x = tf.constant(X)
@@ -107,7 +121,9 @@ def test_indexing_with_arrays_of_integers(key):
     np.testing.assert_array_equal(tf.convert_to_tensor(tape.gradient(found, x)).numpy(), expected)
 
 
-@pytest.mark.parametrize("mask", [X > 5, X[..., 0] > 5, X[:, 0, 0] > 5, np.array(True), np.array(False)], ids=np.shape)
+@pytest.mark.parametrize(
+    "mask", [X > 5, X[..., 0] > 5, X[:, 0, 0] > 5, np.array(True), np.array(False)], ids=np.shape
+)
 def test_indexing_with_a_mask(mask):
     found = tf.constant(X)[tf.constant(mask)]
     np.testing.assert_array_equal(found.numpy(), X[mask])
@@ -115,14 +131,21 @@ def test_indexing_with_a_mask(mask):
 
 def test_nothing_is_assigned_to():
     x = tf.constant(X)
-    with pytest.raises(TypeError, match=r"Tensor does not support item assignment.*where.*tensor_scatter_nd_update"):
+    with pytest.raises(
+        TypeError, match=r"Tensor does not support item assignment.*where.*tensor_scatter_nd_update"
+    ):
         x[0] = 1.0
     with pytest.raises(TypeError, match=r"item assignment"):
         tf.Variable(X)[0] = 1.0
 
 
 def test_python_numbers():
-    assert (bool(tf.constant(True)), int(tf.constant(3)), float(tf.constant(1.5)), complex(tf.constant(1j))) == (True, 3, 1.5, 1j)
+    assert (
+        bool(tf.constant(True)),
+        int(tf.constant(3)),
+        float(tf.constant(1.5)),
+        complex(tf.constant(1j)),
+    ) == (True, 3, 1.5, 1j)
     assert [10, 20, 30][tf.constant(1)] == 20
     with pytest.raises(TypeError):
         operator.index(tf.constant(1.0))
@@ -155,7 +178,9 @@ def test_to_device():
 def test_functions_that_know_only_the_standard():
     def standardize(x):
         ns = x.__array_namespace__()
-        return (x - ns.mean(x, axis=0, keepdims=True)) / ns.std(x, axis=0, correction=1.0, keepdims=True)
+        return (x - ns.mean(x, axis=0, keepdims=True)) / ns.std(
+            x, axis=0, correction=1.0, keepdims=True
+        )
 
     x = tf.Variable(X[0])
     with tf.GradientTape(strict=True) as tape:

@@ -26,7 +26,9 @@ KINDS = {
 
 
 def promoted(one, two):
-    """The dtype in which two dtypes meet, by the tables of the standard; None where it leaves that open."""
+    """The dtype in which two dtypes meet, by the tables of the standard;
+    None where it leaves that open.
+    """
     for ladder in (["bool"], SIGNED, UNSIGNED, REAL, COMPLEX):
         if one in ladder and two in ladder:
             return max(one, two, key=ladder.index)
@@ -55,7 +57,8 @@ def test_two_dtypes_meet(one, two, expected):
     assert xp.where(xp.asarray([True, False]), ones(one), ones(two)).dtype.name == expected
     if expected != "bool":
         assert (ones(one) + ones(two)).dtype.name == expected
-        assert xp.multiply(ones(one, ()), ones(two)).dtype.name == expected  # a 0-d array counts as much as any other
+        # A 0-d array counts as much as any other.
+        assert xp.multiply(ones(one, ()), ones(two)).dtype.name == expected
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -127,7 +130,12 @@ def test_finfo_of_bfloat16_and_of_an_integer():
 def test_iinfo(dtype):
     expected = np.iinfo(dtype)
     info = xp.iinfo(ones(dtype))
-    assert (info.bits, info.max, info.min, info.dtype) == (expected.bits, expected.max, expected.min, getattr(xp, dtype))
+    assert (info.bits, info.max, info.min, info.dtype) == (
+        expected.bits,
+        expected.max,
+        expected.min,
+        getattr(xp, dtype),
+    )
     assert (type(info.max), type(info.min)) == (int, int)
 
 
@@ -168,7 +176,9 @@ def test_info():
     assert defaults["integral"] == xp.asarray([1, 2]).dtype == xp.arange(3).dtype
     assert defaults["complex floating"] == xp.asarray(1j).dtype
     assert defaults["indexing"] == xp.argmax(xp.zeros(2)).dtype == xp.argsort(xp.zeros(2)).dtype
-    assert list(info.dtypes()) == [name for kind in ("bool", "signed integer", "unsigned integer") for name in KINDS[kind]] + [
+    assert list(info.dtypes()) == [
+        name for kind in ("bool", "signed integer", "unsigned integer") for name in KINDS[kind]
+    ] + [
         *REAL,
         *COMPLEX,
     ]

@@ -1,4 +1,6 @@
-"""Every function of the standard, on every dtype it takes: values, dtypes, shapes, and that gradients flow through it."""
+"""Every function of the standard, on every dtype it takes: values, dtypes, shapes, and that
+gradients flow through it.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,11 @@ import gradtape.array_api as xp
 from . import rows, standard
 
 ALL = [*rows.ROWS, *rows.LINALG, *rows.FFT]
-CASES = [(row, dtype) for row in ALL for dtype in ([d for kind in row.kinds for d in rows.KINDS[kind]] or [""])]
+CASES = [
+    (row, dtype)
+    for row in ALL
+    for dtype in ([d for kind in row.kinds for d in rows.KINDS[kind]] or [""])
+]
 
 # What these give is checked below: they have several outputs, or talk about dtypes.
 CHECKED_APART = {
@@ -22,11 +28,16 @@ def flat(result):
     return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
-@pytest.mark.parametrize(("row", "dtype"), CASES, ids=[f"{row.name}-{dtype}" for row, dtype in CASES])
+@pytest.mark.parametrize(
+    ("row", "dtype"), CASES, ids=[f"{row.name}-{dtype}" for row, dtype in CASES]
+)
 def test_values_and_dtypes(row, dtype):
     arrays = [np.asarray(array).astype(dtype) for array in row.arrays]
     if np.dtype(dtype or bool).kind == "c":
-        arrays = [array + array.dtype.type(0.25j) if row.name not in ("cholesky", "eigvalsh") else array for array in arrays]
+        arrays = [
+            array + array.dtype.type(0.25j) if row.name not in ("cholesky", "eigvalsh") else array
+            for array in arrays
+        ]
     found = row.call(xp, *[tf.constant(array) for array in arrays])
     expected = row.call(np, *arrays) if row.reference is None else row.reference(*arrays)
     exact = dtype and np.dtype(dtype).kind in "biu"
@@ -34,7 +45,9 @@ def test_values_and_dtypes(row, dtype):
         assert isinstance(one, tf.Tensor)
         assert one.dtype.name == rows.expected_dtype(row.gives, dtype)
         assert one.shape == np.shape(wanted)
-        np.testing.assert_allclose(one.numpy(), wanted, rtol=0 if exact else 2e-5, atol=0 if exact else 1e-6)
+        np.testing.assert_allclose(
+            one.numpy(), wanted, rtol=0 if exact else 2e-5, atol=0 if exact else 1e-6
+        )
 
 
 def names(text):
@@ -49,10 +62,11 @@ def test_every_function_has_a_row():
 
 
 STEPS = {
-    "argmax", "argmin", "argsort", "ceil", "count_nonzero", "floor", "floor_divide", "imag", "isfinite", "isinf", "isnan",
-    "nextafter", "nonzero", "round", "searchsorted", "sign", "signbit", "trunc", "matrix_rank", "unique_values",
-    "equal", "not_equal", "greater", "greater_equal", "less", "less_equal", "all", "any",
-    "empty_like", "full_like", "ones_like", "zeros_like",
+    "argmax", "argmin", "argsort", "ceil", "count_nonzero", "floor", "floor_divide", "imag",
+    "isfinite", "isinf", "isnan", "nextafter", "nonzero", "round", "searchsorted", "sign",
+    "signbit", "trunc", "matrix_rank", "unique_values", "equal", "not_equal", "greater",
+    "greater_equal", "less", "less_equal", "all", "any", "empty_like", "full_like", "ones_like",
+    "zeros_like",
 }  # fmt: skip
 SMOOTH = [row for row in ALL if "f" in row.kinds and row.arrays and row.name not in STEPS]
 
@@ -61,14 +75,20 @@ SMOOTH = [row for row in ALL if "f" in row.kinds and row.arrays and row.name not
 def test_gradients_flow(row):
     """The gradient of every output against a central difference."""
     rng = np.random.default_rng(0)
-    arrays = [np.asarray(array, np.float64) + rng.uniform(0.01, 0.1, np.shape(array)) for array in row.arrays]
+    arrays = [
+        np.asarray(array, np.float64) + rng.uniform(0.01, 0.1, np.shape(array))
+        for array in row.arrays
+    ]
     if row.name in ("cholesky", "eigvalsh"):
         arrays = [array + array.T for array in arrays]
     steps = [rng.normal(size=array.shape) for array in arrays]
     steps = [step + step.T if row.name in ("cholesky", "eigvalsh") else step for step in steps]
 
     def total(xs):
-        return sum(xp.sum(xp.real(part * (1 + 1j * i)) ** 2) for i, part in enumerate(flat(row.call(xp, *xs))))
+        return sum(
+            xp.sum(xp.real(part * (1 + 1j * i)) ** 2)
+            for i, part in enumerate(flat(row.call(xp, *xs)))
+        )
 
     tensors = [tf.constant(array) for array in arrays]
     with tf.GradientTape(strict=True) as tape:
@@ -76,9 +96,16 @@ def test_gradients_flow(row):
         y = total(tensors)
     gradients = tape.gradient(y, tensors)
     assert any(g is not None for g in gradients)
-    along = sum(float(tf.reduce_sum(g * step)) for g, step in zip(gradients, steps, strict=True) if g is not None)
+    along = sum(
+        float(tf.reduce_sum(g * step))
+        for g, step in zip(gradients, steps, strict=True)
+        if g is not None
+    )
     h = 1e-6
-    ends = [float(total([tf.constant(a + s * h * step) for a, step in zip(arrays, steps, strict=True)])) for s in (1, -1)]
+    ends = [
+        float(total([tf.constant(a + s * h * step) for a, step in zip(arrays, steps, strict=True)]))
+        for s in (1, -1)
+    ]
     np.testing.assert_allclose(along, (ends[0] - ends[1]) / (2 * h), rtol=1e-5, atol=1e-6)
 
 
@@ -95,8 +122,11 @@ def test_unique():
     assert [part.dtype for part in everything] == [tf.int32, tf.int64, tf.int64, tf.int64]
     assert xp.unique_counts(x)._fields == ("values", "counts")
     assert xp.unique_inverse(x)._fields == ("values", "inverse_indices")
-    np.testing.assert_array_equal(xp.unique_inverse(tf.reshape(x, [2, 2])).inverse_indices.numpy(), [[1, 0], [1, 2]])
-    assert xp.unique_values(tf.constant([np.nan, np.nan, 1.0])).shape == (3,)  # each NaN is a value of its own
+    np.testing.assert_array_equal(
+        xp.unique_inverse(tf.reshape(x, [2, 2])).inverse_indices.numpy(), [[1, 0], [1, 2]]
+    )
+    # Each NaN is a value of its own.
+    assert xp.unique_values(tf.constant([np.nan, np.nan, 1.0])).shape == (3,)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
@@ -109,7 +139,12 @@ def test_decompositions(dtype):
 
     eigh = xp.linalg.eigh(x)
     assert (eigh.eigenvalues.dtype, eigh.eigenvectors.dtype) == (real, dtype)
-    same(xp.matmul(eigh.eigenvectors * xp.astype(eigh.eigenvalues, x.dtype)[:, None, :], xp.conj(eigh.eigenvectors).mT))
+    same(
+        xp.matmul(
+            eigh.eigenvectors * xp.astype(eigh.eigenvalues, x.dtype)[:, None, :],
+            xp.conj(eigh.eigenvectors).mT,
+        )
+    )
     for mode in ("reduced", "complete"):
         qr = xp.linalg.qr(x, mode=mode)
         assert (qr.Q.dtype, qr.R.dtype) == (dtype, dtype)
@@ -157,7 +192,13 @@ def test_devices(call):
 
 def test_python_numbers_beside_arrays():
     x = tf.constant([1.0, 2.0])
-    for found in (xp.add(x, 1), xp.maximum(1.5, x), xp.where(x > 1, x, 0.0), xp.atan2(x, 1), xp.pow(2, x)):
+    for found in (
+        xp.add(x, 1),
+        xp.maximum(1.5, x),
+        xp.where(x > 1, x, 0.0),
+        xp.atan2(x, 1),
+        xp.pow(2, x),
+    ):
         assert found.dtype == tf.float32
 
 
@@ -171,11 +212,17 @@ def test_dtype_of_sums():
 
 def test_frequencies_are_real():
     assert xp.fft.fftfreq(4, dtype=xp.float64).dtype == tf.float64
-    with pytest.raises(TypeError, match=r"rfftfreq: dtype must be a real floating-point dtype.*complex64"):
+    with pytest.raises(
+        TypeError, match=r"rfftfreq: dtype must be a real floating-point dtype.*complex64"
+    ):
         xp.fft.rfftfreq(4, dtype=xp.complex64)
 
 
 def test_the_ends_of_a_row_of_numbers_are_not_rounded_on_the_way():
-    np.testing.assert_array_equal(xp.linspace(16777217.0, 0.0, 2, dtype=xp.float64).numpy(), [16777217.0, 0.0])
-    np.testing.assert_array_equal(xp.arange(0.1, 0.4, 0.1, dtype=xp.float64).numpy(), np.arange(0.1, 0.4, 0.1))
+    np.testing.assert_array_equal(
+        xp.linspace(16777217.0, 0.0, 2, dtype=xp.float64).numpy(), [16777217.0, 0.0]
+    )
+    np.testing.assert_array_equal(
+        xp.arange(0.1, 0.4, 0.1, dtype=xp.float64).numpy(), np.arange(0.1, 0.4, 0.1)
+    )
     assert xp.arange(0.0, 0.3, 0.1).shape == (3,)  # in float32, 0.3 / 0.1 is more than 3

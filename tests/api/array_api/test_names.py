@@ -1,4 +1,6 @@
-"""Every name of the standard is there, with a signature that takes every call the standard allows."""
+"""Every name of the standard is there, with a signature that takes every call the standard
+allows.
+"""
 
 import inspect
 import math
@@ -31,13 +33,19 @@ def misfit(function, signature):
     for position, wanted in enumerate(parameters(signature)):
         if wanted.kind is wanted.KEYWORD_ONLY:
             found = by_name.get(wanted.name)
-            if found is None or found.kind not in (wanted.KEYWORD_ONLY, wanted.POSITIONAL_OR_KEYWORD):
+            if found is None or found.kind not in (
+                wanted.KEYWORD_ONLY,
+                wanted.POSITIONAL_OR_KEYWORD,
+            ):
                 return f"{wanted.name} cannot be given by keyword"
         else:
             found = own[position] if position < len(own) else None
             if found is None or found.kind is found.KEYWORD_ONLY:
                 return f"{wanted.name} cannot be given by position"
-            if wanted.kind is wanted.POSITIONAL_OR_KEYWORD and (found.name, found.kind) != (wanted.name, wanted.kind):
+            if wanted.kind is wanted.POSITIONAL_OR_KEYWORD and (found.name, found.kind) != (
+                wanted.name,
+                wanted.kind,
+            ):
                 return f"{wanted.name} cannot be given by keyword"
             if wanted.kind is wanted.VAR_POSITIONAL and found.kind is not found.VAR_POSITIONAL:
                 return f"{wanted.name} are not any number"
@@ -51,7 +59,11 @@ ALL += [(xp.linalg, name, sig) for name, sig in signatures(LINALG).items()]
 ALL += [(xp.fft, name, sig) for name, sig in signatures(FFT).items()]
 
 
-@pytest.mark.parametrize(("namespace", "name", "signature"), ALL, ids=[f"{n.__name__.rpartition('.')[2]}.{f}" for n, f, _ in ALL])
+@pytest.mark.parametrize(
+    ("namespace", "name", "signature"),
+    ALL,
+    ids=[f"{n.__name__.rpartition('.')[2]}.{f}" for n, f, _ in ALL],
+)
 def test_a_function_is_there_with_its_signature(namespace, name, signature):
     assert misfit(getattr(namespace, name), signature) is None
     assert name in namespace.__all__

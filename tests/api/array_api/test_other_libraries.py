@@ -1,4 +1,6 @@
-"""Libraries that were not written for gradtape: einops and SciPy, called with Tensors and differentiated."""
+"""Libraries that were not written for gradtape: einops and SciPy,
+called with Tensors and differentiated.
+"""
 
 import json
 import os
@@ -27,7 +29,9 @@ EINOPS = {
     "reduce by prod": lambda e, x: e.reduce(x, "a b c -> a", "prod"),
     "repeat": lambda e, x: e.repeat(x, "a b c -> a (b r) c", r=2) ** 2,
     "repeat a new axis": lambda e, x: e.repeat(x[0], "b c -> b r c", r=3) ** 2,
-    "pack and unpack": lambda e, x: e.unpack(e.pack([x, x * x], "a * c")[0], [(3,), (3,)], "a * c")[1],
+    "pack and unpack": lambda e, x: e.unpack(e.pack([x, x * x], "a * c")[0], [(3,), (3,)], "a * c")[
+        1
+    ],
 }
 
 
@@ -80,7 +84,9 @@ def test_einops_is_left_alone_until_it_is_asked_for():
 def test_scipy():
     """Every function gives a Tensor and the right gradient, without leaving the tape."""
     script = Path(__file__).with_name("scipy_functions.py")
-    done = subprocess.run([sys.executable, script], env=_environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, script], env=_environment(), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert len(found) >= 16

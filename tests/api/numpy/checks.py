@@ -1,4 +1,6 @@
-"""The checkers of the table of NumPy functions. Each takes a row and raises AssertionError; `test_checks` tests them.
+"""The checkers of the table of NumPy functions.
+
+Each takes a row and raises AssertionError; `test_checks` tests them.
 
 What `tests/ops/checks.py` knows of derivatives is used here too.
 """
@@ -37,7 +39,9 @@ def is_array(value: Any) -> bool:
 
 
 def check_values(row: Row, dtype: str, xp: Any) -> None:
-    """The function of `xp` on Tensors gives what NumPy gives on arrays, in Tensors of the dtype that the rule says."""
+    """The function of `xp` on Tensors gives what NumPy gives on arrays,
+    in Tensors of the dtype that the rule says.
+    """
     args = row.make(dtype)
     with np.errstate(all="ignore"):
         expected = row.call(np, *args)
@@ -53,19 +57,39 @@ def check_variables(row: Row, dtype: str, xp: Any) -> None:
 
 
 def _compare(actual: Any, expected: Any, row: Row, args: list[Any], dtype: str) -> None:
-    assert _form(actual) == _form(expected), f"{row.name} gave {_form(actual)}, NumPy gives {_form(expected)}"
+    assert _form(actual) == _form(expected), (
+        f"{row.name} gave {_form(actual)}, NumPy gives {_form(expected)}"
+    )
     for i, (found, reference) in enumerate(zip(leaves(actual), leaves(expected), strict=True)):
         what = f"output {i} of {row.name}"
         if not is_array(reference):
-            assert type(found) is type(reference), f"{what} is a {type(found).__name__}, NumPy gives {type(reference).__name__}"
+            assert type(found) is type(reference), (
+                f"{what} is a {type(found).__name__}, NumPy gives {type(reference).__name__}"
+            )
             assert found == reference, f"{what} is {found!r}, NumPy gives {reference!r}"
             continue
         assert type(found) is Tensor, f"{what} is a {type(found).__name__}, not a Tensor"
-        wanted = np.dtype(row.result) if row.result else with_defaults(reference.dtype, [arg.dtype for arg in args])
-        assert found.array.dtype == wanted, f"{what} has dtype {found.array.dtype}, expected {wanted}"
+        wanted = (
+            np.dtype(row.result)
+            if row.result
+            else with_defaults(reference.dtype, [arg.dtype for arg in args])
+        )
+        assert found.array.dtype == wanted, (
+            f"{what} has dtype {found.array.dtype}, expected {wanted}"
+        )
         tolerance = TOLERANCE.get(str(wanted), TOLERANCE.get(dtype, 1e-9))
-        finite = np.abs(reference[np.isfinite(reference)]) if reference.dtype.kind in "fc" else np.zeros(0)
-        op_checks.assert_close(found.array, reference, what, rtol=tolerance, atol=tolerance * float(np.max(finite, initial=1.0)))
+        finite = (
+            np.abs(reference[np.isfinite(reference)])
+            if reference.dtype.kind in "fc"
+            else np.zeros(0)
+        )
+        op_checks.assert_close(
+            found.array,
+            reference,
+            what,
+            rtol=tolerance,
+            atol=tolerance * float(np.max(finite, initial=1.0)),
+        )
 
 
 def _form(result: Any) -> Any:
@@ -79,7 +103,9 @@ def _form(result: Any) -> Any:
 
 
 class Connected:
-    """A row's call as a function of Tensors that gives the outputs which a tape follows, as the checkers of ops take it."""
+    """A row's call as a function of Tensors that gives the outputs which a tape follows,
+    as the checkers of ops take it.
+    """
 
     def __init__(self, row: Row, xp: Any) -> None:
         self.row, self.xp = row, xp
@@ -88,10 +114,14 @@ class Connected:
         with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
             tape.watch([tensors[i] for i in row.by])
             found = leaves(row.call(xp, *tensors))
-        self.picked = [i for i, out in enumerate(found) if isinstance(out, Tensor) and out.node is not None]
+        self.picked = [
+            i for i, out in enumerate(found) if isinstance(out, Tensor) and out.node is not None
+        ]
         for i in row.by:
             gradient = tape.gradient([found[k] for k in self.picked], tensors[i])
-            assert gradient is not None, f"{row.name}: the gradient by argument {i} is None, so the call is not recorded"
+            assert gradient is not None, (
+                f"{row.name}: the gradient by argument {i} is None, so the call is not recorded"
+            )
 
     def __call__(self, *tensors: Any) -> list[Any]:
         found = leaves(self.row.call(self.xp, *tensors))
@@ -110,11 +140,15 @@ def check_not_recorded(row: Row, xp: Any) -> None:
     with GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(watched)
         found = [out for out in leaves(row.call(xp, *tensors)) if isinstance(out, Tensor)]
-    assert all(g is None for g in tape.gradient(found, watched)), f"{row.name} has a gradient, but its row says it has none"
+    assert all(g is None for g in tape.gradient(found, watched)), (
+        f"{row.name} has a gradient, but its row says it has none"
+    )
 
 
 def check_derivatives(row: Row, xp: Any) -> None:
-    """Tangents against a central difference, the adjoint identity, and the gradient by Variables."""
+    """Tangents against a central difference, the adjoint identity,
+    and the gradient by Variables.
+    """
     function = Connected(row, xp)
     alone = len(function.picked) == 1  # several outputs may have arguments of their own
     op_checks.check_jvp(function, function.args, row.by, connected=alone)
@@ -125,7 +159,9 @@ def check_derivatives(row: Row, xp: Any) -> None:
 def check_second_order(row: Row, xp: Any) -> None:
     """The tangent of the gradient."""
     function = Connected(row, xp)
-    op_checks.check_second_order(function, function.args, row.by, outer="forward", inner_mode="reverse")
+    op_checks.check_second_order(
+        function, function.args, row.by, outer="forward", inner_mode="reverse"
+    )
 
 
 NAMESPACES = {"numpy": np, "gradtape.numpy": tnp}

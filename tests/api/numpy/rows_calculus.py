@@ -16,8 +16,13 @@ def named(name, *args, **keywords):
 
 
 def of(name, *shapes, keywords=None, **options):
-    label = " ".join([options.pop("label", ""), *(f"{key}={value}" for key, value in (keywords or {}).items())]).strip()
-    return [Row(name, named(name, **(keywords or {})), list(given), label=label, **options) for given in shapes]
+    label = " ".join(
+        [options.pop("label", ""), *(f"{key}={value}" for key, value in (keywords or {}).items())]
+    ).strip()
+    return [
+        Row(name, named(name, **(keywords or {})), list(given), label=label, **options)
+        for given in shapes
+    ]
 
 
 POINTS = np.array([-1.0, -0.2, 0.35, 0.9, 1.4, 1.85, 3.0])
@@ -29,12 +34,20 @@ ROWS = [
     *of("diff", [(4,)], keywords={"n": 6}),
     *of("diff", [(2, 3)], keywords={"prepend": 1.5, "append": [[1.0], [2.0]]}),
     Row(
-        "diff", lambda xp, x, before, after: xp.diff(x, prepend=before, append=after), [(2, 3), (2, 1), ()], label="recorded ends"
+        "diff",
+        lambda xp, x, before, after: xp.diff(x, prepend=before, append=after),
+        [(2, 3), (2, 1), ()],
+        label="recorded ends",
     ),
     *of("diff", [(5,)], dtype="bool", differentiable=False, label="bool"),
     *of("diff", [(5,)], dtype="int32", differentiable=False, label="int32"),
     *of("ediff1d", [(2, 3)], [(1,)]),
-    Row("ediff1d", lambda xp, x, begin, end: xp.ediff1d(x, to_end=end, to_begin=begin), [(4,), (2, 1), ()], label="ends"),
+    Row(
+        "ediff1d",
+        lambda xp, x, begin, end: xp.ediff1d(x, to_end=end, to_begin=begin),
+        [(4,), (2, 1), ()],
+        label="ends",
+    ),
     *of("gradient", [(5,)], [(3, 4)], [(2, 3, 4)], keywords={}),
     *of("gradient", [(3, 4)], keywords={"axis": 1, "edge_order": 2}),
     *of("gradient", [(3, 4)], keywords={"axis": (1, 0)}),
@@ -75,7 +88,13 @@ ROWS = [
     Row("interp", named("interp"), [POINTS, (5,), (5,)], domain=["real", rising, "real"]),
     Row("interp", named("interp"), [(2, 3), (5,), (5,)], domain=["real", rising, "real"]),
     Row("interp", named("interp"), [(), (5,), (5,)], domain=["unit", rising, "real"]),
-    Row("interp", named("interp"), [(3,), (5,), (5,)], domain=["unit", rising, "complex"], label="complex"),
+    Row(
+        "interp",
+        named("interp"),
+        [(3,), (5,), (5,)],
+        domain=["unit", rising, "complex"],
+        label="complex",
+    ),
     Row(
         "interp",
         lambda xp, x, k, f, left, right: xp.interp(x, k, f, left, right),

@@ -9,12 +9,19 @@ NORMS = ("backward", "ortho", "forward")
 
 def of(name, *shapes, keywords=None, **options):
     call = lambda xp, *args: getattr(xp.fft, name)(*args, **(keywords or {}))
-    label = " ".join([options.pop("label", ""), *(f"{key}={value}" for key, value in (keywords or {}).items())]).strip()
+    label = " ".join(
+        [options.pop("label", ""), *(f"{key}={value}" for key, value in (keywords or {}).items())]
+    ).strip()
     return [Row(f"fft.{name}", call, [shape], label=label, **options) for shape in shapes]
 
 
 ONE_AXIS = ({}, {"n": 6, "axis": 0}, {"n": 3}, *({"norm": norm} for norm in NORMS))
-SEVERAL = ({}, {"s": (3, 5), "axes": (1, 0)}, {"s": (-1, 3), "axes": (0, 2)}, *({"norm": norm} for norm in NORMS))
+SEVERAL = (
+    {},
+    {"s": (3, 5), "axes": (1, 0)},
+    {"s": (-1, 3), "axes": (0, 2)},
+    *({"norm": norm} for norm in NORMS),
+)
 
 ROWS = [
     *[
@@ -35,7 +42,12 @@ ROWS = [
         for keywords in SEVERAL
         for row in of(name, (2, 3, 4), keywords=keywords, domain="complex")
     ],
-    *[row for name in ("rfftn", "rfft2", "fftn") for keywords in SEVERAL for row in of(name, (2, 3, 4), keywords=keywords)],
+    *[
+        row
+        for name in ("rfftn", "rfft2", "fftn")
+        for keywords in SEVERAL
+        for row in of(name, (2, 3, 4), keywords=keywords)
+    ],
     *of("fft", (0, 3), (1,), domain="complex"),
     *of("rfft", (1,), (0, 3)),
     *of("irfft", (3,), keywords={"n": 1}, domain="complex"),
@@ -50,7 +62,13 @@ ROWS = [
         ]
     ],
     *[
-        Row(f"fft.{name}", lambda xp, d, name=name, n=n: getattr(xp.fft, name)(n, d), [()], domain="positive", label=str(n))
+        Row(
+            f"fft.{name}",
+            lambda xp, d, name=name, n=n: getattr(xp.fft, name)(n, d),
+            [()],
+            domain="positive",
+            label=str(n),
+        )
         for name in ("fftfreq", "rfftfreq")
         for n in (4, 5)
     ],

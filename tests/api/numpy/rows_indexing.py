@@ -1,4 +1,6 @@
-"""Rows of the functions that pick elements, and of those that give indices, which have no derivative."""
+"""Rows of the functions that pick elements, and of those that give indices,
+which have no derivative.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +25,56 @@ ROWS = [
     row("take", (3, 4), call=lambda xp, x: xp.take(x, [], axis=1), label="nothing"),
     row("take", (3, 4), call=lambda xp, x: xp.take(x, [-7, 11], axis=1, mode="wrap"), label="wrap"),
     row("take", (3, 4), call=lambda xp, x: xp.take(x, [-7, 11], axis=1, mode="clip"), label="clip"),
-    row("take", (3, 4), domain="complex", call=lambda xp, x: xp.take(x, [1, 1], axis=0), label="complex"),
-    row("take_along_axis", (2, 3), call=lambda xp, x: xp.take_along_axis(x, np.array([[2, 0], [1, -1]]), axis=1)),
     row(
-        "take_along_axis", (3, 1, 2), call=lambda xp, x: xp.take_along_axis(x, np.array([[[0], [1]]]), axis=-1), label="broadcast"
+        "take",
+        (3, 4),
+        domain="complex",
+        call=lambda xp, x: xp.take(x, [1, 1], axis=0),
+        label="complex",
     ),
-    row("take_along_axis", (2, 3), call=lambda xp, x: xp.take_along_axis(x, np.array([4, -1]), axis=None), label="flat"),
+    row(
+        "take_along_axis",
+        (2, 3),
+        call=lambda xp, x: xp.take_along_axis(x, np.array([[2, 0], [1, -1]]), axis=1),
+    ),
+    row(
+        "take_along_axis",
+        (3, 1, 2),
+        call=lambda xp, x: xp.take_along_axis(x, np.array([[[0], [1]]]), axis=-1),
+        label="broadcast",
+    ),
+    row(
+        "take_along_axis",
+        (2, 3),
+        call=lambda xp, x: xp.take_along_axis(x, np.array([4, -1]), axis=None),
+        label="flat",
+    ),
     row("choose", (3,), (2, 3), call=lambda xp, x, y: xp.choose(np.array([1, 0, 1]), [x, y])),
     row("choose", (2, 3), call=lambda xp, x: xp.choose(np.array([1, 0, 1]), x), label="array"),
-    row("choose", (3,), (), call=lambda xp, x, y: xp.choose(np.array([-1, 0, 5]), [x, y], mode="wrap"), label="wrap"),
-    row("choose", (3,), (), call=lambda xp, x, y: xp.choose(np.array([-1, 0, 5]), [x, y], mode="clip"), label="clip"),
+    row(
+        "choose",
+        (3,),
+        (),
+        call=lambda xp, x, y: xp.choose(np.array([-1, 0, 5]), [x, y], mode="wrap"),
+        label="wrap",
+    ),
+    row(
+        "choose",
+        (3,),
+        (),
+        call=lambda xp, x, y: xp.choose(np.array([-1, 0, 5]), [x, y], mode="clip"),
+        label="clip",
+    ),
     row("compress", (2, 3), call=lambda xp, x: xp.compress([True, False, True], x, axis=1)),
     row("compress", (2, 3), call=lambda xp, x: xp.compress([False, True], x), label="flat"),
     row("extract", (2, 3), call=lambda xp, x: xp.extract(MASK, x)),
     row("diag", (3,)),
     row("diag", (0,)),
-    *[row("diag", shape, call=lambda xp, x, k=k: xp.diag(x, k), label=str(k)) for shape in [(3,), (3, 4)] for k in (-2, 1, 5)],
+    *[
+        row("diag", shape, call=lambda xp, x, k=k: xp.diag(x, k), label=str(k))
+        for shape in [(3,), (3, 4)]
+        for k in (-2, 1, 5)
+    ],
     row("diagflat", (2, 2)),
     row("diagflat", (2, 2), call=lambda xp, x: xp.diagflat(x, -1), label="below"),
     row("diagonal", (3, 4)),
@@ -57,9 +93,20 @@ ROWS = [
     index("argwhere", (2, 3), dtype="bool"),
     index("argwhere", ()),
     index("flatnonzero", (2, 3), dtype="bool"),
-    index("unravel_index", (2, 2), dtype="int32", domain="integers", call=lambda xp, x: xp.unravel_index(x, (3, 4))),
     index(
-        "ravel_multi_index", (3,), (3,), dtype="int32", domain="integers", call=lambda xp, *xs: xp.ravel_multi_index(xs, (9, 8))
+        "unravel_index",
+        (2, 2),
+        dtype="int32",
+        domain="integers",
+        call=lambda xp, x: xp.unravel_index(x, (3, 4)),
+    ),
+    index(
+        "ravel_multi_index",
+        (3,),
+        (3,),
+        dtype="int32",
+        domain="integers",
+        call=lambda xp, *xs: xp.ravel_multi_index(xs, (9, 8)),
     ),
     index(
         "ravel_multi_index",

@@ -6,8 +6,21 @@ from .rows_shaping import row
 
 ROWS = [
     row("concatenate", (2, 3), (2, 1), call=lambda xp, *xs: xp.concatenate(xs, axis=-1)),
-    row("concatenate", (2, 3), (0, 3), (1, 3), call=lambda xp, *xs: xp.concatenate(xs), label="empty"),
-    row("concatenate", (2, 3), (2,), call=lambda xp, *xs: xp.concatenate(xs, axis=None), label="flat"),
+    row(
+        "concatenate",
+        (2, 3),
+        (0, 3),
+        (1, 3),
+        call=lambda xp, *xs: xp.concatenate(xs),
+        label="empty",
+    ),
+    row(
+        "concatenate",
+        (2, 3),
+        (2,),
+        call=lambda xp, *xs: xp.concatenate(xs, axis=None),
+        label="flat",
+    ),
     row("concatenate", (2, 3), call=lambda xp, x: xp.concatenate(x), label="array"),
     row("concat", (2,), (3,), call=lambda xp, *xs: xp.concat(xs)),
     row("stack", (2, 3), (2, 3), call=lambda xp, *xs: xp.stack(xs, axis=1)),
@@ -27,8 +40,12 @@ ROWS = [
     row("append", (2, 3), (1, 3), call=lambda xp, *xs: xp.append(*xs, axis=0), label="axis"),
     row("unstack", (2, 3), call=lambda xp, x: xp.unstack(x, axis=1)),
     row("array_split", (7, 2), call=lambda xp, x: xp.array_split(x, 3)),
-    row("array_split", (2, 5), call=lambda xp, x: xp.array_split(x, [1, 3], axis=1), label="places"),
-    row("array_split", (5,), call=lambda xp, x: xp.array_split(x, [3, 1, 9]), label="falling places"),
+    row(
+        "array_split", (2, 5), call=lambda xp, x: xp.array_split(x, [1, 3], axis=1), label="places"
+    ),
+    row(
+        "array_split", (5,), call=lambda xp, x: xp.array_split(x, [3, 1, 9]), label="falling places"
+    ),
     row("split", (6, 2), call=lambda xp, x: xp.split(x, 3)),
     row("split", (2, 5), call=lambda xp, x: xp.split(x, [-2], axis=-1), label="places"),
     row("hsplit", (2, 4), call=lambda xp, x: xp.hsplit(x, 2)),

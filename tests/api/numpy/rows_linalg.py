@@ -11,7 +11,9 @@ SINGULAR = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 1.0, 1.0]])
 
 def complex_matrix(rng, shape):
     """Complex matrices with a diagonal that dominates."""
-    return rng.uniform(-0.5, 0.5, shape) + 1j * rng.uniform(-0.5, 0.5, shape) + 2 * np.eye(*shape[-2:])
+    return (
+        rng.uniform(-0.5, 0.5, shape) + 1j * rng.uniform(-0.5, 0.5, shape) + 2 * np.eye(*shape[-2:])
+    )
 
 
 def named(name, **keywords):
@@ -19,7 +21,10 @@ def named(name, **keywords):
 
 
 def of(name, *shapes, keywords=None, **options):
-    return [Row(f"linalg.{name}", named(name, **(keywords or {})), list(given), **options) for given in shapes]
+    return [
+        Row(f"linalg.{name}", named(name, **(keywords or {})), list(given), **options)
+        for given in shapes
+    ]
 
 
 def like_a_matrix(rng, shape):
@@ -57,7 +62,14 @@ ROWS = [
         for n in (-2, 0, 1, 2, 3, 5, 8)
     ],
     *of("matrix_power", [(2, 2, 2)], keywords={"n": 3}, label="batch"),
-    *of("matrix_power", [(2, 2)], keywords={"n": 3}, dtype="int32", differentiable=False, label="int32"),
+    *of(
+        "matrix_power",
+        [(2, 2)],
+        keywords={"n": 3},
+        dtype="int32",
+        differentiable=False,
+        label="int32",
+    ),
     *of("matrix_transpose", [(2, 3)], [(2, 3, 4)]),
     *of("diagonal", [(3, 3)], [(2, 3, 4)]),
     *of("diagonal", [(3, 4)], keywords={"offset": 1}, label="offset"),
@@ -80,7 +92,13 @@ ROWS = [
     *of("pinv", [(3, 3)], [(4, 2)], [(2, 4)], [(2, 3, 2)], domain="well_conditioned"),
     *of("pinv", [(3, 2)], domain=complex_matrix, label="complex"),
     *of("pinv", [(3, 2)], domain="well_conditioned", keywords={"rtol": None}, label="rtol"),
-    *of("pinv", [(2, 3, 2)], domain="well_conditioned", keywords={"rcond": [1e-8, 1e-9]}, label="rcond"),
+    *of(
+        "pinv",
+        [(2, 3, 2)],
+        domain="well_conditioned",
+        keywords={"rcond": [1e-8, 1e-9]},
+        label="rcond",
+    ),
     Row(
         "linalg.pinv",
         lambda xp, x: xp.linalg.pinv(x + xp.linalg.matrix_transpose(x), hermitian=True),
@@ -88,12 +106,25 @@ ROWS = [
         domain="well_conditioned",
         label="hermitian",
     ),
-    *of("lstsq", [(4, 2), (4,)], [(4, 2), (4, 3)], [(3, 3), (3,)], [(2, 3), (2,)], domain=["well_conditioned", "real"]),
+    *of(
+        "lstsq",
+        [(4, 2), (4,)],
+        [(4, 2), (4, 3)],
+        [(3, 3), (3,)],
+        [(2, 3), (2,)],
+        domain=["well_conditioned", "real"],
+    ),
     *of("lstsq", [(4, 2), (4, 2)], domain=[complex_matrix, "complex"], label="complex"),
     *of("tensorinv", [(2, 3, 6)], domain=like_a_matrix),
     *of("tensorinv", [(3, 3)], domain="well_conditioned", keywords={"ind": 1}, label="ind"),
     *of("tensorsolve", [(2, 3, 6), (2, 3)], domain=[like_a_matrix, "real"]),
-    *of("tensorsolve", [(6, 2, 3), (2, 3)], domain=[like_a_matrix, "real"], keywords={"axes": (0,)}, label="axes"),
+    *of(
+        "tensorsolve",
+        [(6, 2, 3), (2, 3)],
+        domain=[like_a_matrix, "real"],
+        keywords={"axes": (0,)},
+        label="axes",
+    ),
     *of("det", [(3, 3)], [(2, 2, 2)], [(0, 0)]),
     *of("det", [SINGULAR], label="singular"),
     *of("det", [(3, 3)], domain="complex", label="complex"),

@@ -12,11 +12,22 @@ INF = float("inf")
 
 ROWS = [
     *[
-        Row("linalg.norm", lambda xp, x, ord=ord: xp.linalg.norm(x, ord), [(4,)], label=f"vector {ord}", differentiable=ord != 0)
+        Row(
+            "linalg.norm",
+            lambda xp, x, ord=ord: xp.linalg.norm(x, ord),
+            [(4,)],
+            label=f"vector {ord}",
+            differentiable=ord != 0,
+        )
         for ord in (None, 1, 2, 3, 0.5, -1, -2, INF, -INF, 0)
     ],
     *[
-        Row("linalg.norm", lambda xp, x, ord=ord: xp.linalg.norm(x, ord), [(3, 4)], label=f"matrix {ord}")
+        Row(
+            "linalg.norm",
+            lambda xp, x, ord=ord: xp.linalg.norm(x, ord),
+            [(3, 4)],
+            label=f"matrix {ord}",
+        )
         for ord in (None, "fro", "nuc", 1, -1, 2, -2, INF, -INF)
     ],
     *[
@@ -38,18 +49,35 @@ ROWS = [
         )
         for ord in (None, 1, 2, 3, INF, -INF)
     ],
-    Row("linalg.norm", lambda xp, x: xp.linalg.norm(x, "nuc"), [(3, 3)], domain=complex_matrix, label="complex nuc"),
+    Row(
+        "linalg.norm",
+        lambda xp, x: xp.linalg.norm(x, "nuc"),
+        [(3, 3)],
+        domain=complex_matrix,
+        label="complex nuc",
+    ),
     *of("norm", [(2, 3, 2)], keywords={"keepdims": True}, label="all"),
     *of("norm", [(2, 3)], keywords={"axis": -1, "keepdims": True}, label="axis"),
     *of("norm", [(0,)], keywords={"ord": 1}, label="empty"),
     *of("norm", [(3,)], dtype="int32", differentiable=False, label="int32"),
     *of("vector_norm", [(2, 3)], [()]),
-    *of("vector_norm", [(2, 3, 4)], keywords={"axis": (2, 0), "ord": 3, "keepdims": True}, label="axes"),
+    *of(
+        "vector_norm",
+        [(2, 3, 4)],
+        keywords={"axis": (2, 0), "ord": 3, "keepdims": True},
+        label="axes",
+    ),
     *of("vector_norm", [(2, 3)], keywords={"axis": 1, "ord": INF}, label="inf"),
     *of("matrix_norm", [(2, 3, 4)]),
     *of("matrix_norm", [(2, 3, 4)], keywords={"ord": "nuc", "keepdims": True}, label="nuc"),
     *[
-        Row("linalg.cond", lambda xp, x, p=p: xp.linalg.cond(x, p), [(3, 3)], domain="well_conditioned", label=str(p))
+        Row(
+            "linalg.cond",
+            lambda xp, x, p=p: xp.linalg.cond(x, p),
+            [(3, 3)],
+            domain="well_conditioned",
+            label=str(p),
+        )
         for p in (None, 2, -2, 1, -1, INF, -INF, "fro", "nuc")
     ],
     *of("cond", [(2, 3, 2)], domain="well_conditioned", label="batch"),
@@ -71,5 +99,12 @@ ROWS = [
         result="int64",
         label="tol",
     ),
-    *of("matrix_rank", [np.diag([5.0, 1.0, 1e-3])], keywords={"rtol": 0.5}, differentiable=False, result="int64", label="rtol"),
+    *of(
+        "matrix_rank",
+        [np.diag([5.0, 1.0, 1e-3])],
+        keywords={"rtol": 0.5},
+        differentiable=False,
+        result="int64",
+        label="rtol",
+    ),
 ]

@@ -16,7 +16,18 @@ def masked(name, mask, **keywords):
 ROWS = [
     *[
         Row(name, masked(name, mask, **keywords), [(2, 3)], label=f"where {label}")
-        for name in ("sum", "prod", "mean", "var", "std", "nansum", "nanprod", "nanmean", "nanvar", "nanstd")
+        for name in (
+            "sum",
+            "prod",
+            "mean",
+            "var",
+            "std",
+            "nansum",
+            "nanprod",
+            "nanmean",
+            "nanvar",
+            "nanstd",
+        )
         for label, mask, keywords in (
             ("all", MASK, {}),
             ("axis", MASK, {"axis": 1, "keepdims": True}),
@@ -24,7 +35,13 @@ ROWS = [
         )
     ],
     *[
-        Row(name, masked(name, MASK, axis=1, initial=initial), [(2, 3)], domain="apart", label=f"where, from {initial}")
+        Row(
+            name,
+            masked(name, MASK, axis=1, initial=initial),
+            [(2, 3)],
+            domain="apart",
+            label=f"where, from {initial}",
+        )
         for name in ("max", "min", "nanmax", "nanmin")
         for initial in (-5.0, 0.05, 5.0)
     ],
@@ -37,11 +54,25 @@ ROWS = [
         for name in ("sum", "mean", "var")
     ],
     *[
-        Row(name, masked(name, MASK, axis=0), [(2, 3)], dtype="int32", differentiable=False, label="where int32")
+        Row(
+            name,
+            masked(name, MASK, axis=0),
+            [(2, 3)],
+            dtype="int32",
+            differentiable=False,
+            label="where int32",
+        )
         for name in ("sum", "prod", "mean", "all", "any")
     ],
     *[
-        Row(name, masked(name, MASK, axis=1), [(2, 3)], dtype="bool", differentiable=False, label="where bool")
+        Row(
+            name,
+            masked(name, MASK, axis=1),
+            [(2, 3)],
+            dtype="bool",
+            differentiable=False,
+            label="where bool",
+        )
         for name in ("sum", "all", "any")
     ],
 ]

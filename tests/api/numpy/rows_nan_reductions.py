@@ -15,7 +15,9 @@ def named(name, **keywords):
 
 
 def filled(name, **keywords):
-    """A call on an array some elements of which have become NaN, so that a central difference can be taken of the others."""
+    """A call on an array some elements of which have become NaN,
+    so that a central difference can be taken of the others.
+    """
     return lambda xp, x: getattr(xp, name)(x + HOLES, **keywords)
 
 
@@ -35,7 +37,12 @@ ROWS = [
         for keywords in ({}, {"axis": 0}, {"axis": (0, 1), "keepdims": True})
         for row in both(name, **keywords)
     ],
-    *[row for name in ("nancumsum", "nancumprod") for keywords in ({}, {"axis": 1}) for row in both(name, **keywords)],
+    *[
+        row
+        for name in ("nancumsum", "nancumprod")
+        for keywords in ({}, {"axis": 1})
+        for row in both(name, **keywords)
+    ],
     *[
         row
         for name in ("nanvar", "nanstd")
@@ -53,9 +60,28 @@ ROWS = [
         for name in ("nansum", "nanmean", "nanmax")
     ],
     *[
-        Row(name, named(name, **keywords), [WITH_NAN], differentiable=False, result="int64", label=label)
+        Row(
+            name,
+            named(name, **keywords),
+            [WITH_NAN],
+            differentiable=False,
+            result="int64",
+            label=label,
+        )
         for name in ("nanargmax", "nanargmin")
-        for label, keywords in (("", {}), ("axis", {"axis": 1}), ("keepdims", {"axis": 0, "keepdims": True}))
+        for label, keywords in (
+            ("", {}),
+            ("axis", {"axis": 1}),
+            ("keepdims", {"axis": 0, "keepdims": True}),
+        )
     ],
-    Row("nanargmax", named("nanargmax"), [(4,)], dtype="int32", differentiable=False, result="int64", label="int32"),
+    Row(
+        "nanargmax",
+        named("nanargmax"),
+        [(4,)],
+        dtype="int32",
+        differentiable=False,
+        result="int64",
+        label="int32",
+    ),
 ]

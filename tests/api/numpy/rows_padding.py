@@ -21,7 +21,18 @@ def pad(mode, width, shape=(3, 4), label="", dtype=None, **options):
 
 
 WIDTHS = [2, (1, 3), ((0, 1), (2, 0))]
-NAMED = ["constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap"]
+NAMED = [
+    "constant",
+    "edge",
+    "linear_ramp",
+    "maximum",
+    "mean",
+    "median",
+    "minimum",
+    "reflect",
+    "symmetric",
+    "wrap",
+]
 
 ROWS = [
     *[pad(mode, width) for mode in NAMED for width in WIDTHS],
@@ -35,11 +46,46 @@ ROWS = [
     pad("linear_ramp", (2, 3), end_values=(5.0, -4.0)),
     *[pad(mode, 2, stat_length=2) for mode in ("maximum", "minimum", "mean", "median")],
     pad("mean", 2, stat_length=((1, 2), (3, 9))),
-    *[pad(mode, width, reflect_type="odd") for mode in ("reflect", "symmetric") for width in (2, (7, 11))],
-    *[pad(mode, (9, 4), shape=shape) for mode in ("reflect", "symmetric", "wrap") for shape in [(1,), (2,), (3,)]],
-    *[pad(mode, (9, 4), shape=shape, reflect_type="odd") for mode in ("reflect", "symmetric") for shape in [(1,), (2,), (3,)]],
-    row("pad", (2, 3), (), call=lambda xp, x, v: xp.pad(x, 1, constant_values=v), label="recorded constant"),
-    row("pad", (2, 3), (2,), call=lambda xp, x, v: xp.pad(x, 2, mode="linear_ramp", end_values=v), label="recorded ends"),
-    row("pad", (2, 3), domain="complex", call=lambda xp, x: xp.pad(x, 1, mode="mean"), label="complex"),
-    row("pad", np.array([1.0, 1.0, 0.0]), call=lambda xp, x: xp.pad(x, 2, mode="constant"), label="ties"),
+    *[
+        pad(mode, width, reflect_type="odd")
+        for mode in ("reflect", "symmetric")
+        for width in (2, (7, 11))
+    ],
+    *[
+        pad(mode, (9, 4), shape=shape)
+        for mode in ("reflect", "symmetric", "wrap")
+        for shape in [(1,), (2,), (3,)]
+    ],
+    *[
+        pad(mode, (9, 4), shape=shape, reflect_type="odd")
+        for mode in ("reflect", "symmetric")
+        for shape in [(1,), (2,), (3,)]
+    ],
+    row(
+        "pad",
+        (2, 3),
+        (),
+        call=lambda xp, x, v: xp.pad(x, 1, constant_values=v),
+        label="recorded constant",
+    ),
+    row(
+        "pad",
+        (2, 3),
+        (2,),
+        call=lambda xp, x, v: xp.pad(x, 2, mode="linear_ramp", end_values=v),
+        label="recorded ends",
+    ),
+    row(
+        "pad",
+        (2, 3),
+        domain="complex",
+        call=lambda xp, x: xp.pad(x, 1, mode="mean"),
+        label="complex",
+    ),
+    row(
+        "pad",
+        np.array([1.0, 1.0, 0.0]),
+        call=lambda xp, x: xp.pad(x, 2, mode="constant"),
+        label="ties",
+    ),
 ]

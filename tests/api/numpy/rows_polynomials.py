@@ -29,12 +29,22 @@ ROWS = [
     *of("polyval", [(1,), (2,)], wanted=[0]),
     *of("polyval", [(3,), (2,)], domain="complex", label="complex"),
     *of("polyval", [(3,), (2,)], dtype="int32", differentiable=False, label="int32"),
-    *[row for name in ("polyadd", "polysub") for row in of(name, [(3,), (3,)], [(2,), (4,)], [(3,), (1,)], [(), (2,)])],
+    *[
+        row
+        for name in ("polyadd", "polysub")
+        for row in of(name, [(3,), (3,)], [(2,), (4,)], [(3,), (1,)], [(), (2,)])
+    ],
     *of("polymul", [(3,), (2,)], [(1,), (3,)]),
     *of("polymul", [np.array([0.0, 1.0, 2.0]), (2,)], wanted=[1], label="leading zero"),
     *of("polydiv", [(5,), (3,)], [(3,), (3,)], [(4,), (2,)], domain=["real", divisor]),
     *of("polydiv", [(2,), (3,)], wanted=[0]),
-    *of("polydiv", [np.array([1.0, 5.0, 6.0]), np.array([1.0, 2.0])], wanted=[], label="exact", second=False),
+    *of(
+        "polydiv",
+        [np.array([1.0, 5.0, 6.0]), np.array([1.0, 2.0])],
+        wanted=[],
+        label="exact",
+        second=False,
+    ),
     *of("polyder", [(4,)], [(1,)]),
     *of("polyder", [(4,)], keywords={"m": 2}, label="twice"),
     *of("polyder", [(4,)], dtype="int32", differentiable=False, label="int32"),

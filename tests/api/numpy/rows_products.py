@@ -14,7 +14,13 @@ def of(name, *shapes, keywords=None, **options):
 
 
 def einsum(equation, *shapes, **options):
-    return Row("einsum", lambda xp, *args: xp.einsum(equation, *args), list(shapes), label=equation, **options)
+    return Row(
+        "einsum",
+        lambda xp, *args: xp.einsum(equation, *args),
+        list(shapes),
+        label=equation,
+        **options,
+    )
 
 
 ROWS = [
@@ -33,7 +39,9 @@ ROWS = [
     *of("matmul", [(2, 3), (3, 2)], domain="complex", label="complex"),
     *of("matmul", [(2, 3), (3, 2)], dtype="int32", differentiable=False, label="int32"),
     *of("matmul", [(2, 3), (3, 2)], dtype="bool", differentiable=False, label="bool"),
-    *of("matmul", [(2, 3, 4), (4, 3, 5)], keywords={"axes": [(0, 2), (0, 2), (0, 1)]}, label="axes"),
+    *of(
+        "matmul", [(2, 3, 4), (4, 3, 5)], keywords={"axes": [(0, 2), (0, 2), (0, 1)]}, label="axes"
+    ),
     *of("vecdot", [(2, 3), (2, 3)], [(3,), (2, 3)], [(3,), (3,)], [(0, 3), (3,)]),
     *of("vecdot", [(2, 3), (2, 3)], domain="complex", label="complex"),
     *of("vecdot", [(3, 2), (3, 2)], keywords={"axis": 0, "keepdims": True}, label="axis"),
@@ -82,17 +90,53 @@ ROWS = [
     einsum("ij,ij->", (2, 3), (2, 3), domain="complex"),
     einsum("ij,jk->ik", (2, 1), (3, 4)),
     einsum("i->", (0,)),
-    Row("einsum", lambda xp, x, y: xp.einsum(x, [0, 1], y, [1, 2], [2, 0]), [(2, 3), (3, 4)], label="lists"),
-    Row("einsum", lambda xp, x: xp.einsum(x, [0, Ellipsis], [Ellipsis, 0]), [(2, 3, 2)], label="lists"),
-    Row("einsum", lambda xp, x, y: xp.einsum("ij,jk->ik", x, y, optimize=True), [(2, 3), (3, 4)], label="optimize"),
-    Row("einsum_path", lambda xp, x, y: xp.einsum_path("ij,jk,kl->il", x, y, x), [(3, 3), (3, 3)], differentiable=False),
+    Row(
+        "einsum",
+        lambda xp, x, y: xp.einsum(x, [0, 1], y, [1, 2], [2, 0]),
+        [(2, 3), (3, 4)],
+        label="lists",
+    ),
+    Row(
+        "einsum",
+        lambda xp, x: xp.einsum(x, [0, Ellipsis], [Ellipsis, 0]),
+        [(2, 3, 2)],
+        label="lists",
+    ),
+    Row(
+        "einsum",
+        lambda xp, x, y: xp.einsum("ij,jk->ik", x, y, optimize=True),
+        [(2, 3), (3, 4)],
+        label="optimize",
+    ),
+    Row(
+        "einsum_path",
+        lambda xp, x, y: xp.einsum_path("ij,jk,kl->il", x, y, x),
+        [(3, 3), (3, 3)],
+        differentiable=False,
+    ),
     *[
         row
         for mode in ("full", "same", "valid")
         for name in ("convolve", "correlate")
         for row in [
-            *of(name, [(5,), (3,)], [(2,), (5,)], [(4,), (4,)], [(6,), (4,)], [(4,), (7,)], keywords={"mode": mode}, label=mode),
-            *of(name, [(4,), (3,)], [(3,), (4,)], keywords={"mode": mode}, domain="complex", label=f"{mode} complex"),
+            *of(
+                name,
+                [(5,), (3,)],
+                [(2,), (5,)],
+                [(4,), (4,)],
+                [(6,), (4,)],
+                [(4,), (7,)],
+                keywords={"mode": mode},
+                label=mode,
+            ),
+            *of(
+                name,
+                [(4,), (3,)],
+                [(3,), (4,)],
+                keywords={"mode": mode},
+                domain="complex",
+                label=f"{mode} complex",
+            ),
         ]
     ],
     *of("convolve", [(4,), (3,)], dtype="int32", differentiable=False, label="int32"),

@@ -17,11 +17,22 @@ def over_axes(name, domain="real", *, empty=True, **options):
     rows = [
         Row(name, named(name), [(2, 3)], domain=domain, **options),
         Row(name, named(name, axis=-1), [(2, 3)], domain=domain, label="axis=-1", **options),
-        Row(name, named(name, axis=(0, 2), keepdims=True), [(2, 3, 2)], domain=domain, label="keepdims", **options),
+        Row(
+            name,
+            named(name, axis=(0, 2), keepdims=True),
+            [(2, 3, 2)],
+            domain=domain,
+            label="keepdims",
+            **options,
+        ),
         Row(name, named(name), [()], domain=domain, **options),
         Row(name, named(name, axis=1), [(0, 3)], domain=domain, label="axis=1", **options),
     ]
-    return [*rows, Row(name, named(name, axis=0), [(0, 3)], domain=domain, label="axis=0", **options)] if empty else rows
+    return (
+        [*rows, Row(name, named(name, axis=0), [(0, 3)], domain=domain, label="axis=0", **options)]
+        if empty
+        else rows
+    )
 
 
 ROWS = [
@@ -47,15 +58,34 @@ ROWS = [
     *over_axes("max", "apart", empty=False),
     *over_axes("min", "apart", empty=False),
     *[Row(name, named(name, axis=0), [(3, 2)], domain="apart") for name in ("amax", "amin")],
-    *[Row(name, named(name, axis=0, initial=0.05), [(3, 2)], domain="apart", label="initial") for name in ("max", "min")],
+    *[
+        Row(name, named(name, axis=0, initial=0.05), [(3, 2)], domain="apart", label="initial")
+        for name in ("max", "min")
+    ],
     Row("max", named("max", axis=0, initial=1.0), [(0, 2)], label="of nothing"),
     Row("max", named("max"), [(2, 3)], dtype="int32", differentiable=False, label="int32"),
-    Row("max", named("max"), [np.array([1.0, np.nan, 2.0])], second=False, finite=False, label="nan"),
+    Row(
+        "max", named("max"), [np.array([1.0, np.nan, 2.0])], second=False, finite=False, label="nan"
+    ),
     *over_axes("all", differentiable=False, dtype="bool"),
     *over_axes("any", differentiable=False, dtype="bool"),
-    Row("all", named("all", axis=1), [np.array([[1.0, 0.0], [2.0, 3.0]])], differentiable=False, label="of numbers"),
+    Row(
+        "all",
+        named("all", axis=1),
+        [np.array([[1.0, 0.0], [2.0, 3.0]])],
+        differentiable=False,
+        label="of numbers",
+    ),
     *[
-        Row(name, named(name, **keywords), [(2, 3)], domain="apart", differentiable=False, result="int64", label=label)
+        Row(
+            name,
+            named(name, **keywords),
+            [(2, 3)],
+            domain="apart",
+            differentiable=False,
+            result="int64",
+            label=label,
+        )
         for name in ("argmax", "argmin")
         for label, keywords in (
             ("", {}),
@@ -75,8 +105,24 @@ ROWS = [
         )
         for name in ("argmax", "argmin")
     ],
-    Row("argmax", named("argmax"), [(2, 3)], dtype="int32", differentiable=False, result="int64", label="int32"),
-    Row("argmin", named("argmin"), [(2, 3)], domain="complex", differentiable=False, result="int64", label="complex"),
+    Row(
+        "argmax",
+        named("argmax"),
+        [(2, 3)],
+        dtype="int32",
+        differentiable=False,
+        result="int64",
+        label="int32",
+    ),
+    Row(
+        "argmin",
+        named("argmin"),
+        [(2, 3)],
+        domain="complex",
+        differentiable=False,
+        result="int64",
+        label="complex",
+    ),
     *[
         Row(name, named(name, **keywords), [shape], label=label)
         for name in ("cumsum", "cumprod")

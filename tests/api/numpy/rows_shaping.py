@@ -9,7 +9,9 @@ from .table import Row
 
 def row(name, *shapes, call=None, label="", **options):
     """A row whose call takes the arrays alone, unless another is given."""
-    return Row(name, call or (lambda xp, *xs: getattr(xp, name)(*xs)), list(shapes), label=label, **options)
+    return Row(
+        name, call or (lambda xp, *xs: getattr(xp, name)(*xs)), list(shapes), label=label, **options
+    )
 
 
 ROWS = [
@@ -40,13 +42,26 @@ ROWS = [
     row("broadcast_to", (), call=lambda xp, x: xp.broadcast_to(x, 3)),
     row("broadcast_arrays", (2, 1), (3,)),
     row("broadcast_arrays", (2, 3)),
-    *[row(name, shape) for name in ("atleast_1d", "atleast_2d", "atleast_3d") for shape in [(), (3,), (2, 3), (2, 3, 4)]],
+    *[
+        row(name, shape)
+        for name in ("atleast_1d", "atleast_2d", "atleast_3d")
+        for shape in [(), (3,), (2, 3), (2, 3, 4)]
+    ],
     row("atleast_2d", (), (3,), label="several"),
     row("copy", (2, 3)),
     row("astype", (2, 3), call=lambda xp, x: xp.astype(x, np.float64), result="float64"),
-    row("astype", (2, 3), call=lambda xp, x: xp.astype(x, np.int32), result="int32", differentiable=False, label="integers"),
+    row(
+        "astype",
+        (2, 3),
+        call=lambda xp, x: xp.astype(x, np.int32),
+        result="int32",
+        differentiable=False,
+        label="integers",
+    ),
     row("meshgrid", (2,), (3,)),
-    row("meshgrid", (2,), (3,), (), call=lambda xp, *xs: xp.meshgrid(*xs, indexing="ij"), label="ij"),
+    row(
+        "meshgrid", (2,), (3,), (), call=lambda xp, *xs: xp.meshgrid(*xs, indexing="ij"), label="ij"
+    ),
     row("meshgrid", (2,), (3,), call=lambda xp, *xs: xp.meshgrid(*xs, sparse=True), label="sparse"),
     row("meshgrid", (2,)),
     row("ix_", (2,), (3,)),

@@ -15,8 +15,10 @@ def spread(name):
     return [
         Row(name, named(name, **keywords), [shape], domain=domain, label=label)
         for label, keywords, shape, domain in (
-            ("", {}, (2, 3), "real"), ("axis", {"axis": 1}, (2, 4), "real"), ("ddof", {"axis": 0, "ddof": 1}, (3, 2), "real"),
-            ("correction", {"axis": (0, 2), "correction": 0.5, "keepdims": True}, (2, 2, 3), "real"),
+            ("", {}, (2, 3), "real"), ("axis", {"axis": 1}, (2, 4), "real"),
+            ("ddof", {"axis": 0, "ddof": 1}, (3, 2), "real"),
+            ("correction", {"axis": (0, 2), "correction": 0.5, "keepdims": True}, (2, 2, 3),
+                "real"),
             ("complex", {"axis": 1}, (2, 3), "complex"), ("empty", {"axis": 1}, (0, 3), "real"),
         )
     ]  # fmt: skip
@@ -30,14 +32,25 @@ ROWS = [
     *spread("var"),
     *spread("std"),
     *[
-        Row(name, lambda xp, x, m, name=name: getattr(xp, name)(x, axis=0, mean=m), [(3, 2), (1, 2)], label="mean")
+        Row(
+            name,
+            lambda xp, x, m, name=name: getattr(xp, name)(x, axis=0, mean=m),
+            [(3, 2), (1, 2)],
+            label="mean",
+        )
         for name in ("var", "std")
     ],
     Row("var", named("var"), [(5,)], dtype="int32", differentiable=False, label="int32"),
     Row("var", named("var", dtype="float64"), [(5,)], result="float64", label="dtype"),
     Row("average", named("average", axis=1), [(2, 3)]),
     Row("average", named("average", returned=True), [(2, 3)], label="returned"),
-    Row("average", lambda xp, x, w: xp.average(x, weights=w), [(2, 3), (2, 3)], domain=["real", "positive"], label="weights"),
+    Row(
+        "average",
+        lambda xp, x, w: xp.average(x, weights=w),
+        [(2, 3), (2, 3)],
+        domain=["real", "positive"],
+        label="weights",
+    ),
     Row(
         "average",
         lambda xp, x, w: xp.average(x, 1, w, returned=True),
@@ -58,7 +71,13 @@ ROWS = [
     Row("cov", named("cov", ddof=0), [(4,)], label="vector"),
     Row("cov", lambda xp, x, y: xp.cov(x, y), [(2, 4), (4,)], label="y"),
     Row("cov", named("cov"), [(2, 3)], domain="complex", label="complex"),
-    Row("cov", lambda xp, x, w: xp.cov(x, aweights=w), [(2, 4), (4,)], domain=["real", "positive"], label="aweights"),
+    Row(
+        "cov",
+        lambda xp, x, w: xp.cov(x, aweights=w),
+        [(2, 4), (4,)],
+        domain=["real", "positive"],
+        label="aweights",
+    ),
     Row(
         "cov",
         lambda xp, x, w: xp.cov(x, fweights=np.array([1, 2, 0, 3]), aweights=w),

@@ -3,11 +3,14 @@
 A row is a call of one NumPy function, written over a namespace `xp`, and the arrays to try it with:
 
     Row("mean", lambda xp, x: xp.mean(x, axis=1), [(2, 3)])
-    Row("linalg.solve", lambda xp, a, b: xp.linalg.solve(a, b), [(3, 3), (3,)], domain=["well_conditioned", "real"])
-    Row("bitwise_and", lambda xp, x: xp.bitwise_and(x, 3), [(4,)], dtype="int32", differentiable=False)
+    Row("linalg.solve", lambda xp, a, b: xp.linalg.solve(a, b), [(3, 3), (3,)],
+        domain=["well_conditioned", "real"])
+    Row("bitwise_and", lambda xp, x: xp.bitwise_and(x, 3), [(4,)], dtype="int32",
+        differentiable=False)
 
-`test_table` makes the columns from it: NumPy's own values against those of NumPy's and gradtape's functions on Tensors, dtypes,
-whether the call is recorded, and its derivatives. Rows live in `rows_<family>.py`, in a list named ROWS.
+`test_table` makes the columns from it: NumPy's own values against those of NumPy's and gradtape's
+functions on Tensors, dtypes, whether the call is recorded, and its derivatives. Rows live in
+`rows_<family>.py`, in a list named ROWS.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ Domain = str | Callable[[np.random.Generator, tuple[int, ...]], Any]
 def _apart(rng, shape):
     """Distinct numbers, none nearer to another than 0.1, in a random order."""
     count = int(np.prod(shape))
-    return (0.3 * (rng.permutation(count) - count / 2) + rng.uniform(-0.1, 0.1, count)).reshape(shape)
+    return (0.3 * (rng.permutation(count) - count / 2) + rng.uniform(-0.1, 0.1, count)).reshape(
+        shape
+    )
 
 
 def _spd(rng, shape):
@@ -57,11 +62,13 @@ DOMAINS = {
 class Row:
     """One call of a function.
 
-    `name` is the function's dotted name in NumPy. `shapes` are those of the array arguments, or ready float64 arrays; `domain`
-    says where their values lie, for all of them or for each. `dtype` is that of the arguments, for a function of integers or
-    truth values; else the columns try float32 and float64 (or the complex ones). `result` is the dtype of the result where the
-    rule does not give it: indices of integers, which are int64. `wanted` are the positions of the arguments that have a derivative,
-    all of them unless it is said; `second` is False if the second derivative is nothing to check.
+    `name` is the function's dotted name in NumPy. `shapes` are those of the array arguments, or
+    ready float64 arrays; `domain` says where their values lie, for all of them or for each. `dtype`
+    is that of the arguments, for a function of integers or truth values; else the columns try
+    float32 and float64 (or the complex ones). `result` is the dtype of the result where the rule
+    does not give it: indices of integers, which are int64. `wanted` are the positions of the
+    arguments that have a derivative, all of them unless it is said; `second` is False if the second
+    derivative is nothing to check.
     """
 
     name: str
@@ -78,12 +85,19 @@ class Row:
 
     @property
     def id(self) -> str:
-        shapes = ",".join("x".join(map(str, np.shape(s) if isinstance(s, np.ndarray) else s)) or "scalar" for s in self.shapes)
+        shapes = ",".join(
+            "x".join(map(str, np.shape(s) if isinstance(s, np.ndarray) else s)) or "scalar"
+            for s in self.shapes
+        )
         return " ".join(part for part in (self.name, self.label, shapes) if part)
 
     @property
     def domains(self) -> list[Domain]:
-        return [self.domain] * len(self.shapes) if isinstance(self.domain, str) or callable(self.domain) else list(self.domain)
+        return (
+            [self.domain] * len(self.shapes)
+            if isinstance(self.domain, str) or callable(self.domain)
+            else list(self.domain)
+        )
 
     @property
     def dtypes(self) -> tuple[str, str]:
@@ -98,7 +112,10 @@ class Row:
     def make(self, dtype: str = "float64") -> list[Any]:
         """The arguments, the same ones whenever they are asked for."""
         rng = np.random.default_rng(crc32(self.id.encode()))
-        return [self._argument(rng, shape, domain, dtype) for shape, domain in zip(self.shapes, self.domains, strict=True)]
+        return [
+            self._argument(rng, shape, domain, dtype)
+            for shape, domain in zip(self.shapes, self.domains, strict=True)
+        ]
 
     def _argument(self, rng: np.random.Generator, shape: Any, domain: Domain, dtype: str) -> Any:
         if isinstance(shape, np.ndarray):
@@ -115,11 +132,14 @@ class Row:
 
 
 def elementwise(name: str, *domains: Domain, **options: Any) -> list[Row]:
-    """Rows for an elementwise function: with a matrix, scalars, nothing, and broadcast against each other."""
+    """Rows for an elementwise function: with a matrix, scalars, nothing,
+    and broadcast against each other.
+    """
     call = lambda xp, *args: _named(xp, name)(*args)
     domains = domains or ("real",)
     shapes = [[(2, 3)], [()], [(0, 3)]] if len(domains) == 1 else [
-        [(2, 3)] * len(domains), [(2, 1), (3,), ()][: len(domains)], [()] * len(domains), [(0, 3)] + [(3,)] * (len(domains) - 1)
+        [(2, 3)] * len(domains), [(2, 1), (3,), ()][: len(domains)], [()] * len(domains),
+        [(0, 3)] + [(3,)] * (len(domains) - 1)
     ]  # fmt: skip
     return [Row(name, call, list(s), domain=list(domains), **options) for s in shapes]
 

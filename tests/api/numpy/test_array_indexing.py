@@ -66,7 +66,9 @@ def test_values_and_gradients_are_numpys(key, form):
 @each_key
 def test_forward_mode_takes_the_same_elements(key):
     tangent = np.cos(GRID)
-    with tf.autodiff.ForwardAccumulator(x := tf.constant(GRID), tf.constant(tangent)) as accumulator:
+    with tf.autodiff.ForwardAccumulator(
+        x := tf.constant(GRID), tf.constant(tangent)
+    ) as accumulator:
         found = x[key]
     np.testing.assert_array_equal(accumulator.jvp(found).numpy(), tangent[key])
 
@@ -74,7 +76,9 @@ def test_forward_mode_takes_the_same_elements(key):
 def test_each_example_of_a_batch_has_its_own_indices():
     places = np.array([[0, 1], [1, 1], [-1, 0]])
     found = tf.vmap(lambda x, i: x[:, i])(tf.constant(GRID[:, :, 0]), tf.constant(places))
-    np.testing.assert_array_equal(found.numpy(), np.stack([x[:, i] for x, i in zip(GRID[:, :, 0], places, strict=True)]))
+    np.testing.assert_array_equal(
+        found.numpy(), np.stack([x[:, i] for x, i in zip(GRID[:, :, 0], places, strict=True)])
+    )
 
 
 @each_key
@@ -122,5 +126,7 @@ def test_indices_that_do_not_fit_are_refused(key, message):
 
 
 def test_indices_that_are_no_integers_are_refused():
-    with pytest.raises(TypeError, match="getitem: index arrays must hold integers or truth values, got float64"):
+    with pytest.raises(
+        TypeError, match="getitem: index arrays must hold integers or truth values, got float64"
+    ):
         tf.constant(GRID)[np.array([0.5])]

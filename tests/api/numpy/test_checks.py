@@ -1,4 +1,6 @@
-"""The checkers of the table of NumPy functions, tested with wrong calls: each must be rejected by the checker meant for it."""
+"""The checkers of the table of NumPy functions, tested with wrong calls: each must be rejected by
+the checker meant for it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def rejected(says):
 
 def on_tensors(call, otherwise):
     """A row whose call on Tensors is `call`, and on arrays `otherwise`."""
-    return Row("tanh", lambda xp, x: (call if isinstance(x, TensorOperators) else otherwise)(x), [(2, 3)])
+    return Row(
+        "tanh", lambda xp, x: (call if isinstance(x, TensorOperators) else otherwise)(x), [(2, 3)]
+    )
 
 
 RIGHT = Row("tanh", lambda xp, x: xp.tanh(x), [(2, 3)])
@@ -43,7 +47,11 @@ def test_a_right_row_passes_everything():
     [
         (lambda x: np.tanh(x) + 1e-6, np.tanh, "Not equal to tolerance"),
         (lambda x: np.tanh(x)[:1], np.tanh, "shape"),
-        (lambda x: Tensor(np.tanh(x.array).astype(np.float32)), np.tanh, "dtype float32, expected float64"),
+        (
+            lambda x: Tensor(np.tanh(x.array).astype(np.float32)),
+            np.tanh,
+            "dtype float32, expected float64",
+        ),
         (lambda x: np.tanh(x.array), np.tanh, "not a Tensor"),
         (lambda x: [np.tanh(x)], np.tanh, "NumPy gives"),
         (lambda x: (np.tanh(x), x), lambda x: Pair(np.tanh(x), x), "NumPy gives"),
@@ -62,7 +70,11 @@ def test_a_wrong_value_is_found(call, otherwise, says):
 
 def test_a_dtype_that_the_row_states_is_checked():
     with rejected("expected int32"):
-        checks.check_values(Row("argmax", lambda xp, x: xp.argsort(x), [(3,)], dtype="int64", result="int32"), "int64", np)
+        checks.check_values(
+            Row("argmax", lambda xp, x: xp.argsort(x), [(3,)], dtype="int64", result="int32"),
+            "int64",
+            np,
+        )
 
 
 def test_a_call_that_leaves_the_tape_is_found():
@@ -71,7 +83,9 @@ def test_a_call_that_leaves_the_tape_is_found():
         checks.check_recorded(row, np)
     with rejected("the gradient by argument 0 is None"):
         checks.check_derivatives(row, np)
-    second_unused = Row("add", lambda xp, x, y: xp.add(x, y.array if isinstance(y, Tensor) else y), [(2,), (2,)])
+    second_unused = Row(
+        "add", lambda xp, x, y: xp.add(x, y.array if isinstance(y, Tensor) else y), [(2,), (2,)]
+    )
     with rejected("the gradient by argument 1 is None"):
         checks.check_recorded(second_unused, np)
 
@@ -103,7 +117,12 @@ def test_a_wrong_second_derivative_is_found():
 
 
 def test_arguments_lie_in_their_domain_and_repeat():
-    row = Row("f", lambda xp, *args: args, [(4, 4), (5,), (), (3, 3)], domain=["spd", "apart", "above_one", "complex"])
+    row = Row(
+        "f",
+        lambda xp, *args: args,
+        [(4, 4), (5,), (), (3, 3)],
+        domain=["spd", "apart", "above_one", "complex"],
+    )
     spd, apart, above, complex_ = row.make()
     assert np.linalg.eigvalsh(spd).min() > 0
     assert np.diff(np.sort(apart)).min() > 0.1

@@ -1,4 +1,6 @@
-"""`np.random.choice` with Tensors as probabilities, as programs that learn by reinforcement call it."""
+"""`np.random.choice` with Tensors as probabilities,
+as programs that learn by reinforcement call it.
+"""
 
 import os
 import subprocess
@@ -31,10 +33,18 @@ def test_no_row_of_probabilities_is_refused(dtype, recorded):
 def test_what_is_drawn_is_what_the_array_would_give():
     row = squeezed(tf.constant(LOGITS[0]))
     np.random.seed(3)
-    ours = np.random.choice(5, 10, p=row), np.random.choice(5, size=(2, 2), replace=False, p=row.numpy()), np.random.choice(5)
+    ours = (
+        np.random.choice(5, 10, p=row),
+        np.random.choice(5, size=(2, 2), replace=False, p=row.numpy()),
+        np.random.choice(5),
+    )
     np.random.seed(3)
     plain = np.random.mtrand._rand.choice
-    theirs = plain(5, 10, p=row.numpy()), plain(5, size=(2, 2), replace=False, p=row.numpy()), plain(5)
+    theirs = (
+        plain(5, 10, p=row.numpy()),
+        plain(5, size=(2, 2), replace=False, p=row.numpy()),
+        plain(5),
+    )
     assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
     assert np.random.choice(tf.constant([7, 8])) in (7, 8)
 
@@ -60,11 +70,21 @@ def test_it_is_still_numpys_function_to_others():
     assert "choice" in np.random.__all__
 
 
-@pytest.mark.parametrize("order", ["import gradtape\nimport numpy as np", "import numpy as np\nnp.random\nimport gradtape"])
+@pytest.mark.parametrize(
+    "order",
+    ["import gradtape\nimport numpy as np", "import numpy as np\nnp.random\nimport gradtape"],
+)
 def test_whichever_is_imported_first(order):
-    code = f"{order}\nimport gradtape as tf\nprint(np.random.choice(3, p=tf.constant([0.7, 0.2, 0.1])) < 3)"
+    code = (
+        f"{order}\nimport gradtape as tf\nprint(np.random.choice(3, p=tf.constant([0.7, 0.2, "
+        "0.1])) < 3)"
+    )
     environment = os.environ | {"PYTHONPATH": str(Path(tf.__file__).parent.parent)}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout.strip() == "True", done.stderr

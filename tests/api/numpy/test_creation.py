@@ -1,4 +1,6 @@
-"""The functions of `gradtape.numpy` that make arrays and that NumPy does not ask Tensors about: against NumPy's own."""
+"""The functions of `gradtape.numpy` that make arrays and that NumPy does not ask Tensors about:
+against NumPy's own.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ CALLS = {
     "fromiter": lambda xp: xp.fromiter(range(4), dtype=float),
     "fromstring": lambda xp: xp.fromstring("1 2 3", sep=" ", dtype=int),
     "loadtxt": lambda xp: xp.loadtxt(io.StringIO("1 2\n3 4"), usecols=1),
-    "genfromtxt": lambda xp: xp.genfromtxt(io.StringIO("1,2\n3,"), delimiter=",", filling_values=-1),
+    "genfromtxt": lambda xp: xp.genfromtxt(
+        io.StringIO("1,2\n3,"), delimiter=",", filling_values=-1
+    ),
     "from_dlpack": lambda xp: xp.from_dlpack(np.arange(3, dtype=np.float32)),
     "indices": lambda xp: xp.indices((2, 3)),
     "mgrid": lambda xp: xp.mgrid[0:2, 0:1:3j],
@@ -136,7 +140,9 @@ def test_saving_and_loading(tmp_path):
     tnp.save(tmp_path / "one.npy", x)
     tnp.savez(tmp_path / "two.npz", a=x, b=tf.constant([3]))
     np.testing.assert_array_equal(tnp.load(tmp_path / "one.npy").numpy(), [1, 2])
-    assert {name: value.numpy().tolist() for name, value in tnp.load(tmp_path / "two.npz").items()} == {"a": [1, 2], "b": [3]}
+    assert {
+        name: value.numpy().tolist() for name, value in tnp.load(tmp_path / "two.npz").items()
+    } == {"a": [1, 2], "b": [3]}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""What the table cannot say about `elementwise`, `by_function` and the ufuncs of `scipy.special`."""
+"""What the table cannot say about `elementwise`, `by_function` and the ufuncs of
+`scipy.special`.
+"""
 
 from __future__ import annotations
 
@@ -63,19 +65,55 @@ def test_integers_have_no_nan():
         (lambda x: tnp.where(x > 0, x), ValueError, "where: give both x and y"),
         (lambda x: np.select([x > 0], [x, x]), ValueError, "select: 1 conditions and 2 choices"),
         (lambda x: np.select([], []), ValueError, "select"),
-        (lambda x: np.select([x], [x]), TypeError, r"select: condlist\[0\] must be truth values, got dtype float32"),
-        (lambda x: np.piecewise(x, [x > 0], [1, 2, 3]), ValueError, "piecewise: 1 conditions and 3 functions"),
+        (
+            lambda x: np.select([x], [x]),
+            TypeError,
+            r"select: condlist\[0\] must be truth values, got dtype float32",
+        ),
+        (
+            lambda x: np.piecewise(x, [x > 0], [1, 2, 3]),
+            ValueError,
+            "piecewise: 1 conditions and 3 functions",
+        ),
         (lambda x: np.clip(x, 0, 1, min=0), ValueError, "clip: a bound was given twice"),
-        (lambda x: np.ldexp(x, x), TypeError, r"ldexp: x2 must be integers, got dtype float32: write x1 \* 2.0\*\*x2"),
+        (
+            lambda x: np.ldexp(x, x),
+            TypeError,
+            r"ldexp: x2 must be integers, got dtype float32: write x1 \* 2.0\*\*x2",
+        ),
         (lambda x: np.i0(x * 1j), TypeError, "i0: x must be real"),
         (lambda x: np.unwrap(x, axis=1), np.exceptions.AxisError, "unwrap: axis"),
-        (lambda x: tnp.vectorize(lambda v: v, signature="(a)(b)")(x), ValueError, "signature='\\(a\\)\\(b\\)' is none"),
-        (lambda x: tnp.vectorize(lambda v: v, signature="(a),(b)->()")(x), TypeError, "has 2 arguments, but 1 were given"),
+        (
+            lambda x: tnp.vectorize(lambda v: v, signature="(a)(b)")(x),
+            ValueError,
+            "signature='\\(a\\)\\(b\\)' is none",
+        ),
+        (
+            lambda x: tnp.vectorize(lambda v: v, signature="(a),(b)->()")(x),
+            TypeError,
+            "has 2 arguments, but 1 were given",
+        ),
         (lambda x: tnp.vectorize(lambda v: v)(x[:0]), ValueError, "set otypes"),
-        (lambda x: np.apply_along_axis(lambda v: v, 1, x), np.exceptions.AxisError, "apply_along_axis: axis"),
-        (lambda x: np.apply_along_axis(lambda v: v, 0, np.zeros((2, 0)) * x[0]), ValueError, "no slices along this axis"),
-        (lambda x: np.apply_along_axis(lambda v: (v, v), 0, x), TypeError, "must give one tensor, got a tuple"),
-        (lambda x: np.apply_over_axes(lambda v, axis: v[None, None], x, 0), ValueError, "rank 3 for one of rank 1"),
+        (
+            lambda x: np.apply_along_axis(lambda v: v, 1, x),
+            np.exceptions.AxisError,
+            "apply_along_axis: axis",
+        ),
+        (
+            lambda x: np.apply_along_axis(lambda v: v, 0, np.zeros((2, 0)) * x[0]),
+            ValueError,
+            "no slices along this axis",
+        ),
+        (
+            lambda x: np.apply_along_axis(lambda v: (v, v), 0, x),
+            TypeError,
+            "must give one tensor, got a tuple",
+        ),
+        (
+            lambda x: np.apply_over_axes(lambda v, axis: v[None, None], x, 0),
+            ValueError,
+            "rank 3 for one of rank 1",
+        ),
     ],
 )
 def test_bad_input(call, error, says):
@@ -101,7 +139,11 @@ def test_vectorize_with_several_results_and_types():
 
 
 def test_vectorize_with_a_signature_and_excluded_arguments():
-    inner = tnp.vectorize(lambda u, v, scale=1.0: tf.reduce_sum(u * v) * scale, signature="(n),(n)->()", excluded={"scale"})
+    inner = tnp.vectorize(
+        lambda u, v, scale=1.0: tf.reduce_sum(u * v) * scale,
+        signature="(n),(n)->()",
+        excluded={"scale"},
+    )
     found = inner(tf.ones([2, 3, 4]), tf.ones([3, 4]), scale=2.0)
     assert found.numpy().tolist() == [[8.0] * 3] * 2
     assert inner.__name__ == "<lambda>"
@@ -142,7 +184,9 @@ def test_special_functions_of_integers_and_with_keywords():
 @pytest.mark.parametrize("branch", [0, -1, np.array([0, 1])])
 def test_integers_beside_a_tensor_stay_integers_for_ufuncs_that_want_them(branch):
     x = np.array([1.0, 2.0])
-    np.testing.assert_allclose(scipy.special.lambertw(tf.constant(x), branch), scipy.special.lambertw(x, branch))
+    np.testing.assert_allclose(
+        scipy.special.lambertw(tf.constant(x), branch), scipy.special.lambertw(x, branch)
+    )
 
 
 def test_the_table_of_special_functions_is_filled_by_the_first_call_of_any():

@@ -1,4 +1,6 @@
-"""Linear algebra and products beyond the table: what has no answer, singular matrices, invariants, batches, bad arguments."""
+"""Linear algebra and products beyond the table: what has no answer, singular matrices,
+invariants, batches, bad arguments.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,15 @@ NO_ANSWER = {
     "svdvals: ": lambda: np.linalg.svdvals(UNKNOWN),
     "pinv: ": lambda: np.linalg.pinv(UNKNOWN),
     "lstsq: ": lambda: np.linalg.lstsq(UNKNOWN, tf.ones(3)),
-    "det: a must be a square matrix, or a batch of them, got shape (2, 3)": lambda: np.linalg.det(WIDE),
+    "det: a must be a square matrix, or a batch of them, got shape (2, 3)": lambda: np.linalg.det(
+        WIDE
+    ),
     "inv: a must be a matrix": lambda: np.linalg.inv(tf.ones(2)),
     "lstsq: a must be a matrix with as many rows as b": lambda: np.linalg.lstsq(WIDE, tf.ones(3)),
     "cond: x must not be empty": lambda: np.linalg.cond(tf.zeros([0, 2])),
-    "multi_dot: arrays[1] must be a matrix": lambda: np.linalg.multi_dot([MATRIX, tf.ones(2), MATRIX]),
+    "multi_dot: arrays[1] must be a matrix": lambda: np.linalg.multi_dot(
+        [MATRIX, tf.ones(2), MATRIX]
+    ),
     "tensorinv: the first 1 axes": lambda: np.linalg.tensorinv(WIDE, ind=1),
     "tensorsolve: a of shape (2, 3) is not square": lambda: np.linalg.tensorsolve(WIDE, tf.ones(2)),
 }
@@ -50,7 +56,9 @@ def test_the_condition_of_a_singular_matrix_is_infinite():
         assert np.isfinite(found[0])
         assert np.isinf(found[1])
     assert np.isinf(np.linalg.cond(tf.zeros([2, 2])).numpy())
-    assert np.isnan(np.linalg.cond(tf.stack([SINGULAR, MATRIX * float("nan")]), 1).numpy()).tolist() == [False, True]
+    assert np.isnan(
+        np.linalg.cond(tf.stack([SINGULAR, MATRIX * float("nan")]), 1).numpy()
+    ).tolist() == [False, True]
 
 
 def test_least_squares_of_less_than_full_rank():
@@ -133,36 +141,50 @@ def test_batches():
         lambda a: np.polyfit(y, a, 2),
     ):
         loop = [function(a).numpy() for a in x]
-        np.testing.assert_allclose(tf.vectorized_map(function, x).numpy(), loop, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            tf.vectorized_map(function, x).numpy(), loop, rtol=1e-9, atol=1e-9
+        )
 
 
 FAILURES = [
-    (ValueError, "matmul: the last axis of the first factor has 2", lambda: np.matmul(MATRIX, tf.ones(3))),
+    (ValueError, "matmul: the last axis of the first factor has 2",
+        lambda: np.matmul(MATRIX, tf.ones(3))),
     (ValueError, "matmul: a scalar is no matrix", lambda: np.matmul(MATRIX, 2.0)),
-    (ValueError, "dot: the last axis of the first factor has 2", lambda: np.dot(MATRIX, tf.ones([3, 2, 2])[:, :1])),
+    (ValueError, "dot: the last axis of the first factor has 2",
+        lambda: np.dot(MATRIX, tf.ones([3, 2, 2])[:, :1])),
     (ValueError, "inner: the last axis", lambda: np.inner(MATRIX, tf.ones(3))),
     (ValueError, "vdot: the last axis", lambda: np.vdot(MATRIX, tf.ones(3))),
-    (ValueError, "vecdot: the factors must have at least 1 and 1 axes", lambda: np.vecdot(MATRIX, tf.ones([]))),
-    (ValueError, "matvec: the factors must have at least 2 and 1 axes", lambda: np.matvec(tf.ones(2), tf.ones(2))),
-    (ValueError, "vecmat: the last axis of the first factor has 3", lambda: np.vecmat(tf.ones(3), MATRIX)),
+    (ValueError, "vecdot: the factors must have at least 1 and 1 axes",
+        lambda: np.vecdot(MATRIX, tf.ones([]))),
+    (ValueError, "matvec: the factors must have at least 2 and 1 axes",
+        lambda: np.matvec(tf.ones(2), tf.ones(2))),
+    (ValueError, "vecmat: the last axis of the first factor has 3",
+        lambda: np.vecmat(tf.ones(3), MATRIX)),
     (ValueError, "outer: x1 and x2 must be vectors", lambda: np.linalg.outer(MATRIX, MATRIX)),
-    (ValueError, "cross: the vectors must have two or three elements", lambda: np.cross(tf.ones(4), tf.ones(4))),
-    (ValueError, "cross: the vectors must have three elements", lambda: np.linalg.cross(tf.ones(2), tf.ones(2))),
+    (ValueError, "cross: the vectors must have two or three elements",
+        lambda: np.cross(tf.ones(4), tf.ones(4))),
+    (ValueError, "cross: the vectors must have three elements",
+        lambda: np.linalg.cross(tf.ones(2), tf.ones(2))),
     (ValueError, "trace: a must have at least two axes", lambda: np.trace(tf.ones(2))),
     (ValueError, "einsum: 'ij,jk' describes 2 operands, but 1", lambda: np.einsum("ij,jk", MATRIX)),
     (ValueError, "einsum: give an equation", tnp.einsum),
     (TypeError, "einsum: a list of axes holds integers", lambda: np.einsum(MATRIX, [0, 99])),
-    (ValueError, "convolve: mode must be 'full', 'same' or 'valid'", lambda: np.convolve(tf.ones(2), tf.ones(2), "some")),
+    (ValueError, "convolve: mode must be 'full', 'same' or 'valid'",
+        lambda: np.convolve(tf.ones(2), tf.ones(2), "some")),
     (ValueError, "correlate: a must be a vector", lambda: np.correlate(MATRIX, tf.ones(2))),
     (ValueError, "norm: ord of a matrix must be", lambda: np.linalg.norm(MATRIX, 3)),
-    (ValueError, "norm: ord of a vector must be a number", lambda: np.linalg.norm(tf.ones(2), "fro")),
-    (ValueError, "norm: a norm with ord=2 is of one axis or of two", lambda: np.linalg.norm(tf.ones([2, 2, 2]), 2)),
+    (ValueError, "norm: ord of a vector must be a number",
+        lambda: np.linalg.norm(tf.ones(2), "fro")),
+    (ValueError, "norm: a norm with ord=2 is of one axis or of two",
+        lambda: np.linalg.norm(tf.ones([2, 2, 2]), 2)),
     (TypeError, "matrix_power: n must be an integer", lambda: np.linalg.matrix_power(MATRIX, 1.5)),
     (ValueError, "multi_dot: arrays must be two or more", lambda: np.linalg.multi_dot([MATRIX])),
-    (ValueError, "pinv: rcond and rtol mean the same", lambda: np.linalg.pinv(MATRIX, rcond=0.1, rtol=0.1)),
+    (ValueError, "pinv: rcond and rtol mean the same",
+        lambda: np.linalg.pinv(MATRIX, rcond=0.1, rtol=0.1)),
     (ValueError, "qr: mode must be", lambda: np.linalg.qr(MATRIX, mode="half")),
     (ValueError, "eigh: UPLO must be 'L' or 'U'", lambda: np.linalg.eigh(MATRIX, "M")),
-    (ValueError, "solve: b must have at least one axis", lambda: np.linalg.solve(MATRIX, tf.ones([]))),
+    (ValueError, "solve: b must have at least one axis",
+        lambda: np.linalg.solve(MATRIX, tf.ones([]))),
     (ValueError, "tensorinv: ind must be positive", lambda: np.linalg.tensorinv(MATRIX, ind=0)),
 ]  # fmt: skip
 

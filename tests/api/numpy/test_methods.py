@@ -105,7 +105,11 @@ def test_methods_are_recorded(call, kind):
 
 def test_every_method_has_a_case():
     named = {case.split()[0] for case in (*RECORDED, *VALUES)}
-    spelled = {name for name, found in vars(ArrayMethods).items() if "gradtape.numpy" in (getattr(found, "__doc__", "") or "")}
+    spelled = {
+        name
+        for name, found in vars(ArrayMethods).items()
+        if "gradtape.numpy" in (getattr(found, "__doc__", "") or "")
+    }
     assert len(spelled) > 25
     assert spelled <= named
 
@@ -130,7 +134,9 @@ def test_the_gradient_of_a_function_written_for_arrays():
 @pytest.mark.parametrize("name", ["fill", "partition", "put", "resize", "sort"])
 @pytest.mark.parametrize("kind", [tf.constant, tf.Variable], ids=["Tensor", "Variable"])
 def test_methods_that_change_an_array_are_refused(name, kind):
-    with pytest.raises(TypeError, match=rf"{name}: a {kind(X).__class__.__name__} does not change in place; write"):
+    with pytest.raises(
+        TypeError, match=rf"{name}: a {kind(X).__class__.__name__} does not change in place; write"
+    ):
         getattr(kind(X), name)(1)
 
 
@@ -145,7 +151,9 @@ def test_writing_into_elements_is_refused(kind):
 
 
 @pytest.mark.parametrize(
-    "leave", [lambda x: x.item(0), lambda x: x.tolist(), lambda x: x.tobytes()], ids=["item", "tolist", "tobytes"]
+    "leave",
+    [lambda x: x.item(0), lambda x: x.tolist(), lambda x: x.tobytes()],
+    ids=["item", "tolist", "tobytes"],
 )
 def test_values_that_leave_carry_no_gradient(leave):
     x = tf.constant(X)

@@ -1,4 +1,6 @@
-"""The column of XLA: each row of NumPy's functions in a compiled function, values and gradients, against eager code on NumPy."""
+"""The column of XLA: each row of NumPy's functions in a compiled function, values and gradients,
+against eager code on NumPy.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ from gradtape.core.tensor import Tensor
 from .table import Row, all_rows
 
 VALUES_DECIDE = {
-    "allclose", "argwhere", "array_equal", "array_equiv", "bincount", "flatnonzero", "histogram_bin_edges", "intersect1d", "ix_",
-    "lexsort", "linalg.matrix_rank", "linalg.qr", "nonzero", "piecewise", "ravel_multi_index", "roots", "setdiff1d", "setxor1d",
-    "special.ber", "special.kei", "special.zetac", "trim_zeros", "union1d", "unique", "unique_all", "unique_counts",
-    "unique_inverse", "unique_values", "unravel_index", "where",
+    "allclose", "argwhere", "array_equal", "array_equiv", "bincount", "flatnonzero",
+    "histogram_bin_edges", "intersect1d", "ix_", "lexsort", "linalg.matrix_rank", "linalg.qr",
+    "nonzero", "piecewise", "ravel_multi_index", "roots", "setdiff1d", "setxor1d", "special.ber",
+    "special.kei", "special.zetac", "trim_zeros", "union1d", "unique", "unique_all",
+    "unique_counts", "unique_inverse", "unique_values", "unravel_index", "where",
 }  # fmt: skip
 """Functions that may refuse a call in a program, since they look at values."""
 
@@ -33,14 +36,22 @@ TOLERANCE = {2: 4e-3, 4: 1e-4, 8: 1e-8, 16: 1e-8}  # by the size of a number
 
 
 def outcome(row: Row, tensors: list[Tensor]) -> list[Tensor]:
-    """The tensors among the results, and the gradients of the sum of their squares by the arguments to differentiate by."""
+    """The tensors among the results, and the gradients of the sum of their squares by the arguments
+    to differentiate by.
+    """
     sources = [tensors[i] for i in row.by] if row.differentiable else []
     with gradtape.GradientTape() as tape:
         tape.watch(sources)
-        found = [part for part in gradtape.nest.flatten(row.call(gradtape.numpy, *tensors)) if isinstance(part, Tensor)]
+        found = [
+            part
+            for part in gradtape.nest.flatten(row.call(gradtape.numpy, *tensors))
+            if isinstance(part, Tensor)
+        ]
         floats = [part for part in found if part.dtype.is_floating or part.dtype.is_complex]
         total = (
-            gradtape.add_n([gradtape.cast(gradtape.reduce_sum(gradtape.abs(p * p)), "float64") for p in floats])
+            gradtape.add_n(
+                [gradtape.cast(gradtape.reduce_sum(gradtape.abs(p * p)), "float64") for p in floats]
+            )
             if floats
             else None
         )
@@ -58,7 +69,12 @@ def compiled(row: Row, tensors: list[Tensor]) -> list[Tensor] | str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "row", [pytest.param(row, id=row.id) for row in all_rows() if row.id not in DIFFERENT and row.name not in DIFFERENT]
+    "row",
+    [
+        pytest.param(row, id=row.id)
+        for row in all_rows()
+        if row.id not in DIFFERENT and row.name not in DIFFERENT
+    ],
 )
 def test_compiled_is_eager(row):
     tensors = [gradtape.constant(a) for a in row.make(row.dtypes[0])]

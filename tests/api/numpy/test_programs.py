@@ -1,4 +1,5 @@
-"""Ordinary NumPy code on Tensors: values against NumPy's own, derivatives against differences, on a tape that nothing may leave.
+"""Ordinary NumPy code on Tensors: values against NumPy's own, derivatives against differences, on a
+tape that nothing may leave.
 
 Each program is one that did not work at first.
 """
@@ -55,7 +56,15 @@ def markov_chain(weights):
 
 
 def quadratic_forms(matrix, x):
-    return np.stack([x @ matrix @ x, x.T @ matrix.T @ x, x @ x, np.sum(-(matrix @ x)), np.sum(np.ones(3) @ matrix)])
+    return np.stack(
+        [
+            x @ matrix @ x,
+            x.T @ matrix.T @ x,
+            x @ x,
+            np.sum(-(matrix @ x)),
+            np.sum(np.ones(3) @ matrix),
+        ]
+    )
 
 
 def kernel_density(x):
@@ -82,8 +91,18 @@ def convolution_by_windows(picture, kernel):
 
 def in_python_floats(x):
     """The dtype float is that of the argument, if it has 64 bits."""
-    parts = [x.astype(float), np.add(x, 1, dtype=float), np.clip(x, -1, 1, dtype=float), np.zeros_like(x, dtype=float) + x]
-    sums = [np.sum(x, dtype=float), x.mean(dtype=float), np.var(x, dtype=float), np.add.reduce(x, dtype=float)]
+    parts = [
+        x.astype(float),
+        np.add(x, 1, dtype=float),
+        np.clip(x, -1, 1, dtype=float),
+        np.zeros_like(x, dtype=float) + x,
+    ]
+    sums = [
+        np.sum(x, dtype=float),
+        x.mean(dtype=float),
+        np.var(x, dtype=float),
+        np.add.reduce(x, dtype=float),
+    ]
     return np.concatenate([*parts, np.stack(sums), np.cumsum(x, dtype=float)], dtype=float)
 
 
@@ -112,7 +131,9 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize(("program", "arrays"), PROGRAMS, ids=[program.__name__ for program, _ in PROGRAMS])
+@pytest.mark.parametrize(
+    ("program", "arrays"), PROGRAMS, ids=[program.__name__ for program, _ in PROGRAMS]
+)
 @pytest.mark.parametrize("kind", [tf.constant, tf.Variable], ids=["Tensor", "Variable"])
 def test_program(program, arrays, kind):
     given = [kind(array) for array in arrays]
@@ -125,21 +146,36 @@ def test_program(program, arrays, kind):
     assert all(gradient is not None for gradient in tape.gradient(result, given))
 
 
-@pytest.mark.parametrize(("program", "arrays"), PROGRAMS, ids=[program.__name__ for program, _ in PROGRAMS])
+@pytest.mark.parametrize(
+    ("program", "arrays"), PROGRAMS, ids=[program.__name__ for program, _ in PROGRAMS]
+)
 def test_derivatives_of_a_program(program, arrays):
     check_gradients(program, arrays, order=1)
 
 
 # Products of vectors by `@`
 
-SHAPES = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((4, 2, 3), (3,)), ((3,), (4, 3, 2)), ((0, 3), (3,)), ((2, 0), (0,))]
+SHAPES = [
+    ((3,), (3,)),
+    ((2, 3), (3,)),
+    ((3,), (3, 2)),
+    ((4, 2, 3), (3,)),
+    ((3,), (4, 3, 2)),
+    ((0, 3), (3,)),
+    ((2, 0), (0,)),
+]
 
 
 @pytest.mark.parametrize(("left", "right"), SHAPES)
 def test_a_vector_stands_for_a_row_or_a_column(left, right):
     rng = np.random.default_rng(1)
     a, b = rng.standard_normal(left), rng.standard_normal(right)
-    pairs = [(tf.constant(a), tf.constant(b)), (tf.Variable(a), b), (a, tf.Variable(b)), (tf.constant(a), tf.Variable(b))]
+    pairs = [
+        (tf.constant(a), tf.constant(b)),
+        (tf.Variable(a), b),
+        (a, tf.Variable(b)),
+        (tf.constant(a), tf.Variable(b)),
+    ]
     for x, y in pairs:
         product = x @ y
         assert product.dtype == tf.float64
@@ -226,7 +262,9 @@ def test_emath(name, values):
     result, expected = function(tf.constant(x)), function(x)
     assert result.array.dtype == expected.dtype
     np.testing.assert_allclose(result.array, expected)
-    assert function(tf.constant(x, tf.float32)).array.dtype == (np.complex64 if expected.dtype.kind == "c" else np.float32)
+    assert function(tf.constant(x, tf.float32)).array.dtype == (
+        np.complex64 if expected.dtype.kind == "c" else np.float32
+    )
     check_gradients(function, [x])
 
 
@@ -278,7 +316,9 @@ def test_values_of_a_variable_are_not_written_behind_the_tape():
 
 def test_a_list_of_indices_is_told_from_an_array_of_them():
     x = tf.constant([1.0, 2.0, 3.0])
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"one index for each axis.*write x\[np.array"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"one index for each axis.*write x\[np.array"
+    ):
         x[[0, 2]]
     np.testing.assert_array_equal(x[np.array([0, 2])].array, [1, 3])
 

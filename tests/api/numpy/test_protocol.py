@@ -1,4 +1,6 @@
-"""NumPy's protocols on Tensors and Variables: operators with arrays, keywords and methods of ufuncs, what is refused or has no derivative."""
+"""NumPy's protocols on Tensors and Variables: operators with arrays, keywords and methods of
+ufuncs, what is refused or has no derivative.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,20 @@ def predict(x, weights, bias):
 
 
 def test_code_that_knows_numpy_alone_is_recorded():
-    x, weights, bias = np.arange(6.0).reshape(3, 2) / 6, np.array([[0.5, -1.0], [0.3, 0.2]]), np.array([0.1, 0.2])
+    x, weights, bias = (
+        np.arange(6.0).reshape(3, 2) / 6,
+        np.array([[0.5, -1.0], [0.3, 0.2]]),
+        np.array([0.1, 0.2]),
+    )
     variables = tf.Variable(weights), tf.Variable(bias)
     with tf.GradientTape() as tape:
         loss = predict(x, *variables)
     assert loss.array == pytest.approx(predict(x, weights, bias))
     gradients = tape.gradient(loss, variables)
-    nudged = [(predict(x, weights, bias + step) - predict(x, weights, bias - step)) / 2e-6 for step in 1e-6 * np.eye(2)]
+    nudged = [
+        (predict(x, weights, bias + step) - predict(x, weights, bias - step)) / 2e-6
+        for step in 1e-6 * np.eye(2)
+    ]
     np.testing.assert_allclose(gradients[1], nudged, rtol=1e-5)
     assert gradients[0].shape == (2, 2)
 
@@ -53,14 +62,20 @@ def test_code_that_knows_numpy_alone_is_recorded():
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "pow"])
 def test_an_operator_with_an_array_on_its_left_is_recorded(name):
     function = getattr(operator, name)
-    value, (gradient,) = recorded(lambda x: function(ARRAY, x), np.array([2.0, 0.5, 1.5], np.float32))
-    other, (expected,) = recorded(lambda x: function(tf.constant(ARRAY), x), np.array([2.0, 0.5, 1.5], np.float32))
+    value, (gradient,) = recorded(
+        lambda x: function(ARRAY, x), np.array([2.0, 0.5, 1.5], np.float32)
+    )
+    other, (expected,) = recorded(
+        lambda x: function(tf.constant(ARRAY), x), np.array([2.0, 0.5, 1.5], np.float32)
+    )
     np.testing.assert_array_equal(value, other)
     np.testing.assert_array_equal(gradient, expected)
     assert value.dtype == np.float32
 
 
-@pytest.mark.parametrize("left", [np.float64(2), np.array(2.0), np.float32(2), np.int64(2), np.array([2.0])[0]])
+@pytest.mark.parametrize(
+    "left", [np.float64(2), np.array(2.0), np.float32(2), np.int64(2), np.array([2.0])[0]]
+)
 def test_a_numpy_number_on_the_left_takes_the_tensors_dtype(left):
     value, (gradient,) = recorded(lambda x: left * x, ARRAY)
     assert value.dtype == gradient.dtype == np.float32
@@ -101,7 +116,10 @@ def test_an_operator_in_place_writes_values_while_nothing_records():
 def test_an_operator_in_place_is_refused_for_a_recorded_tensor():
     x = tf.Variable([1.0, 1.0, 1.0])
     target = ARRAY.copy()
-    with tf.GradientTape(), pytest.raises(TypeError, match=r"multiply: out= .* leaves the tape: write x = multiply"):
+    with (
+        tf.GradientTape(),
+        pytest.raises(TypeError, match=r"multiply: out= .* leaves the tape: write x = multiply"),
+    ):
         target *= x
     np.testing.assert_array_equal(target, ARRAY)
 
@@ -156,14 +174,18 @@ def test_dtypes(function, dtype):
         (np.ones(2, np.longdouble), "float64"),
     ],
 )
-@pytest.mark.parametrize("call", [np.add, tnp.add, np.arctan2, np.less, lambda x, y: np.where([True, False], x, y)])
+@pytest.mark.parametrize(
+    "call", [np.add, tnp.add, np.arctan2, np.less, lambda x, y: np.where([True, False], x, y)]
+)
 def test_arrays_that_are_no_numbers_are_refused(call, value, says):
     with pytest.raises(TypeError, match=rf"^(add|arctan2|less|where): (x2|y) .*{says}"):
         call(tf.constant([1.0, 2.0]), value)
 
 
 def test_rows_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="add: x2 cannot become a tensor: its rows have different lengths"):
+    with pytest.raises(
+        ValueError, match="add: x2 cannot become a tensor: its rows have different lengths"
+    ):
         np.add(tf.constant([1.0, 2.0]), [[1.0], [1.0, 2.0]])
 
 
@@ -196,7 +218,10 @@ def test_out_takes_values_while_nothing_records():
 )
 def test_out_is_refused_for_what_is_recorded_or_does_not_change(call):
     x = tf.Variable(ARRAY)
-    with tf.GradientTape(), pytest.raises(TypeError, match=r"out= cannot be used with Tensors; .*write x = "):
+    with (
+        tf.GradientTape(),
+        pytest.raises(TypeError, match=r"out= cannot be used with Tensors; .*write x = "),
+    ):
         call(x)
 
 
@@ -287,8 +312,13 @@ def test_values_of_methods(function):
 
 def _arithmetic_ufuncs():
     """The ufuncs of two numbers that gradtape has, without comparisons and those for integers."""
-    ours = [found for found in protocol.counterparts() if isinstance(found, np.ufunc) and found.nin == 2 and not found.signature]
-    return [one for one in ours if "dd->d" in one.types and one is not np.float_power]  # which is float64 in NumPy
+    ours = [
+        found
+        for found in protocol.counterparts()
+        if isinstance(found, np.ufunc) and found.nin == 2 and not found.signature
+    ]
+    # Which is float64 in NumPy.
+    return [one for one in ours if "dd->d" in one.types and one is not np.float_power]
 
 
 FOLDS = {
@@ -306,7 +336,8 @@ FOLDS = {
 @pytest.mark.parametrize("fold", FOLDS)
 @pytest.mark.parametrize("called", _arithmetic_ufuncs(), ids=lambda one: one.__name__)
 def test_folds_of_few_elements(called, fold, length, dtype):
-    """Where the number that a fold begins with shows, and the dtype of elements that the ufunc was never called with.
+    """Where the number that a fold begins with shows,
+    and the dtype of elements that the ufunc was never called with.
 
     There are no more than two: from three on, NumPy's own power.reduce and arctan2.reduce go wrong.
     """
@@ -342,7 +373,9 @@ def test_errors_of_methods():
         np.hypot.reduce(x, where=MATRIX > 0)
 
 
-@pytest.mark.parametrize(("function", "word"), [(np.add, "add"), (np.maximum, "max"), (np.multiply, "update")])
+@pytest.mark.parametrize(
+    ("function", "word"), [(np.add, "add"), (np.maximum, "max"), (np.multiply, "update")]
+)
 def test_at_is_refused(function, word):
     x = tf.Variable(ARRAY)
     with pytest.raises(TypeError, match=rf"{function.__name__}.at: .*tensor_scatter_nd_{word}"):
@@ -426,20 +459,33 @@ def test_the_array_type_of_another_library_is_asked():
 
 def test_under_vmap():
     x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
-    found = tf.vmap(lambda row: np.tanh(row) * np.array([1.0, 2.0]) + np.floor(row) + np.where(row > 2, row, 0))(x)
+    found = tf.vmap(
+        lambda row: np.tanh(row) * np.array([1.0, 2.0]) + np.floor(row) + np.where(row > 2, row, 0)
+    )(x)
     values = x.array
-    np.testing.assert_allclose(found.array, np.tanh(values) * [1, 2] + values + np.where(values > 2, values, 0), rtol=1e-6)
+    np.testing.assert_allclose(
+        found.array, np.tanh(values) * [1, 2] + values + np.where(values > 2, values, 0), rtol=1e-6
+    )
 
 
 def test_inside_a_compiled_function():
     pytest.importorskip("jax")
-    x, variables = np.arange(6.0).reshape(3, 2) / 6, [tf.Variable([[0.5, -1.0], [0.3, 0.2]]), tf.Variable([0.1, 0.2])]
-    compiled = tf.function(lambda: predict(x, *variables) + np.add.reduce(np.floor(variables[1]) + np.sinc(variables[1])))
+    x, variables = (
+        np.arange(6.0).reshape(3, 2) / 6,
+        [tf.Variable([[0.5, -1.0], [0.3, 0.2]]), tf.Variable([0.1, 0.2])],
+    )
+    compiled = tf.function(
+        lambda: (
+            predict(x, *variables) + np.add.reduce(np.floor(variables[1]) + np.sinc(variables[1]))
+        )
+    )
     with tf.GradientTape() as tape:
         value = compiled()
     found = tape.gradient(value, variables)
     with tf.GradientTape() as tape:
-        value = predict(x, *variables) + np.add.reduce(np.floor(variables[1]) + np.sinc(variables[1]))
+        value = predict(x, *variables) + np.add.reduce(
+            np.floor(variables[1]) + np.sinc(variables[1])
+        )
     for one, other in zip(found, tape.gradient(value, variables), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
@@ -481,4 +527,6 @@ def test_the_location_of_a_recorded_call_is_the_users_line():
     x = tf.Variable(ARRAY)
     with tf.GradientTape(persistent=True):
         y = np.tanh(x)
-    assert y.node.location().function.endswith("test_the_location_of_a_recorded_call_is_the_users_line")
+    assert y.node.location().function.endswith(
+        "test_the_location_of_a_recorded_call_is_the_users_line"
+    )

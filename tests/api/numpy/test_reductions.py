@@ -1,4 +1,6 @@
-"""Reductions and statistics beyond the table: NaN, ties, nothing to reduce, precision, `out` and `where`, bad arguments."""
+"""Reductions and statistics beyond the table: NaN, ties, nothing to reduce, precision,
+`out` and `where`, bad arguments.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def test_nothing_but_nan_gives_nan(name):
     assert found[1] == (0 if name in ("nanvar", "nanstd") else 4)
 
 
-@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmean", "nanmax", "nanmin", "nanmedian", "nanvar"])
+@pytest.mark.parametrize(
+    "name", ["nansum", "nanprod", "nanmean", "nanmax", "nanmin", "nanmedian", "nanvar"]
+)
 def test_nan_gets_no_gradient(name):
     found = gradient(getattr(np, name), [2.0, NAN, 3.0, 5.0])
     assert found[1] == 0
@@ -69,7 +73,9 @@ INFINITE = float("inf")
         [-INFINITE, -INFINITE, 3.0, 4.0],
     ],
 )
-@pytest.mark.parametrize("way", [lambda x: x, tf.function, tf.vmap], ids=["eager", "compiled", "batch"])
+@pytest.mark.parametrize(
+    "way", [lambda x: x, tf.function, tf.vmap], ids=["eager", "compiled", "batch"]
+)
 def test_medians_of_infinities(row, way):
     x = np.array([row, row[::-1]], np.float32)
     whole = way is tf.vmap
@@ -80,7 +86,9 @@ def test_medians_of_infinities(row, way):
 
 def test_a_quantile_beside_an_infinity():
     x = tf.constant([1.0, 2.0, INFINITE])
-    np.testing.assert_array_equal(tnp.quantile(x, [0.0, 0.25, 0.5, 0.75, 1.0]), [1.0, 1.5, 2.0, INFINITE, INFINITE])
+    np.testing.assert_array_equal(
+        tnp.quantile(x, [0.0, 0.25, 0.5, 0.75, 1.0]), [1.0, 1.5, 2.0, INFINITE, INFINITE]
+    )
     assert gradient(np.median, [2.0, INFINITE, 1.0]) == [1, 0, 0]
 
 
@@ -136,11 +144,27 @@ def test_a_mask_may_be_a_tensor_a_list_or_one_value():
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda: np.sum(MATRIX, where=np.ones((2, 2))), TypeError, "^sum: where must hold truth values, got dtype float64"),
-        (lambda: np.mean(MATRIX, where=np.ones(3, bool)), ValueError, r"^mean: where of shape \(3,\) does not broadcast"),
-        (lambda: np.std(MATRIX, where=np.ones((1, 2, 2), bool)), ValueError, "^std: where of shape .* does not broadcast"),
+        (
+            lambda: np.sum(MATRIX, where=np.ones((2, 2))),
+            TypeError,
+            "^sum: where must hold truth values, got dtype float64",
+        ),
+        (
+            lambda: np.mean(MATRIX, where=np.ones(3, bool)),
+            ValueError,
+            r"^mean: where of shape \(3,\) does not broadcast",
+        ),
+        (
+            lambda: np.std(MATRIX, where=np.ones((1, 2, 2), bool)),
+            ValueError,
+            "^std: where of shape .* does not broadcast",
+        ),
         (lambda: np.max(MATRIX, where=MATRIX > 1), ValueError, "^max: give initial= beside where="),
-        (lambda: np.nanmin(MATRIX, where=MATRIX > 1), ValueError, "^nanmin: give initial= beside where="),
+        (
+            lambda: np.nanmin(MATRIX, where=MATRIX > 1),
+            ValueError,
+            "^nanmin: give initial= beside where=",
+        ),
     ],
 )
 def test_a_mask_that_does_not_fit_is_refused(call, error, says):
@@ -165,29 +189,41 @@ FAILURES = [
     (np.exceptions.AxisError, "mean: axis", lambda: np.mean(MATRIX, axis=2)),
     (ValueError, "repeated axis in `mean: axis`", lambda: np.mean(MATRIX, axis=(0, 0))),
     (TypeError, "mean: axis must be an integer, got 1.5", lambda: np.mean(MATRIX, axis=1.5)),
-    (ValueError, "max: a of shape (0, 2) has no elements", lambda: np.max(tf.zeros([0, 2]), axis=0)),
+    (ValueError, "max: a of shape (0, 2) has no elements",
+        lambda: np.max(tf.zeros([0, 2]), axis=0)),
     (ValueError, "nanmax: a of shape (0,) has no elements", lambda: np.nanmax(tf.zeros([0]))),
     (ValueError, "argmax: a of shape (0,) has no elements", lambda: np.argmax(tf.zeros([0]))),
-    (ValueError, "quantile: a of shape (0,) has no elements", lambda: np.quantile(tf.zeros([0]), 0.5)),
+    (ValueError, "quantile: a of shape (0,) has no elements",
+        lambda: np.quantile(tf.zeros([0]), 0.5)),
     (ValueError, "nanargmin: a holds nothing but NaN", lambda: np.nanargmin(tf.constant([NAN]))),
     (ValueError, "cumulative_sum: axis must be given", lambda: np.cumulative_sum(MATRIX)),
-    (ValueError, "cumulative_prod: x must have at least one axis", lambda: np.cumulative_prod(tf.constant(1.0))),
-    (ValueError, "var: ddof=1 and correction=1 mean the same", lambda: np.var(MATRIX, ddof=1, correction=1)),
+    (ValueError, "cumulative_prod: x must have at least one axis",
+        lambda: np.cumulative_prod(tf.constant(1.0))),
+    (ValueError, "var: ddof=1 and correction=1 mean the same",
+        lambda: np.var(MATRIX, ddof=1, correction=1)),
     (ValueError, "quantile: q must be from 0 to 1, got 1.5", lambda: np.quantile(MATRIX, 1.5)),
     (ValueError, "percentile: q must be from 0 to 100, got -1", lambda: np.percentile(MATRIX, -1)),
-    (ValueError, "quantile: method must be one of 'inverted_cdf'", lambda: np.quantile(MATRIX, 0.5, method="middle")),
+    (ValueError, "quantile: method must be one of 'inverted_cdf'",
+        lambda: np.quantile(MATRIX, 0.5, method="middle")),
     (TypeError, "quantile: a must be real numbers", lambda: np.quantile(tf.constant([1j]), 0.5)),
-    (ValueError, "quantile: weights go with method='inverted_cdf'", lambda: np.quantile(MATRIX, 0.5, weights=MATRIX)),
-    (ValueError, "quantile: weights must not be negative", lambda: np.quantile(MATRIX, 0.5, weights=-MATRIX,
+    (ValueError, "quantile: weights go with method='inverted_cdf'",
+        lambda: np.quantile(MATRIX, 0.5, weights=MATRIX)),
+    (ValueError, "quantile: weights must not be negative",
+        lambda: np.quantile(MATRIX, 0.5, weights=-MATRIX,
         method="inverted_cdf")),
-    (ValueError, "quantile: weights are all zero", lambda: np.quantile(MATRIX, 0.5, weights=MATRIX * 0, method="inverted_cdf")),
-    (ZeroDivisionError, "average: weights add up to zero", lambda: np.average(MATRIX, weights=MATRIX * 0)),
-    (TypeError, "average: weights have shape (2,) but a has (2, 2)", lambda: np.average(MATRIX, weights=[1.0, 2.0])),
-    (ValueError, "average: weights of shape (3,) do not fit axes (0,)", lambda: np.average(MATRIX, 0, [1.0, 2.0, 3.0])),
+    (ValueError, "quantile: weights are all zero",
+        lambda: np.quantile(MATRIX, 0.5, weights=MATRIX * 0, method="inverted_cdf")),
+    (ZeroDivisionError, "average: weights add up to zero",
+        lambda: np.average(MATRIX, weights=MATRIX * 0)),
+    (TypeError, "average: weights have shape (2,) but a has (2, 2)",
+        lambda: np.average(MATRIX, weights=[1.0, 2.0])),
+    (ValueError, "average: weights of shape (3,) do not fit axes (0,)",
+        lambda: np.average(MATRIX, 0, [1.0, 2.0, 3.0])),
     (ValueError, "cov: m must have at most two axes", lambda: np.cov(tf.ones([2, 2, 2]))),
     (ValueError, "cov: ddof must be an integer", lambda: np.cov(MATRIX, ddof=0.5)),
     (RuntimeError, "cov: aweights must be 2 numbers", lambda: np.cov(MATRIX, aweights=[1.0])),
-    (ValueError, "cov: aweights must not be negative", lambda: np.cov(MATRIX, aweights=[-1.0, 2.0])),
+    (ValueError, "cov: aweights must not be negative",
+        lambda: np.cov(MATRIX, aweights=[-1.0, 2.0])),
     (TypeError, "cov: fweights must be whole numbers", lambda: np.cov(MATRIX, fweights=[1.5, 2.0])),
 ]  # fmt: skip
 

@@ -10,10 +10,15 @@ from .table import all_rows
 
 ROWS = all_rows()
 
-# NumPy's own functions ask a Tensor, which calls those of `gradtape.numpy`: of these by themselves a sample is enough.
+# NumPy's own functions ask a Tensor, which calls those of `gradtape.numpy`: of these by themselves
+# a sample is enough.
 SAMPLED = {"gradtape.numpy": pytest.mark.sampled(4)}
 namespaces = pytest.mark.parametrize(
-    "xp", [pytest.param(xp, id=name, marks=SAMPLED.get(name, ())) for name, xp in checks.NAMESPACES.items()]
+    "xp",
+    [
+        pytest.param(xp, id=name, marks=SAMPLED.get(name, ()))
+        for name, xp in checks.NAMESPACES.items()
+    ],
 )
 
 

@@ -1,4 +1,6 @@
-"""Less common arithmetic and conversions: what the op table does not see, with TensorFlow's answers."""
+"""Less common arithmetic and conversions: what the op table does not see,
+with TensorFlow's answers.
+"""
 
 import numpy as np
 import pytest
@@ -60,8 +62,9 @@ def test_accumulate_n():
     assert tape.gradient(y, v).numpy().tolist() == [2, 2]
     one = tf.ones(2)
     for inputs, options, error in (
-        ([], {}, ValueError), ([one, tf.ones(3)], {}, ValueError), ([one], {"shape": [3]}, ValueError),
-        ([one], {"tensor_dtype": tf.int32}, TypeError), ([one, tf.ones(2, tf.int32)], {}, ValueError), (one, {}, ValueError),
+        ([], {}, ValueError), ([one, tf.ones(3)], {}, ValueError),
+        ([one], {"shape": [3]}, ValueError), ([one], {"tensor_dtype": tf.int32}, TypeError),
+        ([one, tf.ones(2, tf.int32)], {}, ValueError), (one, {}, ValueError),
     ):  # fmt: skip
         with pytest.raises(error):
             tf.math.accumulate_n(inputs, **options)
@@ -71,11 +74,14 @@ def test_accumulate_n():
     ("options", "expected"),
     [
         ({}, [1, 2.3132617, 3.407606]), ({"exclusive": True}, [-np.inf, 1, 2.3132617]),
-        ({"exclusive": True, "reverse": True}, [3.3132617, 3, -np.inf]), ({"reverse": True}, [3.407606, 3.3132617, 3]),
+        ({"exclusive": True, "reverse": True}, [3.3132617, 3, -np.inf]),
+        ({"reverse": True}, [3.407606, 3.3132617, 3]),
     ],
 )  # fmt: skip
 def test_cumulative_logsumexp(options, expected):
-    np.testing.assert_allclose(tf.math.cumulative_logsumexp([1.0, 2.0, 3.0], **options), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        tf.math.cumulative_logsumexp([1.0, 2.0, 3.0], **options), expected, rtol=1e-6
+    )
 
 
 def test_gradient_of_an_exclusive_cumulative_logsumexp():
@@ -124,7 +130,11 @@ def test_bitcast():
     assert tf.bitcast([1.0, 2.0], tf.uint8).numpy().tolist() == [[0, 0, 128, 63], [0, 0, 0, 64]]
     assert tf.bitcast([[1.0, 2.0]], tf.complex64).numpy().tolist() == [1 + 2j]
     assert tf.bitcast(tf.constant(1.0, tf.bfloat16), tf.uint16).numpy() == 0x3F80
-    for value, dtype in (([True], tf.uint8), (tf.constant([1], tf.uint8), tf.bool), (["a"], tf.uint8)):
+    for value, dtype in (
+        ([True], tf.uint8),
+        (tf.constant([1], tf.uint8), tf.bool),
+        (["a"], tf.uint8),
+    ):
         with pytest.raises(REFUSED):
             tf.bitcast(value, dtype)
     with pytest.raises(REFUSED, match="size 4"):
@@ -134,11 +144,14 @@ def test_bitcast():
 @pytest.mark.parametrize(
     ("value", "dtype", "expected"),
     [
-        (tf.constant([1e300, -1e300, 2.0], tf.float64), tf.float32, [tf.float32.max, tf.float32.min, 2]),
+        (tf.constant([1e300, -1e300, 2.0], tf.float64), tf.float32,
+            [tf.float32.max, tf.float32.min, 2]),
         (tf.constant([1e10]), tf.float16, [65504]), (tf.constant([-5, 300]), tf.uint8, [0, 255]),
-        (tf.constant([3e10, -3e10]), tf.int32, [2**31 - 1, -(2**31)]), (tf.constant([100000]), tf.float16, [65504]),
+        (tf.constant([3e10, -3e10]), tf.int32, [2**31 - 1, -(2**31)]),
+        (tf.constant([100000]), tf.float16, [65504]),
         (tf.constant([1e300 + 1e300j]), tf.complex64, [complex(tf.float32.max, tf.float32.max)]),
-        (tf.constant([1e300], tf.float64), tf.complex64, [tf.float32.max]), (tf.constant([1, 2]), tf.float32, [1, 2]),
+        (tf.constant([1e300], tf.float64), tf.complex64, [tf.float32.max]),
+        (tf.constant([1, 2]), tf.float32, [1, 2]),
         (tf.constant([np.inf, 1.0]), tf.float64, [np.inf, 1]),
     ],
 )  # fmt: skip
@@ -161,7 +174,9 @@ def test_saturate_cast_refuses_truth_values():
             tf.saturate_cast(value, dtype)
 
 
-@pytest.mark.parametrize("op", [tf.multiply, tf.subtract, tf.divide, tf.maximum, tf.matmul], ids=lambda op: op.__name__)
+@pytest.mark.parametrize(
+    "op", [tf.multiply, tf.subtract, tf.divide, tf.maximum, tf.matmul], ids=lambda op: op.__name__
+)
 @pytest.mark.parametrize("array_dtype", [np.float32, np.float64, np.int32, ">f4", np.float16])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_an_array_takes_the_dtype_of_the_tensor_beside_it(op, dtype, array_dtype):
@@ -171,7 +186,11 @@ def test_an_array_takes_the_dtype_of_the_tensor_beside_it(op, dtype, array_dtype
         with tf.GradientTape() as tape:
             tape.watch(tensor)
             y = op(array, tensor) if swapped else op(tensor, array)
-        expected = op(tf.constant(array.astype(dtype)), x) if swapped else op(tf.constant(x), array.astype(dtype))
+        expected = (
+            op(tf.constant(array.astype(dtype)), x)
+            if swapped
+            else op(tf.constant(x), array.astype(dtype))
+        )
         assert y.dtype == dtype
         np.testing.assert_array_equal(y, expected)
         assert tape.gradient(y, tensor).dtype == dtype
@@ -183,4 +202,6 @@ def test_an_array_that_changes_later_leaves_a_gradient_as_it_is():
         tape.watch(x)
         y, z = x * array, array * x
     array[:] = 0
-    assert tape.gradient(y, x).numpy().tolist() == tape.gradient(z, x).numpy().tolist() == [3.0, 4.0]
+    assert (
+        tape.gradient(y, x).numpy().tolist() == tape.gradient(z, x).numpy().tolist() == [3.0, 4.0]
+    )

@@ -74,20 +74,26 @@ def test_clip_by_global_norm_keeps_slices_and_does_not_merge_their_rows():
 
 
 def test_clip_by_global_norm_keeps_the_dtype_of_each_tensor():
-    clipped, norm = tf.clip_by_global_norm([tf.constant([3.0]), tf.constant([4.0], tf.float64)], 2.5)
+    clipped, norm = tf.clip_by_global_norm(
+        [tf.constant([3.0]), tf.constant([4.0], tf.float64)], 2.5
+    )
     assert norm.numpy() == 5.0
     assert [g.dtype for g in clipped] == [tf.float32, tf.float64]
     np.testing.assert_allclose([g.numpy()[0] for g in clipped], [1.5, 2.0], rtol=1e-6)
 
 
 def test_clip_by_global_norm_takes_a_norm():
-    clipped, norm = tf.clip_by_global_norm([tf.constant([3.0, 4.0])], 5.0, use_norm=tf.constant(10.0))
+    clipped, norm = tf.clip_by_global_norm(
+        [tf.constant([3.0, 4.0])], 5.0, use_norm=tf.constant(10.0)
+    )
     np.testing.assert_allclose(values(clipped[0]), [1.5, 2.0], rtol=1e-6)
     assert norm.numpy() == 10.0
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda x: x, lambda x: {"a": x}, lambda x: (g for g in [x])], ids=["Tensor", "dict", "generator"]
+    "wrong",
+    [lambda x: x, lambda x: {"a": x}, lambda x: (g for g in [x])],
+    ids=["Tensor", "dict", "generator"],
 )
 def test_clip_by_global_norm_takes_a_sequence(wrong):
     with pytest.raises(TypeError):
@@ -111,7 +117,9 @@ def test_global_norm():
 
 
 def test_clip_by_norm():
-    np.testing.assert_allclose(values(tf.clip_by_norm(tf.constant([3.0, 4.0]), 2.5)), [1.5, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(
+        values(tf.clip_by_norm(tf.constant([3.0, 4.0]), 2.5)), [1.5, 2.0], rtol=1e-6
+    )
     assert values(tf.clip_by_norm(tf.constant([3.0, 4.0]), 10.0)) == [3.0, 4.0]
 
 
@@ -142,12 +150,20 @@ def test_clip_by_norm_keeps_slices():
 
 def test_clip_by_value():
     assert values(tf.clip_by_value(tf.constant([-5.0, 0.5, 5.0]), -1.0, 1.0)) == [-1.0, 0.5, 1.0]
-    assert values(tf.clip_by_value(tf.constant([[-5.0], [5.0]]), tf.constant([[-1.0], [-2.0]]), 1.0)) == [[-1.0], [1.0]]
+    assert values(
+        tf.clip_by_value(tf.constant([[-5.0], [5.0]]), tf.constant([[-1.0], [-2.0]]), 1.0)
+    ) == [[-1.0], [1.0]]
 
 
 def test_the_gradient_of_clip_by_value_is_one_between_the_bounds_and_at_them():
     x = tf.constant([-2.0, -1.0, 0.0, 1.0, 2.0])
-    assert values(gradient_of(lambda x: tf.clip_by_value(x, -1.0, 1.0), x)) == [0.0, 1.0, 1.0, 1.0, 0.0]
+    assert values(gradient_of(lambda x: tf.clip_by_value(x, -1.0, 1.0), x)) == [
+        0.0,
+        1.0,
+        1.0,
+        1.0,
+        0.0,
+    ]
 
 
 def test_clip_by_value_keeps_slices():

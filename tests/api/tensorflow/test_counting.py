@@ -1,4 +1,7 @@
-"""Counting and finding: bincount, histograms, unique, searchsorted, masks, permutations. Answers are TensorFlow's."""
+"""Counting and finding: bincount, histograms, unique, searchsorted, masks, permutations.
+
+Answers are TensorFlow's.
+"""
 
 import numpy as np
 import pytest
@@ -11,9 +14,10 @@ MATRIX = [[1, 1, 3], [0, 2, 0]]
 @pytest.mark.parametrize(
     ("arr", "options", "expected"),
     [
-        ([1, 1, 3], {}, [0, 2, 0, 1]), (MATRIX, {}, [2, 2, 1, 1]), (MATRIX, {"axis": 0}, [2, 2, 1, 1]),
-        (MATRIX, {"axis": -1}, [[0, 2, 0, 1], [2, 0, 1, 0]]), ([1, 1, 3], {"minlength": 6}, [0, 2, 0, 1, 0, 0]),
-        ([1, 1, 3], {"maxlength": 2}, [0, 2]), ([1, 1, 3], {"binary_output": True}, [0, 1, 0, 1]), ([], {}, []),
+        ([1, 1, 3], {}, [0, 2, 0, 1]), (MATRIX, {}, [2, 2, 1, 1]),
+        (MATRIX, {"axis": 0}, [2, 2, 1, 1]), (MATRIX, {"axis": -1}, [[0, 2, 0, 1], [2, 0, 1, 0]]),
+        ([1, 1, 3], {"minlength": 6}, [0, 2, 0, 1, 0, 0]), ([1, 1, 3], {"maxlength": 2}, [0, 2]),
+        ([1, 1, 3], {"binary_output": True}, [0, 1, 0, 1]), ([], {}, []),
         (MATRIX, {"axis": -1, "maxlength": 2, "binary_output": True}, [[0, 1], [1, 0]]),
     ],
 )  # fmt: skip
@@ -40,8 +44,10 @@ def test_bincount_dtypes():
 @pytest.mark.parametrize(
     ("arr", "options", "error"),
     [
-        ([1, -3], {}, tf.errors.InvalidArgumentError), ([1], {"weights": [1.0, 2.0]}, tf.errors.InvalidArgumentError),
-        ([[1]], {"axis": 1}, ValueError), ([1], {"weights": [1.0], "binary_output": True}, ValueError),
+        ([1, -3], {}, tf.errors.InvalidArgumentError),
+        ([1], {"weights": [1.0, 2.0]}, tf.errors.InvalidArgumentError),
+        ([[1]], {"axis": 1}, ValueError),
+        ([1], {"weights": [1.0], "binary_output": True}, ValueError),
     ],
 )  # fmt: skip
 def test_bincount_refuses(arr, options, error):
@@ -50,25 +56,38 @@ def test_bincount_refuses(arr, options, error):
 
 
 def test_confusion_matrix():
-    assert tf.math.confusion_matrix([1, 2, 2], [2, 2, 0]).numpy().tolist() == [[0, 0, 0], [0, 0, 1], [1, 0, 1]]
+    assert tf.math.confusion_matrix([1, 2, 2], [2, 2, 0]).numpy().tolist() == [
+        [0, 0, 0],
+        [0, 0, 1],
+        [1, 0, 1],
+    ]
     assert tf.math.confusion_matrix([[1], [0]], [1, 0]).numpy().tolist() == [[1, 0], [0, 1]]
     assert tf.math.confusion_matrix([1.0], [0], num_classes=2).numpy().tolist() == [[0, 0], [1, 0]]
-    assert tf.math.confusion_matrix([1, 2], [2, 2], weights=[0.5, 2.0]).numpy().tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 2]]
+    assert tf.math.confusion_matrix([1, 2], [2, 2], weights=[0.5, 2.0]).numpy().tolist() == [
+        [0, 0, 0],
+        [0, 0, 0],
+        [0, 0, 2],
+    ]
     assert tf.math.confusion_matrix([], []).shape == (0, 0)
 
 
 def test_confusion_matrix_has_a_gradient_by_its_weights():
     w = tf.Variable([0.5, 2.0])
     with tf.GradientTape() as tape:
-        y = tf.math.confusion_matrix([0, 1], [1, 1], weights=w, dtype=tf.float32) * [[1.0, 2.0], [3.0, 4.0]]
+        y = tf.math.confusion_matrix([0, 1], [1, 1], weights=w, dtype=tf.float32) * [
+            [1.0, 2.0],
+            [3.0, 4.0],
+        ]
     assert tape.gradient(y, w).numpy().tolist() == [2, 4]
 
 
 @pytest.mark.parametrize(
     ("labels", "predictions", "options", "error"),
     [
-        ([1, 2], [2, 2], {"num_classes": 2}, tf.errors.InvalidArgumentError), ([1, -2], [2, 2], {}, tf.errors.InvalidArgumentError),
-        ([1, 0], [1, 0, 1], {}, tf.errors.InvalidArgumentError), ([1, 0], [1, 0], {"weights": [1.0]}, ValueError),
+        ([1, 2], [2, 2], {"num_classes": 2}, tf.errors.InvalidArgumentError),
+        ([1, -2], [2, 2], {}, tf.errors.InvalidArgumentError),
+        ([1, 0], [1, 0, 1], {}, tf.errors.InvalidArgumentError),
+        ([1, 0], [1, 0], {"weights": [1.0]}, ValueError),
     ],
 )  # fmt: skip
 def test_confusion_matrix_refuses(labels, predictions, options, error):
@@ -79,15 +98,24 @@ def test_confusion_matrix_refuses(labels, predictions, options, error):
 def test_histograms():
     values = [-1.0, 0.0, 1.5, 2.0, 5.0, 15.0]
     assert tf.histogram_fixed_width(values, [0.0, 5.0], nbins=5).numpy().tolist() == [2, 1, 1, 0, 2]
-    assert tf.histogram_fixed_width([1, 2], [0, 5], nbins=5, dtype=tf.int64).numpy().tolist() == [0, 1, 1, 0, 0]
-    assert tf.histogram_fixed_width_bins([values[:2], values[2:4]], [0.0, 5.0], nbins=5).numpy().tolist() == [[0, 0], [1, 2]]
+    assert tf.histogram_fixed_width([1, 2], [0, 5], nbins=5, dtype=tf.int64).numpy().tolist() == [
+        0,
+        1,
+        1,
+        0,
+        0,
+    ]
+    assert tf.histogram_fixed_width_bins(
+        [values[:2], values[2:4]], [0.0, 5.0], nbins=5
+    ).numpy().tolist() == [[0, 0], [1, 2]]
 
 
 @pytest.mark.parametrize(
     ("values", "options"),
     [
-        ([1.0], {"value_range": [5.0, 0.0]}), ([1.0], {"value_range": [0.0, 5.0], "nbins": 0}), ([1.0], {"value_range": [1.0]}),
-        ([np.nan], {"value_range": [0.0, 5.0]}), ([1.0], {"value_range": [0.0, 5.0], "dtype": tf.float32}),
+        ([1.0], {"value_range": [5.0, 0.0]}), ([1.0], {"value_range": [0.0, 5.0], "nbins": 0}),
+        ([1.0], {"value_range": [1.0]}), ([np.nan], {"value_range": [0.0, 5.0]}),
+        ([1.0], {"value_range": [0.0, 5.0], "dtype": tf.float32}),
     ],
 )  # fmt: skip
 def test_histograms_refuse(values, options):
@@ -135,8 +163,15 @@ def test_searchsorted():
 
 
 def test_sequence_mask():
-    assert tf.sequence_mask([1, 3, 2]).numpy().tolist() == [[True, False, False], [True, True, True], [True, True, False]]
-    assert tf.sequence_mask([[1, 3], [2, 0]], 2, dtype=tf.float32).numpy().tolist() == [[[1, 0], [1, 1]], [[1, 1], [0, 0]]]
+    assert tf.sequence_mask([1, 3, 2]).numpy().tolist() == [
+        [True, False, False],
+        [True, True, True],
+        [True, True, False],
+    ]
+    assert tf.sequence_mask([[1, 3], [2, 0]], 2, dtype=tf.float32).numpy().tolist() == [
+        [[1, 0], [1, 1]],
+        [[1, 1], [0, 0]],
+    ]
     assert tf.sequence_mask(2, 3).numpy().tolist() == [True, True, False]
     assert tf.sequence_mask(tf.zeros([0], tf.int32)).shape == (0, 0)
     with pytest.raises(ValueError, match="maxlen"):

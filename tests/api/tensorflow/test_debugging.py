@@ -1,4 +1,6 @@
-"""`tf.debugging`: the assertions' exceptions, and the search for the op that makes NaN or infinity."""
+"""`tf.debugging`: the assertions' exceptions, and the search for the op that makes NaN or
+infinity.
+"""
 
 import threading
 
@@ -53,13 +55,28 @@ def test_assertions_hold(assertion, args):
         (TypeError, "str", D.assert_proper_iterable, ["a"]),
         (TypeError, "ndarray", D.assert_proper_iterable, [np.ones(3)]),
         (TypeError, "int", D.assert_proper_iterable, [3]),
-        (ValueError, "the size 'N' of tensor 0, axis 0", D.assert_shapes, [[(tf.ones([2]), "N"), (tf.ones([3]), "N")]]),
-        (ValueError, "axis 1 must have size 4, as specified, but has 3", D.assert_shapes, [[(tf.ones([2, 3]), ("N", 4))]]),
+        (
+            ValueError,
+            "the size 'N' of tensor 0, axis 0",
+            D.assert_shapes,
+            [[(tf.ones([2]), "N"), (tf.ones([3]), "N")]],
+        ),
+        (
+            ValueError,
+            "axis 1 must have size 4, as specified, but has 3",
+            D.assert_shapes,
+            [[(tf.ones([2, 3]), ("N", 4))]],
+        ),
         (ValueError, "rank 1", D.assert_shapes, [[(tf.ones([2, 3]), ("N",))]]),
         (ValueError, "rank 2 or more", D.assert_shapes, [[(tf.ones([3]), (..., 1, 3))]]),
         (ValueError, "only stand first", D.assert_shapes, [[(tf.ones([2, 3]), ("M", ...))]]),
         (ValueError, "sequence", D.assert_shapes, [[(tf.ones([3]), 3)]]),
-        (ValueError, "float64", D.assert_same_float_dtype, [[tf.constant(1.0), tf.constant(1.0, tf.float64)]]),
+        (
+            ValueError,
+            "float64",
+            D.assert_same_float_dtype,
+            [[tf.constant(1.0), tf.constant(1.0, tf.float64)]],
+        ),
         (ValueError, "float64", D.assert_same_float_dtype, [[tf.constant(1.0)], tf.float64]),
         (ValueError, "int32", D.assert_same_float_dtype, [[tf.constant(1)]]),
         (ValueError, "complex128", D.assert_same_float_dtype, [[1j]]),
@@ -84,9 +101,19 @@ def test_same_float_dtype():
 
 
 def test_is_numeric_tensor():
-    numeric = [tf.constant(1), tf.constant(1j), tf.constant(1, tf.int8), tf.constant(1, tf.bfloat16)]
+    numeric = [
+        tf.constant(1),
+        tf.constant(1j),
+        tf.constant(1, tf.int8),
+        tf.constant(1, tf.bfloat16),
+    ]
     assert all(map(D.is_numeric_tensor, numeric))
-    assert not any(map(D.is_numeric_tensor, [tf.constant(True), tf.constant("a"), 1.0, np.ones(2), tf.Variable(1.0)]))
+    assert not any(
+        map(
+            D.is_numeric_tensor,
+            [tf.constant(True), tf.constant("a"), 1.0, np.ones(2), tf.Variable(1.0)],
+        )
+    )
 
 
 # enable_check_numerics
@@ -105,7 +132,10 @@ class TestCheckNumerics:
     @pytest.mark.parametrize(
         ("function", "says"),
         [
-            (lambda: tf.math.log(tf.constant([1.0, 0.0])), r"log\(float32\[2\]\): the result has Inf"),
+            (
+                lambda: tf.math.log(tf.constant([1.0, 0.0])),
+                r"log\(float32\[2\]\): the result has Inf",
+            ),
             (lambda: tf.constant(0.0) / 0.0, "divide.*NaN"),
             (lambda: tf.sqrt(tf.constant(-1.0, tf.float64)), "sqrt.*NaN"),
             (lambda: tf.exp(tf.constant(1000.0 + 0j)), "exp.*(NaN|Inf)"),
@@ -137,7 +167,8 @@ class TestCheckNumerics:
         with tf.GradientTape() as tape:
             y = tf.sqrt(x)
         with pytest.raises(
-            InvalidArgumentError, match=r"gradient of sqrt by its argument 0 has Inf values.*test_debugging\.py:\d+"
+            InvalidArgumentError,
+            match=r"gradient of sqrt by its argument 0 has Inf values.*test_debugging\.py:\d+",
         ):
             tape.gradient(y, x)
 

@@ -8,7 +8,8 @@ import pytest
 import gradtape as tf
 from gradtape.api.tensorflow.dlpack import from_capsule, from_dlpack, to_dlpack
 
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64",
           "complex64", "complex128"]  # fmt: skip
 
 
@@ -40,7 +41,8 @@ def test_numpy_gets_the_memory_itself_but_cannot_write():
 def test_a_copy_may_be_written():
     x = tf.constant([1.0, 2.0])
     out = np.from_dlpack(x, copy=True)
-    own = np.from_dlpack(np.ones(2), copy=True)  # read-only by NumPy before 2.2.5, of its own arrays too
+    # read-only by NumPy before 2.2.5, of its own arrays too.
+    own = np.from_dlpack(np.ones(2), copy=True)
     assert out.flags.writeable == own.flags.writeable
     assert not np.shares_memory(out, x.array)
     if own.flags.writeable:
@@ -78,7 +80,9 @@ def test_strides_are_kept():
     np.testing.assert_array_equal(from_dlpack(x.array).numpy(), x.numpy())
 
 
-@pytest.mark.parametrize("dtype", [tf.bfloat16, tf.dtypes.float8_e4m3fn, tf.dtypes.experimental.float8_e5m2fnuz])
+@pytest.mark.parametrize(
+    "dtype", [tf.bfloat16, tf.dtypes.float8_e4m3fn, tf.dtypes.experimental.float8_e5m2fnuz]
+)
 def test_dtypes_that_numpy_cannot_export(dtype):
     with pytest.raises(BufferError, match=rf"{dtype.name}.*cast the tensor first"):
         np.from_dlpack(tf.cast([1.0], dtype))
@@ -130,7 +134,9 @@ def test_capsules():
 def test_what_is_no_array_is_refused_by_name(wrong):
     with pytest.raises(TypeError, match=r"from_dlpack: dlcapsule.*gradtape\.constant"):
         from_capsule(wrong)
-    with pytest.raises(AttributeError, match=r"from_dlpack: x must be an array.*gradtape\.constant"):
+    with pytest.raises(
+        AttributeError, match=r"from_dlpack: x must be an array.*gradtape\.constant"
+    ):
         from_dlpack(wrong)
 
 

@@ -51,8 +51,8 @@ def test_shapes():
 @pytest.mark.parametrize(
     ("x", "y", "expected"),
     [
-        ([2, 1], [3], [2, 3]), ([None, 1], [3], [None, 3]), ([None], [1], [None]), ([None], [None], [None]), ([None], [3], [3]),
-        (None, [3], None), ([], [3], [3]),
+        ([2, 1], [3], [2, 3]), ([None, 1], [3], [None, 3]), ([None], [1], [None]),
+        ([None], [None], [None]), ([None], [3], [3]), (None, [3], None), ([], [3], [3]),
     ],
 )  # fmt: skip
 def test_broadcast_static_shape(x, y, expected):
@@ -128,7 +128,10 @@ def test_type_specs():
     assert tf.type_spec_from_value([1.0]) == tf.TensorSpec([1], tf.float32)
     slices = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([0]))
     spec = tf.type_spec_from_value(slices)
-    assert repr(spec) == "IndexedSlicesSpec(TensorShape([None, 2]), tf.float32, tf.int32, None, TensorShape([1]))"
+    assert (
+        repr(spec)
+        == "IndexedSlicesSpec(TensorShape([None, 2]), tf.float32, tf.int32, None, TensorShape([1]))"
+    )
     assert spec.is_compatible_with(slices)
     assert not spec.is_compatible_with(tf.ones([2]))
     assert spec == tf.type_spec_from_value(slices)
@@ -164,9 +167,21 @@ def test_settings_are_kept():
     for get, put, value in (
         (config.functions_run_eagerly, config.run_functions_eagerly, True),
         (config.get_soft_device_placement, config.set_soft_device_placement, False),
-        (config.experimental.tensor_float_32_execution_enabled, config.experimental.enable_tensor_float_32_execution, False),
-        (config.threading.get_inter_op_parallelism_threads, config.threading.set_inter_op_parallelism_threads, 2),
-        (config.threading.get_intra_op_parallelism_threads, config.threading.set_intra_op_parallelism_threads, 2),
+        (
+            config.experimental.tensor_float_32_execution_enabled,
+            config.experimental.enable_tensor_float_32_execution,
+            False,
+        ),
+        (
+            config.threading.get_inter_op_parallelism_threads,
+            config.threading.set_inter_op_parallelism_threads,
+            2,
+        ),
+        (
+            config.threading.get_intra_op_parallelism_threads,
+            config.threading.set_intra_op_parallelism_threads,
+            2,
+        ),
     ):
         before = get()
         try:

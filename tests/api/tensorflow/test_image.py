@@ -15,21 +15,54 @@ from tests.ops import checks
 ROW = np.array([1.0, 2.0, 4.0, 8.0, 3.0], np.float32).reshape(1, 1, 5, 1)
 RESIZED = {
     ("bilinear", False): ([1.33333, 4, 4.66667], [1, 1.57143, 2.57143, 4, 6.85714, 5.85714, 3]),
-    ("bilinear", True): ([1.42857, 4.44444, 5.14286], [1, 1.57143, 2.57143, 4, 6.85714, 5.85714, 3]),
+    ("bilinear", True): (
+        [1.42857, 4.44444, 5.14286],
+        [1, 1.57143, 2.57143, 4, 6.85714, 5.85714, 3],
+    ),
     ("nearest", False): ([1, 4, 3], [1, 2, 2, 4, 8, 8, 3]),
     ("nearest", True): ([1, 4, 3], [1, 2, 2, 4, 8, 8, 3]),
-    ("bicubic", False): ([1.20664, 4, 4.51527], [0.94184, 1.42644, 2.44091, 4, 7.45319, 6.06279, 2.7092]),
-    ("bicubic", True): ([1.23077, 4.64186, 5.26154], [0.94175, 1.42659, 2.44023, 4, 7.45481, 6.06371, 2.70874]),
-    ("lanczos3", False): ([1.17054, 4, 4.61894], [0.97014, 1.42361, 2.32138, 4, 7.83427, 6.03904, 2.49809]),
-    ("lanczos3", True): ([1.00229, 4.82904, 5.36392], [0.97014, 1.42361, 2.32138, 4, 7.83427, 6.03904, 2.49809]),
-    ("lanczos5", False): ([1.33147, 4, 4.65472], [0.8864, 1.59952, 2.19492, 4, 7.85256, 6.05012, 2.43705]),
-    ("lanczos5", True): ([0.84678, 4.91149, 5.38876], [0.8864, 1.59952, 2.19492, 4, 7.85256, 6.05012, 2.43705]),
+    ("bicubic", False): (
+        [1.20664, 4, 4.51527],
+        [0.94184, 1.42644, 2.44091, 4, 7.45319, 6.06279, 2.7092],
+    ),
+    ("bicubic", True): (
+        [1.23077, 4.64186, 5.26154],
+        [0.94175, 1.42659, 2.44023, 4, 7.45481, 6.06371, 2.70874],
+    ),
+    ("lanczos3", False): (
+        [1.17054, 4, 4.61894],
+        [0.97014, 1.42361, 2.32138, 4, 7.83427, 6.03904, 2.49809],
+    ),
+    ("lanczos3", True): (
+        [1.00229, 4.82904, 5.36392],
+        [0.97014, 1.42361, 2.32138, 4, 7.83427, 6.03904, 2.49809],
+    ),
+    ("lanczos5", False): (
+        [1.33147, 4, 4.65472],
+        [0.8864, 1.59952, 2.19492, 4, 7.85256, 6.05012, 2.43705],
+    ),
+    ("lanczos5", True): (
+        [0.84678, 4.91149, 5.38876],
+        [0.8864, 1.59952, 2.19492, 4, 7.85256, 6.05012, 2.43705],
+    ),
     ("area", False): ([1.4, 4.4, 5], [1, 1.6, 2.4, 4, 7.2, 6, 3]),
     ("area", True): ([1.4, 4.4, 5], [1, 1.6, 2.4, 4, 7.2, 6, 3]),
-    ("gaussian", False): ([1.33924, 4.21301, 4.69622], [1.071, 1.60428, 2.54894, 4.21301, 6.69626, 5.82928, 3.355]),
-    ("gaussian", True): ([1.6344, 4.35908, 5.11032], [1.071, 1.60428, 2.54894, 4.21301, 6.69626, 5.82928, 3.355]),
-    ("mitchellcubic", False): ([1.26893, 4.11111, 4.6514], [1, 1.48955, 2.5068, 4.11111, 7.07596, 5.94059, 3]),
-    ("mitchellcubic", True): ([1.41045, 4.52794, 5.21761], [1, 1.48955, 2.5068, 4.11111, 7.07596, 5.94059, 3]),
+    ("gaussian", False): (
+        [1.33924, 4.21301, 4.69622],
+        [1.071, 1.60428, 2.54894, 4.21301, 6.69626, 5.82928, 3.355],
+    ),
+    ("gaussian", True): (
+        [1.6344, 4.35908, 5.11032],
+        [1.071, 1.60428, 2.54894, 4.21301, 6.69626, 5.82928, 3.355],
+    ),
+    ("mitchellcubic", False): (
+        [1.26893, 4.11111, 4.6514],
+        [1, 1.48955, 2.5068, 4.11111, 7.07596, 5.94059, 3],
+    ),
+    ("mitchellcubic", True): (
+        [1.41045, 4.52794, 5.21761],
+        [1, 1.48955, 2.5068, 4.11111, 7.07596, 5.94059, 3],
+    ),
 }
 
 
@@ -51,12 +84,15 @@ def check_derivatives(function, args, wanted):
 def test_resize_along_rows_and_columns(method, antialias):
     for expected in RESIZED[method, antialias]:
         wide = image.resize(ROW, [1, len(expected)], method=method, antialias=antialias)
-        high = image.resize(ROW.transpose(0, 2, 1, 3), [len(expected), 1], method=method, antialias=antialias)
+        high = image.resize(
+            ROW.transpose(0, 2, 1, 3), [len(expected), 1], method=method, antialias=antialias
+        )
         np.testing.assert_allclose(wide.numpy().ravel(), expected, atol=2e-5)
         np.testing.assert_allclose(high.numpy().ravel(), expected, atol=2e-5)
 
 
-# Sizes whose quotients single precision rounds across an integer, with the rows and columns that TensorFlow fills.
+# Sizes whose quotients single precision rounds across an integer, with the rows and columns that
+# TensorFlow fills.
 FILLED = [
     ((28, 32), (15, 14), (1, 13), (0, 13)),
     ((31, 47), (15, 29), (0, 15), (3, 25)),
@@ -69,23 +105,34 @@ FILLED = [
 @pytest.mark.parametrize(("size", "target", "rows", "columns"), FILLED)
 @pytest.mark.parametrize("method", ["bilinear", "nearest", "area"])
 def test_resize_with_pad_rounds_as_tensorflow(size, target, rows, columns, method):
-    filled = image.resize_with_pad(np.ones((2, *size, 1), np.float32), *target, method=method).numpy()
+    filled = image.resize_with_pad(
+        np.ones((2, *size, 1), np.float32), *target, method=method
+    ).numpy()
     expected = np.zeros((2, *target, 1))
     expected[:, slice(*rows), slice(*columns)] = 1.0
     np.testing.assert_allclose(filled, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize(("size", "wanted", "at", "taken"), [(24, 44, 27, 15), (48, 37, 18, 23), (2, 55, 27, 0)])
+@pytest.mark.parametrize(
+    ("size", "wanted", "at", "taken"), [(24, 44, 27, 15), (48, 37, 18, 23), (2, 55, 27, 0)]
+)
 def test_the_nearest_of_two_that_are_equally_near_is_tensorflows(size, wanted, at, taken):
     numbers = np.arange(size, dtype=np.float32).reshape(1, size, 1)
     assert image.resize(numbers, [1, wanted], method="nearest")[0, at, 0] == taken
-    assert image.resize(numbers.transpose(1, 0, 2), [wanted, 1], method="nearest")[at, 0, 0] == taken
+    assert (
+        image.resize(numbers.transpose(1, 0, 2), [wanted, 1], method="nearest")[at, 0, 0] == taken
+    )
 
 
-@pytest.mark.parametrize(("size", "wanted", "at", "reached", "missed"), [(14, 31, 15, [8], [5]), (28, 46, 11, [5], [8])])
+@pytest.mark.parametrize(
+    ("size", "wanted", "at", "reached", "missed"), [(14, 31, 15, [8], [5]), (28, 46, 11, [5], [8])]
+)
 def test_the_gaussian_reaches_as_far_as_tensorflows(size, wanted, at, reached, missed):
     weights = np.array(
-        [image.resize(one.reshape(1, size, 1), [1, wanted], method="gaussian")[0, at, 0] for one in np.eye(size, dtype="f")]
+        [
+            image.resize(one.reshape(1, size, 1), [1, wanted], method="gaussian")[0, at, 0]
+            for one in np.eye(size, dtype="f")
+        ]
     )
     np.testing.assert_allclose(weights[reached], 0.009074741, rtol=1e-4)
     assert not weights[missed].any()
@@ -113,7 +160,9 @@ def test_resize_is_linear_in_both_modes_and_every_order(method, antialias, size)
     np.testing.assert_allclose(pushed.numpy(), expected, atol=1e-5)
     cotangent = random(*expected.shape, seed=2, dtype=np.float32)
     (pulled,) = checks.pulled(resized, [tf.constant(x)], [0], [tf.constant(cotangent)])
-    np.testing.assert_allclose((pulled.numpy() * tangent).sum(), (cotangent * expected).sum(), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        (pulled.numpy() * tangent).sum(), (cotangent * expected).sum(), rtol=1e-4, atol=1e-4
+    )
     u = tf.constant(x)
     with tf.GradientTape() as outer:
         outer.watch(u)
@@ -129,7 +178,9 @@ def test_resize_is_linear_in_both_modes_and_every_order(method, antialias, size)
 def test_resize_shapes_and_dtypes():
     assert image.resize(np.zeros((3, 4, 1), np.uint8), [3, 4]).dtype == tf.float32
     assert image.resize(np.zeros((3, 4, 1), np.uint8), [2, 2], method="nearest").dtype == tf.uint8
-    assert image.resize(np.zeros((1, 10, 7, 1), np.float32), [5, 5], preserve_aspect_ratio=True).shape == [1, 5, 4, 1]
+    assert image.resize(
+        np.zeros((1, 10, 7, 1), np.float32), [5, 5], preserve_aspect_ratio=True
+    ).shape == [1, 5, 4, 1]
     assert image.resize(np.zeros((0, 3, 7, 1), np.float32), [5, 5]).shape == [0, 5, 5, 1]
     for wrong in ({"size": [2]}, {"size": [2.0, 2.0]}, {"size": [2, 2], "method": "best"}):
         with pytest.raises(ValueError, match="resize"):
@@ -146,7 +197,9 @@ def test_a_pixel_that_is_not_finite_stays_where_it_is():
     assert np.isnan(image.resize(x, [1, 16]).numpy().ravel()).tolist() == [True] * 3 + [False] * 13
     cotangent = np.ones((1, 1, 4, 1), np.float32)
     cotangent[0, 0, 0] = np.inf
-    (pulled,) = checks.pulled(lambda v: image.resize(v, [1, 4]), [tf.constant(x)], [0], [tf.constant(cotangent)])
+    (pulled,) = checks.pulled(
+        lambda v: image.resize(v, [1, 4]), [tf.constant(x)], [0], [tf.constant(cotangent)]
+    )
     assert np.isfinite(pulled.numpy().ravel()).tolist() == [False] * 2 + [True] * 6
 
 
@@ -160,17 +213,32 @@ def test_resize_with_pad_and_with_crop_or_pad():
     padded = image.resize_with_pad(np.ones((1, 4, 2, 1), np.float32), 4, 4).numpy()[0, :, :, 0]
     assert padded.tolist() == [[0, 1, 1, 0]] * 4
     x = np.arange(12, dtype=np.float32).reshape(3, 4, 1)
-    assert image.resize_with_crop_or_pad(x, 5, 2).numpy()[:, :, 0].tolist() == [[0, 0], [1, 2], [5, 6], [9, 10], [0, 0]]
+    assert image.resize_with_crop_or_pad(x, 5, 2).numpy()[:, :, 0].tolist() == [
+        [0, 0],
+        [1, 2],
+        [5, 6],
+        [9, 10],
+        [0, 0],
+    ]
 
 
 BOXES = np.array(
-    [[0.02, 0.03, 0.96, 0.91], [0.11, 0.23, 0.73, 0.81], [0.92, 0.11, 0.23, 0.52], [-0.31, 0.13, 1.23, 0.93]]
+    [
+        [0.02, 0.03, 0.96, 0.91],
+        [0.11, 0.23, 0.73, 0.81],
+        [0.92, 0.11, 0.23, 0.52],
+        [-0.31, 0.13, 1.23, 0.93],
+    ]
 )  # between pixels
 
 
 @pytest.mark.parametrize("size", [[3, 4], [1, 1]])
 def test_crop_and_resize_has_derivatives_by_images_and_boxes(size):
-    check_derivatives(lambda x, b: image.crop_and_resize(x, b, [0, 1, 1, 0], size), [random(2, 6, 5, 2), BOXES], [0, 1])
+    check_derivatives(
+        lambda x, b: image.crop_and_resize(x, b, [0, 1, 1, 0], size),
+        [random(2, 6, 5, 2), BOXES],
+        [0, 1],
+    )
 
 
 def test_crop_and_resize():
@@ -178,7 +246,9 @@ def test_crop_and_resize():
     box = np.array([[0.0, 0.5, 1.0, 1.5]], np.float32)
     found = image.crop_and_resize(x, box, [0], [3, 3], extrapolation_value=-1.0).numpy()[0, :, :, 0]
     assert found.tolist() == [[1, 2, -1], [4, 5, -1], [7, 8, -1]]
-    nearest = image.crop_and_resize(x, [[0.0, 0.0, 1.0, 1.0]], [0], [2, 5], method="nearest").numpy()[0, :, :, 0]
+    nearest = image.crop_and_resize(
+        x, [[0.0, 0.0, 1.0, 1.0]], [0], [2, 5], method="nearest"
+    ).numpy()[0, :, :, 0]
     assert nearest.tolist() == [[0, 1, 1, 2, 2], [6, 7, 7, 8, 8]]
     with pytest.raises(OutOfRangeError, match="box_indices"):
         image.crop_and_resize(x, box, [1], [3, 3])
@@ -201,7 +271,11 @@ def test_crop_and_resize():
         image.rot90,
         lambda x: image.rot90(x, 2),
         lambda x: image.rot90(x, -1),
-        lambda x: image.extract_glimpse(x, [2, 2], np.full((x.shape[0], 2), 0.3), noise="zero") if x.shape.rank == 4 else x * 1.0,
+        lambda x: (
+            image.extract_glimpse(x, [2, 2], np.full((x.shape[0], 2), 0.3), noise="zero")
+            if x.shape.rank == 4
+            else x * 1.0
+        ),
         lambda x: image.stateless_random_crop(x, [*x.shape[:-3], 2, 2, 1], [1, 2]),
         lambda x: image.stateless_random_flip_left_right(x, [1, 2]),
         lambda x: image.stateless_random_flip_up_down(x, [3, 2]),
@@ -220,14 +294,22 @@ def test_rot90_turns_against_the_clock():
 
 
 def test_central_crop_of_odd_and_even_sizes():
-    sizes = [image.central_crop(np.zeros((n, n, 1)), f).shape[0] for n in (5, 6, 100) for f in (0.1, 0.33, 0.5, 0.87, 0.99)]
+    sizes = [
+        image.central_crop(np.zeros((n, n, 1)), f).shape[0]
+        for n in (5, 6, 100)
+        for f in (0.1, 0.33, 0.5, 0.87, 0.99)
+    ]
     assert sizes == [1, 3, 3, 5, 5, 2, 2, 4, 6, 6, 10, 34, 50, 88, 100]
 
 
-@pytest.mark.parametrize(("padding", "rates", "strides"), [("VALID", 1, 1), ("SAME", 1, 2), ("SAME", 2, 1)])
+@pytest.mark.parametrize(
+    ("padding", "rates", "strides"), [("VALID", 1, 1), ("SAME", 1, 2), ("SAME", 2, 1)]
+)
 def test_extract_patches(padding, rates, strides):
     def patches(x):
-        return image.extract_patches(x, [1, 2, 3, 1], [1, strides, strides, 1], [1, rates, rates, 1], padding)
+        return image.extract_patches(
+            x, [1, 2, 3, 1], [1, strides, strides, 1], [1, rates, rates, 1], padding
+        )
 
     x = random(2, 5, 6, 2)
     identity = np.eye(12).reshape(2, 3, 2, 12)
@@ -276,7 +358,10 @@ FLOATS = np.array([[[0.8, 0.4, 0.2], [0.1, 0.9, 0.5]]], np.float32)
         (lambda x: image.adjust_hue(x, 0.25), [75, 200, 50, 10, 12, 250]),
         (lambda x: image.adjust_saturation(x, 0.5), [200, 150, 125, 130, 250, 189]),
         (image.rgb_to_grayscale, [124, 164]),
-        (lambda x: image.convert_image_dtype(x, tf.int16), [25600, 12800, 6400, 1280, 32000, 16384]),
+        (
+            lambda x: image.convert_image_dtype(x, tf.int16),
+            [25600, 12800, 6400, 1280, 32000, 16384],
+        ),
         (lambda x: image.convert_image_dtype(x, tf.int8), [100, 50, 25, 5, 125, 64]),
     ],
 )
@@ -293,7 +378,10 @@ def test_integers(function, expected):
         (image.yuv_to_rgb, [1.027977, 0.526019, 1.612825, 0.669942, -0.545489, 1.928856]),
         (image.rgb_to_yiq, [0.4968, 0.302629, 0.022345, 0.6152, -0.348183, -0.293713]),
         (image.yiq_to_rgb, [1.306559, 0.561754, 0.69815, 1.2708, -0.468414, -0.043951]),
-        (image.per_image_standardization, [0.775672, -0.204124, -0.694022, -0.938971, 1.020621, 0.040825]),
+        (
+            image.per_image_standardization,
+            [0.775672, -0.204124, -0.694022, -0.938971, 1.020621, 0.040825],
+        ),
     ],
 )
 def test_floats(function, expected):
@@ -323,13 +411,21 @@ def test_colours_have_derivatives(function):
 
 
 def test_factors_have_derivatives():
-    check_derivatives(lambda x, c: image.adjust_contrast(x, c), [random(1, 3, 4, 3), np.array(1.5)], [0, 1])
-    check_derivatives(lambda x, d: image.adjust_hue(x, d), [random(1, 3, 4, 3), np.array(0.21)], [0, 1])
+    check_derivatives(
+        lambda x, c: image.adjust_contrast(x, c), [random(1, 3, 4, 3), np.array(1.5)], [0, 1]
+    )
+    check_derivatives(
+        lambda x, d: image.adjust_hue(x, d), [random(1, 3, 4, 3), np.array(0.21)], [0, 1]
+    )
 
 
 def test_gray_pixels_have_finite_gradients():
     x = tf.constant([[[0.5, 0.5, 0.5], [0.0, 0.0, 0.0]]])
-    for function in (image.rgb_to_hsv, lambda v: image.adjust_hue(v, 0.1), lambda v: image.adjust_saturation(v, 2.0)):
+    for function in (
+        image.rgb_to_hsv,
+        lambda v: image.adjust_hue(v, 0.1),
+        lambda v: image.adjust_saturation(v, 2.0),
+    ):
         with tf.GradientTape() as tape:
             tape.watch(x)
             y = function(x)
@@ -337,9 +433,15 @@ def test_gray_pixels_have_finite_gradients():
 
 
 def test_convert_image_dtype_saturates():
-    assert image.convert_image_dtype([1.5, -0.5], tf.uint8, saturate=True).numpy().tolist() == [255, 0]
+    assert image.convert_image_dtype([1.5, -0.5], tf.uint8, saturate=True).numpy().tolist() == [
+        255,
+        0,
+    ]
     assert image.convert_image_dtype([1.5, -1.5], tf.int32, saturate=True).numpy()[1] == -(2**31)
-    assert image.convert_image_dtype(tf.constant([300, -5], tf.int16), tf.uint8, saturate=True).dtype == tf.uint8
+    assert (
+        image.convert_image_dtype(tf.constant([300, -5], tf.int16), tf.uint8, saturate=True).dtype
+        == tf.uint8
+    )
 
 
 def test_images_without_three_channels():
@@ -359,7 +461,10 @@ SECOND = (FIRST[:, :, ::-1] + FIRST) / 2
     ("function", "expected"),
     [
         (lambda a, b: image.ssim(a, b, 1.0), 0.66239357),
-        (lambda a, b: image.ssim_multiscale(a, b, 1.0, power_factors=(0.4, 0.6), filter_size=7), 0.7275087),
+        (
+            lambda a, b: image.ssim_multiscale(a, b, 1.0, power_factors=(0.4, 0.6), filter_size=7),
+            0.7275087,
+        ),
         (lambda a, b: image.psnr(a, b, 1.0), 13.96665),
     ],
 )
@@ -435,7 +540,11 @@ def test_non_max_suppression():
     scores = np.array([0.9, 0.75, 0.6, 0.95], np.float32)
     assert image.non_max_suppression(boxes, scores, 3).numpy().tolist() == [3, 0]
     assert image.non_max_suppression(boxes, scores, 1).numpy().tolist() == [3]
-    assert image.non_max_suppression(boxes, scores, 3, iou_threshold=1.0).numpy().tolist() == [3, 0, 1]
+    assert image.non_max_suppression(boxes, scores, 3, iou_threshold=1.0).numpy().tolist() == [
+        3,
+        0,
+        1,
+    ]
     assert image.non_max_suppression(boxes, scores, 3, score_threshold=0.92).numpy().tolist() == [3]
     kept, marks = image.non_max_suppression_with_scores(boxes, scores, 4, soft_nms_sigma=0.5)
     assert kept.numpy().tolist()[:2] == [3, 0]
@@ -445,7 +554,9 @@ def test_non_max_suppression():
 
 
 def test_draw_bounding_boxes_cuts_boxes_off_at_the_border():
-    drawn = image.draw_bounding_boxes(np.zeros((1, 4, 4, 1), np.float32), [[[-0.5, 0.4, 0.7, 1.8]]], None).numpy()[0, :, :, 0]
+    drawn = image.draw_bounding_boxes(
+        np.zeros((1, 4, 4, 1), np.float32), [[[-0.5, 0.4, 0.7, 1.8]]], None
+    ).numpy()[0, :, :, 0]
     assert drawn.tolist() == [[0, 1, 0, 0], [0, 1, 0, 0], [0, 1, 1, 1], [0, 0, 0, 0]]
 
 
@@ -454,4 +565,6 @@ def test_extract_glimpse_outside_the_image():
     seen = image.extract_glimpse(x, [2, 3], [[1.0, 1.0]], noise="zero").numpy()[0, :, :, 0]
     assert seen.tolist() == [[29, 30, 0], [0, 0, 0]]
     for noise in ("uniform", "gaussian"):
-        assert np.isfinite(image.extract_glimpse(x, [2, 3], [[1.0, 1.0]], noise=noise).numpy()).all()
+        assert np.isfinite(
+            image.extract_glimpse(x, [2, 3], [[1.0, 1.0]], noise=noise).numpy()
+        ).all()

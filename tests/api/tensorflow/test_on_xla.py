@@ -1,4 +1,6 @@
-"""Public functions in a compiled function: the samples of `tests_tf`, values and gradients, against eager code on NumPy."""
+"""Public functions in a compiled function: the samples of `tests_tf`, values and gradients,
+against eager code on NumPy.
+"""
 
 from __future__ import annotations
 
@@ -18,30 +20,39 @@ sys.path.append(str(Path(__file__).parents[3] / "tests_tf"))
 from derivatives import weighted
 from table import Row, all_rows
 
-TOLERANCE = {"float64": 1e-8, "complex128": 1e-8}  # relative to the largest number of a result; 1e-4 for the others
+# Relative to the largest number of a result; 1e-4 for the others.
+TOLERANCE = {"float64": 1e-8, "complex128": 1e-8}
 
 SHAPE_DEPENDS_ON_VALUES = {
-    "tf.boolean_mask", "tf.boolean_mask[matrix]", "tf.broadcast_dynamic_shape", "tf.dynamic_partition", "tf.math.bincount",
-    "tf.math.bincount[axis]", "tf.math.bincount[length]", "tf.math.bincount[weights]", "tf.math.confusion_matrix",
-    "tf.math.segment_max", "tf.math.segment_max[ties]", "tf.math.segment_mean", "tf.math.segment_min", "tf.math.segment_min[ties]",
-    "tf.math.segment_prod", "tf.math.segment_prod[zeros]", "tf.math.segment_sum", "tf.sequence_mask[dtype]", "tf.sparse.add",
-    "tf.sparse.from_dense", "tf.unique", "tf.where[indices]",
+    "tf.boolean_mask", "tf.boolean_mask[matrix]", "tf.broadcast_dynamic_shape",
+    "tf.dynamic_partition", "tf.math.bincount", "tf.math.bincount[axis]",
+    "tf.math.bincount[length]", "tf.math.bincount[weights]", "tf.math.confusion_matrix",
+    "tf.math.segment_max", "tf.math.segment_max[ties]", "tf.math.segment_mean",
+    "tf.math.segment_min", "tf.math.segment_min[ties]", "tf.math.segment_prod",
+    "tf.math.segment_prod[zeros]", "tf.math.segment_sum", "tf.sequence_mask[dtype]",
+    "tf.sparse.add", "tf.sparse.from_dense", "tf.unique", "tf.where[indices]",
 }  # fmt: skip
 """Rows whose result has a shape that only their values tell."""
 
 LOOKS_AT_VALUES = {
-    "tf.executing_eagerly", "tf.get_static_value", "tf.image.random_crop", "tf.inside_function", "tf.is_symbolic_tensor",
-    "tf.is_tensor",
+    "tf.executing_eagerly", "tf.get_static_value", "tf.image.random_crop", "tf.inside_function",
+    "tf.is_symbolic_tensor", "tf.is_tensor",
 }  # fmt: skip
-"""Rows that ask in Python for what a program has only when it runs, or whether there is one; so do the rows of random numbers, which
-have tests of their own.
+"""Rows that ask in Python for what a program has only when it runs, or whether there is one; so do
+the rows of random numbers, which have tests of their own.
 """
 
-ROWS = [row for row in all_rows() if row.label not in LOOKS_AT_VALUES and not row.symbol.startswith("tf.random.")]
+ROWS = [
+    row
+    for row in all_rows()
+    if row.label not in LOOKS_AT_VALUES and not row.symbol.startswith("tf.random.")
+]
 
 
 def results(row: Row, inputs: list) -> list:
-    """All results and the gradients of their weighted sum by the arguments that are differentiated."""
+    """All results and the gradients of their weighted sum by the arguments that are
+    differentiated.
+    """
     sources = [inputs[i] for i in row.wanted]
     with gradtape.GradientTape() as tape:
         tape.watch(sources)
@@ -55,7 +66,9 @@ def parts(result) -> list:
     """The tensors of a result; what is no tensor stays as it is."""
     if isinstance(result, SparseTensor):
         return [result.indices, result.values]
-    return [gradtape.convert_to_tensor(result) if isinstance(result, gradtape.IndexedSlices) else result]
+    return [
+        gradtape.convert_to_tensor(result) if isinstance(result, gradtape.IndexedSlices) else result
+    ]
 
 
 def compiled(row: Row, arrays: list) -> list:
@@ -89,7 +102,9 @@ def assert_same(found, expected) -> None:
 
 
 def widest(row: Row) -> str:
-    return next((dtype for dtype in ("complex128", "float64") if dtype in row.dtypes), row.dtypes[0])
+    return next(
+        (dtype for dtype in ("complex128", "float64") if dtype in row.dtypes), row.dtypes[0]
+    )
 
 
 @pytest.mark.sampled(3)
@@ -103,12 +118,16 @@ def widest(row: Row) -> str:
 )
 def test_compiled_is_eager(row):
     arrays = row.arrays(widest(row))
-    expected = results(row, [gradtape.constant(a) if isinstance(a, np.ndarray) else a for a in arrays])
+    expected = results(
+        row, [gradtape.constant(a) if isinstance(a, np.ndarray) else a for a in arrays]
+    )
     for found, wanted in zip(compiled(row, arrays), expected, strict=True):
         assert_same(found, wanted)
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=row.label) for row in ROWS if row.label in SHAPE_DEPENDS_ON_VALUES])
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=row.label) for row in ROWS if row.label in SHAPE_DEPENDS_ON_VALUES]
+)
 def test_a_shape_that_depends_on_values_is_refused(row):
     with pytest.raises(NotTraceableError, match=r"function|compiled program"):
         compiled(row, row.arrays(widest(row)))
@@ -139,11 +158,18 @@ def test_the_comparison_sees_a_difference():
         lambda x, ids: gradtape.sequence_mask(ids, 5),
         lambda x, ids: gradtape.sparse.segment_mean(x, ids // 2, [0, 0, 1], num_segments=3),
         lambda x, ids: gradtape.sparse.segment_sqrt_n(x, [0, 2, 1], ids, num_segments=4),
-        lambda x, ids: gradtape.linalg.experimental.conjugate_gradient(gradtape.matmul(x, x, transpose_b=True), x[:, 0]).x,
+        lambda x, ids: (
+            gradtape.linalg.experimental.conjugate_gradient(
+                gradtape.matmul(x, x, transpose_b=True), x[:, 0]
+            ).x
+        ),
     ],
 )
 def test_with_a_size_that_is_given(call):
-    x, ids = gradtape.constant([[2.0, 0.5, 0.1], [0.5, 3.0, 0.2], [0.1, 0.2, 1.0]]), gradtape.constant([0, 1, 3])
+    x, ids = (
+        gradtape.constant([[2.0, 0.5, 0.1], [0.5, 3.0, 0.2], [0.1, 0.2, 1.0]]),
+        gradtape.constant([0, 1, 3]),
+    )
     assert_same(gradtape.function(call, autograph=False)(x, ids), call(x, ids))
 
 
@@ -155,13 +181,23 @@ def test_with_a_size_that_is_given(call):
         lambda sp, x: gradtape.sparse.to_dense(gradtape.sparse.concat(1, [sp, sp])),
         lambda sp, x: gradtape.sparse.to_dense(sp, validate_indices=False),
         lambda sp, x: gradtape.sparse.to_dense(gradtape.sparse.map_values(gradtape.add, sp, sp)),
-        lambda sp, x: gradtape.sparse.to_indicator(sp.with_values(gradtape.cast(sp.indices[:, 1], "int64")), 4),
+        lambda sp, x: gradtape.sparse.to_indicator(
+            sp.with_values(gradtape.cast(sp.indices[:, 1], "int64")), 4
+        ),
         lambda sp, x: gradtape.sparse.reduce_max(sp, axis=1),
         lambda sp, x: (sp * x).values,
-        lambda sp, x: gradtape.sparse.sampled_addmm(sp.indices, sp.values, [2, 3], x[:, :1], x[:1])[1],
-        lambda sp, x: gradtape.nn.embedding_lookup_sparse(x, sp.with_values(sp.indices[:, 0]), None, combiner="sqrtn"),
+        lambda sp, x: gradtape.sparse.sampled_addmm(sp.indices, sp.values, [2, 3], x[:, :1], x[:1])[
+            1
+        ],
+        lambda sp, x: gradtape.nn.embedding_lookup_sparse(
+            x, sp.with_values(sp.indices[:, 0]), None, combiner="sqrtn"
+        ),
         lambda sp, x: gradtape.nn.ctc_loss(
-            sp.with_values(gradtape.cast(sp.indices[:, 1], "int32")), gradtape.zeros([4, 2, 3]), None, [4, 3], blank_index=-1
+            sp.with_values(gradtape.cast(sp.indices[:, 1], "int32")),
+            gradtape.zeros([4, 2, 3]),
+            None,
+            [4, 3],
+            blank_index=-1,
         ),
     ],
 )
@@ -169,7 +205,10 @@ def test_sparse_tensors_with_places_that_are_traced(call):
     def of_parts(indices, values, x):
         return call(SparseTensor(indices, values, [2, 3]), x)
 
-    arguments = [gradtape.constant([[0, 1], [1, 0], [1, 2]], "int64"), gradtape.constant([1.0, -2.0, 3.0])]
+    arguments = [
+        gradtape.constant([[0, 1], [1, 0], [1, 2]], "int64"),
+        gradtape.constant([1.0, -2.0, 3.0]),
+    ]
     arguments.append(gradtape.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
     assert_same(gradtape.function(of_parts, autograph=False)(*arguments), of_parts(*arguments))
 
@@ -194,7 +233,9 @@ def test_a_function_knows_that_it_is_traced():
 
 
 def test_check_numerics_refuses_in_a_program():
-    program = gradtape.function(lambda x: gradtape.debugging.check_numerics(x, "weights") * 2.0, autograph=False)
+    program = gradtape.function(
+        lambda x: gradtape.debugging.check_numerics(x, "weights") * 2.0, autograph=False
+    )
     assert_same(program(gradtape.constant([1.0])), gradtape.constant([2.0]))
     with pytest.raises(gradtape.errors.InvalidArgumentError, match="weights"):
         program(gradtape.constant([np.nan]))

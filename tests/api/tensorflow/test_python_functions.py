@@ -1,4 +1,7 @@
-"""`py_function` and `numpy_function`. Answers and exceptions are TensorFlow's, but second derivatives work."""
+"""`py_function` and `numpy_function`.
+
+Answers and exceptions are TensorFlow's, but second derivatives work.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +14,10 @@ def test_py_function_gives_what_the_dtypes_ask_for():
     several = tf.py_function(lambda x, y: [x + y, 3], [1.0, 2.0], [tf.float32, tf.int32])
     assert [(x.dtype, x.numpy()) for x in several] == [(tf.float32, 3), (tf.int32, 3)]
     assert tf.py_function(lambda x: None, [1.0], []) == []
-    assert tf.py_function(lambda x: np.float64(3), [1.0], tf.TensorSpec([], tf.float32)).dtype == tf.float32
+    assert (
+        tf.py_function(lambda x: np.float64(3), [1.0], tf.TensorSpec([], tf.float32)).dtype
+        == tf.float32
+    )
 
 
 def test_py_function_hands_over_tensors():
@@ -44,7 +50,8 @@ def test_py_function_is_differentiable_twice():
     [
         (ValueError, tf.errors.InvalidArgumentError), (TypeError, tf.errors.InvalidArgumentError),
         (KeyError, tf.errors.UnknownError), (StopIteration, tf.errors.OutOfRangeError),
-        (MemoryError, tf.errors.ResourceExhaustedError), (NotImplementedError, tf.errors.UnimplementedError),
+        (MemoryError, tf.errors.ResourceExhaustedError),
+        (NotImplementedError, tf.errors.UnimplementedError),
         (ZeroDivisionError, tf.errors.UnknownError),
     ],
 )  # fmt: skip
@@ -61,7 +68,8 @@ def test_exceptions(raised, expected):
 
 
 @pytest.mark.parametrize(
-    ("function", "wanted"), [(lambda x: x, tf.int32), (lambda x: None, tf.float32), (lambda x: [x], [tf.float32] * 2)]
+    ("function", "wanted"),
+    [(lambda x: x, tf.int32), (lambda x: None, tf.float32), (lambda x: [x], [tf.float32] * 2)],
 )
 def test_py_function_refuses_another_result(function, wanted):
     with pytest.raises(tf.errors.InvalidArgumentError):

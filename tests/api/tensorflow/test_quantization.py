@@ -1,4 +1,6 @@
-"""`tf.quantization`: values, gradients that pass straight through in every mode and order, and what is refused."""
+"""`tf.quantization`: values, gradients that pass straight through in every mode and order,
+and what is refused.
+"""
 
 import numpy as np
 import pytest
@@ -25,8 +27,12 @@ def test_values(args):
     step = 4.1 / 7
     expected = [round(min(max(x, -2 * step), 5 * step) / step) * step for x in INPUTS]
     np.testing.assert_allclose(three_bits(*args).numpy(), expected, rtol=1e-6)
-    np.testing.assert_array_equal(q.fake_quant_with_min_max_args(args[0], -1.1, 3.0, 3).numpy(), three_bits(*args).numpy())
-    channels = q.fake_quant_with_min_max_vars_per_channel(tf.stack([args[0]] * 2, 1), [-1.1, -2.0], [3.0, 1.5], 3).numpy()
+    np.testing.assert_array_equal(
+        q.fake_quant_with_min_max_args(args[0], -1.1, 3.0, 3).numpy(), three_bits(*args).numpy()
+    )
+    channels = q.fake_quant_with_min_max_vars_per_channel(
+        tf.stack([args[0]] * 2, 1), [-1.1, -2.0], [3.0, 1.5], 3
+    ).numpy()
     np.testing.assert_array_equal(channels[:, 0], three_bits(*args).numpy())
     np.testing.assert_array_equal(channels[:, 1], three_bits(args[0], -2.0, 1.5).numpy())
 
@@ -51,7 +57,11 @@ def test_gradients(args):
 
 
 def test_gradients_of_channels():
-    x, low, high = tf.constant([[-5.0, 0.0], [0.5, 9.0]]), tf.constant([-1.0, -1.0]), tf.constant([1.0, 1.0])
+    x, low, high = (
+        tf.constant([[-5.0, 0.0], [0.5, 9.0]]),
+        tf.constant([-1.0, -1.0]),
+        tf.constant([1.0, 1.0]),
+    )
     with tf.GradientTape() as tape:
         tape.watch([x, low, high])
         y = q.fake_quant_with_min_max_vars_per_channel(x, low, high)
@@ -103,9 +113,13 @@ def test_batches(args):
 
 def test_numbers_that_are_not_finite():
     x = [np.nan, np.inf, -np.inf]
-    np.testing.assert_array_equal(q.fake_quant_with_min_max_args(x, -4, 3, 3).numpy(), [np.nan, 3, -4])
+    np.testing.assert_array_equal(
+        q.fake_quant_with_min_max_args(x, -4, 3, 3).numpy(), [np.nan, 3, -4]
+    )
     for function in (q.quantize_and_dequantize, q.quantize_and_dequantize_v2):
-        np.testing.assert_array_equal(function(x, -4.0, 3.0, num_bits=3, range_given=True).numpy(), [np.nan, 3, -4])
+        np.testing.assert_array_equal(
+            function(x, -4.0, 3.0, num_bits=3, range_given=True).numpy(), [np.nan, 3, -4]
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
@@ -129,15 +143,21 @@ def test_quantize_and_dequantize():
     assert found.numpy().tolist() == [-2.0, 0.0, 0.0, 2.0, 3.0]
     up = q.quantize_and_dequantize_v2(x, 0.0, 0.0, num_bits=3, round_mode="HALF_UP")
     assert up.numpy().tolist() == [-2.0, 0.0, 1.0, 2.0, 3.0]
-    unsigned = q.quantize_and_dequantize_v2(x, 0.0, 7.0, signed_input=False, num_bits=3, range_given=True)
+    unsigned = q.quantize_and_dequantize_v2(
+        x, 0.0, 7.0, signed_input=False, num_bits=3, range_given=True
+    )
     assert unsigned.numpy().tolist() == [0.0, 0.0, 0.0, 2.0, 3.0]
 
 
 def test_a_range_for_each_channel():
     x = tf.constant([[-7.0, 1.4], [3.2, -2.0]])
     found = q.quantize_and_dequantize_v2(x, [0.0, 0.0], [0.0, 0.0], num_bits=4, axis=1)
-    np.testing.assert_array_equal(found[:, 0].numpy(), q.quantize_and_dequantize_v2(x[:, 0], 0.0, 0.0, num_bits=4).numpy())
-    np.testing.assert_array_equal(found[:, 1].numpy(), q.quantize_and_dequantize_v2(x[:, 1], 0.0, 0.0, num_bits=4).numpy())
+    np.testing.assert_array_equal(
+        found[:, 0].numpy(), q.quantize_and_dequantize_v2(x[:, 0], 0.0, 0.0, num_bits=4).numpy()
+    )
+    np.testing.assert_array_equal(
+        found[:, 1].numpy(), q.quantize_and_dequantize_v2(x[:, 1], 0.0, 0.0, num_bits=4).numpy()
+    )
 
 
 @pytest.mark.parametrize("range_given", [False, True])
@@ -145,7 +165,9 @@ def test_straight_through_where_the_input_is_in_the_range(range_given):
     args = [tf.constant([-2.5, -1.0, 0.5, 2.0, 3.0]), tf.constant(-1.0), tf.constant(2.0)]
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(args)
-        second = tf.reduce_sum(q.quantize_and_dequantize_v2(*args, range_given=range_given) * [1.0, 2.0, 3.0, 4.0, 5.0])
+        second = tf.reduce_sum(
+            q.quantize_and_dequantize_v2(*args, range_given=range_given) * [1.0, 2.0, 3.0, 4.0, 5.0]
+        )
         first = tf.reduce_sum(q.quantize_and_dequantize(*args, range_given=range_given))
     by_input, by_low, by_high = tape.gradient(second, args)
     assert by_input.numpy().tolist() == [0.0, 2.0, 3.0, 4.0, 0.0]
@@ -170,15 +192,36 @@ def test_nothing_to_round():
         (InvalidArgumentError, lambda: q.fake_quant_with_min_max_args([1.0], 0.0, 0.0)),
         (ValueError, lambda: q.fake_quant_with_min_max_args(tf.constant([1]))),
         (InvalidArgumentError, lambda: q.fake_quant_with_min_max_vars([1.0], [0.0], [1.0])),
-        (InvalidArgumentError, lambda: q.fake_quant_with_min_max_vars_per_channel([1.0, 2.0], [0.0], [1.0, 1.0])),
-        (InvalidArgumentError, lambda: q.fake_quant_with_min_max_vars_per_channel([1.0, 2.0], 0.0, 1.0)),
-        (InvalidArgumentError, lambda: q.fake_quant_with_min_max_vars_per_channel(1.0, [0.0], [1.0])),
-        (InvalidArgumentError, lambda: q.fake_quant_with_min_max_vars_gradient([1.0], [1.0, 2.0], 0.0, 1.0)),
-        (InvalidArgumentError, lambda: q.quantize_and_dequantize_v2([1.0], 2.0, -1.0, range_given=True)),
-        (InvalidArgumentError, lambda: q.quantize_and_dequantize_v2([1.0], 0.0, 1.0, round_mode="UP")),
+        (
+            InvalidArgumentError,
+            lambda: q.fake_quant_with_min_max_vars_per_channel([1.0, 2.0], [0.0], [1.0, 1.0]),
+        ),
+        (
+            InvalidArgumentError,
+            lambda: q.fake_quant_with_min_max_vars_per_channel([1.0, 2.0], 0.0, 1.0),
+        ),
+        (
+            InvalidArgumentError,
+            lambda: q.fake_quant_with_min_max_vars_per_channel(1.0, [0.0], [1.0]),
+        ),
+        (
+            InvalidArgumentError,
+            lambda: q.fake_quant_with_min_max_vars_gradient([1.0], [1.0, 2.0], 0.0, 1.0),
+        ),
+        (
+            InvalidArgumentError,
+            lambda: q.quantize_and_dequantize_v2([1.0], 2.0, -1.0, range_given=True),
+        ),
+        (
+            InvalidArgumentError,
+            lambda: q.quantize_and_dequantize_v2([1.0], 0.0, 1.0, round_mode="UP"),
+        ),
         (InvalidArgumentError, lambda: q.quantize_and_dequantize_v2([1.0], 0.0, 1.0, num_bits=0)),
         (InvalidArgumentError, lambda: q.quantize_and_dequantize_v2([1, 2], 0.0, 1.0)),
-        (InvalidArgumentError, lambda: q.quantize_and_dequantize_v2([1.0], [0.0], [1.0], range_given=True)),
+        (
+            InvalidArgumentError,
+            lambda: q.quantize_and_dequantize_v2([1.0], [0.0], [1.0], range_given=True),
+        ),
     ],
 )
 def test_wrong_arguments(error, call):

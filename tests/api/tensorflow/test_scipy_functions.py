@@ -1,4 +1,6 @@
-"""`gradtape.experimental.scipy`: functions of SciPy that ask no protocol, with SciPy's values and with gradients."""
+"""`gradtape.experimental.scipy`: functions of SciPy that ask no protocol,
+with SciPy's values and with gradients.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def test_values_and_derivatives(name):
     np.testing.assert_allclose(found.numpy(), function(X), rtol=1e-12, atol=1e-12)
     checks.check_gradient(function, [X], [0])
     checks.check_second_order(function, [X], [0], outer="reverse", inner_mode="reverse")
-    np.testing.assert_allclose(tf.function(function)(tf.constant(X)).numpy(), function(X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        tf.function(function)(tf.constant(X)).numpy(), function(X), rtol=1e-9, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -1,4 +1,6 @@
-"""`tf.math.segment_*` and `unsorted_segment_*`: what the op table does not see, with TensorFlow's answers."""
+"""`tf.math.segment_*` and `unsorted_segment_*`: what the op table does not see,
+with TensorFlow's answers.
+"""
 
 import numpy as np
 import pytest
@@ -20,7 +22,13 @@ def unsorted_segments(name):
 
 @pytest.mark.parametrize(
     ("name", "first", "empty"),
-    [("sum", [4, 6], 0), ("mean", [2, 3], 0), ("max", [3, 4], 0), ("min", [1, 2], 0), ("prod", [3, 8], 1)],
+    [
+        ("sum", [4, 6], 0),
+        ("mean", [2, 3], 0),
+        ("max", [3, 4], 0),
+        ("min", [1, 2], 0),
+        ("prod", [3, 8], 1),
+    ],
 )
 def test_sorted(name, first, empty):
     found = sorted_segments(name)(ROWS, [0, 0, 2])
@@ -85,8 +93,9 @@ def test_refused_unsorted(name, ids, count):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("sum", [1, 1, 1, 1, 0]), ("mean", [1 / 3, 1 / 3, 1, 1 / 3, 0]), ("max", [0, 0.5, 1, 0.5, 0]), ("min", [1, 0, 1, 0, 0]),
-        ("prod", [4, 0, 1, 0, 0]), ("sqrt_n", [3**-0.5, 3**-0.5, 1, 3**-0.5, 0]),
+        ("sum", [1, 1, 1, 1, 0]), ("mean", [1 / 3, 1 / 3, 1, 1 / 3, 0]),
+        ("max", [0, 0.5, 1, 0.5, 0]), ("min", [1, 0, 1, 0, 0]), ("prod", [4, 0, 1, 0, 0]),
+        ("sqrt_n", [3**-0.5, 3**-0.5, 1, 3**-0.5, 0]),
     ],
 )  # fmt: skip
 def test_gradient(name, expected):
@@ -97,7 +106,9 @@ def test_gradient(name, expected):
 
 
 def test_hessian_of_a_product_with_zeros():
-    """The second derivative by two elements is the product of the others, also where elements are zero."""
+    """The second derivative by two elements is the product of the others,
+    also where elements are zero.
+    """
     v = tf.Variable([0.0, 0.0, 5.0], dtype=tf.float64)
     with tf.GradientTape() as outer:
         with tf.GradientTape() as inner:
@@ -109,7 +120,11 @@ def test_hessian_of_a_product_with_zeros():
 def test_vmap_with_segments_of_their_own():
     x = np.arange(6.0).reshape(2, 3)
     ids = np.array([[0, 0, 1], [1, -1, 0]])
-    found = tf.vmap(lambda x, i: tf.math.unsorted_segment_sum(x, i, 2))(tf.constant(x), tf.constant(ids))
+    found = tf.vmap(lambda x, i: tf.math.unsorted_segment_sum(x, i, 2))(
+        tf.constant(x), tf.constant(ids)
+    )
     np.testing.assert_array_equal(found, [[1, 2], [5, 3]])
     with pytest.raises(tf.errors.InvalidArgumentError):
-        tf.vmap(lambda x, i: tf.math.unsorted_segment_sum(x, i, 1))(tf.constant(x), tf.constant(ids))
+        tf.vmap(lambda x, i: tf.math.unsorted_segment_sum(x, i, 1))(
+            tf.constant(x), tf.constant(ids)
+        )

@@ -1,4 +1,6 @@
-"""`tf.signal`: values by their definitions, shapes and dtypes as TensorFlow's, derivatives, and what is refused."""
+"""`tf.signal`: values by their definitions, shapes and dtypes as TensorFlow's, derivatives,
+and what is refused.
+"""
 
 import numpy as np
 import pytest
@@ -44,11 +46,16 @@ def test_real_transforms_with_fft_length(rank, suffix, length):
     x, spectrum = reals(3, 4, 5, 6), complexes(3, 4, 5, 6)
     axes = tuple(range(-rank, 0))
     close(getattr(signal, f"rfft{suffix}")(tf.constant(x), sizes), np.fft.rfftn(x, sizes, axes))
-    close(getattr(signal, f"irfft{suffix}")(tf.constant(spectrum), sizes), np.fft.irfftn(spectrum, sizes, axes))
+    close(
+        getattr(signal, f"irfft{suffix}")(tf.constant(spectrum), sizes),
+        np.fft.irfftn(spectrum, sizes, axes),
+    )
 
 
 @pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
-@pytest.mark.parametrize(("axes", "sizes"), [(None, None), ([0, 2], [5, 2]), ([-1], None), ([1, 0], [2, 6])])
+@pytest.mark.parametrize(
+    ("axes", "sizes"), [(None, None), ([0, 2], [5, 2]), ([-1], None), ([1, 0], [2, 6])]
+)
 def test_transforms_over_axes(norm, axes, sizes):
     x, spectrum = reals(3, 4, 5), complexes(3, 4, 5)
     given = {"s": sizes, "axes": axes if axes is not None else (0, 1, 2), "norm": norm}
@@ -60,7 +67,9 @@ def test_transforms_over_axes(norm, axes, sizes):
     close(signal.rfftnd(tf.constant(x), sizes, axes, norm), np.fft.rfftn(x, **given))
 
 
-@pytest.mark.parametrize(("given", "wanted"), [(np.float32, np.complex64), (np.float64, np.complex128)])
+@pytest.mark.parametrize(
+    ("given", "wanted"), [(np.float32, np.complex64), (np.float64, np.complex128)]
+)
 def test_tensors_keep_their_precision(given, wanted):
     x = tf.constant(np.ones(4, given))
     spectrum = signal.rfft(x)
@@ -138,12 +147,22 @@ def test_frame(length, step, axis, pad_end):
     rows = [filled[..., i * step : i * step + length] for i in range(count)]
     expected = np.stack(rows, -2) if rows else np.zeros((9, 9, 0, length))
     place = axis % 3
-    close(signal.frame(x, length, step, pad_end, 0.5, axis), np.moveaxis(expected, (-2, -1), (place, place + 1)))
+    close(
+        signal.frame(x, length, step, pad_end, 0.5, axis),
+        np.moveaxis(expected, (-2, -1), (place, place + 1)),
+    )
 
 
 def test_frame_of_other_dtypes():
-    assert signal.frame(tf.range(5), 2, 2, pad_end=True).numpy().tolist() == [[0, 1], [2, 3], [4, 0]]
-    assert signal.frame(tf.constant(["a", "b", "c"]), 2, 1).numpy().tolist() == [[b"a", b"b"], [b"b", b"c"]]
+    assert signal.frame(tf.range(5), 2, 2, pad_end=True).numpy().tolist() == [
+        [0, 1],
+        [2, 3],
+        [4, 0],
+    ]
+    assert signal.frame(tf.constant(["a", "b", "c"]), 2, 1).numpy().tolist() == [
+        [b"a", b"b"],
+        [b"b", b"c"],
+    ]
     assert signal.frame(tf.zeros([0]), 2, 1, pad_end=True).shape == (0, 2)
     assert signal.frame(tf.ones(4), tf.constant(2), tf.constant(2)).shape == (2, 2)
 
@@ -173,7 +192,9 @@ def test_stft_pads_the_end_and_takes_the_next_power_of_2():
     assert signal.stft(tf.ones(10), 5, 4, fft_length=3).shape == (2, 2)
 
 
-@pytest.mark.parametrize("window", [None, signal.vorbis_window, signal.kaiser_bessel_derived_window])
+@pytest.mark.parametrize(
+    "window", [None, signal.vorbis_window, signal.kaiser_bessel_derived_window]
+)
 @pytest.mark.parametrize("norm", [None, "ortho"])
 def test_mdct_and_back(window, norm):
     x = reals(2, 32)
@@ -186,7 +207,10 @@ def test_mdct_and_back(window, norm):
 def test_mdct_by_its_definition():
     x = reals(8)
     n = np.arange(8)
-    expected = [2 * np.sum(x * np.sqrt(0.5) * np.cos(np.pi / 4 * (n + 0.5 + 2) * (k + 0.5))) for k in range(4)]
+    expected = [
+        2 * np.sum(x * np.sqrt(0.5) * np.cos(np.pi / 4 * (n + 0.5 + 2) * (k + 0.5)))
+        for k in range(4)
+    ]
     close(signal.mdct(x, 8, window_fn=None)[0], expected)
 
 
@@ -222,7 +246,10 @@ def test_wrong_arguments_of_frames(error, call):
 # Cosine transforms
 
 
-@pytest.mark.parametrize(("kind", "norm"), [(1, None), (2, None), (3, None), (4, None), (2, "ortho"), (3, "ortho"), (4, "ortho")])
+@pytest.mark.parametrize(
+    ("kind", "norm"),
+    [(1, None), (2, None), (3, None), (4, None), (2, "ortho"), (3, "ortho"), (4, "ortho")],
+)
 @pytest.mark.parametrize("n", [None, 3, 8])
 @pytest.mark.parametrize("axis", [-1, 0])
 def test_dct(kind, norm, n, axis):
@@ -270,7 +297,10 @@ def test_mfccs():
 @pytest.mark.parametrize("length", [2, 3, 4, 7, 8])
 def test_windows(length):
     periodic = length % 2 == 0  # TensorFlow's periodic windows of odd lengths are symmetric
-    for ours, theirs in ((signal.hann_window, scipy.signal.windows.hann), (signal.hamming_window, scipy.signal.windows.hamming)):
+    for ours, theirs in (
+        (signal.hann_window, scipy.signal.windows.hann),
+        (signal.hamming_window, scipy.signal.windows.hamming),
+    ):
         close(ours(length, dtype=tf.float64), theirs(length, sym=not periodic))
         close(ours(length, periodic=False, dtype=tf.float64), theirs(length))
     close(signal.kaiser_window(length, 3.5, tf.float64), scipy.signal.windows.kaiser(length, 3.5))
@@ -279,7 +309,10 @@ def test_windows(length):
         close(signal.kaiser_bessel_derived_window(length, np.float64(np.pi), tf.float64), expected)
 
 
-@pytest.mark.parametrize("window", [signal.hann_window, signal.hamming_window, signal.vorbis_window, signal.kaiser_window])
+@pytest.mark.parametrize(
+    "window",
+    [signal.hann_window, signal.hamming_window, signal.vorbis_window, signal.kaiser_window],
+)
 def test_short_windows_and_dtypes(window):
     assert window(0).shape == (0,)
     assert window(1).numpy().tolist() == [1.0]
@@ -296,7 +329,10 @@ def test_short_windows_and_dtypes(window):
 
 
 def test_the_inverse_window_makes_overlapping_windows_add_up_to_1():
-    forward, backward = signal.hamming_window(8, dtype=tf.float64), signal.inverse_stft_window_fn(2, signal.hamming_window)
+    forward, backward = (
+        signal.hamming_window(8, dtype=tf.float64),
+        signal.inverse_stft_window_fn(2, signal.hamming_window),
+    )
     product = (forward * backward(8, tf.float64)).numpy()
     np.testing.assert_allclose(product.reshape(4, 2).sum(0), 1)
 
@@ -313,8 +349,8 @@ def test_mel_bands_are_triangles():
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"num_mel_bins": 0}, {"lower_edge_hertz": -1.0}, {"lower_edge_hertz": 4000.0}, {"upper_edge_hertz": 5000.0},
-        {"sample_rate": 0.0}, {"dtype": tf.int32},
+        {"num_mel_bins": 0}, {"lower_edge_hertz": -1.0}, {"lower_edge_hertz": 4000.0},
+        {"upper_edge_hertz": 5000.0}, {"sample_rate": 0.0}, {"dtype": tf.int32},
     ],
 )  # fmt: skip
 def test_wrong_mel_bands(wrong):
@@ -342,8 +378,10 @@ DERIVATIVES = {
     "inverse_mdct": (signal.inverse_mdct, reals(3, 2)),
     "mfccs": (signal.mfccs_from_log_mel_spectrograms, reals(2, 3)),
     "kaiser": (lambda beta: signal.kaiser_window(4, beta, tf.float64), np.array(2.5)),
-    "kaiser_bessel_derived": (lambda beta: signal.kaiser_bessel_derived_window(6, beta, tf.float64), np.array(2.5)),
-    "mel": (lambda edge: signal.linear_to_mel_weight_matrix(3, 9, lower_edge_hertz=edge, dtype=tf.float64), np.array(90.0)),
+    "kaiser_bessel_derived": (lambda beta: signal.kaiser_bessel_derived_window(6, beta, tf.float64),
+        np.array(2.5)),
+    "mel": (lambda edge: signal.linear_to_mel_weight_matrix(3, 9, lower_edge_hertz=edge,
+        dtype=tf.float64), np.array(90.0)),
 }  # fmt: skip
 
 
@@ -364,7 +402,9 @@ def test_batches(name):
 
 
 def test_the_gradient_of_a_power_spectrum():
-    """Parseval: the sum of the squared spectrum is n times that of the signal, so the gradient is 2 n x."""
+    """Parseval: the sum of the squared spectrum is n times that of the signal,
+    so the gradient is 2 n x.
+    """
     x = tf.constant(reals(5))
     with tf.GradientTape() as tape:
         tape.watch(x)

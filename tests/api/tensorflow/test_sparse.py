@@ -1,4 +1,6 @@
-"""SparseTensors: what each function gives and refuses, and that a tape follows the values through it, to the second order."""
+"""SparseTensors: what each function gives and refuses,
+and that a tape follows the values through it, to the second order.
+"""
 
 import os
 import subprocess
@@ -45,12 +47,18 @@ def test_its_parts():
     assert parts(A.with_values([3, 4]))[1] == [3, 4]
 
 
-@pytest.mark.parametrize("dtype", [tf.float64, tf.float16, tf.int32, tf.complex64, tf.bool, "int64"])
+@pytest.mark.parametrize(
+    "dtype", [tf.float64, tf.float16, tf.int32, tf.complex64, tf.bool, "int64"]
+)
 def test_a_cast_keeps_it_sparse(dtype):
     found = tf.cast(A, dtype)
     assert isinstance(found, SparseTensor)
     assert found.dtype == dtype
-    assert parts(found) == (A.indices.numpy().tolist(), tf.cast(A.values, dtype).numpy().tolist(), [2, 3])
+    assert parts(found) == (
+        A.indices.numpy().tolist(),
+        tf.cast(A.values, dtype).numpy().tolist(),
+        [2, 3],
+    )
 
 
 def test_a_tape_follows_a_cast():
@@ -64,9 +72,15 @@ def test_a_tape_follows_a_cast():
 
 
 def test_operators_need_no_other_import():
-    code = "import gradtape as tf; s = tf.SparseTensor([[0, 1]], [3.0], [2, 2]); print(float((s * 2.0 / 3.0).values[0]))"
+    code = (
+        "import gradtape as tf; s = tf.SparseTensor([[0, 1]], [3.0], [2, 2]); "
+        "print(float((s * 2.0 "
+        "/ 3.0).values[0]))"
+    )
     environment = os.environ | {"PYTHONPATH": str(Path(tf.__file__).parent.parent)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.stdout.strip() == "2.0", done.stderr
     assert A.with_values([3, 4]).dtype == tf.int32
     assert parts(SparseTensor.from_value(A)) == parts(A)
@@ -99,7 +113,12 @@ def test_wrong_use():
         A.set_shape([3, 3])
     with pytest.raises(TypeError, match="from_value"):
         SparseTensor.from_value(3)
-    for use in (tf.convert_to_tensor, lambda a: tf.add(a, a), lambda a: tf.ones([2, 3]) + a, tf.sparse.from_dense):
+    for use in (
+        tf.convert_to_tensor,
+        lambda a: tf.add(a, a),
+        lambda a: tf.ones([2, 3]) + a,
+        tf.sparse.from_dense,
+    ):
         with pytest.raises(ValueError, match="to_dense"):
             use(A)
     for use in (lambda a: a + a, lambda a: -a, lambda a: a[0], len, iter):
@@ -142,19 +161,27 @@ def test_a_tape_follows_its_values_alone(caplog):
         (lambda: S.reorder(UNSORTED), ([[0, 0], [1, 2]], [1, 2], [2, 3])),
         (lambda: S.reorder(TWICE), ([[0, 0], [0, 0]], [2, 1], [2, 3])),
         (lambda: S.reduce_sum(A, axis=0, output_is_sparse=True), ([[0], [2]], [1, 2], [3])),
-        (lambda: S.reduce_sum(A, axis=0, keepdims=True, output_is_sparse=True), ([[0, 0], [0, 2]], [1, 2], [1, 3])),
+        (
+            lambda: S.reduce_sum(A, axis=0, keepdims=True, output_is_sparse=True),
+            ([[0, 0], [0, 2]], [1, 2], [1, 3]),
+        ),
         (lambda: S.add(A, B), ([[0, 0], [1, 0], [1, 2]], [11, 20, 2], [2, 3])),
         (lambda: S.add(A, B, threshold=10.5), ([[0, 0], [1, 0], [1, 2]], [11, 20, 2], [2, 3])),
         (lambda: S.add(A, A.with_values([-1.0, 0.0])), ([[0, 0], [1, 2]], [0, 2], [2, 3])),
         (lambda: S.add(A, A.with_values([-1.0, 0.0]), threshold=1e-9), ([[1, 2]], [2], [2, 3])),
         (lambda: S.add(A, EMPTY), parts(A)),
         (lambda: S.transpose(A), ([[0, 0], [2, 1]], [1, 2], [3, 2])),
-        (lambda: S.transpose(S.expand_dims(A, 0), perm=[2, 0, 1]), ([[0, 0, 0], [2, 0, 1]], [1, 2], [3, 1, 2])),
+        (
+            lambda: S.transpose(S.expand_dims(A, 0), perm=[2, 0, 1]),
+            ([[0, 0, 0], [2, 0, 1]], [1, 2], [3, 1, 2]),
+        ),
         (lambda: S.softmax(UNSORTED), ([[1, 2], [0, 0]], [1, 1], [2, 3])),
         (lambda: S.concat(0, [A, B]), ([[0, 0], [1, 2], [2, 0], [3, 0]], [1, 2, 10, 20], [4, 3])),
         (lambda: S.concat(-1, [A, B]), ([[0, 0], [0, 3], [1, 2], [1, 3]], [1, 10, 2, 20], [2, 6])),
         (
-            lambda: S.concat(0, [A, SparseTensor([[0, 0]], [1.0], [2, 4])], expand_nonconcat_dims=True),
+            lambda: S.concat(
+                0, [A, SparseTensor([[0, 0]], [1.0], [2, 4])], expand_nonconcat_dims=True
+            ),
             ([[0, 0], [1, 2], [2, 0]], [1, 2, 1], [4, 4]),
         ),
         (lambda: S.expand_dims(A), ([[0, 0, 0], [1, 2, 0]], [1, 2], [2, 3, 1])),
@@ -204,24 +231,31 @@ def test_sparse_results(function, expected):
         (lambda: S.reduce_sum(A, axis=[0, 0]), [1, 0, 2]),
         (lambda: S.reduce_sum(UNSORTED, axis=1), [1, 2]),
         (lambda: S.reduce_sum(EMPTY), 0),
-        (lambda: S.reduce_max(SparseTensor([[0, 0], [0, 1]], [-1.0, -3.0], [2, 3]), axis=1), [-1, 0]),
+        (lambda: S.reduce_max(SparseTensor([[0, 0], [0, 1]], [-1.0, -3.0], [2, 3]), axis=1),
+            [-1, 0]),
         (lambda: S.reduce_max(A), 2),
         (lambda: S.add(A, tf.ones([2, 3])), 1 + dense(A)),
         (lambda: S.add(tf.ones([2, 3]), TWICE), 1 + dense(TWICE)),
         (lambda: S.sparse_dense_matmul(A, tf.ones([3, 2])), [[1, 1], [2, 2]]),
         (lambda: S.sparse_dense_matmul(A, np.ones((3, 2))), [[1, 1], [2, 2]]),
-        (lambda: S.sparse_dense_matmul(A, tf.ones([2, 2]), adjoint_a=True), [[1, 1], [0, 0], [2, 2]]),
+        (lambda: S.sparse_dense_matmul(A, tf.ones([2, 2]), adjoint_a=True),
+            [[1, 1], [0, 0], [2, 2]]),
         (lambda: S.sparse_dense_matmul(A, tf.ones([2, 3]), adjoint_b=True), [[1, 1], [2, 2]]),
         (lambda: S.sparse_dense_matmul(tf.ones([2, 2]), A), [[1, 0, 2], [1, 0, 2]]),
         (lambda: S.sparse_dense_matmul(tf.ones([2, 3]), A, adjoint_b=True), [[1, 2], [1, 2]]),
         (lambda: S.sparse_dense_matmul(TWICE, tf.ones([3, 2])), [[3, 3], [0, 0]]),
-        (lambda: S.to_indicator(SparseTensor([[0, 0], [1, 2]], [1, 3], [2, 3]), 4), [[0, 1, 0, 0], [0, 0, 0, 1]]),
+        (lambda: S.to_indicator(SparseTensor([[0, 0], [1, 2]], [1, 3], [2, 3]), 4),
+            [[0, 1, 0, 0], [0, 0, 0, 1]]),
         (lambda: S.segment_sum(tf.ones([4, 2]), [0, 1, 3], [0, 0, 2]), [[2, 2], [0, 0], [1, 1]]),
-        (lambda: S.segment_sum(tf.ones([4]), [0, 1, 3], [0, 0, 2], num_segments=5), [2, 0, 1, 0, 0]),
-        (lambda: S.segment_sum(tf.ones([4, 2]), np.zeros(0, np.int32), np.zeros(0, np.int32)), np.zeros((0, 2))),
+        (lambda: S.segment_sum(tf.ones([4]), [0, 1, 3], [0, 0, 2], num_segments=5),
+            [2, 0, 1, 0, 0]),
+        (lambda: S.segment_sum(tf.ones([4, 2]), np.zeros(0, np.int32), np.zeros(0, np.int32)),
+            np.zeros((0, 2))),
         (lambda: S.segment_mean(tf.ones([4, 2]), [0, 1, 3], [0, 0, 2]), [[1, 1], [0, 0], [1, 1]]),
-        (lambda: S.segment_sqrt_n(tf.ones([4, 2]), [0, 1, 3], [0, 0, 2]), [[2**0.5, 2**0.5], [0, 0], [1, 1]]),
-        (lambda: S.sampled_addmm([[0, 0], [1, 1]], [0.5, 0.3], [2, 2], [[1.0, 2, 3], [4, 5, 6]], [[7.0, 8], [9, 10], [11, 12]],
+        (lambda: S.segment_sqrt_n(tf.ones([4, 2]), [0, 1, 3], [0, 0, 2]),
+            [[2**0.5, 2**0.5], [0, 0], [1, 1]]),
+        (lambda: S.sampled_addmm([[0, 0], [1, 1]], [0.5, 0.3], [2, 2], [[1.0, 2, 3], [4, 5, 6]],
+            [[7.0, 8], [9, 10], [11, 12]],
                                  alpha=0.75, beta=0.25)[1], [43.625, 115.575]),
     ],
 )  # fmt: skip
@@ -236,14 +270,19 @@ def test_dense_results(function, expected):
 
 def test_softmax():
     sp = SparseTensor([[0, 0], [0, 1], [1, 2]], [1.0, 2.0, 1000.0], [2, 3])
-    np.testing.assert_allclose(S.softmax(sp).values.numpy(), [1 / (1 + np.e), np.e / (1 + np.e), 1], rtol=1e-6)
+    np.testing.assert_allclose(
+        S.softmax(sp).values.numpy(), [1 / (1 + np.e), np.e / (1 + np.e), 1], rtol=1e-6
+    )
 
 
 def test_fill_empty_rows_and_mask():
     sp, empty = S.fill_empty_rows(SparseTensor([[0, 1], [2, 0]], [1.0, 2.0], [4, 3]), 9.0)
     assert parts(sp) == ([[0, 1], [1, 0], [2, 0], [3, 0]], [1, 9, 2, 9], [4, 3])
     assert empty.numpy().tolist() == [False, True, False, True]
-    kept = S.mask(tf.IndexedSlices(tf.constant([[1.0], [2.0]]), tf.constant([3, 5]), tf.constant([10, 1])), [3])
+    kept = S.mask(
+        tf.IndexedSlices(tf.constant([[1.0], [2.0]]), tf.constant([3, 5]), tf.constant([10, 1])),
+        [3],
+    )
     assert kept.indices.numpy().tolist() == [5]
     assert kept.values.numpy().tolist() == [[2]]
 
@@ -263,8 +302,12 @@ def test_sampled_addmm_of_a_batch():
 def test_complex_matrices_are_conjugated():
     sp = SparseTensor([[0, 0], [1, 2]], [1 + 2j, 3j], [2, 3])
     b = np.array([[1.0 + 1j, 2], [3, 4j]])
-    np.testing.assert_allclose(S.sparse_dense_matmul(sp, b, adjoint_a=True).numpy(), dense(sp).conj().T @ b)
-    np.testing.assert_allclose(S.sparse_dense_matmul(b, sp, adjoint_a=True).numpy(), b.conj().T @ dense(sp))
+    np.testing.assert_allclose(
+        S.sparse_dense_matmul(sp, b, adjoint_a=True).numpy(), dense(sp).conj().T @ b
+    )
+    np.testing.assert_allclose(
+        S.sparse_dense_matmul(b, sp, adjoint_a=True).numpy(), b.conj().T @ dense(sp)
+    )
 
 
 @pytest.mark.parametrize(
@@ -272,7 +315,10 @@ def test_complex_matrices_are_conjugated():
     [
         (InvalidArgumentError, lambda: S.from_dense(3.0)),
         (InvalidArgumentError, lambda: S.to_dense(SparseTensor([[5]], [1.0], [2]))),
-        (InvalidArgumentError, lambda: S.to_dense(SparseTensor([[5]], [1.0], [2]), validate_indices=False)),
+        (
+            InvalidArgumentError,
+            lambda: S.to_dense(SparseTensor([[5]], [1.0], [2]), validate_indices=False),
+        ),
         (InvalidArgumentError, lambda: S.to_dense(UNSORTED)),
         (InvalidArgumentError, lambda: S.to_dense(TWICE)),
         (InvalidArgumentError, lambda: S.to_dense(A, default_value=[1.0])),
@@ -299,7 +345,10 @@ def test_complex_matrices_are_conjugated():
         (InvalidArgumentError, lambda: S.reshape(A, [4])),
         (InvalidArgumentError, lambda: S.reshape(A, [-1, -1])),
         (ValueError, lambda: S.retain(A, [True])),
-        (InvalidArgumentError, lambda: S.segment_sum(tf.ones([4, 2]), [0, 1, 3], [0, 0, 2], num_segments=2)),
+        (
+            InvalidArgumentError,
+            lambda: S.segment_sum(tf.ones([4, 2]), [0, 1, 3], [0, 0, 2], num_segments=2),
+        ),
         (InvalidArgumentError, lambda: S.segment_sum(tf.ones([4, 2]), [0, 1, 3], [0, 2, 1])),
         (InvalidArgumentError, lambda: S.segment_sum(tf.ones([4, 2]), [0, 1, 9], [0, 1, 1])),
         (InvalidArgumentError, lambda: S.segment_sum(tf.ones([4, 2]), [0, 1], [0, 1, 1])),
@@ -342,7 +391,10 @@ def other(values):
         (lambda v: [part.values**2 for part in S.split(sparse(v), 2, 1)], [VALUES]),
         (lambda v, w: S.concat(1, [sparse(v), sparse(w)]).values ** 2, [VALUES, VALUES + 1]),
         (lambda v: S.retain(sparse(v), [True, False, True, True]).values ** 2, [VALUES]),
-        (lambda v, d: S.fill_empty_rows(SparseTensor([[0], [2]], v, [4]), d)[0].values ** 2, [VALUES[:2], 3.0]),
+        (
+            lambda v, d: S.fill_empty_rows(SparseTensor([[0], [2]], v, [4]), d)[0].values ** 2,
+            [VALUES[:2], 3.0],
+        ),
         (lambda v: S.map_values(tf.tanh, sparse(v)).values, [VALUES]),
         (lambda v: S.mask(tf.IndexedSlices(v, [1, 2, 3, 4]), [2]).values ** 2, [VALUES]),
         (lambda v, w: S.add(sparse(v), other(w)).values ** 2, [VALUES, VALUES + 1]),
@@ -353,16 +405,33 @@ def other(values):
         (lambda v: S.reduce_sum(sparse(v), axis=0, output_is_sparse=True).values ** 2, [VALUES]),
         (lambda v: S.reduce_max(sparse(v), axis=1) ** 2, [VALUES]),
         (lambda v: S.softmax(sparse(v)).values, [VALUES]),
-        (lambda v, b: S.sparse_dense_matmul(sparse(v), b) ** 2, [VALUES, np.arange(6.0).reshape(3, 2)]),
-        (lambda v, b: S.sparse_dense_matmul(b, sparse(v), adjoint_b=True) ** 2, [VALUES, np.arange(6.0).reshape(2, 3)]),
-        (lambda v, b: S.sparse_dense_matmul(sparse(v), b, adjoint_a=True), [VALUES + 1j, np.arange(4.0).reshape(2, 2) - 1j]),
         (
-            lambda v, x, y: S.sampled_addmm(PLACES, v, [2, 3], x, y, alpha=2.0, beta=0.5, output_type=tf.float64)[1] ** 2,
+            lambda v, b: S.sparse_dense_matmul(sparse(v), b) ** 2,
+            [VALUES, np.arange(6.0).reshape(3, 2)],
+        ),
+        (
+            lambda v, b: S.sparse_dense_matmul(b, sparse(v), adjoint_b=True) ** 2,
+            [VALUES, np.arange(6.0).reshape(2, 3)],
+        ),
+        (
+            lambda v, b: S.sparse_dense_matmul(sparse(v), b, adjoint_a=True),
+            [VALUES + 1j, np.arange(4.0).reshape(2, 2) - 1j],
+        ),
+        (
+            lambda v, x, y: (
+                S.sampled_addmm(
+                    PLACES, v, [2, 3], x, y, alpha=2.0, beta=0.5, output_type=tf.float64
+                )[1]
+                ** 2
+            ),
             [VALUES, np.arange(4.0).reshape(2, 2), np.arange(6.0).reshape(2, 3)],
         ),
         (lambda x: S.segment_sum(x, [0, 2, 2], [0, 0, 1]) ** 2, [np.arange(6.0).reshape(3, 2)]),
         (lambda x: S.segment_mean(x, [0, 2, 2], [0, 0, 1]) ** 2, [np.arange(6.0).reshape(3, 2)]),
-        (lambda x: S.segment_sqrt_n(x, [0, 2, 2], [0, 0, 1], sparse_gradient=True) ** 2, [np.arange(6.0).reshape(3, 2)]),
+        (
+            lambda x: S.segment_sqrt_n(x, [0, 2, 2], [0, 0, 1], sparse_gradient=True) ** 2,
+            [np.arange(6.0).reshape(3, 2)],
+        ),
         (lambda v, x: (sparse(v) * x).values, [VALUES, np.arange(1.0, 4.0)]),
         (lambda v, x: (sparse(v) / x).values, [VALUES, np.arange(1.0, 3.0).reshape(2, 1)]),
     ],
@@ -431,8 +500,16 @@ def test_derivatives_of_embedding_lookup_sparse(combiner):
         return tf.nn.embedding_lookup_sparse(table, IDS, IDS.with_values(values), combiner=combiner)
 
     check_gradients(function, [TABLE, np.array([2.0, 0.5, 3.0])])
-    check_gradients(lambda table: tf.nn.embedding_lookup_sparse(table, IDS, None, combiner=combiner) ** 2, [TABLE])
-    check_gradients(lambda table: tf.nn.safe_embedding_lookup_sparse(table, IDS, WEIGHTS, combiner=combiner) ** 2, [TABLE])
+    check_gradients(
+        lambda table: tf.nn.embedding_lookup_sparse(table, IDS, None, combiner=combiner) ** 2,
+        [TABLE],
+    )
+    check_gradients(
+        lambda table: (
+            tf.nn.safe_embedding_lookup_sparse(table, IDS, WEIGHTS, combiner=combiner) ** 2
+        ),
+        [TABLE],
+    )
 
 
 def test_the_gradient_of_a_table_is_sparse():
@@ -454,10 +531,22 @@ def test_max_norm():
     [
         (IDS, {}, [[4, 5], [0, 0], [0, 1], [0, 0]]),
         (IDS, {"default_id": 4}, [[4, 5], [8, 9], [0, 1], [8, 9]]),
-        (IDS.with_values([1, -1, 0]), {"sparse_weights": WEIGHTS}, [[2, 3], [0, 0], [0, 1], [0, 0]]),
-        (IDS, {"sparse_weights": WEIGHTS.with_values([1.0, -1.0, 0.0])}, [[2, 3], [0, 0], [0, 0], [0, 0]]),
+        (
+            IDS.with_values([1, -1, 0]),
+            {"sparse_weights": WEIGHTS},
+            [[2, 3], [0, 0], [0, 1], [0, 0]],
+        ),
+        (
+            IDS,
+            {"sparse_weights": WEIGHTS.with_values([1.0, -1.0, 0.0])},
+            [[2, 3], [0, 0], [0, 0], [0, 0]],
+        ),
         (IDS, {"sparse_weights": WEIGHTS, "combiner": "sum"}, [[7, 9.5], [0, 0], [0, 3], [0, 0]]),
-        (SparseTensor([[0, 0, 0], [1, 1, 0]], [1, 2], [2, 2, 1]), {}, [[[2, 3], [0, 0]], [[0, 0], [4, 5]]]),
+        (
+            SparseTensor([[0, 0, 0], [1, 1, 0]], [1, 2], [2, 2, 1]),
+            {},
+            [[[2, 3], [0, 0]], [[0, 0], [4, 5]]],
+        ),
     ],
 )
 def test_safe_embedding_lookup_sparse(ids, options, expected):

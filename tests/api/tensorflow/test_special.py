@@ -1,4 +1,6 @@
-"""Special functions by their public names: what they take, what they refuse, and derivatives that TensorFlow does not have."""
+"""Special functions by their public names: what they take, what they refuse, and derivatives that
+TensorFlow does not have.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +47,17 @@ def public(name):
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name):
     x = np.array([0.2, 0.6, 0.9])
-    for dtype, tolerance in ((tf.float64, 1e-14), (tf.float32, 1e-6), (tf.float16, 2e-3), (tf.bfloat16, 2e-2)):
+    for dtype, tolerance in (
+        (tf.float64, 1e-14),
+        (tf.float32, 1e-6),
+        (tf.float16, 2e-3),
+        (tf.bfloat16, 2e-2),
+    ):
         y = public(name)(tf.constant(x, dtype))
         assert y.dtype == dtype
-        np.testing.assert_allclose(y.numpy().astype(np.float64), UNARY[name](x), rtol=4 * tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            y.numpy().astype(np.float64), UNARY[name](x), rtol=4 * tolerance, atol=tolerance
+        )
     with pytest.raises(tf.errors.InvalidArgumentError, match=name.removeprefix("special.")):
         public(name)(tf.constant([1, 2]))
 
@@ -61,8 +70,15 @@ def test_binary_refuses_integers(name):
 
 def test_plain_numbers_take_the_dtype_of_the_tensor_beside_them():
     x = tf.constant([0.25, 0.5], tf.float64)
-    assert tf.math.igamma(2, x).dtype == tf.math.zeta(x + 2, 1.0).dtype == tf.math.betainc(2.0, 3, x).dtype == tf.float64
-    np.testing.assert_allclose(tf.math.betainc(2.0, 3, x).numpy(), scipy.special.betainc(2, 3, [0.25, 0.5]))
+    assert (
+        tf.math.igamma(2, x).dtype
+        == tf.math.zeta(x + 2, 1.0).dtype
+        == tf.math.betainc(2.0, 3, x).dtype
+        == tf.float64
+    )
+    np.testing.assert_allclose(
+        tf.math.betainc(2.0, 3, x).numpy(), scipy.special.betainc(2, 3, [0.25, 0.5])
+    )
 
 
 def test_lbeta():
@@ -101,13 +117,17 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_third_derivatives_by_all_parameters(name):
-    """Along one direction, by three nested accumulators, against differences of the second derivative by two."""
+    """Along one direction, by three nested accumulators,
+    against differences of the second derivative by two.
+    """
     function, at = CASES[name]
     along = [0.5, -0.3, 0.2][: len(at)]
 
     def derivative(t, order):
         if order == 0:
-            return function(*[tf.constant(x, tf.float64) + t * a for x, a in zip(at, along, strict=True)])
+            return function(
+                *[tf.constant(x, tf.float64) + t * a for x, a in zip(at, along, strict=True)]
+            )
         with tf.autodiff.ForwardAccumulator(t, tf.ones_like(t)) as accumulator:
             y = derivative(t, order - 1)
         return accumulator.jvp(y)
@@ -115,5 +135,8 @@ def test_third_derivatives_by_all_parameters(name):
     step = 1e-4
     above, below = (float(derivative(tf.constant(d, tf.float64), 2)) for d in (step, -step))
     np.testing.assert_allclose(
-        float(derivative(tf.constant(0.0, tf.float64), 3)), (above - below) / (2 * step), rtol=1e-6, atol=1e-7
+        float(derivative(tf.constant(0.0, tf.float64), 3)),
+        (above - below) / (2 * step),
+        rtol=1e-6,
+        atol=1e-7,
     )

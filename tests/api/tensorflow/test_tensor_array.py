@@ -15,7 +15,13 @@ def array(**options):
 def test_write_and_read():
     a = array()
     assert a.write(0, 1.0).write(tf.constant(0), 2.0) is a
-    assert (a.dtype, a.element_shape, a.dynamic_size, int(a.size()), a.handle) == (tf.float32, (), False, 3, None)
+    assert (a.dtype, a.element_shape, a.dynamic_size, int(a.size()), a.handle) == (
+        tf.float32,
+        (),
+        False,
+        3,
+        None,
+    )
     assert a.read(0).numpy() == 2
     assert a.read(1).numpy() == 0, "an entry that was never written is zeros, if the shape is known"
 
@@ -88,7 +94,10 @@ def test_many_at_once():
     parts = array().split([1.0, 2.0, 3.0, 4.0], [1, 0, 3])
     assert parts.concat().numpy().tolist() == [1, 2, 3, 4]
     assert parts.read(2).numpy().tolist() == [2, 3, 4]
-    for wrong in (lambda: array().split([1.0, 2.0], [1, 0, 0]), lambda: array().split([1.0, 2.0], [1, 1])):
+    for wrong in (
+        lambda: array().split([1.0, 2.0], [1, 0, 0]),
+        lambda: array().split([1.0, 2.0], [1, 1]),
+    ):
         with pytest.raises(REFUSED):
             wrong()
     with pytest.raises(REFUSED, match="scalar"):

@@ -1,6 +1,8 @@
-"""Eager code on a device other than the host: run by `tests/core/test_device.py` in a process in which XLA pretends to have two CPUs.
+"""Eager code on a device other than the host: run by `tests/core/test_device.py` in a process in
+which XLA pretends to have two CPUs.
 
-On a machine with a GPU: `GRADTAPE_TEST_DEVICE=/GPU:0 python -m pytest tests/core/xla/on_a_device.py`.
+On a machine with a GPU: `GRADTAPE_TEST_DEVICE=/GPU:0 python -m pytest
+tests/core/xla/on_a_device.py`.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ X = np.array([[0.3, -0.7, 1.1], [0.9, 0.2, -0.4]], np.float32)
 def test_constants_and_results_are_there():
     with tf.device(DEVICE):
         made = [
-            tf.constant(X), tf.zeros([2]), tf.ones([2, 2]), tf.eye(2), tf.fill([2], 3.0), tf.range(3), tf.linspace(0.0, 1.0, 3),
-            tf.convert_to_tensor([1, 2]), tf.one_hot([0, 1], 3), tf.zeros_like(tf.constant(1.0)), tf.constant(1.0, tf.float64),
-            tf.constant(True), tf.constant(1.5, tf.bfloat16), tf.random.normal([2]), tf.random.uniform([2], 0, 9, tf.int32),
-            tf.random.stateless_gamma([2], [1, 2], 0.5), tf.random.Generator.from_seed(1).normal([2]), tf.identity(tf.ones([2])),
+            tf.constant(X), tf.zeros([2]), tf.ones([2, 2]), tf.eye(2), tf.fill([2], 3.0),
+            tf.range(3), tf.linspace(0.0, 1.0, 3), tf.convert_to_tensor([1, 2]),
+            tf.one_hot([0, 1], 3), tf.zeros_like(tf.constant(1.0)), tf.constant(1.0, tf.float64),
+            tf.constant(True), tf.constant(1.5, tf.bfloat16), tf.random.normal([2]),
+            tf.random.uniform([2], 0, 9, tf.int32), tf.random.stateless_gamma([2], [1, 2], 0.5),
+            tf.random.Generator.from_seed(1).normal([2]), tf.identity(tf.ones([2])),
         ]  # fmt: skip
         words = tf.constant(["a", "b"])
     assert [x.device for x in made] == [NAME] * len(made)
@@ -42,7 +46,17 @@ def test_constants_and_results_are_there():
 def test_what_was_made_on_the_host_is_moved_for_an_op():
     x, y = tf.constant(X), tf.constant(2.0, tf.float64)
     with tf.device(DEVICE):
-        results = [x + x, x * 2.0, tf.tanh(x), x @ tf.transpose(x), y * y, tf.reduce_sum(x), x[0], tf.concat([x, x], 0), 1.0 - x]
+        results = [
+            x + x,
+            x * 2.0,
+            tf.tanh(x),
+            x @ tf.transpose(x),
+            y * y,
+            tf.reduce_sum(x),
+            x[0],
+            tf.concat([x, x], 0),
+            1.0 - x,
+        ]
     assert [r.device for r in results] == [NAME] * len(results)
     assert results[4].dtype == tf.float64
     np.testing.assert_allclose(results[2], np.tanh(X), rtol=1e-6)
@@ -89,7 +103,13 @@ def test_python_sees_the_values():
     assert repr(x) == repr(tf.constant(X))
     assert str(x) == str(tf.constant(X))
     assert f"{x[0, 0]:.2f}" == "0.30"
-    assert (float(x[0, 0]), int(n), bool(n), [0, 1, 2][n], len(x)) == (float(X[0, 0]), 2, True, 2, 2)
+    assert (float(x[0, 0]), int(n), bool(n), [0, 1, 2][n], len(x)) == (
+        float(X[0, 0]),
+        2,
+        True,
+        2,
+        2,
+    )
     np.testing.assert_array_equal(x.numpy(), X)
     np.testing.assert_array_equal(np.asarray(x), X)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(x)), X)
@@ -105,8 +125,10 @@ EXPRESSIONS = {
     "indexing": lambda x: tf.gather(x, [1, 0, 1]) * x[0] + x[..., ::-1][1],
     "mask": lambda x: tf.boolean_mask(x, x > 0) ** 2,
     "where": lambda x: tf.where(x > 0, x * x, -x),
-    "scatter": lambda x: tf.tensor_scatter_nd_update(x, [[1]], x[:1] * 2) + tf.scatter_nd([[0], [0]], x, [2, 3]),
-    "linalg": lambda x: tf.linalg.solve(x @ tf.transpose(x) + tf.eye(2), x) + tf.linalg.cholesky(x @ tf.transpose(x) + tf.eye(2))[:, :1],
+    "scatter": lambda x: tf.tensor_scatter_nd_update(x, [[1]], x[:1] * 2)
+        + tf.scatter_nd([[0], [0]], x, [2, 3]),
+    "linalg": lambda x: tf.linalg.solve(x @ tf.transpose(x) + tf.eye(2), x)
+        + tf.linalg.cholesky(x @ tf.transpose(x) + tf.eye(2))[:, :1],
     "svd": lambda x: tf.linalg.svd(x, compute_uv=False),
     "fft": lambda x: tf.abs(tf.signal.fft(tf.complex(x, x * 2))),
     "conv": lambda x: tf.nn.conv2d(tf.reshape(x, [1, 2, 3, 1]), tf.ones([2, 2, 1, 2]), 1, "SAME"),
@@ -117,7 +139,8 @@ EXPRESSIONS = {
     "float64": lambda x: tf.cast(tf.cast(x, tf.float64) * tf.constant(2.0, tf.float64), tf.float32),
     "half": lambda x: tf.cast(tf.cast(x, tf.bfloat16) * 2.0, tf.float32),
     "einsum": lambda x: tf.einsum("ij,kj->ik", x, tf.sin(x)),
-    "loop": lambda x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(y * x)), (0, x))[1],
+    "loop": lambda x:
+        tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(y * x)), (0, x))[1],
     "cond": lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x * 2, lambda: x * 3),
     "map": lambda x: tf.map_fn(lambda row: row * tf.reduce_sum(row), x),
     "vmap": lambda x: tf.vmap(lambda row: tf.reduce_sum(row) * row)(x),
@@ -149,7 +172,9 @@ def derivatives(f, x, direction):
 OFTEN = ("elementwise", "matmul", "indexing", "mask", "float64", "loop", "vmap", "recompute")
 
 
-@pytest.mark.parametrize("name", [n if n in OFTEN else pytest.param(n, marks=pytest.mark.slow) for n in EXPRESSIONS])
+@pytest.mark.parametrize(
+    "name", [n if n in OFTEN else pytest.param(n, marks=pytest.mark.slow) for n in EXPRESSIONS]
+)
 def test_values_and_derivatives_are_those_of_the_host(name):
     f, direction = EXPRESSIONS[name], np.array([[1.0, -2.0, 0.5], [0.3, 0.7, -1.0]], np.float32)
     expected = derivatives(f, tf.constant(X), tf.constant(direction))
@@ -214,7 +239,10 @@ def test_variables_stay_on_their_device():
     with tf.device(DEVICE):
         v = tf.Variable([1.0, 2.0, 3.0], name="placed")
     assert v.device == v.read_value().device == (v + 1).device == NAME
-    assert repr(v) == "<tf.Variable 'placed:0' shape=(3,) dtype=float32, numpy=array([1., 2., 3.], dtype=float32)>"
+    assert repr(v) == (
+        "<tf.Variable 'placed:0' shape=(3,) dtype=float32, numpy=array([1., 2., 3.], "
+        "dtype=float32)>"
+    )
     seen = v.read_value()
     v.assign(tf.constant([4.0, 5.0, 6.0]))
     v.assign_add([1.0, 1.0, 1.0])
@@ -371,12 +399,20 @@ def test_random_numbers_in_a_function_on_the_device():
 
 def test_the_devices_are_listed():
     kind = DEVICE.removeprefix("/").partition(":")[0]
-    assert tf.config.PhysicalDevice(f"/physical_device:{DEVICE.removeprefix('/')}", kind) in tf.config.list_physical_devices(kind)
-    assert f"/device:{DEVICE.removeprefix('/')}" in [d.name for d in tf.config.list_logical_devices()]
-    assert tf.config.list_physical_devices()[0] == tf.config.PhysicalDevice("/physical_device:CPU:0", "CPU")
+    assert tf.config.PhysicalDevice(
+        f"/physical_device:{DEVICE.removeprefix('/')}", kind
+    ) in tf.config.list_physical_devices(kind)
+    assert f"/device:{DEVICE.removeprefix('/')}" in [
+        d.name for d in tf.config.list_logical_devices()
+    ]
+    assert tf.config.list_physical_devices()[0] == tf.config.PhysicalDevice(
+        "/physical_device:CPU:0", "CPU"
+    )
 
 
-@pytest.mark.parametrize("spelling", ["{}", "/{}", "/device:{}", "/job:localhost/replica:0/task:0/device:{}"])
+@pytest.mark.parametrize(
+    "spelling", ["{}", "/{}", "/device:{}", "/job:localhost/replica:0/task:0/device:{}"]
+)
 def test_names_are_read_as_tensorflow_reads_them(spelling):
     for name in (DEVICE.removeprefix("/"), DEVICE.removeprefix("/").lower()):
         with tf.device(spelling.format(name)):
@@ -389,7 +425,10 @@ def test_a_device_that_is_not_there():
     tf.config.set_soft_device_placement(False)
     try:
         with (
-            pytest.raises(tf.errors.InvalidArgumentError, match=r"there is no device '/TPU:7' here; the devices are \['/CPU:0'"),
+            pytest.raises(
+                tf.errors.InvalidArgumentError,
+                match=r"there is no device '/TPU:7' here; the devices are \['/CPU:0'",
+            ),
             tf.device("/TPU:7"),
         ):
             pass
@@ -463,7 +502,9 @@ def test_results_that_are_not_finite_are_refused():
     zero, message = [1.0, 0.0], r"log\(float32\[2\]\): the result has Inf values"
     with tf.device(DEVICE):
         x = tf.constant(zero)
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"^mine : the tensor has Inf values"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"^mine : the tensor has Inf values"
+        ):
             tf.debugging.check_numerics(tf.math.log(x), "mine")
         tf.debugging.enable_check_numerics()
         try:
@@ -473,7 +514,10 @@ def test_results_that_are_not_finite_are_refused():
             with tf.GradientTape() as tape:
                 tape.watch(x)
                 y = tf.sqrt(x)
-            with pytest.raises(tf.errors.InvalidArgumentError, match="gradient of sqrt by its argument 0 has Inf values"):
+            with pytest.raises(
+                tf.errors.InvalidArgumentError,
+                match="gradient of sqrt by its argument 0 has Inf values",
+            ):
                 tape.gradient(y, x)
             with tf.device("/CPU:0"), pytest.raises(tf.errors.InvalidArgumentError, match=message):
                 tf.math.log(zero)

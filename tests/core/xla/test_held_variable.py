@@ -1,4 +1,6 @@
-"""The memory of Variables in compiled functions: nothing is copied that need not be, and threads see whole values."""
+"""The memory of Variables in compiled functions: nothing is copied that need not be,
+and threads see whole values.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def test_placeholders_take_no_memory():
 
 
 def test_a_training_step_writes_where_its_variables_are():
-    w, m = tf.Variable(np.ones((300, 300), np.float32)), tf.Variable(np.zeros((300, 300), np.float32))
+    w, m = (
+        tf.Variable(np.ones((300, 300), np.float32)),
+        tf.Variable(np.zeros((300, 300), np.float32)),
+    )
 
     @tf.function
     def step(x):
@@ -97,7 +102,11 @@ def test_threads_read_what_another_one_writes():
         except Exception as error:  # noqa: BLE001 - it is looked at below
             failed.append(error)
 
-    actions = [add_one, lambda: found.append(float(spread())), lambda: found.append(float(np.ptp(v.numpy())))]
+    actions = [
+        add_one,
+        lambda: found.append(float(spread())),
+        lambda: found.append(float(np.ptp(v.numpy()))),
+    ]
     threads = [threading.Thread(target=run, args=[action]) for action in actions]
     for thread in threads:
         thread.start()
@@ -131,7 +140,9 @@ def test_jaxs_own_switch_changes_nothing(enabled):
 def test_which_programs_need_the_switch(monkeypatch):
     made = []
     init = Part.__init__
-    monkeypatch.setattr(Part, "__init__", lambda part, *args: made.append(part) or init(part, *args))
+    monkeypatch.setattr(
+        Part, "__init__", lambda part, *args: made.append(part) or init(part, *args)
+    )
     x = tf.constant([1.0, 2.0, 3.0])
 
     def is_narrow(body) -> bool:
@@ -141,7 +152,11 @@ def test_which_programs_need_the_switch(monkeypatch):
 
     assert is_narrow(lambda x: tf.reduce_mean(tf.nn.softmax(x) * 2.0))
     assert not is_narrow(lambda x: tf.cast(tf.cast(x, tf.float64) * 2.0, tf.float32))
-    assert not is_narrow(lambda x: tf.scan(lambda s, a: tf.cast(tf.cast(s, tf.float64) + 1.0, tf.float32) * a, x, x[0]))
+    assert not is_narrow(
+        lambda x: tf.scan(
+            lambda s, a: tf.cast(tf.cast(s, tf.float64) + 1.0, tf.float32) * a, x, x[0]
+        )
+    )
 
 
 def test_a_large_variable_that_programs_read_has_one_copy_and_no_write_is_lost():
@@ -161,7 +176,11 @@ def test_a_large_variable_that_programs_read_has_one_copy_and_no_write_is_lost()
 
 def test_a_program_that_reads_does_not_drop_what_another_thread_assigns():
     size = 2**20 + 5
-    variable, zero, one = tf.Variable(np.zeros(size, np.float32)), np.zeros(size, np.float32), np.ones(size, np.float32)
+    variable, zero, one = (
+        tf.Variable(np.zeros(size, np.float32)),
+        np.zeros(size, np.float32),
+        np.ones(size, np.float32),
+    )
     first = tf.function(lambda: tf.reduce_sum(variable[:8]))
     first()
     for attempt in range(30):
@@ -176,10 +195,14 @@ def test_a_program_that_reads_does_not_drop_what_another_thread_assigns():
 
 @pytest.fixture
 def copies(monkeypatch):
-    """The arrays that were copied for programs which write over them, because somebody else has them."""
+    """The arrays that were copied for programs which write over them,
+    because somebody else has them.
+    """
     seen = []
     copied = xla_devices.copied
-    monkeypatch.setattr(xla_devices, "copied", lambda array: seen.append(array.shape) or copied(array))
+    monkeypatch.setattr(
+        xla_devices, "copied", lambda array: seen.append(array.shape) or copied(array)
+    )
     return seen
 
 
@@ -187,7 +210,10 @@ def copies(monkeypatch):
 @pytest.mark.parametrize("size", [3, 100_000])
 @pytest.mark.parametrize("written_before", [False, True])
 def test_what_a_tape_recorded_outlives_a_program_that_writes(copies, dtype, size, written_before):
-    v, x = tf.Variable(np.full(size, 2.0, dtype)), tf.constant(np.linspace(0.0, 1.0, size).astype(dtype))
+    v, x = (
+        tf.Variable(np.full(size, 2.0, dtype)),
+        tf.constant(np.linspace(0.0, 1.0, size).astype(dtype)),
+    )
     read = tf.function(lambda x: tf.sin(x) * v, autograph=False)
     write = tf.function(lambda x: v.assign_add(tf.ones_like(v)), autograph=False)
     value = 2.0
@@ -200,7 +226,9 @@ def test_what_a_tape_recorded_outlives_a_program_that_writes(copies, dtype, size
     for _ in range(3):
         write(x)
     for _ in range(2):
-        np.testing.assert_allclose(tape.gradient(y, x).numpy(), np.cos(x.numpy()) * value, rtol=1e-5)
+        np.testing.assert_allclose(
+            tape.gradient(y, x).numpy(), np.cos(x.numpy()) * value, rtol=1e-5
+        )
         np.testing.assert_allclose(tape.gradient(y, v).numpy(), np.sin(x.numpy()), rtol=1e-5)
     assert v.numpy()[0] == value + 3.0
     assert len(copies) <= 1

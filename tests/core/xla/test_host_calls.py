@@ -1,4 +1,6 @@
-"""What a function does on the host: prints, assertions and Python functions, in every call and in the program's order."""
+"""What a function does on the host: prints, assertions and Python functions,
+in every call and in the program's order.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +145,10 @@ COMPARISONS = {
     "assert_positive": (lambda x: tf.debugging.assert_positive(1.5 - x), 1.0),
     "assert_near": (lambda x: tf.debugging.assert_near(x, 1.0, message="far"), 1.0),
     "assert_all_finite": (lambda x: tf.debugging.assert_all_finite(1 / (2.0 - x), "infinite"), 1.0),
-    "check_numerics": (lambda x: tf.debugging.check_numerics(tf.sqrt(1.5 - x), "not a number"), 1.0),
+    "check_numerics": (
+        lambda x: tf.debugging.check_numerics(tf.sqrt(1.5 - x), "not a number"),
+        1.0,
+    ),
     "Assert": (lambda x: tf.debugging.Assert(x[0] < 2.0, ["x is", x]), 1.0),
 }
 
@@ -180,7 +185,9 @@ def test_a_failed_assertion_ends_the_program_and_leaves_variables_as_they_were(c
 
     f(tf.constant(1.0))
     assert float(v) == 3.0
-    with pytest.raises(InvalidArgumentError, match="assert_less: x < y does not hold for 1 of 1 elements"):
+    with pytest.raises(
+        InvalidArgumentError, match="assert_less: x < y does not hold for 1 of 1 elements"
+    ):
         f(tf.constant(7.0))
     assert float(v) == 3.0
     assert lines == ["before\n", "after\n", "before\n"]
@@ -198,7 +205,9 @@ def test_an_assertion_in_a_loop_names_the_step():
 
         return tf.while_loop(lambda i: i < 10, body, (tf.constant(0),))
 
-    with pytest.raises(InvalidArgumentError, match=r"too many steps assert_less: x < y .* x = \[3\] and y = \[3\]"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"too many steps assert_less: x < y .* x = \[3\] and y = \[3\]"
+    ):
         f(tf.constant(3))
 
 
@@ -207,7 +216,11 @@ def test_an_assertion_about_every_example():
         tf.debugging.assert_less(x, 5.0)
         return x * 2
 
-    for f in (lambda x: tf.vmap(one)(x), tf.function(lambda x: tf.vmap(one)(x)), lambda x: tf.vmap(tf.function(one))(x)):
+    for f in (
+        lambda x: tf.vmap(one)(x),
+        tf.function(lambda x: tf.vmap(one)(x)),
+        lambda x: tf.vmap(tf.function(one))(x),
+    ):
         np.testing.assert_array_equal(f(tf.constant([1.0, 2.0])), [2.0, 4.0])
         with pytest.raises(InvalidArgumentError, match="does not hold for 1 of 3 elements"):
             f(tf.constant([1.0, 7.0, 2.0]))
@@ -243,7 +256,9 @@ def test_a_numpy_function_runs_in_every_call():
         seen.append(x)
         return x[::-1]
 
-    f = tf.function(lambda x: tf.numpy_function(reverse, [x * 2], tf.TensorSpec([3], tf.float64)) + 1)
+    f = tf.function(
+        lambda x: tf.numpy_function(reverse, [x * 2], tf.TensorSpec([3], tf.float64)) + 1
+    )
     for _ in range(2):
         np.testing.assert_array_equal(f(tf.constant([1.0, 2.0, 3.0], tf.float64)), [7.0, 5.0, 3.0])
     assert len(seen) == 2
@@ -270,7 +285,10 @@ def test_a_run_on_ones_that_fails_asks_for_shapes():
             raise KeyError("one")
         return x
 
-    with pytest.raises(ValueError, match=r"numpy_function: in a gradtape.function the shapes .* give Tout as a TensorSpec"):
+    with pytest.raises(
+        ValueError,
+        match=r"numpy_function: in a gradtape.function the shapes .* give Tout as a TensorSpec",
+    ):
         tf.function(lambda x: tf.numpy_function(picky, [x], tf.float32))(tf.constant([2.0]))
     f = tf.function(lambda x: tf.numpy_function(picky, [x], tf.TensorSpec([1], tf.float32)))
     assert float(f(tf.constant([2.0]))[0]) == 2.0
@@ -285,7 +303,9 @@ def test_a_py_function_has_gradients_of_two_orders():
 
     @tf.function
     def f(x):
-        y, n = tf.py_function(cube, [x * v, 2], [tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.int32)])
+        y, n = tf.py_function(
+            cube, [x * v, 2], [tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.int32)]
+        )
         return y * tf.cast(n, tf.float32)
 
     x = tf.constant(2.0)

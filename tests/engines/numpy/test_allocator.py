@@ -1,4 +1,6 @@
-"""Whether freed memory serves the next arrays: told by how many pages the system had to hand out again."""
+"""Whether freed memory serves the next arrays: told by how many pages the system had to hand out
+again.
+"""
 
 import os
 import platform
@@ -31,10 +33,18 @@ print(kept, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 
 def outcome(mode, **environment):
-    """What `keep_freed_memory` said, and how many pages a step took that frees as much as it needs."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+    """What `keep_freed_memory` said, and how many pages a step took that frees as much as it
+    needs.
+    """
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))
+    }
     command = [sys.executable, "-c", CODE, mode, allocator.__file__]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=clean | environment)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=clean | environment
+    )
     kept, pages = done.stdout.split()
     return kept == "True", int(pages)
 
@@ -82,7 +92,12 @@ def in_threads():
 
 record(3)
 before = resident()
-{"arrays": arrays, "recording": lambda: record(1000), "no gradient": lambda: record(1000, False), "threads": in_threads}[sys.argv[1]]()
+{
+    "arrays": arrays,
+    "recording": lambda: record(1000),
+    "no gradient": lambda: record(1000, False),
+    "threads": in_threads,
+}[sys.argv[1]]()
 print(resident() - before)
 """
 
@@ -90,9 +105,19 @@ print(resident() - before)
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
 @pytest.mark.parametrize("what", ["arrays", "recording", "no gradient", "threads"])
 def test_what_is_retained_is_bounded(what):
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES", "GRADTAPE_"))}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MALLOC_", "GLIBC_TUNABLES", "GRADTAPE_"))
+    }
     command = [sys.executable, "-c", RETAINED, what]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=clean | {"OPENBLAS_NUM_THREADS": "1"})
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=clean | {"OPENBLAS_NUM_THREADS": "1"},
+    )
     assert int(done.stdout) < 128 * 2**20
 
 

@@ -1,4 +1,6 @@
-"""Kernels on NumPy: the three forms in which they are written, and runs in which NumPy does not warn."""
+"""Kernels on NumPy: the three forms in which they are written,
+and runs in which NumPy does not warn.
+"""
 
 import operator
 import threading

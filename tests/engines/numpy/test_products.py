@@ -32,7 +32,8 @@ def arrays(*shapes, dtype=np.float64):
 def test_every_way_gives_numpys_product(left, right, dtype):
     a, b = arrays(left, right, dtype=dtype)
     tolerance = 1e-4 if dtype == np.float32 else 1e-10
-    for other in (b, np.ascontiguousarray(b.mT).mT):  # as it is, and as the transpose of what lies in memory
+    # As it is, and as the transpose of what lies in memory.
+    for other in (b, np.ascontiguousarray(b.mT).mT):
         for one in (a, np.ascontiguousarray(a.mT).mT):
             found = products.matmul(one, other)
             np.testing.assert_allclose(found, np.matmul(one, other), rtol=tolerance, atol=tolerance)
@@ -43,7 +44,9 @@ def test_every_way_gives_numpys_product(left, right, dtype):
 @pytest.mark.parametrize(("left", "right"), [((2, 3, 4), (5, 6)), ((3, 200), (201, 200))])
 def test_shapes_that_do_not_fit_are_refused_with_their_names(left, right):
     a, b = map(tf.constant, arrays(left, right))
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"matmul\(float64\[.*\], float64\[.*\]\)"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"matmul\(float64\[.*\], float64\[.*\]\)"
+    ):
         tf.matmul(a, b)
 
 

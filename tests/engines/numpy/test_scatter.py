@@ -1,4 +1,6 @@
-"""Rows added at indices that repeat: whatever way is taken, the same numbers as one after the other."""
+"""Rows added at indices that repeat: whatever way is taken,
+the same numbers as one after the other.
+"""
 
 import numpy as np
 import pytest
@@ -7,8 +9,12 @@ import gradtape as tf
 from gradtape.engines.numpy.scatter import all_within, combine_rows
 
 
-@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum])
-@pytest.mark.parametrize(("rows", "count"), [(10_000, 500), (300, 500), (20, 500), (1, 100), (5, 3), (7, 0), (3, 20_000)])
+@pytest.mark.parametrize(
+    "ufunc", [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum]
+)
+@pytest.mark.parametrize(
+    ("rows", "count"), [(10_000, 500), (300, 500), (20, 500), (1, 100), (5, 3), (7, 0), (3, 20_000)]
+)
 @pytest.mark.parametrize("shape", [(), (1,), (8,), (2, 3), (0,)])
 def test_as_one_after_the_other(ufunc, rows, count, shape):
     rng = np.random.default_rng(rows + count)
@@ -18,7 +24,8 @@ def test_as_one_after_the_other(ufunc, rows, count, shape):
     expected, found = start.copy(), start.copy()
     ufunc.at(expected, indices, values)
     combine_rows(ufunc, found, indices, values)
-    np.testing.assert_array_equal(found, expected)  # to the last bit: repeated rows keep their order
+    # To the last bit: repeated rows keep their order.
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128, np.int64])
@@ -33,7 +40,9 @@ def test_dtypes_and_layouts(dtype):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64", "int8", "uint16", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float32", "complex64", "int8", "uint16", "bool"]
+)
 @pytest.mark.parametrize("shape", [(3,), (2, 2), (0,)])
 def test_rows_of_every_width_in_rounds(dtype, shape):
     rng = np.random.default_rng(0)
@@ -46,7 +55,9 @@ def test_rows_of_every_width_in_rounds(dtype, shape):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i4"])
+@pytest.mark.parametrize(
+    "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i4"]
+)
 def test_indices_within_an_axis_of_any_size(dtype):
     for size in (1, 100, 127, 128, 200, 256, 40_000, 70_000, 2**31, 2**32 + 5):
         largest = min(size - 1, np.iinfo(dtype).max)
@@ -76,7 +87,9 @@ def test_the_gradient_of_a_gather_with_many_repeats():
     with tf.GradientTape() as tape:
         tape.watch(table)
         y = tf.reduce_sum(tf.gather(table * 1.0, ids))
-    np.testing.assert_array_equal(tape.gradient(y, table).numpy(), np.bincount(ids, minlength=40)[:, None] * np.ones(5))
+    np.testing.assert_array_equal(
+        tape.gradient(y, table).numpy(), np.bincount(ids, minlength=40)[:, None] * np.ones(5)
+    )
 
 
 def test_one_row_by_a_scalar_index():

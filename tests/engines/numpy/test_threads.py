@@ -31,7 +31,9 @@ def test_the_functions_of_one_variable_share():
 
 @pytest.mark.parametrize("name", SHARING)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_shared_kernel_and_its_derivative_are_the_plain_ones_bit_for_bit(small_blocks, name, dtype):
+def test_a_shared_kernel_and_its_derivative_are_the_plain_ones_bit_for_bit(
+    small_blocks, name, dtype
+):
     op = registry[name]
     x, g = (np.random.default_rng(seed).uniform(0.1, 0.9, (5, 10)).astype(dtype) for seed in (0, 1))
     with np.errstate(all="ignore"):
@@ -100,7 +102,9 @@ def test_a_gradient_through_a_large_array_is_that_of_one_thread():
     part = slice(1000, 1010)
     t = np.tanh(values[part].astype(np.float64))
     s = 1 / (1 + np.exp(-t))
-    np.testing.assert_allclose(with_threads[part], 0.5 * np.exp(s / 2) * s * (1 - s) * (1 - t * t), rtol=2e-6)
+    np.testing.assert_allclose(
+        with_threads[part], 0.5 * np.exp(s / 2) * s * (1 - s) * (1 - t * t), rtol=2e-6
+    )
 
 
 def test_only_the_main_thread_shares_its_work():
@@ -147,7 +151,9 @@ def _work(queue):
     queue.put(threads.shared(np.exp, np.zeros(60)).sum())
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
+@pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork"
+)
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:.*fork.*:RuntimeWarning")
 def test_a_forked_child_makes_threads_of_its_own(small_blocks):

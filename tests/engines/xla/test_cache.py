@@ -32,7 +32,8 @@ def step(x):
 
 found = [float(step(tf.ones([2, 3]))) for _ in range(2)]
 count = lambda name: sum(event == f"/jax/compilation_cache/{name}" for event in seen)
-print(json.dumps({"found": found, "hits": count("cache_hits"), "misses": count("cache_misses"), "directory": directory}))
+counts = {"hits": count("cache_hits"), "misses": count("cache_misses")}
+print(json.dumps({"found": found, **counts, "directory": directory}))
 """
 
 

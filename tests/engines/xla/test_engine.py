@@ -1,4 +1,6 @@
-"""What is set up in JAX and in Python around a call of JAX's, and ends with it whatever arrives: settings, traces, the collector."""
+"""What is set up in JAX and in Python around a call of JAX's, and ends with it whatever arrives:
+settings, traces, the collector.
+"""
 
 import contextlib
 import gc

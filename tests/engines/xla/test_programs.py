@@ -1,4 +1,6 @@
-"""What XLA's compiler is told about a program: options that are there, known, and not the user's own to set."""
+"""What XLA's compiler is told about a program: options that are there, known,
+and not the user's own to set.
+"""
 
 import os
 import subprocess
@@ -19,11 +21,15 @@ def _jaxpr_of(function, *arrays):
 def _conv(x):
     w = np.ones((3, 3, 4, 4), np.float32)
     lax = xla_engine.load().lax
-    return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
 
 
 def _options(function):
-    return xla_programs.compiler_options(_jaxpr_of(function, np.ones((1, 8, 8, 4), np.float32))) or {}
+    return (
+        xla_programs.compiler_options(_jaxpr_of(function, np.ones((1, 8, 8, 4), np.float32))) or {}
+    )
 
 
 @pytest.fixture
@@ -48,14 +54,17 @@ def test_long_vectors_where_the_processor_has_them(monkeypatch, an_old_processor
     name, value = xla_programs._LONG_VECTORS
     monkeypatch.setattr(xla_programs, "_has_long_vectors", lambda: True)
     on_cpu = xla_engine.load().default_backend() == "cpu"
-    assert _options(lambda x: x + 1) == ({name: value} if on_cpu and xla_programs._is_known(name, value) else {})
+    assert _options(lambda x: x + 1) == (
+        {name: value} if on_cpu and xla_programs._is_known(name, value) else {}
+    )
     monkeypatch.setenv("XLA_FLAGS", f"--{name}=256")
     assert _options(lambda x: x + 1) == {}
 
 
 def test_an_option_that_xla_does_not_know_is_left_out():
     assert not xla_programs._is_known("xla_cpu_no_such_option", "1")
-    if (0, 10) <= xla_engine.load().__version_info__ < (0, 11):  # the versions that these options were tried with
+    # The versions that these options were tried with.
+    if (0, 10) <= xla_engine.load().__version_info__ < (0, 11):
         assert xla_programs._is_known(*xla_programs._PRODUCTS_ALONE)
         assert xla_programs._is_known(*xla_programs._LONG_VECTORS)
 
@@ -66,14 +75,22 @@ def test_xla_flags_of_the_user_win():
         "from gradtape.engines.xla import programs as xla_programs\n"
         "xla_programs.cores, xla_programs._has_long_vectors = lambda: 2, lambda: True\n"
         "x, w = np.ones((1, 8, 8, 4), 'f4'), np.ones((3, 3, 4, 4), 'f4')\n"
-        "conv = lambda x: jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', dimension_numbers=('NHWC', 'HWIO', 'NHWC'))\n"
+        "conv = lambda x: jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', "
+        "dimension_numbers=('NHWC', 'HWIO', 'NHWC'))\n"
         "print(xla_programs.compiler_options(jax.make_jaxpr(conv)(x).jaxpr))\n"
     )
     given = ["--xla_cpu_prefer_vector_width=256"]
-    if xla_programs._is_known(*xla_programs._PRODUCTS_ALONE):  # XLA ends a process whose flags it does not know
+    # XLA ends a process whose flags it does not know.
+    if xla_programs._is_known(*xla_programs._PRODUCTS_ALONE):
         given.append("--xla_cpu_experimental_ynn_fusion_type=+individual_convolution")
     flags = {"XLA_FLAGS": " ".join(given)}
-    done = subprocess.run([sys.executable, "-c", source], env={**os.environ, **flags}, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        env={**os.environ, **flags},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == "None"
 
 

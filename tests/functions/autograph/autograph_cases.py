@@ -1,6 +1,9 @@
-"""Functions with Python's control flow, and arguments for them; `tests_tf` runs the same source in TensorFlow."""
+"""Functions with Python's control flow, and arguments for them;
+`tests_tf` runs the same source in TensorFlow.
+"""
 
-# ruff: noqa: B007, F821, PLR0133, PLW0131, RET503, RET504, RUF021, SIM108, SIM212 - statements are written in all the ways that there are
+# Statements are written in all the ways that there are.
+# ruff: noqa: B007, F821, PLR0133, PLW0131, RET503, RET504, RUF021, SIM108, SIM212
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ import gradtape as tf
 
 class Case(NamedTuple):
     function: Any
-    inputs: tuple[Any, ...]  # tuples of arguments: numbers and lists of them, for tensors of int32 or float64
+    # Tuples of arguments: numbers and lists of them, for tensors of int32 or float64.
+    inputs: tuple[Any, ...]
     differentiable: bool  # in a function
 
 
@@ -619,7 +623,9 @@ def builtins(x):
 @case((X,))
 def comprehensions(x):
     found = [value * 2 if value > 0 else -value for value in x if value.shape == ()]
-    return [a * b for a, b in zip(found, x, strict=True)], [tf.cast(i, x.dtype) * a for i, a in enumerate(x)]
+    return [a * b for a, b in zip(found, x, strict=True)], [
+        tf.cast(i, x.dtype) * a for i, a in enumerate(x)
+    ]
 
 
 @case(*BOTH_SIGNS)
@@ -899,24 +905,40 @@ def bound_that_is_a_tensor(x):
 
 
 ERRORS: dict[str, Refused] = {
-    "undefined_in_one_branch": Refused(undefined_in_one_branch, ValueError, "if x", "'y' is undefined after the other branch"),
+    "undefined_in_one_branch": Refused(
+        undefined_in_one_branch, ValueError, "if x", "'y' is undefined after the other branch"
+    ),
     "undefined_in_first_branch": Refused(
         undefined_in_first_branch, ValueError, "if x", "'y' is undefined after the first branch"
     ),
     "none_in_one_branch": Refused(none_in_one_branch, ValueError, "if x", "'y' is None"),
-    "returned_in_one_branch": Refused(returned_in_one_branch, ValueError, "def returned", "returned only where"),
+    "returned_in_one_branch": Refused(
+        returned_in_one_branch, ValueError, "def returned", "returned only where"
+    ),
     "dtypes_of_branches": Refused(dtypes_of_branches, TypeError, "if x", "'y' has the dtype"),
-    "structures_of_branches": Refused(structures_of_branches, TypeError, "if x", "'y' has another structure"),
+    "structures_of_branches": Refused(
+        structures_of_branches, TypeError, "if x", "'y' has another structure"
+    ),
     "objects_of_branches": Refused(objects_of_branches, TypeError, "if x", "'y' is 'second'"),
     "condition_of_many": Refused(condition_of_many, ValueError, "if x", "shape .2,. is ambiguous"),
     "shape_in_a_loop": Refused(shape_in_a_loop, ValueError, "while y", "'y' has the shape"),
     "shape_in_a_for": Refused(shape_in_a_for, ValueError, "for i", "'y' has the shape"),
     "dtype_in_a_loop": Refused(dtype_in_a_loop, TypeError, "for value", "'y' has the dtype int32"),
-    "object_in_a_loop": Refused(object_in_a_loop, TypeError, "for value", "'name' changes from 'a' to 'aa'"),
-    "structure_in_a_loop": Refused(structure_in_a_loop, TypeError, "for value", "'y' has another structure"),
-    "list_in_a_while": Refused(list_in_a_while, TypeError, "while x", "'found' is a list that grows"),
+    "object_in_a_loop": Refused(
+        object_in_a_loop, TypeError, "for value", "'name' changes from 'a' to 'aa'"
+    ),
+    "structure_in_a_loop": Refused(
+        structure_in_a_loop, TypeError, "for value", "'y' has another structure"
+    ),
+    "list_in_a_while": Refused(
+        list_in_a_while, TypeError, "while x", "'found' is a list that grows"
+    ),
     "none_in_a_loop": Refused(none_in_a_loop, ValueError, "while x", "'y' is None before"),
     "used_before_it_is_there": Refused(used_before_it_is_there, UnboundLocalError, None, "'y'"),
-    "assigned_by_a_callee": Refused(assigned_by_a_callee, TypeError, None, "or of a branch or loop in one, is used outside it"),
-    "bound_that_is_a_tensor": Refused(bound_that_is_a_tensor, ValueError, "for value", "maximum_iterations"),
+    "assigned_by_a_callee": Refused(
+        assigned_by_a_callee, TypeError, None, "or of a branch or loop in one, is used outside it"
+    ),
+    "bound_that_is_a_tensor": Refused(
+        bound_that_is_a_tensor, ValueError, "for value", "maximum_iterations"
+    ),
 }

@@ -1,4 +1,6 @@
-"""Python's control flow in a function gives what it gives in eager code: values, and gradients with tapes outside and inside."""
+"""Python's control flow in a function gives what it gives in eager code: values, and gradients with
+tapes outside and inside.
+"""
 
 # ruff: noqa: PLC3002 - statements are written as the test needs them
 
@@ -17,11 +19,22 @@ import pytest
 
 import gradtape as tf
 
-from .autograph_cases import CASES, ERRORS, Model, X, calls_other_functions, elif_chain, for_with_break, helper
+from .autograph_cases import (
+    CASES,
+    ERRORS,
+    Model,
+    X,
+    calls_other_functions,
+    elif_chain,
+    for_with_break,
+    helper,
+)
 
 
 def tensors(given):
-    return [tf.constant(value, tf.int32 if isinstance(value, int) else tf.float64) for value in given]
+    return [
+        tf.constant(value, tf.int32 if isinstance(value, int) else tf.float64) for value in given
+    ]
 
 
 def floats(args):
@@ -77,7 +90,9 @@ def test_second_order_and_forward_mode(name):
     f, inputs, _ = CASES[name]
     (x,) = tensors(inputs[0])
     compiled = tf.function(f)
-    assert_same(outside(lambda v: outside(compiled, [v]), [x]), outside(lambda v: outside(f, [v]), [x]))
+    assert_same(
+        outside(lambda v: outside(compiled, [v]), [x]), outside(lambda v: outside(f, [v]), [x])
+    )
     for run in (f, compiled):
         with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
             y = total(run(x))
@@ -113,8 +128,14 @@ def test_vmap_in_a_function():
 
     assert_same(tf.function(together)(x), one_by_one(x))
     assert_same(outside(tf.function(together), [x]), outside(one_by_one, [x]))
-    per_example = tf.function(lambda x: tf.vectorized_map(lambda value: outside(lambda v: one_example(v, x), [value])[0], x))
-    assert_same(per_example(x), tf.stack([outside(lambda v: one_example(v, x), [value])[0] for value in x]))
+    per_example = tf.function(
+        lambda x: tf.vectorized_map(
+            lambda value: outside(lambda v: one_example(v, x), [value])[0], x
+        )
+    )
+    assert_same(
+        per_example(x), tf.stack([outside(lambda v: one_example(v, x), [value])[0] for value in x])
+    )
 
 
 def test_variables_in_branches_and_loops():
@@ -141,7 +162,10 @@ def test_variables_in_branches_and_loops():
     for run in (step, compiled):
         v.assign(1.5)
         count.assign(0)
-        found[run] = [(run(tf.constant(x, tf.float64)).numpy(), v.numpy(), count.numpy()) for x in (2.0, -1.0, 3.0)]
+        found[run] = [
+            (run(tf.constant(x, tf.float64)).numpy(), v.numpy(), count.numpy())
+            for x in (2.0, -1.0, 3.0)
+        ]
     np.testing.assert_allclose(found[compiled], found[step])
 
 
@@ -240,7 +264,8 @@ GLOBAL = 100.0
 
 
 def test_several_lambdas_in_a_line():
-    f, g, h = tf.function(lambda x: x if x > 0 else -x), tf.function(lambda x: 2 * x if x > 0 else x), lambda x: (lambda x: x if x < 0 else 3 * x)(x)  # fmt: skip
+    # One long line, because that is what is tested.
+    f, g, h = tf.function(lambda x: x if x > 0 else -x), tf.function(lambda x: 2 * x if x > 0 else x), lambda x: (lambda x: x if x < 0 else 3 * x)(x)  # fmt: skip  # noqa: E501
     found = [k(tf.constant(x)).numpy() for k in (f, g, tf.function(h)) for x in (2.0, -2.0)]
     assert found == [2, 2, 4, -2, 6, -2]
 
@@ -252,11 +277,17 @@ def defined_by_exec(source, name="f"):
 
 
 def test_what_has_no_source_runs_as_it_is(caplog):
-    f = defined_by_exec("def f(x):\n    return x * 2\ndef g(x):\n    y = x\n    if x > 0:\n        y = f(x)\n    return y\n", "g")
+    f = defined_by_exec(
+        "def f(x):\n    return x * 2\ndef g(x):\n    y = x\n    if x > 0:\n        y = f(x)\n    "
+        "return y\n",
+        "g",
+    )
     compiled = tf.function(f)
     with caplog.at_level(logging.WARNING, "gradtape"):
         for x in (tf.constant(1.0), tf.constant([1.0])):
-            with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match=r"<string>:5, in g: .*'g'.*source"):
+            with pytest.raises(
+                tf.errors.OperatorNotAllowedInGraphError, match=r"<string>:5, in g: .*'g'.*source"
+            ):
                 compiled(x)
     (record,) = caplog.records
     assert "could not convert g" in record.getMessage()
@@ -303,12 +334,18 @@ def test_autograph_false_and_do_not_convert():
         return -x
 
     line = f.__code__.co_firstlineno + 1
-    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match=rf"test_autograph.py:{line}, in .*autograph=False"):
+    with pytest.raises(
+        tf.errors.OperatorNotAllowedInGraphError,
+        match=rf"test_autograph.py:{line}, in .*autograph=False",
+    ):
         tf.function(f, autograph=False)(tf.constant(1.0))
     marked = tf.autograph.experimental.do_not_convert(f)
     assert marked(tf.constant(-1.0)).numpy() == 1
     for compiled in (tf.function(marked), tf.function(lambda x: marked(x))):
-        with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match=rf"test_autograph.py:{line}, in .*do_not_convert"):
+        with pytest.raises(
+            tf.errors.OperatorNotAllowedInGraphError,
+            match=rf"test_autograph.py:{line}, in .*do_not_convert",
+        ):
             compiled(tf.constant(1.0))
 
 
@@ -322,7 +359,9 @@ def test_assertions_are_checked_when_the_program_runs():
 
     assert f(tf.constant([1.0, 2.0])).numpy().tolist() == [2, 4]
     lines = [line_of(f.python_function, text) for text in ("value > 0", "reduce_sum")]
-    with pytest.raises(tf.errors.InvalidArgumentError, match=rf"test_autograph.py:{lines[0]}.*a negative one"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=rf"test_autograph.py:{lines[0]}.*a negative one"
+    ):
         f(tf.constant([1.0, -2.0]))
     with pytest.raises(tf.errors.InvalidArgumentError, match=rf"test_autograph.py:{lines[1]}"):
         f(tf.constant([11.0, 2.0]))
@@ -335,7 +374,10 @@ def test_what_asks_for_values_is_named():
         return 1.0 if y in (3.0, 4.0) else x
 
     line = line_of(f.python_function, "in (3.0")
-    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match=rf"test_autograph.py:{line}, in .*such as `in`"):
+    with pytest.raises(
+        tf.errors.OperatorNotAllowedInGraphError,
+        match=rf"test_autograph.py:{line}, in .*such as `in`",
+    ):
         f(tf.constant(2.0))
 
 
@@ -430,7 +472,9 @@ def test_tracebacks_show_the_users_lines():
     with pytest.raises(AttributeError, match="no_such_attribute") as caught:
         tf.function(f)(tf.constant([1.0, 2.0]))
     shown = [
-        (frame.lineno, frame.name) for frame in traceback.extract_tb(caught.value.__traceback__) if frame.filename == __file__
+        (frame.lineno, frame.name)
+        for frame in traceback.extract_tb(caught.value.__traceback__)
+        if frame.filename == __file__
     ]
     expected = [("x * fails", f), ("no_such", fails)]
     assert [line for line, _ in shown[1:]] == [line_of(g, text) for text, g in expected]
@@ -476,7 +520,11 @@ def test_functions_of_libraries_are_not_converted(caplog):
     @tf.function
     def f(x):
         text = textwrap.shorten("as it is", 20)
-        return x * len(text) * cached(3) * np.prod([1, 2]) if x > 0 else tf.nest.map_structure(helper, x)
+        return (
+            x * len(text) * cached(3) * np.prod([1, 2])
+            if x > 0
+            else tf.nest.map_structure(helper, x)
+        )
 
     tf.autograph.set_verbosity(1)
     try:
@@ -499,7 +547,9 @@ def test_functions_are_converted_in_many_threads():
     for thread in threads:
         thread.join()
     expected = {k: float(elif_chain(tf.constant(k / 4 - 1.5))) for k in range(12)}
-    np.testing.assert_allclose([found[k] for k in range(12)], [expected[k] for k in range(12)], rtol=1e-6)
+    np.testing.assert_allclose(
+        [found[k] for k in range(12)], [expected[k] for k in range(12)], rtol=1e-6
+    )
 
 
 def test_a_file_that_has_changed(tmp_path, caplog):
@@ -510,5 +560,9 @@ def test_a_file_that_has_changed(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "gradtape"):
         assert tf.function(module["f"])(tf.constant(2.0)).numpy() == 4
         assert tf.function(module["g"])(tf.constant(2.0)).numpy() == 6
-    assert caplog.text.count("because line 1 of ") == caplog.text.count("has changed since it was loaded") == 1
+    assert (
+        caplog.text.count("because line 1 of ")
+        == caplog.text.count("has changed since it was loaded")
+        == 1
+    )
     assert "its source code is not available" in caplog.text

@@ -1,7 +1,8 @@
-"""What a body does with the value that it gets: a plain op, and everything that brings Python of its own.
+"""What a body does with the value that it gets: a plain op,
+and everything that brings Python of its own.
 
-Each entry makes an op of `Material`: a smooth function, and the number that the rules written here multiply with. Where that number is a
-Variable, nothing but a rule reads it.
+Each entry makes an op of `Material`: a smooth function, and the number that the rules written here
+multiply with. Where that number is a Variable, nothing but a rule reads it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ class Material(NamedTuple):
 
 
 class BodyOp(NamedTuple):
-    make: Callable[[Material], tuple[Callable[[Any], Any], list[Any]]]  # the op, and Variables of its own
-    runs: tuple[int, int]  # how often Python of the smooth function may run while it is traced: at least, at most
+    # The op, and Variables of its own.
+    make: Callable[[Material], tuple[Callable[[Any], Any], list[Any]]]
+    # How often Python of the smooth function may run while it is traced: at least, at most.
+    runs: tuple[int, int]
     dtype: tf.DType = tf.float64
 
 
-def material(dtype: tf.DType, *, variable_in_rule: bool, count: Callable[[str], None]) -> tuple[Material, list[Any]]:
+def material(
+    dtype: tf.DType, *, variable_in_rule: bool, count: Callable[[str], None]
+) -> tuple[Material, list[Any]]:
     """What ops are made of, and the Variables that it has."""
     if not variable_in_rule:
 
@@ -98,7 +103,12 @@ def stop_gradient(m: Material):
 def keras_layer(m: Material):
     layer = tf.keras.layers.Dense(3, activation=m.smooth)
     layer.build([1, 3])
-    layer.set_weights([np.array([[0.3, -0.4, 0.5], [0.2, 0.6, -0.1], [-0.7, 0.1, 0.4]]), np.array([0.1, -0.2, 0.3])])
+    layer.set_weights(
+        [
+            np.array([[0.3, -0.4, 0.5], [0.2, 0.6, -0.1], [-0.7, 0.1, 0.4]]),
+            np.array([0.1, -0.2, 0.3]),
+        ]
+    )
     return layer, [layer.kernel, layer.bias]
 
 
@@ -110,7 +120,8 @@ BODY_OPS = {
     "custom_gradient": BodyOp(custom_gradient, (1, 1)),
     "recompute_grad": BodyOp(recompute_grad, (1, 2)),  # to run again is what it is for
     "grad_pass_through": BodyOp(grad_pass_through, (1, 1)),
-    "py_function": BodyOp(py_function, ANY_NUMBER),  # its Python is the program's, and runs when that runs
+    # Its Python is the program's, and runs when that runs.
+    "py_function": BodyOp(py_function, ANY_NUMBER),
     "stop_gradient": BodyOp(stop_gradient, (1, 1)),
     "Keras layer": BodyOp(keras_layer, (1, 1), tf.float32),  # what layers compute in
 }

@@ -1,4 +1,6 @@
-"""The ways in which a body gets at a value that was computed before it, as pieces of the source of `constructs.py`."""
+"""The ways in which a body gets at a value that was computed before it,
+as pieces of the source of `constructs.py`.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,12 @@ def source(construct: str, capture: str) -> str:
     shape, how = CONSTRUCTS[construct], CAPTURES[capture]
     read = how.read.format(argument=shape.argument)
     hold, applied = how.hold.format(), f"op({read})"
-    if how.parameter and not shape.takes_parameters:  # a statement has no parameters: a function that it calls has them
-        hold, applied = f"{hold}\n\ndef with_default({how.parameter}):\n    return {applied}\n", "with_default()"
+    # A statement has no parameters: a function that it calls has them.
+    if how.parameter and not shape.takes_parameters:
+        hold, applied = (
+            f"{hold}\n\ndef with_default({how.parameter}):\n    return {applied}\n",
+            "with_default()",
+        )
     if shape.accumulates and how.write == "y":  # nothing is there yet that could be added to
         hold = f"{hold}\n{how.write} = x"
     pieces = {
@@ -57,7 +63,9 @@ def source(construct: str, capture: str) -> str:
     lines: list[str] = []
     for line in shape.template.strip("\n").splitlines():
         indent = line[: len(line) - len(line.lstrip())]
-        lines += [(indent + part).rstrip() for part in line.strip().format(**pieces).splitlines()] or [""]
+        lines += [
+            (indent + part).rstrip() for part in line.strip().format(**pieces).splitlines()
+        ] or [""]
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,6 @@
-"""The product of constructs, body ops, captures and derivatives; how one case is measured; and a sample that has every pair."""
+"""The product of constructs, body ops, captures and derivatives; how one case is measured; and a
+sample that has every pair.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from .captures import CAPTURES, function
 from .constructs import CONSTRUCTS
 from .derivatives import DERIVATIVES
 
-POINTS = ([[0.9, -0.4, 0.3]], [[-0.7, 0.4, -0.5]])  # the sum of one is above zero, of the other below: both branches are taken
+# The sum of one is above zero, of the other below: both branches are taken.
+POINTS = ([[0.9, -0.4, 0.3]], [[-0.7, 0.4, -0.5]])
 
 
 class Case(NamedTuple):
@@ -33,14 +36,18 @@ class Measured(NamedTuple):
 
 
 def measure(case: Case, *, eager: bool) -> Measured:
-    """What a case gives at each point, with what it is made of made anew; Variables that rules read change between the points."""
+    """What a case gives at each point, with what it is made of made anew; Variables that rules read
+    change between the points.
+    """
     runs: Counter[str] = Counter()
 
     def count(label: str) -> None:
         runs[label] += 1
 
     make, _, dtype = BODY_OPS[case.body_op]
-    parts, scales = material(dtype, variable_in_rule=case.capture == "Variable in a rule", count=count)
+    parts, scales = material(
+        dtype, variable_in_rule=case.capture == "Variable in a rule", count=count
+    )
     op, variables = make(parts)
     f = function(case.construct, case.capture, {"tf": tf, "op": op, "count": count})
     derive = DERIVATIVES[case.derivative]
@@ -56,18 +63,26 @@ def measure(case: Case, *, eager: bool) -> Measured:
                 scale.assign(5.0)
     finally:
         tf.config.run_functions_eagerly(False)
-    return measured if eager else measured._replace(traces=compiled.experimental_get_tracing_count())
+    return (
+        measured if eager else measured._replace(traces=compiled.experimental_get_tracing_count())
+    )
 
 
 def _is_kept(numbers: tuple[int, ...]) -> bool:
-    """Every other combination, as on a chessboard, so that whatever three of the four are, half of what the fourth can be meets them."""
+    """Every other combination, as on a chessboard, so that whatever three of the four are, half of
+    what the fourth can be meets them.
+    """
     return sum(numbers) % 2 == 0
 
 
 def is_promised(case: Case) -> bool:
-    """What a program calls on the host is outside it: Variables that are read there are no inputs, and examples of a batch have no values."""
+    """What a program calls on the host is outside it: Variables that are read there are no inputs,
+    and examples of a batch have no values.
+    """
     on_host = case.body_op == "py_function"
-    by_variable = case.capture == "Variable in a rule" and case.derivative.startswith("second order")
+    by_variable = case.capture == "Variable in a rule" and case.derivative.startswith(
+        "second order"
+    )
     return not (on_host and (by_variable or case.construct == "vectorized_map"))
 
 
@@ -85,7 +100,9 @@ def pairs(case: Case) -> set[tuple[str, str]]:
 
 
 def sample() -> list[Case]:
-    """Few cases that have every pair of what two of the four can be: one for each construct and capture, chosen for the pairs it adds."""
+    """Few cases that have every pair of what two of the four can be: one for each construct and
+    capture, chosen for the pairs it adds.
+    """
     missing = set().union(*map(pairs, CASES))
     groups: dict[tuple[str, str], list[Case]] = {}
     for case in CASES:

@@ -1,8 +1,10 @@
-"""The branches and loops that a body can stand in, as source: AutoGraph reads source, and a name must be read where a user would.
+"""The branches and loops that a body can stand in, as source: AutoGraph reads source, and a name
+must be read where a user would.
 
-Every template makes `f(x)`. Its pieces are filled in from `captures.py`: statements that hold a value, what `op` is applied to in the
-body, parameters of the body, the place that the result is written to, and what happens to that place afterwards.
-`count(label)` says that the Python of a body ran.
+Every template makes `f(x)`. Its pieces are filled in from `captures.py`: statements that hold a
+value, what `op` is applied to in the body, parameters of the body, the place that the result is
+written to, and what happens to that place afterwards. `count(label)` says that the Python of a body
+ran.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from typing import NamedTuple
 class Construct(NamedTuple):
     template: str
     labels: tuple[str, ...]  # every body; each is traced once
-    argument: str = "x"  # what the body is given: its own argument, or the function's where it takes none
+    # What the body is given: its own argument, or the function's where it takes none.
+    argument: str = "x"
     takes_parameters: bool = True  # the body is a function
-    accumulates: bool = False  # a statement that reads the place it writes, so that place has to be there before
+    # A statement that reads the place it writes, so that place has to be there before.
+    accumulates: bool = False
 
 
 CONSTRUCTS: dict[str, Construct] = {}
@@ -75,7 +79,9 @@ def f(x):
         count("other")
         return x * x
 
-    {write} = tf.case([(tf.reduce_sum(x) > 9.0, large), (tf.reduce_sum(x) > 0.0, taken)], default=other)
+    {write} = tf.case(
+        [(tf.reduce_sum(x) > 9.0, large), (tf.reduce_sum(x) > 0.0, taken)], default=other
+    )
     {let_go}
     return result
 """,
@@ -292,8 +298,12 @@ construct("if_return", "taken", "other", takes_parameters=False)
 construct("nested_function", "taken", "other", argument="q")
 construct("for", "body", argument="y", takes_parameters=False, accumulates=True)
 construct("for_break", "body", "break", argument="y", takes_parameters=False, accumulates=True)
-construct("for_continue", "body", "continue", argument="y", takes_parameters=False, accumulates=True)
+construct(
+    "for_continue", "body", "continue", argument="y", takes_parameters=False, accumulates=True
+)
 construct("for_return", "body", "return", argument="y", takes_parameters=False, accumulates=True)
 construct("while", "body", argument="y", takes_parameters=False, accumulates=True)
 construct("while_break", "body", "break", argument="y", takes_parameters=False, accumulates=True)
-construct("while_continue", "body", "continue", argument="y", takes_parameters=False, accumulates=True)
+construct(
+    "while_continue", "body", "continue", argument="y", takes_parameters=False, accumulates=True
+)

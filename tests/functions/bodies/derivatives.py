@@ -1,7 +1,9 @@
-"""The ways in which a derivative of a function is asked for, each the same for eager and for compiled code.
+"""The ways in which a derivative of a function is asked for,
+each the same for eager and for compiled code.
 
-Each takes `compiled`, which is `tf.function` or gives back the function that it is given, the function, and Variables that are sources
-beside the argument. It gives a function of the argument: a value and derivatives, some of them None.
+Each takes `compiled`, which is `tf.function` or gives back the function that it is given, the
+function, and Variables that are sources beside the argument. It gives a function of the argument: a
+value and derivatives, some of them None.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def tape_inside(compiled, f, variables):
 
 
 def persistent(compiled, f, variables):
-    """A persistent tape inside the function, asked twice: the first answer must not use anything up."""
+    """A persistent tape inside the function, asked twice:
+    the first answer must not use anything up.
+    """
 
     def whole(x):
         with tf.GradientTape(persistent=True) as tape:
@@ -50,7 +54,9 @@ def forward_accumulator(compiled, f, variables):
     f = compiled(f)
 
     def measure(x):
-        with tf.autodiff.ForwardAccumulator(x, tf.constant([[0.5, -1.0, 2.0]], x.dtype)) as accumulator:
+        with tf.autodiff.ForwardAccumulator(
+            x, tf.constant([[0.5, -1.0, 2.0]], x.dtype)
+        ) as accumulator:
             y = f(x)
         return [y, accumulator.jvp(y)]
 

@@ -1,9 +1,11 @@
-"""Makes tensorflow.zip, which test_keras_saving.py loads: models as Keras on TensorFlow saves them, and what they predict there.
+"""Makes tensorflow.zip, which test_keras_saving.py loads: models as Keras on TensorFlow saves them,
+and what they predict there.
 
     KERAS_BACKEND=tensorflow python tests/keras/data/make.py
 
-With another folder as its argument it writes a zip file there, whatever the backend; with `--check file.zip` it loads what another
-backend has written and compares. So both directions can be tried by hand.
+With another folder as its argument it writes a zip file there, whatever the backend; with
+`--check file.zip` it loads what another backend has written and compares. So both directions can be
+tried by hand.
 """
 
 import sys
@@ -22,9 +24,14 @@ from small_models import MODELS, batch_for, optimizer_for  # noqa: E402 - it sta
 
 
 def write(archive):
-    """Each model after two steps, as `.keras` and `.weights.h5`; its predictions then, and after two steps more."""
+    """Each model after two steps, as `.keras` and `.weights.h5`; its predictions then,
+    and after two steps more.
+    """
     predictions = {}
-    with tempfile.TemporaryDirectory() as name, zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as files:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as files,
+    ):
         folder = Path(name)
         for kind, build in MODELS.items():
             keras.utils.set_random_seed(7)
@@ -42,7 +49,9 @@ def write(archive):
 
 
 def check(archive):
-    """Fails if a model in the file predicts something else here than where it was written, or learns something else."""
+    """Fails if a model in the file predicts something else here than where it was written,
+    or learns something else.
+    """
     with tempfile.TemporaryDirectory() as name:
         zipfile.ZipFile(archive).extractall(name)
         folder = Path(name)
@@ -52,9 +61,13 @@ def check(archive):
             model, fresh = keras.saving.load_model(folder / f"{kind}.keras"), build()
             fresh.load_weights(folder / f"{kind}.weights.h5")
             for loaded in (model, fresh):
-                np.testing.assert_allclose(loaded.predict(x, verbose=0), predictions[kind], rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(
+                    loaded.predict(x, verbose=0), predictions[kind], rtol=1e-4, atol=1e-5
+                )
             model.fit(x, y, batch_size=4, shuffle=False, verbose=0)
-            np.testing.assert_allclose(model.predict(x, verbose=0), predictions[f"{kind}.later"], rtol=1e-3, atol=1e-5)
+            np.testing.assert_allclose(
+                model.predict(x, verbose=0), predictions[f"{kind}.later"], rtol=1e-3, atol=1e-5
+            )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ from keras import layers
 
 
 def dense():
-    return keras.Sequential([keras.Input((3,)), layers.Dense(4, activation="gelu"), layers.Dense(2)])
+    return keras.Sequential(
+        [keras.Input((3,)), layers.Dense(4, activation="gelu"), layers.Dense(2)]
+    )
 
 
 def convolution():
@@ -40,12 +42,23 @@ def attention():
     return keras.Model(x, layers.LayerNormalization()(layers.Add()([x, y])))
 
 
-MODELS = {"dense": dense, "convolution": convolution, "recurrent": recurrent, "attention": attention}
+MODELS = {
+    "dense": dense,
+    "convolution": convolution,
+    "recurrent": recurrent,
+    "attention": attention,
+}
 
 
 def optimizer_for(kind):
-    """Adam, but for an embedding, whose rows that occur twice in a batch Adam squares one by one on TensorFlow, and summed elsewhere."""
-    return keras.optimizers.SGD(0.05, momentum=0.9) if kind == "recurrent" else keras.optimizers.Adam(0.01)
+    """Adam, but for an embedding, whose rows that occur twice in a batch Adam squares one by one on
+    TensorFlow, and summed elsewhere.
+    """
+    return (
+        keras.optimizers.SGD(0.05, momentum=0.9)
+        if kind == "recurrent"
+        else keras.optimizers.Adam(0.01)
+    )
 
 
 SHAPES = {"dense": (8, 3), "convolution": (8, 6, 6, 2), "recurrent": (8, 5), "attention": (8, 4, 6)}
@@ -56,4 +69,6 @@ def batch_for(kind):
     """Eight examples for a model and what it should say to them, the same in every program."""
     rng = np.random.default_rng(0)
     x = rng.integers(0, 7, SHAPES[kind]) if kind == "recurrent" else rng.normal(size=SHAPES[kind])
-    return x.astype("int32" if kind == "recurrent" else "float32"), rng.normal(size=RESULTS[kind]).astype("float32")
+    return x.astype("int32" if kind == "recurrent" else "float32"), rng.normal(
+        size=RESULTS[kind]
+    ).astype("float32")

@@ -1,4 +1,6 @@
-"""`jacobian` beyond the contract: against finite differences, nested, through custom gradients and sparse rows."""
+"""`jacobian` beyond the contract: against finite differences, nested,
+through custom gradients and sparse rows.
+"""
 
 import numpy as np
 import pytest
@@ -27,8 +29,12 @@ def test_every_element_by_every_element(persistent, pfor):
         tape.watch(x)
         y = tf.tanh(x @ w)
     by_x, by_w = tape.jacobian(y, (x, w), experimental_use_pfor=pfor)
-    np.testing.assert_allclose(by_x, finite_differences(lambda v: np.tanh(v @ w.numpy()), x.numpy()), atol=1e-7)
-    np.testing.assert_allclose(by_w, finite_differences(lambda v: np.tanh(x.numpy() @ v), w.numpy()), atol=1e-7)
+    np.testing.assert_allclose(
+        by_x, finite_differences(lambda v: np.tanh(v @ w.numpy()), x.numpy()), atol=1e-7
+    )
+    np.testing.assert_allclose(
+        by_w, finite_differences(lambda v: np.tanh(x.numpy() @ v), w.numpy()), atol=1e-7
+    )
 
 
 def test_sparse_rows_come_dense():
@@ -101,5 +107,7 @@ def test_a_slope_without_bound_behind_a_closed_gate_stays_out():
     x = tf.constant([-1.0, 0.0, 4.0])
     with tf.GradientTape() as tape:
         tape.watch(x)
-        y = tf.linalg.matvec(tf.constant([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]), tf.sqrt(tf.nn.relu(x)))
+        y = tf.linalg.matvec(
+            tf.constant([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]), tf.sqrt(tf.nn.relu(x))
+        )
     np.testing.assert_allclose(tape.jacobian(y, x), [[0.0, 0.0, 0.75], [0.0, 0.0, 0.25]])

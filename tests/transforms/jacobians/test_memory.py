@@ -1,4 +1,6 @@
-"""Jacobians within a limit of memory: what they need besides their result, and how rows are put into chunks."""
+"""Jacobians within a limit of memory: what they need besides their result,
+and how rows are put into chunks.
+"""
 
 import gc
 import tracemalloc
@@ -29,7 +31,9 @@ def peak_of(run):
 
 
 def wide_in_the_middle():
-    """256 outputs of 64 inputs through 100,000 numbers: a row of the Jacobian takes 0.8 MB on its way, all of them 200 MB."""
+    """256 outputs of 64 inputs through 100,000 numbers:
+    a row of the Jacobian takes 0.8 MB on its way, all of them 200 MB.
+    """
     x = tf.constant(np.linspace(0.0, 1.0, 64))
     steps = tf.constant(np.linspace(1.0, 2.0, 1600))
     with tf.GradientTape(persistent=True) as tape:
@@ -44,7 +48,8 @@ def test_the_peak_is_the_result_and_the_limit(mode):
     without, expected = peak_of(lambda: tape.jacobian(y, x, mode=mode, memory_limit=2**40))
     limit = 10 * MB
     within, found = peak_of(lambda: tape.jacobian(y, x, mode=mode, memory_limit=limit))
-    recorded = 4 * 64 * 1600 * 8 if mode == "forward" else 0  # the walk that forward mode records first
+    # The walk that forward mode records first.
+    recorded = 4 * 64 * 1600 * 8 if mode == "forward" else 0
     assert without > 5 * limit
     assert within < 1.25 * limit + found.array.nbytes + recorded
     np.testing.assert_allclose(found, expected, rtol=1e-12)
@@ -115,10 +120,24 @@ def test_what_a_chunk_took_decides_about_the_next():
     def run(start, stop):
         return tf.constant(np.ones((stop - start, 1000))) * 2.0  # 8,000 bytes a row
 
-    assert ranges(20, run, expected=8000, limit=44_000) == [(0, 1), (1, 6), (6, 11), (11, 16), (16, 20)]
-    assert ranges(20, run, expected=8000, limit=44_000, seed_bytes=2000) == [(0, 1), (1, 5), (5, 9), (9, 13), (13, 17), (17, 20)]
+    assert ranges(20, run, expected=8000, limit=44_000) == [
+        (0, 1),
+        (1, 6),
+        (6, 11),
+        (11, 16),
+        (16, 20),
+    ]
+    assert ranges(20, run, expected=8000, limit=44_000, seed_bytes=2000) == [
+        (0, 1),
+        (1, 5),
+        (5, 9),
+        (9, 13),
+        (13, 17),
+        (17, 20),
+    ]
     assert ranges(3, run, expected=8000, limit=1) == [(0, 1), (1, 2), (2, 3)]
-    assert ranges(9, run, expected=8000, limit=32_000) == [(0, 1), (1, 4), (4, 7), (7, 9)]  # four would leave nothing over
+    # Four would leave nothing over.
+    assert ranges(9, run, expected=8000, limit=32_000) == [(0, 1), (1, 4), (4, 7), (7, 9)]
 
 
 def test_a_chunk_without_enough_memory_is_halved():

@@ -1,4 +1,6 @@
-"""`jacobian` and `batch_jacobian` forward, in reverse, in chunks and as loops: all give the same, whatever is on the way."""
+"""`jacobian` and `batch_jacobian` forward, in reverse, in chunks and as loops:
+all give the same, whatever is on the way.
+"""
 
 import warnings
 
@@ -13,19 +15,31 @@ rng = np.random.default_rng(21)
 WAYS = [
     {"mode": mode, **options}
     for mode in ("reverse", "forward")
-    for options in ({}, {"parallel_iterations": 3}, {"memory_limit": 1}, {"experimental_use_pfor": False})
+    for options in (
+        {},
+        {"parallel_iterations": 3},
+        {"memory_limit": 1},
+        {"experimental_use_pfor": False},
+    )
 ]
 
 
 def one_by_one(tape, y, x):
     """The Jacobian from one gradient for each element of y."""
-    rows = [tape.gradient(y, x, output_gradients=e.reshape(y.shape), unconnected_gradients="zero") for e in np.eye(y.array.size)]
-    return np.stack([np.asarray(tf.convert_to_tensor(row)) for row in rows]).reshape(*y.shape, *x.shape)
+    rows = [
+        tape.gradient(y, x, output_gradients=e.reshape(y.shape), unconnected_gradients="zero")
+        for e in np.eye(y.array.size)
+    ]
+    return np.stack([np.asarray(tf.convert_to_tensor(row)) for row in rows]).reshape(
+        *y.shape, *x.shape
+    )
 
 
 def network(x, w):
     hidden = tf.nn.relu(x @ w[0] + w[1])
-    return tf.nn.softmax(tf.concat([hidden @ w[2], tf.reduce_mean(hidden, axis=1, keepdims=True)], axis=1))
+    return tf.nn.softmax(
+        tf.concat([hidden @ w[2], tf.reduce_mean(hidden, axis=1, keepdims=True)], axis=1)
+    )
 
 
 def recorded_network(persistent=True):
@@ -61,14 +75,20 @@ def test_a_tape_around_it_differentiates_it_in_every_way(options):
         with tf.GradientTape() as inner:
             inner.watch(x)
             y = tf.exp(x) * tf.reduce_sum(x * x)
-        total = tf.reduce_sum(inner.jacobian(y, x, **options) * tf.reshape(tf.range(9, dtype=tf.float64), [3, 3]))
+        total = tf.reduce_sum(
+            inner.jacobian(y, x, **options) * tf.reshape(tf.range(9, dtype=tf.float64), [3, 3])
+        )
     found = outer.gradient(total, x).numpy()
 
     def value(point):
         e = np.exp(point)
-        return np.sum((np.diag(e * np.sum(point**2)) + 2 * np.outer(e, point)) * np.arange(9.0).reshape(3, 3))
+        return np.sum(
+            (np.diag(e * np.sum(point**2)) + 2 * np.outer(e, point)) * np.arange(9.0).reshape(3, 3)
+        )
 
-    differences = [(value(x.numpy() + step) - value(x.numpy() - step)) / 2e-6 for step in 1e-6 * np.eye(3)]
+    differences = [
+        (value(x.numpy() + step) - value(x.numpy() - step)) / 2e-6 for step in 1e-6 * np.eye(3)
+    ]
     np.testing.assert_allclose(found, differences, rtol=1e-6)
 
 
@@ -115,9 +135,13 @@ def chosen_mode(monkeypatch, tape, y, sources, **options):
     """Which way "auto" goes."""
     taken = []
     walk, identity = jacobian_module.Pushes, jacobian_module.pull_identity
-    monkeypatch.setattr(jacobian_module, "Pushes", lambda *args: taken.append("forward") or walk(*args))
     monkeypatch.setattr(
-        jacobian_module, "pull_identity", lambda *args, **kwargs: taken.append("reverse") or identity(*args, **kwargs)
+        jacobian_module, "Pushes", lambda *args: taken.append("forward") or walk(*args)
+    )
+    monkeypatch.setattr(
+        jacobian_module,
+        "pull_identity",
+        lambda *args, **kwargs: taken.append("reverse") or identity(*args, **kwargs),
     )
     tape.jacobian(y, sources, **options)
     return taken
@@ -133,7 +157,8 @@ def test_auto_takes_the_smaller_side(monkeypatch):
     assert chosen_mode(monkeypatch, tape, tall, x) == ["forward"]
     assert chosen_mode(monkeypatch, tape, wide, big) == ["reverse"]
     assert chosen_mode(monkeypatch, tape, both, [x, big]) == ["reverse"]
-    assert chosen_mode(monkeypatch, tape, tall, [x, tf.Variable(np.ones(1000))]) == ["forward"]  # what has no path does not count
+    # What has no path does not count.
+    assert chosen_mode(monkeypatch, tape, tall, [x, tf.Variable(np.ones(1000))]) == ["forward"]
     assert chosen_mode(monkeypatch, tape, tall, x, mode="reverse") == ["reverse"]
 
 
@@ -156,7 +181,9 @@ def test_complex_numbers_on_the_way_go_forward():
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
         y = tf.abs(tf.signal.fft(tf.complex(x, x * x)))
-    np.testing.assert_allclose(tape.jacobian(y, x, mode="forward"), one_by_one(tape, y, x), rtol=1e-10)
+    np.testing.assert_allclose(
+        tape.jacobian(y, x, mode="forward"), one_by_one(tape, y, x), rtol=1e-10
+    )
 
 
 def test_dtypes_that_are_mixed_and_narrow():
@@ -174,7 +201,9 @@ def test_dtypes_that_are_mixed_and_narrow():
 
 
 def with_gradient(grad):
-    """y = x * x for three numbers, tiled to twelve, with a gradient function of its own, and its tape."""
+    """y = x * x for three numbers, tiled to twelve, with a gradient function of its own,
+    and its tape.
+    """
 
     @tf.custom_gradient
     def square(x):
@@ -295,9 +324,13 @@ def test_a_source_on_the_way_and_one_behind_it():
 def test_rows_of_tables():
     table = tf.Variable(rng.standard_normal((4, 2)))
     with tf.GradientTape(persistent=True) as tape:
-        y = tf.reduce_sum(tf.gather(table, [1, 3, 1]) ** 2, axis=1) * tf.reduce_sum(tf.gather(table, [0]))
+        y = tf.reduce_sum(tf.gather(table, [1, 3, 1]) ** 2, axis=1) * tf.reduce_sum(
+            tf.gather(table, [0])
+        )
     for mode in ("forward", "reverse"):
-        np.testing.assert_allclose(tape.jacobian(y, table, mode=mode), one_by_one(tape, y, table), rtol=1e-12)
+        np.testing.assert_allclose(
+            tape.jacobian(y, table, mode=mode), one_by_one(tape, y, table), rtol=1e-12
+        )
 
 
 def test_the_results_are_not_each_others_memory():
@@ -314,7 +347,9 @@ def test_the_results_are_not_each_others_memory():
 
 
 @pytest.mark.parametrize(
-    "options", [{"mode": "sideways"}, {"memory_limit": 0}, {"memory_limit": 1.5}, {"parallel_iterations": 0}], ids=repr
+    "options",
+    [{"mode": "sideways"}, {"memory_limit": 0}, {"memory_limit": 1.5}, {"parallel_iterations": 0}],
+    ids=repr,
 )
 @pytest.mark.parametrize("method", ["jacobian", "batch_jacobian"])
 def test_bad_options_are_refused_by_name(method, options):
@@ -337,7 +372,9 @@ def test_a_batch_in_every_way(options):
         tape.watch(x)
         y = tf.tanh(x @ w) * tf.reduce_sum(x, axis=1, keepdims=True)
     full = one_by_one(tape, y, x)
-    np.testing.assert_allclose(tape.batch_jacobian(y, x, **options), full[np.arange(5), :, np.arange(5)], rtol=1e-10)
+    np.testing.assert_allclose(
+        tape.batch_jacobian(y, x, **options), full[np.arange(5), :, np.arange(5)], rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
@@ -374,7 +411,9 @@ def test_examples_that_depend_on_each_other_are_warned_of(mode, dtype):
         tape.watch(x)
         y = dependent(x)
         fine = tf.tanh(x @ tf.ones([2, 7], dtype))
-    with pytest.warns(RuntimeWarning, match=r"GradientTape\.batch_jacobian: the examples") as caught:
+    with pytest.warns(
+        RuntimeWarning, match=r"GradientTape\.batch_jacobian: the examples"
+    ) as caught:
         tape.batch_jacobian(y, x, mode=mode)
     assert caught[0].filename == __file__
     tape.batch_jacobian(y, x, mode=mode, check_independence=False)
@@ -394,7 +433,9 @@ def test_a_batch_of_itself_and_one_without_a_path():
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
     for mode in ("auto", "forward", "reverse"):
-        np.testing.assert_array_equal(tape.batch_jacobian(x, x, mode=mode), np.broadcast_to(np.eye(3), (2, 3, 3)))
+        np.testing.assert_array_equal(
+            tape.batch_jacobian(x, x, mode=mode), np.broadcast_to(np.eye(3), (2, 3, 3))
+        )
         assert not tape.batch_jacobian(x, tf.ones([2, 4]), mode=mode).numpy().any()
 
 

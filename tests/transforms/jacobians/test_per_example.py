@@ -1,4 +1,6 @@
-"""`GradientTape.gradient_per_example`: against a tape for each example, quick where it can be and right where it cannot."""
+"""`GradientTape.gradient_per_example`: against a tape for each example,
+quick where it can be and right where it cannot.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,11 @@ def the_long_way(monkeypatch):
     """Notes whether the Jacobian of the losses had to be taken."""
     taken = []
     identity = per_example.pull_identity
-    monkeypatch.setattr(per_example, "pull_identity", lambda *args, **kwargs: taken.append(True) or identity(*args, **kwargs))
+    monkeypatch.setattr(
+        per_example,
+        "pull_identity",
+        lambda *args, **kwargs: taken.append(True) or identity(*args, **kwargs),
+    )
     return taken
 
 
@@ -25,7 +31,9 @@ def variables(*shapes, dtype=np.float64):
 
 def dense(x, w):
     h = tf.tanh(x @ w[0] + w[1])
-    return tf.nn.softmax_cross_entropy_with_logits(tf.one_hot([2] * x.shape[0], 3, dtype=x.dtype), h @ w[2])
+    return tf.nn.softmax_cross_entropy_with_logits(
+        tf.one_hot([2] * x.shape[0], 3, dtype=x.dtype), h @ w[2]
+    )
 
 
 def normalised(x, w):
@@ -98,24 +106,34 @@ def test_examples_that_depend_on_each_other(the_long_way):
         losses = h * tf.reduce_mean(h)
     found = tape.gradient_per_example(losses, w)
     for i in range(EXAMPLES):
-        np.testing.assert_allclose(found[i], tape.gradient(losses, w, output_gradients=np.eye(EXAMPLES)[i]))
+        np.testing.assert_allclose(
+            found[i], tape.gradient(losses, w, output_gradients=np.eye(EXAMPLES)[i])
+        )
     assert the_long_way
 
 
 @pytest.mark.parametrize("inner", [EXAMPLES, 3])
 def test_weights_as_long_as_the_batch(inner):
     """A shape alone does not say what is a batch."""
-    f = lambda x, w: tf.reduce_sum(tf.tanh(x @ tf.transpose(tf.reshape(w[0], [inner, 4]) * 2.0)) @ w[1], axis=1)
+    f = lambda x, w: tf.reduce_sum(
+        tf.tanh(x @ tf.transpose(tf.reshape(w[0], [inner, 4]) * 2.0)) @ w[1], axis=1
+    )
     x, w = rng.standard_normal((EXAMPLES, 4)), variables((inner, 4), (inner, EXAMPLES))
     with tf.GradientTape() as tape:
         losses = f(tf.constant(x), w)
-    for one, expected in zip(tape.gradient_per_example(losses, w), expected_of(f, x, w), strict=True):
+    for one, expected in zip(
+        tape.gradient_per_example(losses, w), expected_of(f, x, w), strict=True
+    ):
         np.testing.assert_allclose(one, expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(
     "grad",
-    [lambda g, x: 2 * g * x, lambda g, x: tf.constant(2 * g.numpy()) * x, lambda g, x: tf.clip_by_value(g, -0.5, 0.5) * 2 * x],
+    [
+        lambda g, x: 2 * g * x,
+        lambda g, x: tf.constant(2 * g.numpy()) * x,
+        lambda g, x: tf.clip_by_value(g, -0.5, 0.5) * 2 * x,
+    ],
     ids=["linear", "numpy", "clipped"],
 )
 def test_custom_gradients(grad):
@@ -129,7 +147,9 @@ def test_custom_gradients(grad):
         losses = tf.reduce_sum(square(x * w), axis=1)
     found = tape.gradient_per_example(losses, w)
     for i in range(EXAMPLES):
-        np.testing.assert_allclose(found[i], tape.gradient(losses, w, output_gradients=np.eye(EXAMPLES)[i]))
+        np.testing.assert_allclose(
+            found[i], tape.gradient(losses, w, output_gradients=np.eye(EXAMPLES)[i])
+        )
 
 
 def test_structures_and_what_has_no_path():
@@ -138,7 +158,9 @@ def test_structures_and_what_has_no_path():
     for unconnected in ("none", "zero"):
         with tf.GradientTape() as tape:
             losses = tf.reduce_sum(x * w, axis=1)
-        found = tape.gradient_per_example(losses, {"w": w, "rest": [other]}, unconnected_gradients=unconnected, clip_norm=1e9)
+        found = tape.gradient_per_example(
+            losses, {"w": w, "rest": [other]}, unconnected_gradients=unconnected, clip_norm=1e9
+        )
         np.testing.assert_allclose(found["w"], x)
         if unconnected == "none":
             assert found["rest"] == [None]
@@ -185,7 +207,10 @@ def test_small_batches(examples):
     x = tf.ones([examples, 2])
     with tf.GradientTape() as tape:
         losses = tf.reduce_sum(x * w, axis=1)
-    assert tape.gradient_per_example(losses, w, clip_norm=1e9).numpy().tolist() == [[1.0, 1.0]] * examples
+    assert (
+        tape.gradient_per_example(losses, w, clip_norm=1e9).numpy().tolist()
+        == [[1.0, 1.0]] * examples
+    )
 
 
 def test_it_uses_up_the_tape():

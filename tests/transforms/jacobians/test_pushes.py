@@ -14,7 +14,9 @@ def dense_network(x, w):
 
 
 def reverse_jacobian(tape, y, x):
-    rows = [tape.gradient(y, x, output_gradients=e.reshape(y.shape)) for e in np.eye(int(tf.size(y)))]
+    rows = [
+        tape.gradient(y, x, output_gradients=e.reshape(y.shape)) for e in np.eye(int(tf.size(y)))
+    ]
     return np.stack([np.asarray(tf.convert_to_tensor(row)) for row in rows])
 
 
@@ -23,7 +25,9 @@ CASES = {
     "used twice": lambda x: tf.exp(x) * x + x,
     "gather": lambda x: tf.gather(x, [5, 0, 0, 2]),
     "reductions": lambda x: tf.stack([tf.reduce_max(x), tf.reduce_logsumexp(x), tf.reduce_prod(x)]),
-    "linear algebra": lambda x: tf.linalg.inv(tf.reshape(x[:4], [2, 2]) + 3 * tf.eye(2, dtype=tf.float64)),
+    "linear algebra": lambda x: tf.linalg.inv(
+        tf.reshape(x[:4], [2, 2]) + 3 * tf.eye(2, dtype=tf.float64)
+    ),
     "cumulative": lambda x: tf.math.cumprod(x) + tf.cumsum(x, reverse=True),
     "broadcast": lambda x: x[:, None] * x[None, :],
     "sort": lambda x: tf.sort(x),
@@ -42,7 +46,9 @@ def test_a_push_is_the_transpose_of_the_pull(name, loop):
     tangents = rng.standard_normal((3, 6))
     expected = tangents @ reverse_jacobian(tape, y, x).T
     walk = RecordedWalk(tape, tape.scope, y, [x])
-    np.testing.assert_allclose(walk.push(0, tangents, loop=loop).numpy().reshape(3, -1), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        walk.push(0, tangents, loop=loop).numpy().reshape(3, -1), expected, rtol=1e-9, atol=1e-12
+    )
     np.testing.assert_array_equal(push_along(tape, tape.scope, y, x, tangents).shape, (3, *y.shape))
 
 
@@ -63,8 +69,14 @@ def test_the_target_itself_and_a_batch_of_none():
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
         y = x * x
-    assert push_along(tape, tape.scope, x, x, np.eye(2, dtype=np.float32)).numpy().tolist() == [[1.0, 0.0], [0.0, 1.0]]
-    assert push_along(tape, tape.scope, y, y, np.eye(2, dtype=np.float32)).numpy().tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert push_along(tape, tape.scope, x, x, np.eye(2, dtype=np.float32)).numpy().tolist() == [
+        [1.0, 0.0],
+        [0.0, 1.0],
+    ]
+    assert push_along(tape, tape.scope, y, y, np.eye(2, dtype=np.float32)).numpy().tolist() == [
+        [1.0, 0.0],
+        [0.0, 1.0],
+    ]
     assert push_along(tape, tape.scope, y, x, np.zeros((0, 2), np.float32)).shape == (0, 2)
 
 
@@ -90,4 +102,7 @@ def test_a_gradient_function_that_ignores_its_cotangent_pushes_zeros():
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = flat(x)
-    assert push_along(tape, tape.scope, y, x, np.eye(2, dtype=np.float32)).numpy().tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert push_along(tape, tape.scope, y, x, np.eye(2, dtype=np.float32)).numpy().tolist() == [
+        [0.0, 0.0],
+        [0.0, 0.0],
+    ]

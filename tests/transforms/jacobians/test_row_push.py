@@ -1,4 +1,6 @@
-"""The quick way forward, on plain arrays: the same Jacobian, and what it cannot do goes the general way."""
+"""The quick way forward, on plain arrays: the same Jacobian,
+and what it cannot do goes the general way.
+"""
 
 import numpy as np
 import pytest
@@ -27,7 +29,9 @@ SHORT = {
     "products": lambda x: tf.tanh(tf.reshape(x, [1, 4]) @ W) @ tf.transpose(W),
     "a product on the right": lambda x: W @ (tf.ones([5, 4], tf.float64) * x),
     "matrix times vector": lambda x: tf.linalg.matvec(tf.transpose(W), x),
-    "moves": lambda x: tf.transpose(tf.reshape(x, [2, 2]))[::-1, 1:] * tf.reduce_sum(x, axis=0, keepdims=True),
+    "moves": lambda x: (
+        tf.transpose(tf.reshape(x, [2, 2]))[::-1, 1:] * tf.reduce_sum(x, axis=0, keepdims=True)
+    ),
     "sums": lambda x: tf.reduce_sum(x[:, None] * x, axis=0) - tf.reduce_sum(x),
     "two paths": lambda x: (tf.square(x) + x) * tf.cos(x),
 }

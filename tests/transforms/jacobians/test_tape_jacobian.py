@@ -108,7 +108,9 @@ def test_a_persistent_tape_gives_many():
 
 
 @pytest.mark.parametrize(
-    "options", [{"experimental_use_pfor": False}, {"parallel_iterations": 1}, {"parallel_iterations": 10}], ids=repr
+    "options",
+    [{"experimental_use_pfor": False}, {"parallel_iterations": 1}, {"parallel_iterations": 10}],
+    ids=repr,
 )
 @pytest.mark.parametrize("persistent", [False, True])
 def test_its_options_work_on_any_tape(options, persistent):
@@ -189,7 +191,9 @@ def test_batch_jacobian_of_higher_ranks():
         y = tf.reduce_sum(x, axis=2)
     jacobian = tape.batch_jacobian(y, x)
     assert jacobian.shape == (2, 3, 3, 4)
-    np.testing.assert_array_equal(jacobian.numpy()[1, 2], np.eye(3, dtype=np.float32)[2][:, None] * np.ones(4))
+    np.testing.assert_array_equal(
+        jacobian.numpy()[1, 2], np.eye(3, dtype=np.float32)[2][:, None] * np.ones(4)
+    )
 
 
 def test_batch_jacobian_adds_up_what_examples_have_to_do_with_each_other():
@@ -225,7 +229,9 @@ def test_shapes_that_batch_jacobian_refuses(pick):
         tape.batch_jacobian(target, source)
 
 
-@pytest.mark.parametrize("options", [{"experimental_use_pfor": False}, {"parallel_iterations": 2}], ids=repr)
+@pytest.mark.parametrize(
+    "options", [{"experimental_use_pfor": False}, {"parallel_iterations": 2}], ids=repr
+)
 def test_the_options_of_batch_jacobian_work_on_any_tape(options):
     x = tf.constant([[1.0, 2.0]])
     with tf.GradientTape() as tape:

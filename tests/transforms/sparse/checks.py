@@ -1,4 +1,6 @@
-"""What the tests of sparse Jacobians share: a recording, and its sparse Jacobian against the dense one."""
+"""What the tests of sparse Jacobians share: a recording,
+and its sparse Jacobian against the dense one.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def record(f, x, *, persistent=True):
 
 
 def check(tape, y, x):
-    """The pattern covers the dense Jacobian, and the sparse one equals it; gives the pattern as an array."""
+    """The pattern covers the dense Jacobian, and the sparse one equals it;
+    gives the pattern as an array.
+    """
     pattern = tape.sparsity(y, x)
     assert pattern.format == "csr"
     assert pattern.dtype == bool
@@ -34,7 +38,9 @@ def check(tape, y, x):
     assert found.format == "csr"
     assert found.dtype == expected.dtype
     assert found.nnz == pattern.nnz
-    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-5 if expected.dtype.itemsize < 8 else 1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        found.toarray(), expected, rtol=1e-5 if expected.dtype.itemsize < 8 else 1e-10, atol=1e-12
+    )
     return pattern.toarray()
 
 

@@ -17,14 +17,20 @@ rng = np.random.default_rng(5)
 def patterns(draw):
     shape = draw(st.tuples(st.integers(0, 12), st.integers(0, 12)))
     return csr_array(
-        np.array(draw(st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1])), bool).reshape(shape)
+        np.array(
+            draw(
+                st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1])
+            ),
+            bool,
+        ).reshape(shape)
     )
 
 
 def conflicts(pattern, colours):
     """Whether two columns of one colour share a row."""
     chosen = csr_array(
-        (np.ones(len(colours), int), (np.arange(len(colours)), colours)), shape=(len(colours), max(colours, default=0) + 1)
+        (np.ones(len(colours), int), (np.arange(len(colours)), colours)),
+        shape=(len(colours), max(colours, default=0) + 1),
     )
     return (pattern.astype(int) @ chosen).max() > 1 if pattern.nnz else False
 
@@ -47,7 +53,9 @@ def test_the_check_of_colours_sees_a_conflict():
 
 @pytest.mark.parametrize(("density", "most"), [(0.002, 12), (0.02, 70)])
 def test_colours_of_large_random_patterns(density, most):
-    pattern = (random_array((800, 1000), density=density, rng=np.random.default_rng(3)) != 0).tocsr()
+    pattern = (
+        random_array((800, 1000), density=density, rng=np.random.default_rng(3)) != 0
+    ).tocsr()
     colours, count = colour_columns(pattern)
     assert not conflicts(pattern, colours)
     assert count <= most

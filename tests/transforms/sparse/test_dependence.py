@@ -1,4 +1,6 @@
-"""Which elements depend on which: for every op, in patterns that are known, and through custom gradients."""
+"""Which elements depend on which: for every op, in patterns that are known,
+and through custom gradients.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,21 @@ rng = np.random.default_rng(5)
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("case", [case for case in all_cases() if case.orders], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [case for case in all_cases() if case.orders], ids=lambda case: case.name
+)
 def test_no_entry_of_any_op_is_missed(case, monkeypatch):
     def refused(*args):
-        pytest.fail(f"{case.name} is taken to link everything with everything: its derivative calls itself, so it needs a rule")
+        pytest.fail(
+            f"{case.name} is taken to link everything with everything: its derivative calls "
+            "itself, so it needs a rule"
+        )
 
     monkeypatch.setattr(dependence, "_everything", refused)
     for one in case.samples:
-        dtype = next((dtype for dtype in ("float64", "complex128") if dtype in case.dtypes_of(one)), None)
+        dtype = next(
+            (dtype for dtype in ("float64", "complex128") if dtype in case.dtypes_of(one)), None
+        )
         if dtype is None:
             continue
         tensors = checks.as_tensors(case.make(one, dtype))
@@ -78,11 +87,15 @@ PATTERNS = {
     "the same twice": (lambda x: tf.concat([x, x * x], 0), (3,), np.vstack([np.eye(3)] * 2)),
     "roll": (lambda x: tf.roll(x, 1, 0) * x, (5,), np.eye(5) + np.roll(np.eye(5), 1, 0)),
     "stencil": (lambda x: five_points(tf.pad(x, [[1, 1], [1, 1]])), (4, 4), five_points_pattern(4)),
-    "transposed": (lambda x: tf.transpose(x), (2, 3), np.eye(6).reshape(2, 3, 6).transpose(1, 0, 2).reshape(6, 6)),
-    "broadcast": (lambda x: x[:, None] * tf.ones([2], tf.float64), (3,), np.repeat(np.eye(3), 2, 0)),
+    "transposed": (lambda x: tf.transpose(x), (2, 3),
+        np.eye(6).reshape(2, 3, 6).transpose(1, 0, 2).reshape(6, 6)),
+    "broadcast": (lambda x: x[:, None] * tf.ones([2], tf.float64), (3,),
+        np.repeat(np.eye(3), 2, 0)),
     "outer product": (lambda x: x[:, None] * x, (2,), [[1, 0], [1, 1], [1, 1], [0, 1]]),
-    "matrices": (lambda x: x @ tf.ones([4, 3, 2], tf.float64), (4, 2, 3), np.kron(np.eye(8), np.ones((2, 3)))),
-    "by the right one": (lambda x: tf.ones([2, 3], tf.float64) @ x, (3, 2), np.kron(np.ones((2, 3)), np.eye(2))),
+    "matrices": (lambda x: x @ tf.ones([4, 3, 2], tf.float64), (4, 2, 3),
+        np.kron(np.eye(8), np.ones((2, 3)))),
+    "by the right one": (lambda x: tf.ones([2, 3], tf.float64) @ x, (3, 2),
+        np.kron(np.ones((2, 3)), np.eye(2))),
     "dense": (lambda x: tf.tensordot(tf.ones([3, 4], tf.float64), x, 1), (4,), np.ones((3, 4))),
     "einsum": (lambda x: tf.einsum("bi,bj->bj", x, x**2), (3, 2), blocks(3, 2, 2)),
     "sum": (lambda x: tf.reduce_sum(x, 1), (3, 2), blocks(3, 1, 2)),
@@ -93,22 +106,30 @@ PATTERNS = {
     "gather of columns": (lambda x: tf.gather(x, [1, 1], axis=1), (2, 2), np.eye(4)[[1, 1, 3, 3]]),
     "sort": (lambda x: tf.sort(x * [[3.0, 1.0, -1.0]]), (1, 3), None),
     "segments": (lambda x: tf.math.segment_sum(x, [0, 0, 1]), (3,), [[1, 1, 0], [0, 0, 1]]),
-    "largest of segments": (lambda x: tf.math.segment_max(x, [0, 0, 1]), (3,), [[1, 1, 0], [0, 0, 1]]),
-    "scattered": (lambda x: tf.scatter_nd([[3], [0]], x, [4]), (2,), [[0, 1], [0, 0], [0, 0], [1, 0]]),
-    "where": (lambda x: tf.where([True, False, True], x, x[::-1]), (3,), [[1, 0, 1], [0, 1, 0], [1, 0, 1]]),
+    "largest of segments": (lambda x: tf.math.segment_max(x, [0, 0, 1]), (3,),
+        [[1, 1, 0], [0, 0, 1]]),
+    "scattered": (lambda x: tf.scatter_nd([[3], [0]], x, [4]), (2,),
+        [[0, 1], [0, 0], [0, 0], [1, 0]]),
+    "where": (lambda x: tf.where([True, False, True], x, x[::-1]), (3,),
+        [[1, 0, 1], [0, 1, 0], [1, 0, 1]]),
     "mask": (lambda x: tf.boolean_mask(x, [True, False, True]) ** 2, (3,), np.eye(3)[[0, 2]]),
     "running sum": (lambda x: tf.cumsum(x), (7,), band(7, -7, 0)),
-    "running sum, reverse, of what follows": (lambda x: tf.cumsum(x, exclusive=True, reverse=True), (6,), band(6, 1, 6)),
+    "running sum, reverse, of what follows": (lambda x: tf.cumsum(x, exclusive=True, reverse=True),
+        (6,), band(6, 1, 6)),
     "running product": (lambda x: tf.math.cumprod(x), (5,), band(5, -5, 0)),
     "several outputs": (lambda x: tf.split(x, [1, 3], 0)[1] ** 2, (4,), np.eye(4)[1:]),
-    "outputs joined": (lambda x: (p := tf.unstack(x, axis=1))[0] * p[2], (2, 3), [[1, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 1]]),
+    "outputs joined": (lambda x: (p := tf.unstack(x, axis=1))[0] * p[2], (2, 3),
+        [[1, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 1]]),
     "inverses": (lambda x: tf.linalg.inv(x), (2, 2, 2), blocks(2, 4, 4)),
     "singular values": (lambda x: tf.linalg.svd(x, compute_uv=False), (2, 2, 3), blocks(2, 2, 6)),
-    "systems": (lambda x: tf.linalg.solve(tf.eye(2, dtype=tf.float64) * 2, x), (2, 3), np.kron(np.ones((2, 2)), np.eye(3))),
-    "convolution": (lambda x: tf.nn.conv1d(x, np.ones((3, 1, 1)), 1, "SAME"), (1, 5, 1), band(5, -1, 1)),
+    "systems": (lambda x: tf.linalg.solve(tf.eye(2, dtype=tf.float64) * 2, x), (2, 3),
+        np.kron(np.ones((2, 2)), np.eye(3))),
+    "convolution": (lambda x: tf.nn.conv1d(x, np.ones((3, 1, 1)), 1, "SAME"), (1, 5, 1),
+        band(5, -1, 1)),
     "pooling": (lambda x: tf.nn.max_pool1d(x, 2, 2, "VALID"), (1, 6, 1), blocks(3, 1, 2)),
     "channels by themselves": (
-        lambda x: tf.nn.depthwise_conv2d(x, np.ones((1, 1, 2, 2)), [1, 1, 1, 1], "VALID"), (1, 1, 2, 2), blocks(4, 2, 1),
+        lambda x: tf.nn.depthwise_conv2d(x, np.ones((1, 1, 2, 2)), [1, 1, 1, 1], "VALID"),
+        (1, 1, 2, 2), blocks(4, 2, 1),
     ),
     "fourier": (lambda x: tf.abs(tf.signal.rfft(x)), (2, 4), blocks(2, 3, 4)),
     "image": (lambda x: tf.image.resize(x, [2, 1]), (4, 1, 1), blocks(2, 1, 2)),
@@ -184,5 +205,6 @@ def test_a_gradient_function_that_calls_its_own_function():
         return x / 2, lambda g: halved(g)
 
     tape, x, y = record(halved, [1.0, 2.0])
-    assert tape.sparsity(y, x).toarray().all()  # it could be followed without end, so that it is not
+    # It could be followed without end, so that it is not.
+    assert tape.sparsity(y, x).toarray().all()
     assert tape.jacobian(y, x, sparse=True).toarray().tolist() == [[0.5, 0.0], [0.0, 0.5]]

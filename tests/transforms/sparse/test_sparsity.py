@@ -1,4 +1,6 @@
-"""`GradientTape.sparsity` and `jacobian(..., sparse=True)`: how many products they take, targets and sources, tapes, and random programs."""
+"""`GradientTape.sparsity` and `jacobian(..., sparse=True)`: how many products they take, targets
+and sources, tapes, and random programs.
+"""
 
 from __future__ import annotations
 
@@ -98,14 +100,21 @@ def test_a_dense_pattern_is_computed_as_a_dense_jacobian(products):
 
 @pytest.mark.parametrize(
     "options",
-    [{"memory_limit": 1}, {"memory_limit": 4000}, {"parallel_iterations": 2}, {"experimental_use_pfor": False}],
+    [
+        {"memory_limit": 1},
+        {"memory_limit": 4000},
+        {"parallel_iterations": 2},
+        {"experimental_use_pfor": False},
+    ],
     ids=repr,
 )
 @pytest.mark.parametrize("f", [laplace, arrow], ids=["rows", "columns"])
 def test_products_in_parts(f, options):
     tape, x, y = record(f, rng.uniform(0.5, 1.5, 50))
     expected = tape.jacobian(y, x, sparse=True).toarray()
-    np.testing.assert_allclose(tape.jacobian(y, x, sparse=True, **options).toarray(), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        tape.jacobian(y, x, sparse=True, **options).toarray(), expected, rtol=1e-12
+    )
 
 
 # Targets and sources
@@ -119,8 +128,18 @@ def test_structures():
     found = tape.jacobian(targets, [a, b], sparse=True)
     patterns = tape.sparsity(targets, [a, b])
     assert patterns["product"][1].toarray().astype(int).tolist() == [[1, 0], [1, 0], [0, 1], [0, 1]]
-    assert found["product"][0].toarray().tolist() == [[3.0, 0.0], [0.0, 3.0], [4.0, 0.0], [0.0, 4.0]]
-    assert found["product"][1].toarray().tolist() == [[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.0, 2.0]]
+    assert found["product"][0].toarray().tolist() == [
+        [3.0, 0.0],
+        [0.0, 3.0],
+        [4.0, 0.0],
+        [0.0, 4.0],
+    ]
+    assert found["product"][1].toarray().tolist() == [
+        [1.0, 0.0],
+        [2.0, 0.0],
+        [0.0, 1.0],
+        [0.0, 2.0],
+    ]
     assert found["none"] == [None, None]
     assert found["sum"][0][0] is None
     assert found["sum"][0][1].toarray().tolist() == [[1.0, 1.0]]
@@ -142,7 +161,9 @@ def test_without_a_path():
 @pytest.mark.parametrize("source_shape", [(), (2,), (0,), (2, 0)])
 @pytest.mark.parametrize("target_shape", [(), (3,), (0,), (1, 2)])
 def test_scalars_and_empty_arrays(source_shape, target_shape):
-    tape, x, y = record(lambda x: tf.reduce_sum(x) * tf.ones(target_shape), np.ones(source_shape, np.float32))
+    tape, x, y = record(
+        lambda x: tf.reduce_sum(x) * tf.ones(target_shape), np.ones(source_shape, np.float32)
+    )
     assert check(tape, y, x).all()
 
 
@@ -193,7 +214,9 @@ def test_half_precision_comes_as_float32(dtype):
 
 
 def test_a_source_of_another_dtype():
-    tape, x, y = record(lambda x: tf.cast(x, tf.float64)[0] ** 2 * tf.ones([5], tf.float64), np.float32([1.0, 2.0]))
+    tape, x, y = record(
+        lambda x: tf.cast(x, tf.float64)[0] ** 2 * tf.ones([5], tf.float64), np.float32([1.0, 2.0])
+    )
     check(tape, y, x)
     tape, x, y = record(lambda x: tf.complex(x, x[::-1]) ** 2, [1.0, 2.0])
     check(tape, y, x)
@@ -215,7 +238,11 @@ def test_infinite_derivatives_stay_in_their_places():
     tape, x, y = record(lambda x: tf.debugging.check_numerics(tf.sqrt(x), ""), [0.0, 1.0, 4.0])
     assert tape.sparsity(y, x).toarray().tolist() == np.eye(3, dtype=bool).tolist()
     tape, x, y = record(tf.sqrt, [0.0, 1.0, 4.0])
-    assert tape.jacobian(y, x, sparse=True).toarray().tolist() == [[np.inf, 0.0, 0.0], [0.0, 0.5, 0.0], [0.0, 0.0, 0.25]]
+    assert tape.jacobian(y, x, sparse=True).toarray().tolist() == [
+        [np.inf, 0.0, 0.0],
+        [0.0, 0.5, 0.0],
+        [0.0, 0.0, 0.25],
+    ]
 
 
 # Tapes
@@ -233,7 +260,10 @@ def test_a_tape_gives_one_jacobian_and_any_number_of_patterns():
 
 def test_inside_its_own_block_nothing_is_recorded():
     x = tf.constant([1.0, 2.0])
-    with tf.GradientTape(persistent=True) as outer, tf.GradientTape(persistent=True, strict=True) as tape:
+    with (
+        tf.GradientTape(persistent=True) as outer,
+        tf.GradientTape(persistent=True, strict=True) as tape,
+    ):
         tape.watch(x)
         outer.watch(x)
         y = x**3
@@ -266,7 +296,9 @@ def test_long_recordings():
 
 
 def test_a_stack_of_single_elements():
-    tape, x, y = record(lambda x: tf.stack([x[i] * x[i - 1] for i in range(40)]), rng.standard_normal(40))
+    tape, x, y = record(
+        lambda x: tf.stack([x[i] * x[i - 1] for i in range(40)]), rng.standard_normal(40)
+    )
     np.testing.assert_array_equal(check(tape, y, x), np.eye(40) + np.roll(np.eye(40), 1, 0) > 0)
 
 

@@ -24,7 +24,9 @@ def points(count=4, dtype=np.float64):
 
 
 def nested(f, sources, names):
-    """A partial derivative of the sum of f's result, tape in tape, with zeros where there is none."""
+    """A partial derivative of the sum of f's result, tape in tape,
+    with zeros where there is none.
+    """
     if not names:
         return f(*sources.values())
     with tf.GradientTape() as tape:
@@ -46,7 +48,9 @@ def check(f, sources=None, partials=ORDERS, rtol=1e-9, atol=1e-9):
     for name, partial in found.items():
         expected = nested(f, sources, name)
         assert partial.shape == expected.shape
-        np.testing.assert_allclose(partial.numpy(), expected.numpy(), rtol=rtol, atol=atol, err_msg=str(name))
+        np.testing.assert_allclose(
+            partial.numpy(), expected.numpy(), rtol=rtol, atol=atol, err_msg=str(name)
+        )
 
 
 @pytest.fixture
@@ -96,7 +100,9 @@ SMOOTH = {
     "softmax": tf.nn.softmax,
     "log_softmax": tf.nn.log_softmax,
     "logsumexp": lambda z: z - tf.reduce_logsumexp(z, axis=1, keepdims=True),
-    "layer norm": lambda z: (z - tf.reduce_mean(z, 1, True)) * tf.math.rsqrt(tf.math.reduce_variance(z, 1, True) + 0.1),
+    "layer norm": lambda z: (
+        (z - tf.reduce_mean(z, 1, True)) * tf.math.rsqrt(tf.math.reduce_variance(z, 1, True) + 0.1)
+    ),
 }
 
 
@@ -107,12 +113,16 @@ def test_networks(activation):
 
 
 @pytest.mark.usefixtures("no_walks")
-@pytest.mark.parametrize("activation", ["tanh", "sin", "cos", "softplus", "sqrt", "divide", "softmax"])
+@pytest.mark.parametrize(
+    "activation", ["tanh", "sin", "cos", "softplus", "sqrt", "divide", "softmax"]
+)
 def test_finite_differences(activation):
     f, x, t = layers(SMOOTH[activation]), points(), points()
     found = swept(f, {"x": x, "t": t}, ["x", "xt", "xxt"])
     step = 1e-4
-    moved = lambda name: [swept(f, {"x": x, "t": t + sign * step}, [name])[name].numpy() for sign in (1, -1)]
+    moved = lambda name: [
+        swept(f, {"x": x, "t": t + sign * step}, [name])[name].numpy() for sign in (1, -1)
+    ]
     up, down = [f(x + sign * step, t).numpy() for sign in (1, -1)]
     np.testing.assert_allclose(found["x"].numpy(), (up - down) / (2 * step), atol=1e-6)
     for lower, name in (("x", "xt"), ("xx", "xxt")):
@@ -141,14 +151,25 @@ FUNCTIONS = {
     "sums of many": lambda x, t: tf.add_n([x, t, x * t]),
     "slices": lambda x, t: tf.concat([x, t * x], 1)[:, 1:] ** 2,
     "stacks": lambda x, t: tf.reduce_sum(tf.stack([x * x, t, tf.ones_like(x)], 0) ** 2, 0),
-    "pieces": lambda x, t: tf.split(tf.concat([x * t, t], 1) ** 3, 2, axis=1)[0] * tf.unstack(x * x, axis=1)[0][:, None],
-    "columns": lambda x, t: tf.reduce_sum(tf.tile(x, [1, 3]) * tf.constant([1.0, 2.0, 3.0], tf.float64), 1, True) * t,
-    "einsum": lambda x, t: tf.einsum("ni,nj,ij->n", tf.concat([x, t], 1), tf.concat([t, x * x], 1), SECOND[:2, :2])[:, None],
+    "pieces": lambda x, t: (
+        tf.split(tf.concat([x * t, t], 1) ** 3, 2, axis=1)[0]
+        * tf.unstack(x * x, axis=1)[0][:, None]
+    ),
+    "columns": lambda x, t: (
+        tf.reduce_sum(tf.tile(x, [1, 3]) * tf.constant([1.0, 2.0, 3.0], tf.float64), 1, True) * t
+    ),
+    "einsum": lambda x, t: tf.einsum(
+        "ni,nj,ij->n", tf.concat([x, t], 1), tf.concat([t, x * x], 1), SECOND[:2, :2]
+    )[:, None],
     "gathers": lambda x, t: tf.gather(tf.concat([x, t], 1) ** 2, [1, 0, 1], axis=1)[:, :1] * x,
-    "padding": lambda x, t: tf.reduce_sum(tf.pad(x * t, [[0, 0], [1, 1]], constant_values=2.0) ** 2, 1, True),
+    "padding": lambda x, t: tf.reduce_sum(
+        tf.pad(x * t, [[0, 0], [1, 1]], constant_values=2.0) ** 2, 1, True
+    ),
     "the largest": lambda x, t: tf.reduce_max(tf.concat([x, t * t], 1) ** 2, 1, True),
     "running sums": lambda x, t: tf.cumsum(tf.concat([x, t], 1) ** 3, 1)[:, 1:],
-    "complex numbers": lambda x, t: tf.math.real(tf.exp(tf.complex(x * t, tf.sin(x))) * tf.complex(t, tf.ones_like(t))),
+    "complex numbers": lambda x, t: tf.math.real(
+        tf.exp(tf.complex(x * t, tf.sin(x))) * tf.complex(t, tf.ones_like(t))
+    ),
     "half of it constant": lambda x, t: x * 2.0 + tf.stop_gradient(t * x) * t,
     "one input only": lambda x, t: tf.sin(t),
     "linear": lambda x, t: 2.0 * x - 3.0 * t + 1.0,
@@ -165,14 +186,22 @@ def test_functions(name):
 BROADCAST = {
     "kernels": lambda x, t: tf.reduce_sum(tf.exp(-((x - ROW) ** 2) - tf.square(t - ROW)), 1, True),
     "added to a row": lambda x, t: tf.tanh((x + ROW) @ SECOND) @ LAST * t,
-    "a row less": lambda x, t: tf.reduce_sum(tf.transpose(ROW - x) * tf.transpose(ROW * t), 0)[:, None],
-    "a transposed product": lambda x, t: tf.matmul(tf.linalg.matrix_transpose(x - ROW), LAST, transpose_a=True) * t,
+    "a row less": lambda x, t: tf.reduce_sum(tf.transpose(ROW - x) * tf.transpose(ROW * t), 0)[
+        :, None
+    ],
+    "a transposed product": lambda x, t: (
+        tf.matmul(tf.linalg.matrix_transpose(x - ROW), LAST, transpose_a=True) * t
+    ),
     "two columns": lambda x, t: tf.reduce_sum((x + tf.transpose(ROW[:4, None] * 0.0)) * t, 1, True),
-    "where of a row": lambda x, t: tf.where(tf.constant([[True, False, True, True, False]]), x, ROW) @ LAST * t,
+    "where of a row": lambda x, t: (
+        tf.where(tf.constant([[True, False, True, True, False]]), x, ROW) @ LAST * t
+    ),
     "maximum with a row": lambda x, t: tf.maximum(x, ROW) @ LAST * t,
     "divided by a row": lambda x, t: (x / ROW) @ LAST * t + (ROW / x) @ LAST,
     "a modulus": lambda x, t: tf.math.floormod(x, tf.abs(ROW) + 0.1) @ LAST * t,
-    "complex with a row": lambda x, t: tf.reduce_sum(tf.math.imag(tf.square(tf.complex(ROW, x * t))), 1, True),
+    "complex with a row": lambda x, t: tf.reduce_sum(
+        tf.math.imag(tf.square(tf.complex(ROW, x * t))), 1, True
+    ),
 }
 
 
@@ -183,13 +212,17 @@ def test_broadcasting(name):
 
 
 def test_a_shape_that_nothing_tells():
-    """Each row of a sum is a segment, and a sum over segments does not save the shape of what it adds up: walks take over."""
+    """Each row of a sum is a segment, and a sum over segments does not save the shape of what it
+    adds up: walks take over.
+    """
     check(lambda x, t: tf.math.segment_sum(x + ROW, [0, 1, 2, 3]) @ LAST * t)
 
 
 WITHOUT_A_RULE = {
     "products": lambda x, t: tf.reduce_prod(tf.concat([x, t, x + t], 1), 1, True),
-    "determinants": lambda x, t: tf.linalg.det(tf.reshape(tf.concat([x, t, t * t, tf.exp(x)], 1), [-1, 2, 2]))[:, None],
+    "determinants": lambda x, t: tf.linalg.det(
+        tf.reshape(tf.concat([x, t, t * t, tf.exp(x)], 1), [-1, 2, 2])
+    )[:, None],
     "a complex modulus": lambda x, t: tf.abs(tf.complex(x, t)) * x,
 }
 
@@ -214,7 +247,10 @@ def test_custom_gradients():
 
 @pytest.mark.parametrize("shape", [(3,), (3, 1), (3, 2), (3, 2, 2)])
 def test_several_outputs_each_have_their_partials(shape):
-    x, factors = tf.constant([1.0, 2.0, 3.0], tf.float64), np.arange(1.0, 1 + np.prod(shape[1:])).reshape(shape[1:])
+    x, factors = (
+        tf.constant([1.0, 2.0, 3.0], tf.float64),
+        np.arange(1.0, 1 + np.prod(shape[1:])).reshape(shape[1:]),
+    )
     column = tf.reshape(x, [3] + [1] * (len(shape) - 1))
     with tf.GradientTape(persistent=True) as tape:
         tape.watch([x, column])
@@ -240,7 +276,9 @@ def test_dtypes(dtype):
     tolerance = {"float16": 1e-2, "bfloat16": 8e-2, "float32": 1e-5, "float64": 1e-12}[dtype]
     for name, partial in found.items():
         assert partial.dtype.name == dtype
-        np.testing.assert_allclose(tf.cast(partial, "float64").numpy()[:, 0], expected[name], atol=tolerance)
+        np.testing.assert_allclose(
+            tf.cast(partial, "float64").numpy()[:, 0], expected[name], atol=tolerance
+        )
 
 
 @pytest.mark.parametrize("count", [0, 1])
@@ -258,7 +296,9 @@ def test_vectors_and_scalars():
     s = tf.constant(0.5, tf.float64)
     found = swept(lambda x, s: tf.sin(x * s), {"x": x, "s": s}, ["s", "xs"])
     np.testing.assert_allclose(found["s"].numpy(), np.cos(x.numpy() * 0.5) * x.numpy())
-    np.testing.assert_allclose(found["xs"].numpy(), np.cos(x.numpy() * 0.5) - 0.5 * x.numpy() * np.sin(x.numpy() * 0.5))
+    np.testing.assert_allclose(
+        found["xs"].numpy(), np.cos(x.numpy() * 0.5) - 0.5 * x.numpy() * np.sin(x.numpy() * 0.5)
+    )
 
 
 def test_columns_of_one_tensor():
@@ -270,7 +310,9 @@ def test_columns_of_one_tensor():
     found = tape.derivatives(u, {"x": x, "t": t}, ORDERS)
     columns = {"x": tf.constant(data.numpy()[:, :1]), "t": tf.constant(data.numpy()[:, 1:])}
     for name in ORDERS:
-        np.testing.assert_allclose(found[name].numpy(), nested(layers(tf.tanh), columns, name).numpy(), atol=1e-9)
+        np.testing.assert_allclose(
+            found[name].numpy(), nested(layers(tf.tanh), columns, name).numpy(), atol=1e-9
+        )
 
 
 def test_a_source_that_depends_on_another():
@@ -283,7 +325,12 @@ def test_a_source_that_depends_on_another():
             u = x * y * y
         found = tape.derivatives(u, {"x": x, "y": y}, ["x", "xx", "y", "yy", "xy"])
         value = x.numpy()
-        for name, expected in {"x": 5 * value**4, "xx": 20 * value**3, "y": 2 * value**3, "yy": 2 * value}.items():
+        for name, expected in {
+            "x": 5 * value**4,
+            "xx": 20 * value**3,
+            "y": 2 * value**3,
+            "yy": 2 * value,
+        }.items():
             np.testing.assert_allclose(found[name].numpy(), expected)
         np.testing.assert_allclose(found["xy"].numpy(), 6 * value**2)
 
@@ -336,10 +383,14 @@ def test_a_tape_gives_one_unless_it_is_persistent():
         with tf.GradientTape(persistent=persistent) as tape:
             tape.watch(x)
             u = tf.sin(x)
-        np.testing.assert_allclose(tape.derivatives(u, {"x": x}, ["xx"])["xx"].numpy(), -np.sin(x.numpy()))
+        np.testing.assert_allclose(
+            tape.derivatives(u, {"x": x}, ["xx"])["xx"].numpy(), -np.sin(x.numpy())
+        )
         if persistent:
             np.testing.assert_allclose(tape.gradient(u, x).numpy(), np.cos(x.numpy()))
-            np.testing.assert_allclose(tape.derivatives(u, {"x": x}, ["x"])["x"].numpy(), np.cos(x.numpy()))
+            np.testing.assert_allclose(
+                tape.derivatives(u, {"x": x}, ["x"])["x"].numpy(), np.cos(x.numpy())
+            )
         else:
             with pytest.raises(RuntimeError, match=r"an earlier derivatives\(\)"):
                 tape.derivatives(u, {"x": x}, ["x"])
@@ -348,7 +399,9 @@ def test_a_tape_gives_one_unless_it_is_persistent():
         tf.GradientTape().derivatives(u, {"x": x}, ["x"])
 
 
-@pytest.mark.parametrize("f", [tf.sin, lambda x: tf.sin(tf.reduce_prod(tf.concat([x, x], 1), 1, True))])
+@pytest.mark.parametrize(
+    "f", [tf.sin, lambda x: tf.sin(tf.reduce_prod(tf.concat([x, x], 1), 1, True))]
+)
 def test_nothing_is_left_recording(f):
     x = points()
     with tf.GradientTape() as tape:
@@ -361,7 +414,9 @@ def test_nothing_is_left_recording(f):
         u = f(x)
     first = tape.derivatives(u, {"x": x}, ["xx"])["xx"]
     assert not tape.recording
-    np.testing.assert_array_equal(tape.derivatives(u, {"x": x}, ["xx"])["xx"].numpy(), first.numpy())
+    np.testing.assert_array_equal(
+        tape.derivatives(u, {"x": x}, ["xx"])["xx"].numpy(), first.numpy()
+    )
 
 
 def burgers(u, d):
@@ -404,7 +459,9 @@ def test_an_outer_tape_by_the_weights(model):
                 variable.assign(moved)
                 ends.append(loss().numpy())
                 variable.assign(array)
-            np.testing.assert_allclose(gradient.numpy()[at], (ends[0] - ends[1]) / 2e-5, rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(
+                gradient.numpy()[at], (ends[0] - ends[1]) / 2e-5, rtol=1e-6, atol=1e-8
+            )
 
 
 @pytest.mark.parametrize("model", [network, product_network])
@@ -442,7 +499,10 @@ def test_forward_mode_outside(model):
         found = accumulator.jvp(second())
     with tf.GradientTape() as outer:
         total = tf.reduce_sum(second())
-    expected = sum(np.sum(g.numpy() * v.numpy()) for g, v in zip(outer.gradient(total, w), tangents, strict=True))
+    expected = sum(
+        np.sum(g.numpy() * v.numpy())
+        for g, v in zip(outer.gradient(total, w), tangents, strict=True)
+    )
     np.testing.assert_allclose(found.numpy().sum(), expected, rtol=1e-9)
 
 
@@ -466,11 +526,15 @@ def test_of_derivatives(model):
 def test_under_vmap(model):
     w = weights()
     xs, ts = (tf.constant(rng.uniform(0.3, 0.9, (3, 4, 1))) for _ in range(2))
-    f = lambda x, t: swept(lambda x, t: model(x, t, w) * tf.nn.elu(x), {"x": x, "t": t}, ["x", "xt", "ttt"])
+    f = lambda x, t: swept(
+        lambda x, t: model(x, t, w) * tf.nn.elu(x), {"x": x, "t": t}, ["x", "xt", "ttt"]
+    )
     batched = tf.vmap(f)(xs, ts)
     for i in range(3):
         for name, partial in f(xs[i], ts[i]).items():
-            np.testing.assert_allclose(batched[name].numpy()[i], partial.numpy(), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(
+                batched[name].numpy()[i], partial.numpy(), rtol=1e-9, atol=1e-12
+            )
 
 
 def test_a_long_recording():
@@ -480,13 +544,17 @@ def test_a_long_recording():
         u = x
         for _ in range(3000):
             u = u + 0.001 * tf.sin(x)
-    np.testing.assert_allclose(tape.derivatives(u, {"x": x}, ["xx"])["xx"].numpy(), [[-3 * np.sin(0.5)]], rtol=1e-9)
+    np.testing.assert_allclose(
+        tape.derivatives(u, {"x": x}, ["xx"])["xx"].numpy(), [[-3 * np.sin(0.5)]], rtol=1e-9
+    )
 
 
 def test_high_orders():
     x = tf.constant([[0.3]], tf.float64)
     found = swept(lambda x: tf.exp(2.0 * x) / (1.0 - x), {"x": x}, ["x" * 8])["x" * 8]
-    terms = [math.comb(8, k) * 2.0 ** (8 - k) * math.factorial(k) / 0.7 ** (k + 1) for k in range(9)]
+    terms = [
+        math.comb(8, k) * 2.0 ** (8 - k) * math.factorial(k) / 0.7 ** (k + 1) for k in range(9)
+    ]
     expected = math.exp(0.6) * sum(terms)
     np.testing.assert_allclose(found.numpy(), [[expected]], rtol=1e-9)
 
@@ -517,7 +585,13 @@ def test_numpy_does_not_warn():
 
 def rows():
     return [
-        pytest.param(case, one, dtype, id=f"{case.name}:{one.label} {dtype}", marks=() if i == 0 else pytest.mark.slow)
+        pytest.param(
+            case,
+            one,
+            dtype,
+            id=f"{case.name}:{one.label} {dtype}",
+            marks=() if i == 0 else pytest.mark.slow,
+        )
         for case in all_cases()
         if case.orders
         for i, one in enumerate(case.samples)
@@ -528,26 +602,43 @@ def rows():
 
 @pytest.mark.parametrize(("case", "one", "dtype"), rows())
 def test_every_op(case, one, dtype):
-    """Two numbers move all arguments of an op, each in a direction of its own; a weighted sum of the results is differentiated."""
+    """Two numbers move all arguments of an op, each in a direction of its own; a weighted sum of
+    the results is differentiated.
+    """
     arrays = case.make(one, dtype)
     draw = np.random.default_rng(0)
-    directions = {i: draw.standard_normal((2, *arrays[i].shape)).astype(arrays[i].dtype) for i in one.wanted}
+    directions = {
+        i: draw.standard_normal((2, *arrays[i].shape)).astype(arrays[i].dtype) for i in one.wanted
+    }
     function = case.function(one)
 
     def total(x, t):
         args = checks.as_tensors(arrays)
         for i, (by_x, by_t) in directions.items():
-            args[i] = args[i] + tf.cast(x, by_x.dtype) * tf.constant(by_x) + tf.cast(t, by_t.dtype) * tf.constant(by_t)
-        results = [out for out in checks.as_list(function(*args)) if out.dtype.is_floating or out.dtype.is_complex]
+            args[i] = (
+                args[i]
+                + tf.cast(x, by_x.dtype) * tf.constant(by_x)
+                + tf.cast(t, by_t.dtype) * tf.constant(by_t)
+            )
+        results = [
+            out
+            for out in checks.as_list(function(*args))
+            if out.dtype.is_floating or out.dtype.is_complex
+        ]
         draw = np.random.default_rng(1)
-        weighted = [out * tf.constant(draw.standard_normal(tuple(out.shape)).astype(out.array.dtype)) for out in results]
+        weighted = [
+            out * tf.constant(draw.standard_normal(tuple(out.shape)).astype(out.array.dtype))
+            for out in results
+        ]
         return tf.add_n([tf.math.real(tf.reduce_sum(out)) for out in weighted])
 
     sources = {"x": tf.constant(0.0, tf.float64), "t": tf.constant(0.0, tf.float64)}
     found = swept(total, sources, ["x", "xt", "xxt"], unconnected_gradients="zero")
     for name, partial in found.items():
         expected = nested(total, sources, name).numpy()
-        np.testing.assert_allclose(partial.numpy(), expected, rtol=1e-7, atol=1e-8 * max(1.0, abs(expected)), err_msg=name)
+        np.testing.assert_allclose(
+            partial.numpy(), expected, rtol=1e-7, atol=1e-8 * max(1.0, abs(expected)), err_msg=name
+        )
 
 
 # Bad input
@@ -564,22 +655,54 @@ def recorded():
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        (lambda u, x: ([u, u], {"x": x}, ["x"]), ValueError, "target must be one Tensor or Variable, got 2"),
+        (
+            lambda u, x: ([u, u], {"x": x}, ["x"]),
+            ValueError,
+            "target must be one Tensor or Variable, got 2",
+        ),
         (lambda u, x: (1.0, {"x": x}, ["x"]), AttributeError, "derivatives: target"),
         (lambda u, x: (u, x, ["x"]), TypeError, "sources must be a dict from names to tensors"),
         (lambda u, x: (u, {}, ["x"]), TypeError, "sources must be a dict from names to tensors"),
-        (lambda u, x: (u, {1: x}, ["x"]), TypeError, "sources must be a dict from names to tensors"),
+        (
+            lambda u, x: (u, {1: x}, ["x"]),
+            TypeError,
+            "sources must be a dict from names to tensors",
+        ),
         (lambda u, x: (u, {"x": 1.0}, ["x"]), AttributeError, r"sources\['x'\]"),
-        (lambda u, x: (u, {"x": [x, x]}, ["x"]), ValueError, r"sources\['x'\] must be one Tensor or Variable, got 2"),
-        (lambda u, x: (u, {"x": tf.ones([4, 2])}, ["x"]), ValueError, r"sources\['x'\] has shape \(4, 2\)"),
-        (lambda u, x: (u, {"x": tf.ones([3, 1])}, ["x"]), ValueError, r"the target has shape \(4, 1\)"),
+        (
+            lambda u, x: (u, {"x": [x, x]}, ["x"]),
+            ValueError,
+            r"sources\['x'\] must be one Tensor or Variable, got 2",
+        ),
+        (
+            lambda u, x: (u, {"x": tf.ones([4, 2])}, ["x"]),
+            ValueError,
+            r"sources\['x'\] has shape \(4, 2\)",
+        ),
+        (
+            lambda u, x: (u, {"x": tf.ones([3, 1])}, ["x"]),
+            ValueError,
+            r"the target has shape \(4, 1\)",
+        ),
         (lambda u, x: (u, {"x": x}, "xx"), TypeError, "partials must be a list of names"),
         (lambda u, x: (u, {"x": x}, 3), TypeError, "partials must be a list of names"),
-        (lambda u, x: (u, {"x": x}, [3]), TypeError, "each of partials must be a string or a tuple"),
-        (lambda u, x: (u, {"x": x}, ["xy"]), ValueError, r"'xy' in partials is not made of the sources' names, .*\['x'\]"),
+        (
+            lambda u, x: (u, {"x": x}, [3]),
+            TypeError,
+            "each of partials must be a string or a tuple",
+        ),
+        (
+            lambda u, x: (u, {"x": x}, ["xy"]),
+            ValueError,
+            r"'xy' in partials is not made of the sources' names, .*\['x'\]",
+        ),
         (lambda u, x: (u, {"x": x}, [""]), ValueError, "'' in partials"),
         (lambda u, x: (u, {"x": x}, [()]), ValueError, "in partials"),
-        (lambda u, x: (u, {"x": x, "tt": x}, ["xx"]), ValueError, "'xx' in partials .* join longer names by underscores"),
+        (
+            lambda u, x: (u, {"x": x, "tt": x}, ["xx"]),
+            ValueError,
+            "'xx' in partials .* join longer names by underscores",
+        ),
         (lambda u, x: (u, {"a": x, "b": x, "a_b": x}, ["a_b"]), ValueError, "use a tuple of names"),
     ],
 )
@@ -610,5 +733,7 @@ def test_after_a_failure():
         u = fails(x)
     with pytest.raises(ArithmeticError):
         tape.derivatives(u, {"x": x}, ["x"])
-    with pytest.raises(RuntimeError, match=r"a derivatives\(\) that failed with ArithmeticError: no gradient today"):
+    with pytest.raises(
+        RuntimeError, match=r"a derivatives\(\) that failed with ArithmeticError: no gradient today"
+    ):
         tape.derivatives(u, {"x": x}, ["x"])

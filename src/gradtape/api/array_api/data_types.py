@@ -1,6 +1,7 @@
 """The Array API's functions of dtypes, and what it lets a program ask about the library.
 
-A dtype is one of `gradtape.dtypes`; the functions also take what stands for one, such as "float32" or `numpy.float32`.
+A dtype is one of `gradtape.dtypes`; the functions also take what stands for one, such as "float32"
+or `numpy.float32`.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
     found, wanted = tensor_of(x, "astype"), dtypes.as_dtype(dtype)
     if found.dtype.is_complex and not (wanted.is_complex or wanted.is_bool):
         raise TypeError(
-            f"astype: x has dtype {found.dtype.name}, which {wanted.name} cannot hold: take real(x) or imag(x) first."
+            f"astype: x has dtype {found.dtype.name}, which {wanted.name} cannot hold: take "
+            "real(x) or imag(x) first."
         )
     if found.dtype == wanted:
         return identity(found) if copy else found
@@ -103,10 +105,14 @@ def finfo(type: Any, /) -> FloatInfo:
     """
     dtype = _dtype(type).real_dtype
     if not dtype.is_floating:
-        raise ValueError(f"finfo: type must be a floating-point or complex dtype, got {dtype.name}; use iinfo for integers.")
+        raise ValueError(
+            f"finfo: type must be a floating-point or complex dtype, got {dtype.name}; use iinfo "
+            "for integers."
+        )
     info = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
     return FloatInfo(
-        int(info.bits), float(info.eps), float(info.max), float(info.min), float(info.smallest_normal), dtype
+        int(info.bits), float(info.eps), float(info.max), float(info.min),
+        float(info.smallest_normal), dtype
     )  # fmt: skip
 
 
@@ -120,13 +126,17 @@ def iinfo(type: Any, /) -> IntegerInfo:
     """
     dtype = _dtype(type)
     if not dtype.is_integer:
-        raise ValueError(f"iinfo: type must be an integer dtype, got {dtype.name}; use finfo for floating-point numbers.")
+        raise ValueError(
+            f"iinfo: type must be an integer dtype, got {dtype.name}; use finfo for floating-point "
+            "numbers."
+        )
     return IntegerInfo(8 * dtype.size, int(dtype.max), int(dtype.min), dtype)
 
 
 @published("array_api.isdtype")
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is `kind`, or of that kind: "integral", "real floating" and so on; a tuple means any of several.
+    """Whether a dtype is `kind`, or of that kind: "integral", "real floating" and so on;
+    a tuple means any of several.
 
     >>> import gradtape as tf
     >>> xp = tf.array_api
@@ -157,7 +167,10 @@ def _kinds(kind: str, function: str) -> tuple[str, ...]:
         return _SHORTHAND[kind]
     if kind in _STANDARD:
         return (kind,)
-    raise ValueError(f"{function}: kind must be a dtype or one of {', '.join([*_STANDARD, *_SHORTHAND])}, got {kind!r}.")
+    raise ValueError(
+        f"{function}: kind must be a dtype or one of {', '.join([*_STANDARD, *_SHORTHAND])}, got "
+        f"{kind!r}."
+    )
 
 
 @published("array_api.result_type")
@@ -170,9 +183,16 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     tf.int32
     """
     numbers = [value for value in arrays_and_dtypes if type(value) in (bool, int, float, complex)]
-    others = [_dtype(value).numpy for value in arrays_and_dtypes if type(value) not in (bool, int, float, complex)]
+    others = [
+        _dtype(value).numpy
+        for value in arrays_and_dtypes
+        if type(value) not in (bool, int, float, complex)
+    ]
     if not others:
-        raise ValueError(f"result_type: at least one argument must be an array or a dtype, got {arrays_and_dtypes!r}.")
+        raise ValueError(
+            "result_type: at least one argument must be an array or a dtype, got "
+            f"{arrays_and_dtypes!r}."
+        )
     common = others[0]
     for dtype in others[1:]:
         common = dtypes.promote(common, dtype)
@@ -189,7 +209,9 @@ def _dtype(value: Any) -> DType:
 
 
 class Info:
-    """What `__array_namespace_info__` gives: the devices, the dtypes and what the library can do."""
+    """What `__array_namespace_info__` gives: the devices,
+    the dtypes and what the library can do.
+    """
 
     def capabilities(self) -> dict[str, Any]:
         """What the library can do.
@@ -243,14 +265,21 @@ class Info:
         _known_device(device, "dtypes")
         asked = tuple(_STANDARD) if kind is None else kind if isinstance(kind, tuple) else (kind,)
         kinds = {one for entry in asked for one in _kinds(entry, "dtypes")}
-        return {dtype.name: dtype for one, members in _STANDARD.items() if one in kinds for dtype in members}
+        return {
+            dtype.name: dtype
+            for one, members in _STANDARD.items()
+            if one in kinds
+            for dtype in members
+        }
 
 
 def _known_device(device: Any, function: str) -> None:
     try:
         check_device(device)
     except (ValueError, TypeError) as error:
-        raise invalid_argument(f"{function}: there is no device {device!r} here; the only one is {DEVICE!r}.") from error
+        raise invalid_argument(
+            f"{function}: there is no device {device!r} here; the only one is {DEVICE!r}."
+        ) from error
 
 
 @published("array_api.__array_namespace_info__")

@@ -1,4 +1,6 @@
-"""The functions that the Array API standard spells in its own way; the others are those of `gradtape.numpy`."""
+"""The functions that the Array API standard spells in its own way;
+the others are those of `gradtape.numpy`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from gradtape.published import published
 
 @published("array_api.clip")
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
-    """`x` with everything below `min` raised to it and everything above `max` lowered to it; None leaves a side open.
+    """`x` with everything below `min` raised to it and everything above `max` lowered to it;
+    None leaves a side open.
 
     >>> import gradtape as tf
     >>> xp = tf.array_api
@@ -74,7 +77,10 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     array([1, 2, 0])
     """
     found = tensor_of(x, "argsort")
-    return cast(ordering.argsort(found, axis_of(axis, found.array.ndim, "argsort"), _direction(descending)), dtype=INT64)
+    return cast(
+        ordering.argsort(found, axis_of(axis, found.array.ndim, "argsort"), _direction(descending)),
+        dtype=INT64,
+    )
 
 
 def _direction(descending: bool) -> str:

@@ -1,4 +1,6 @@
-"""NumPy's arithmetic on Tensors: sums, products, quotients, powers, extrema, signs, and the parts of numbers."""
+"""NumPy's arithmetic on Tensors: sums, products, quotients, powers, extrema, signs,
+and the parts of numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ from typing import Any
 from gradtape.api.numpy.operands import converted, promoted, tensor_of, tensors_of
 from gradtape.api.numpy.ufunc import by_value, floating, floating_pair, is_of_kind, pair, ufunc
 from gradtape.core.tensor import Tensor
-from gradtape.ops import arithmetic, broadcasting, elementary, operators, special, truncation, ufuncs
+from gradtape.ops import (
+    arithmetic,
+    broadcasting,
+    elementary,
+    operators,
+    special,
+    truncation,
+    ufuncs,
+)
 from gradtape.ops.selection import where, zeros_like
 from gradtape.published import published
 
@@ -22,7 +32,11 @@ def add(x1: Any, x2: Any, /) -> Tensor:
     array([11., 12.], dtype=float32)
     """
     x1, x2 = pair(x1, x2, "add")
-    return by_value("add", x1, x2) if is_of_kind(x1, "b") and is_of_kind(x2, "b") else arithmetic.add(x1, x2)
+    return (
+        by_value("add", x1, x2)
+        if is_of_kind(x1, "b") and is_of_kind(x2, "b")
+        else arithmetic.add(x1, x2)
+    )
 
 
 @published("numpy.subtract", "array_api.subtract")
@@ -47,13 +61,18 @@ def multiply(x1: Any, x2: Any, /) -> Tensor:
     array([10., 20.], dtype=float32)
     """
     x1, x2 = pair(x1, x2, "multiply")
-    return by_value("multiply", x1, x2) if is_of_kind(x1, "b") and is_of_kind(x2, "b") else arithmetic.multiply(x1, x2)
+    return (
+        by_value("multiply", x1, x2)
+        if is_of_kind(x1, "b") and is_of_kind(x2, "b")
+        else arithmetic.multiply(x1, x2)
+    )
 
 
 @published("numpy.divide", "numpy.true_divide", "array_api.divide")
 @ufunc
 def divide(x1: Any, x2: Any, /) -> Tensor:
-    """`x1 / x2`; integers are divided as `/` divides them: as float32 up to 16 bits, longer ones as float64.
+    """`x1 / x2`; integers are divided as `/` divides them: as float32 up to 16 bits,
+    longer ones as float64.
 
     >>> import gradtape as tf
     >>> tf.numpy.divide([1.0, 2.0], 4.0).numpy()
@@ -272,7 +291,8 @@ def copysign(x1: Any, x2: Any, /) -> Tensor:
 @published("numpy.heaviside")
 @ufunc
 def heaviside(x1: Any, x2: Any, /) -> Tensor:
-    """0 where `x1` is negative, 1 where it is positive, `x2` where it is 0; a gradient flows through `x2` alone.
+    """0 where `x1` is negative, 1 where it is positive, `x2` where it is 0;
+    a gradient flows through `x2` alone.
 
     >>> import gradtape as tf
     >>> tf.numpy.heaviside([-1.5, 0.0, 2.0], 0.5).numpy()
@@ -394,7 +414,9 @@ def ldexp(x1: Any, x2: Any, /) -> Tensor:
     """
     exponent = tensor_of(x2, "ldexp", "x2")
     if exponent.array.dtype.kind not in "biu":
-        raise TypeError(f"ldexp: x2 must be integers, got dtype {exponent.dtype.name}: write x1 * 2.0**x2.")
+        raise TypeError(
+            f"ldexp: x2 must be integers, got dtype {exponent.dtype.name}: write x1 * 2.0**x2."
+        )
     return ufuncs.ldexp(floating(x1, "ldexp"), exponent)
 
 

@@ -19,11 +19,17 @@ def packbits(a: TensorLike, /, axis: int | None = None, bitorder: str = "big") -
     >>> tf.numpy.packbits([1, 0, 1]).numpy()
     array([160], dtype=uint8)
     """
-    return wrapped(np.packbits(values_of(tensor_of(a, "packbits", "a"), "packbits", "a"), axis, bitorder))  # type: ignore[call-overload]
+    return wrapped(
+        np.packbits(  # type: ignore[call-overload]
+            values_of(tensor_of(a, "packbits", "a"), "packbits", "a"), axis, bitorder
+        )
+    )
 
 
 @published("numpy.unpackbits")
-def unpackbits(a: TensorLike, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
+def unpackbits(
+    a: TensorLike, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Any:
     """The bits of bytes, each as a byte of 0 or 1.
 
     >>> import gradtape as tf

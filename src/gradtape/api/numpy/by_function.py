@@ -1,4 +1,6 @@
-"""NumPy's ways of applying a Python function to parts of an array, on Tensors: each call is recorded like any other code."""
+"""NumPy's ways of applying a Python function to parts of an array, on Tensors: each call is
+recorded like any other code.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ def vectorize(
     cache: bool = False,
     signature: str | None = None,
 ) -> Callable[..., Any]:
-    """A function that applies `pyfunc` to its arguments element by element, or to the last axes that `signature` names.
+    """A function that applies `pyfunc` to its arguments element by element,
+    or to the last axes that `signature` names.
 
     >>> import gradtape as tf
     >>> larger = tf.numpy.vectorize(lambda x, y: x if x > y else y)
@@ -41,13 +44,18 @@ def vectorize(
         named = [name for name in keywords if name not in apart]
         given = [args[i] for i in mapped] + [keywords[name] for name in named]
         if ranks is not None and len(ranks) != len(given):
-            raise TypeError(f"vectorize: the signature {signature!r} has {len(ranks)} arguments, but {len(given)} were given.")
+            raise TypeError(
+                f"vectorize: the signature {signature!r} has {len(ranks)} arguments, but "
+                f"{len(given)} were given."
+            )
 
         def on_example(parts: Sequence[Tensor]) -> Any:
             positional = list(args)
             for i, part in zip(mapped, parts, strict=False):
                 positional[i] = part
-            return pyfunc(*positional, **{**keywords, **dict(zip(named, parts[len(mapped) :], strict=True))})
+            return pyfunc(
+                *positional, **{**keywords, **dict(zip(named, parts[len(mapped) :], strict=True))}
+            )
 
         return _mapped(on_example, given, ranks or [0] * len(given), otypes)
 
@@ -60,19 +68,34 @@ def vectorize(
 def _core_ranks(signature: str) -> list[int]:
     """How many of the last axes of each argument belong to one call."""
     if not re.fullmatch(r"\s*(\([\w\s,]*\)\s*,?\s*)*->\s*(\([\w\s,]*\)\s*,?\s*)+", signature):
-        raise ValueError(f"vectorize: signature={signature!r} is none: write it as '(m,n),(n)->(m)'.")
-    return [len(re.findall(r"\w+", axes)) for axes in re.findall(r"\(([^)]*)\)", signature.partition("->")[0])]
+        raise ValueError(
+            f"vectorize: signature={signature!r} is none: write it as '(m,n),(n)->(m)'."
+        )
+    return [
+        len(re.findall(r"\w+", axes))
+        for axes in re.findall(r"\(([^)]*)\)", signature.partition("->")[0])
+    ]
 
 
-def _mapped(function: Callable[[Sequence[Tensor]], Any], given: Sequence[Any], ranks: Sequence[int], otypes: Any) -> Any:
-    """`function` of every example of the arguments, whose leading axes are broadcast against each other."""
+def _mapped(
+    function: Callable[[Sequence[Tensor]], Any],
+    given: Sequence[Any],
+    ranks: Sequence[int],
+    otypes: Any,
+) -> Any:
+    """`function` of every example of the arguments,
+    whose leading axes are broadcast against each other.
+    """
     tensors = [tensor_of(value, "vectorize", f"argument {i}") for i, value in enumerate(given)]
     leading = [x.array.shape[: x.array.ndim - rank] for x, rank in zip(tensors, ranks, strict=True)]
     shape = np.broadcast_shapes(*leading)
     count = math.prod(shape)
     if not count:
         if otypes is None or any(ranks):
-            raise ValueError("vectorize: the arguments are empty, and nothing says what the function gives: set otypes.")
+            raise ValueError(
+                "vectorize: the arguments are empty, and nothing says what the function "
+                "gives: set otypes."
+            )
         found = [Tensor(np.zeros(shape, dtype_of(t))) for t in otypes]
         return found[0] if len(found) == 1 else tuple(found)
     flat = []
@@ -84,7 +107,9 @@ def _mapped(function: Callable[[Sequence[Tensor]], Any], given: Sequence[Any], r
     columns = list(zip(*rows, strict=True)) if several else [rows]
     results = [_gathered(column, shape) for column in columns]
     if otypes is not None:
-        results = [converted(x, dtype_of(t, x.array.dtype)) for x, t in zip(results, otypes, strict=True)]
+        results = [
+            converted(x, dtype_of(t, x.array.dtype)) for x, t in zip(results, otypes, strict=True)
+        ]
     return tuple(results) if several else results[0]
 
 
@@ -95,7 +120,9 @@ def _gathered(column: Sequence[Any], shape: tuple[int, ...]) -> Tensor:
 
 
 @published("numpy.apply_along_axis")
-def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Tensor:
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any
+) -> Tensor:
     """`func1d` of every slice along `axis`; the axes of its results take the place of that axis.
 
     >>> import gradtape as tf
@@ -109,7 +136,10 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     others = [i for i in range(x.array.ndim) if i != along]
     last = shaping.transpose(x, perm=(*others, along))
     if not math.prod(last.array.shape[:-1]):
-        raise ValueError("apply_along_axis: arr has no slices along this axis, and nothing says what the function gives.")
+        raise ValueError(
+            "apply_along_axis: arr has no slices along this axis, and nothing says what the "
+            "function gives."
+        )
     found = _mapped(lambda parts: func1d(parts[0], *args, **kwargs), [last], [1], None)
     if isinstance(found, tuple):
         raise TypeError("apply_along_axis: func1d must give one tensor, got a tuple.")
@@ -119,7 +149,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
 
 @published("numpy.apply_over_axes")
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Tensor:
-    """`func(a, axis)` for one axis after another, each on the result of the last, whose number of axes stays the same.
+    """`func(a, axis)` for one axis after another, each on the result of the last,
+    whose number of axes stays the same.
 
     >>> import gradtape as tf
     >>> tf.numpy.apply_over_axes(tf.reduce_sum, [[1.0, 2.0], [3.0, 4.0]], [0, 1]).numpy()
@@ -136,6 +167,9 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Tenso
             shape = found.array.shape
             found = shaping.reshape(found, shape=(*shape[:along], 1, *shape[along:]))
         if found.array.ndim != rank:
-            raise ValueError(f"apply_over_axes: func gave a tensor of rank {found.array.ndim} for one of rank {rank}.")
+            raise ValueError(
+                f"apply_over_axes: func gave a tensor of rank {found.array.ndim} for one of "
+                f"rank {rank}."
+            )
         x = found
     return x

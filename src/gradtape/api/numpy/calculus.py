@@ -1,7 +1,10 @@
-"""Differences, numerical gradients, integrals and interpolation: `numpy.diff`, `gradient`, `trapezoid`, `interp`."""
+"""Differences, numerical gradients, integrals and interpolation: `numpy.diff`,
+`gradient`, `trapezoid`, `interp`.
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -23,13 +26,25 @@ from gradtape.api.numpy.operands import (
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike, has_axes
 from gradtape.convert import common_dtype, is_tensor_like
 from gradtape.core.tensor import Tensor
-from gradtape.ops import arithmetic, broadcasting, counting, indexing, ordering, reductions, selection, shaping
+from gradtape.ops import (
+    arithmetic,
+    broadcasting,
+    counting,
+    indexing,
+    ordering,
+    reductions,
+    selection,
+    shaping,
+)
 from gradtape.published import published
 
 
 @published("numpy.diff", "array_api.diff")
-def diff(a: TensorLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
-    """Each element less the one before it along an axis, `n` times over; of truth values, whether they differ.
+def diff(
+    a: TensorLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
+) -> Tensor:
+    """Each element less the one before it along an axis, `n` times over; of truth values,
+    whether they differ.
 
     >>> import gradtape as tf
     >>> tf.numpy.diff([1.0, 4.0, 9.0]).numpy()
@@ -48,7 +63,11 @@ def diff(a: TensorLike, n: int = 1, axis: int = -1, prepend: Any = None, append:
     found: Any = shaping.concat(*promoted(given), axis=along) if len(given) > 1 else x
     for _ in range(n):
         later, earlier = _part(found, along, 1, None), _part(found, along, None, -1)
-        found = arithmetic.not_equal(later, earlier) if found.array.dtype.kind == "b" else later - earlier
+        found = (
+            arithmetic.not_equal(later, earlier)
+            if found.array.dtype.kind == "b"
+            else later - earlier
+        )
     return found
 
 
@@ -59,7 +78,9 @@ def _one_wide(value: Any, x: Tensor, along: int, argument: str) -> Any:
     _, given = tensors_of([x, value], "diff", ["a", argument])
     if given.array.ndim:
         return given
-    return broadcasting.broadcast_to(given, shape=(*x.array.shape[:along], 1, *x.array.shape[along + 1 :]))
+    return broadcasting.broadcast_to(
+        given, shape=(*x.array.shape[:along], 1, *x.array.shape[along + 1 :])
+    )
 
 
 def _part(x: Tensor, axis: int, start: int | None, stop: int | None) -> Tensor:
@@ -68,7 +89,8 @@ def _part(x: Tensor, axis: int, start: int | None, stop: int | None) -> Tensor:
 
 @published("numpy.ediff1d")
 def ediff1d(ary: TensorLike, to_end: Any = None, to_begin: Any = None) -> Tensor:
-    """Each element less the one before it, in all of `ary` read row by row, with what goes before and after them.
+    """Each element less the one before it, in all of `ary` read row by row,
+    with what goes before and after them.
 
     >>> import gradtape as tf
     >>> tf.numpy.ediff1d([1.0, 4.0, 9.0], to_end=0.0).numpy()
@@ -85,7 +107,10 @@ def _same_kind(value: Any, x: Tensor, argument: str) -> Any:
         return None
     _, given = tensors_of([x, value], "ediff1d", ["ary", argument])
     if not np.can_cast(given.array.dtype, x.array.dtype, "same_kind"):
-        raise TypeError(f"ediff1d: {argument} has dtype {given.dtype.name}, which does not go into one of {x.dtype.name}.")
+        raise TypeError(
+            f"ediff1d: {argument} has dtype {given.dtype.name}, which does not go into one of "
+            f"{x.dtype.name}."
+        )
     return _in_a_row(converted(given, x.array.dtype))
 
 
@@ -98,9 +123,11 @@ def _in_a_row(x: Tensor) -> Tensor:
 
 @published("numpy.gradient")
 def gradient(f: TensorLike, *varargs: Any, axis: AxisLike = None, edge_order: int = 1) -> Any:
-    """The slope of `f` at each point along an axis, or along each axis in a tuple: from both neighbours, at the edges from one.
+    """The slope of `f` at each point along an axis, or along each axis in a tuple: from both
+    neighbours, at the edges from one.
 
-    The points are 1 apart, or as far as a number says for all axes or one for each; a vector gives coordinates along an axis.
+    The points are 1 apart, or as far as a number says for all axes or one for each; a vector gives
+    coordinates along an axis.
 
     >>> import gradtape as tf
     >>> tf.numpy.gradient([1.0, 2.0, 4.0, 7.0]).numpy()
@@ -115,21 +142,33 @@ def gradient(f: TensorLike, *varargs: Any, axis: AxisLike = None, edge_order: in
     if len(spacings) == 1 and not has_axes(spacings[0]):
         spacings *= len(places)
     if len(spacings) != len(places):
-        raise TypeError(f"gradient: give one spacing for all axes, or one for each of {len(places)}, got {len(spacings)}.")
-    slopes = tuple(_slopes(values, place, spacing, edge_order) for place, spacing in zip(places, spacings, strict=True))
+        raise TypeError(
+            f"gradient: give one spacing for all axes, or one for each of {len(places)}, got "
+            f"{len(spacings)}."
+        )
+    slopes = tuple(
+        _slopes(values, place, spacing, edge_order)
+        for place, spacing in zip(places, spacings, strict=True)
+    )
     return slopes[0] if len(slopes) == 1 else slopes
 
 
 def _slopes(f: Tensor, axis: int, spacing: Any, edge_order: int) -> Tensor:
     rank, size = f.array.ndim, f.array.shape[axis]
     if size < edge_order + 1:
-        raise ValueError(f"gradient: edge_order={edge_order} needs {edge_order + 1} points along axis {axis}, got {size}.")
+        raise ValueError(
+            f"gradient: edge_order={edge_order} needs {edge_order + 1} points along axis {axis}, "
+            f"got {size}."
+        )
     _, given = tensors_of([f, spacing], "gradient", ["f", f"the spacing of axis {axis}"])
     order = (*(i for i in range(rank) if i != axis), axis)
     along = shaping.transpose(f, perm=order)
     if given.array.ndim:
         if given.array.shape != (size,):
-            raise ValueError(f"gradient: the coordinates of axis {axis} must be {size} numbers, got shape {given.shape}.")
+            raise ValueError(
+                f"gradient: the coordinates of axis {axis} must be {size} numbers, got shape "
+                f"{given.shape}."
+            )
         coordinates = inexact(given)
         found = _slopes_between(along, coordinates[1:] - coordinates[:-1], edge_order)
     else:
@@ -149,7 +188,9 @@ def _even_slopes(f: Tensor, edge_order: int) -> Tensor:
 
 
 def _slopes_between(f: Tensor, gaps: Tensor, edge_order: int) -> Tensor:
-    """The slopes along the last axis of points with gaps between them: those of the parabola through three of them."""
+    """The slopes along the last axis of points with gaps between them:
+    those of the parabola through three of them.
+    """
     rises = (f[..., 1:] - f[..., :-1]) / gaps
     before, after = gaps[:-1], gaps[1:]
     inside = (rises[..., :-1] * after + rises[..., 1:] * before) / (before + after)
@@ -168,7 +209,9 @@ def trapezoid(y: TensorLike, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Te
     >>> tf.numpy.trapezoid([1.0, 2.0, 4.0], x=[0.0, 1.0, 3.0]).numpy()
     np.float32(7.5)
     """
-    values, width = tensors_of([y, dx if x is None else x], "trapezoid", ["y", "dx" if x is None else "x"])
+    values, width = tensors_of(
+        [y, dx if x is None else x], "trapezoid", ["y", "dx" if x is None else "x"]
+    )
     values = inexact(values)
     rank = values.array.ndim
     along = axis_of(axis, rank, "trapezoid")
@@ -185,10 +228,19 @@ def trapezoid(y: TensorLike, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Te
 
 
 @published("numpy.interp")
-def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, right: Any = None, period: Any = None) -> Tensor:
-    """The value at `x` of the straight lines through the points (xp, fp), where `xp` rises; differentiable by all three.
+def interp(
+    x: TensorLike,
+    xp: TensorLike,
+    fp: TensorLike,
+    left: Any = None,
+    right: Any = None,
+    period: Any = None,
+) -> Tensor:
+    """The value at `x` of the straight lines through the points (xp, fp), where `xp` rises;
+    differentiable by all three.
 
-    Beyond the points it is `left` or `right`, or the first or last of `fp`. With a `period`, the points repeat themselves.
+    Beyond the points it is `left` or `right`, or the first or last of `fp`. With a `period`, the
+    points repeat themselves.
 
     >>> import gradtape as tf
     >>> tf.numpy.interp([0.5, 1.5, 9.0], [0.0, 1.0, 2.0], [0.0, 10.0, 0.0]).numpy()
@@ -200,7 +252,8 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
     values = given[2] if given[2].array.dtype.kind == "c" else converted(given[2], common)
     if knots.array.ndim != 1 or knots.array.shape != values.array.shape or not knots.array.size:
         raise ValueError(
-            f"interp: xp and fp must be vectors of one length, not empty, got shapes {knots.shape} and {values.shape}."
+            f"interp: xp and fp must be vectors of one length, not empty, got shapes {knots.shape} "
+            f"and {values.shape}."
         )
     if period is not None:
         at, knots, values = _repeated(at, knots, values, period)
@@ -209,20 +262,34 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
     first, last = knots[0], knots[-1]
     below = values[0] if left is None else left
     above = values[-1] if right is None else right
-    return selection.where(arithmetic.less(at, first), below, selection.where(arithmetic.greater(at, last), above, inside))
+    return selection.where(
+        arithmetic.less(at, first),
+        below,
+        selection.where(arithmetic.greater(at, last), above, inside),
+    )
 
 
 def _on_lines(at: Tensor, knots: Tensor, values: Tensor) -> Any:
-    """The line between the two knots around each point; at the last knot, the one that ends there."""
+    """The line between the two knots around each point; at the last knot,
+    the one that ends there.
+    """
     count = knots.array.size
-    behind = counting.searchsorted(broadcasting.stop_gradient(knots), broadcasting.stop_gradient(_in_a_row(at)), side="right")
-    low = shaping.reshape(arithmetic.maximum(arithmetic.minimum(behind - 1, count - 2), 0), shape=at.array.shape)
+    behind = counting.searchsorted(
+        broadcasting.stop_gradient(knots), broadcasting.stop_gradient(_in_a_row(at)), side="right"
+    )
+    low = shaping.reshape(
+        arithmetic.maximum(arithmetic.minimum(behind - 1, count - 2), 0), shape=at.array.shape
+    )
     high = arithmetic.minimum(low + 1, count - 1)
     start, end, first, second = (
-        indexing.take(part, index, axis=0, sparse=False) for part in (knots, values) for index in (low, high)
+        indexing.take(part, index, axis=0, sparse=False)
+        for part in (knots, values)
+        for index in (low, high)
     )
     width = end - start
-    slope = (second - first) / converted(selection.where(arithmetic.equal(width, 0), 1, width), values.array.dtype)
+    slope = (second - first) / converted(
+        selection.where(arithmetic.equal(width, 0), 1, width), values.array.dtype
+    )
     at_the_end = arithmetic.equal(at, knots[-1])
     from_start, from_end = (converted(at - knot, values.array.dtype) for knot in (start, end))
     return selection.where(at_the_end, second + slope * from_end, first + slope * from_start)

@@ -1,8 +1,11 @@
-"""`np.random.choice` for probabilities that are Tensors, which NumPy judges more strictly than arrays.
+"""`np.random.choice` for probabilities that are Tensors,
+which NumPy judges more strictly than arrays.
 
-NumPy refuses probabilities that do not add up to 1 within 1e-8, and within 3e-4 if they are an array of float32. A Tensor is no array,
-and NumPy asks nobody about this function, so `np.random.choice(n, p=np.squeeze(probabilities))`, a line of many programs that learn by
-reinforcement, would be refused for most Tensors of float32. While gradtape is imported, the function gives NumPy their array.
+NumPy refuses probabilities that do not add up to 1 within 1e-8, and within 3e-4 if they are an
+array of float32. A Tensor is no array, and NumPy asks nobody about this function, so
+`np.random.choice(n, p=np.squeeze(probabilities))`, a line of many programs that learn by
+reinforcement, would be refused for most Tensors of float32. While gradtape is imported, the
+function gives NumPy their array.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ def takes_tensors(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(original)
     def choice(*args: Any, **keywords: Any) -> Any:
-        return original(*map(_array, args), **{name: _array(value) for name, value in keywords.items()})
+        return original(
+            *map(_array, args), **{name: _array(value) for name, value in keywords.items()}
+        )
 
     choice.takes_tensors = True  # type: ignore[attr-defined]
     return choice

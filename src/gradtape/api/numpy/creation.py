@@ -1,6 +1,8 @@
-"""NumPy's functions that make arrays: from values (`array`), of one value (`zeros`, `full`), and from files and buffers.
+"""NumPy's functions that make arrays: from values (`array`), of one value (`zeros`, `full`),
+and from files and buffers.
 
-Without a dtype, and for Python's `float` and `int`, the result is float32 or int32. What a call is given as a Tensor is recorded.
+Without a dtype, and for Python's `float` and `int`, the result is float32 or int32. What a call is
+given as a Tensor is recorded.
 """
 
 from __future__ import annotations
@@ -11,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.numpy.indexing import indices
-from gradtape.api.numpy.operands import FLOAT32, converted, dtype_of, tensor_of, tensors_of, values_of
+from gradtape.api.numpy.operands import (
+    FLOAT32,
+    converted,
+    dtype_of,
+    tensor_of,
+    tensors_of,
+    values_of,
+)
 from gradtape.api.numpy.shaping import stretched
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, integers
 from gradtape.convert import is_tensor_like, numpy_array
@@ -35,7 +44,8 @@ def array(
     ndmax: int = 0,
     like: Any = None,
 ) -> Tensor:
-    """Values as a Tensor, with at least `ndmin` axes; lists may hold Tensors, which are stacked and stay recorded.
+    """Values as a Tensor, with at least `ndmin` axes; lists may hold Tensors,
+    which are stacked and stay recorded.
 
     >>> import gradtape as tf
     >>> tf.numpy.array([[1, 2.5], [3, 4]]).numpy()
@@ -49,7 +59,13 @@ def array(
 
 @published("numpy.asarray", "array_api.asarray")
 def asarray(
-    a: Any, dtype: DTypeLike = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+    a: Any,
+    dtype: DTypeLike = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
 ) -> Tensor:
     """Values as a Tensor; a Tensor stays what it is.
 
@@ -61,7 +77,8 @@ def asarray(
     found = _converted(a, dtype, "asarray", "a")
     if copy is False and found is not a:
         raise ValueError(
-            f"asarray: a Tensor cannot share the memory of {type(a).__name__} without a copy: leave copy=False out, or use "
+            f"asarray: a Tensor cannot share the memory of {type(a).__name__} without a copy: "
+            "leave copy=False out, or use "
             "gradtape.numpy.from_dlpack(a, copy=False)."
         )
     return found
@@ -114,13 +131,21 @@ def _converted(value: Any, dtype: DTypeLike, function: str, argument: str) -> Te
 
 
 def _holds_tensors(value: Any) -> bool:
-    return any(map(_holds_tensors, value)) if isinstance(value, (list, tuple)) else is_tensor_like(value)
+    return (
+        any(map(_holds_tensors, value))
+        if isinstance(value, (list, tuple))
+        else is_tensor_like(value)
+    )
 
 
 def _stacked(values: Sequence[Any], function: str, argument: str) -> Tensor:
-    """A nested list with Tensors in it; they meet in one dtype, and plain numbers beside them take it."""
+    """A nested list with Tensors in it; they meet in one dtype,
+    and plain numbers beside them take it.
+    """
     rows = [
-        _stacked(value, function, f"{argument}[{i}]") if isinstance(value, (list, tuple)) and _holds_tensors(value) else value
+        _stacked(value, function, f"{argument}[{i}]")
+        if isinstance(value, (list, tuple)) and _holds_tensors(value)
+        else value
         for i, value in enumerate(values)
     ]
     tensors = tensors_of(rows, function, argument)
@@ -134,7 +159,14 @@ def _stacked(values: Sequence[Any], function: str, argument: str) -> Tensor:
 
 
 @published("numpy.zeros", "array_api.zeros")
-def zeros(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, like: Any = None) -> Tensor:
+def zeros(
+    shape: ShapeLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Tensor:
     """Zeros.
 
     >>> import gradtape as tf
@@ -147,7 +179,14 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device
 
 
 @published("numpy.ones", "array_api.ones")
-def ones(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, like: Any = None) -> Tensor:
+def ones(
+    shape: ShapeLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Tensor:
     """Ones.
 
     >>> import gradtape as tf
@@ -159,7 +198,14 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device:
 
 
 @published("numpy.empty", "array_api.empty")
-def empty(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, like: Any = None) -> Tensor:
+def empty(
+    shape: ShapeLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Tensor:
     """Zeros: a Tensor does not change, so there is nothing to be filled in later.
 
     >>> import gradtape as tf
@@ -172,7 +218,13 @@ def empty(shape: ShapeLike, dtype: DTypeLike = None, order: str = "C", *, device
 
 @published("numpy.full", "array_api.full")
 def full(
-    shape: ShapeLike, fill_value: TensorLike, dtype: DTypeLike = None, order: str = "C", *, device: Any = None, like: Any = None
+    shape: ShapeLike,
+    fill_value: TensorLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
 ) -> Tensor:
     """A value, or what broadcasts to the shape; a gradient flows back to it.
 
@@ -182,7 +234,9 @@ def full(
            [1, 2]], dtype=int32)
     """
     check_device(device)
-    return stretched(_converted(fill_value, dtype, "full", "fill_value"), _sizes(shape, "full"), "full")
+    return stretched(
+        _converted(fill_value, dtype, "full", "fill_value"), _sizes(shape, "full"), "full"
+    )
 
 
 def _sizes(shape: ShapeLike, function: str) -> Shape:
@@ -209,7 +263,9 @@ def zeros_like(
     array([0, 0], dtype=int32)
     """
     check_device(device)
-    return _like(selection.zeros_like, np.zeros, tensor_of(a, "zeros_like", "a"), dtype, shape, "zeros_like")
+    return _like(
+        selection.zeros_like, np.zeros, tensor_of(a, "zeros_like", "a"), dtype, shape, "zeros_like"
+    )
 
 
 @published("numpy.ones_like", "array_api.ones_like")
@@ -229,7 +285,9 @@ def ones_like(
     array([1, 1, 1], dtype=int32)
     """
     check_device(device)
-    return _like(selection.ones_like, np.ones, tensor_of(a, "ones_like", "a"), dtype, shape, "ones_like")
+    return _like(
+        selection.ones_like, np.ones, tensor_of(a, "ones_like", "a"), dtype, shape, "ones_like"
+    )
 
 
 @published("numpy.empty_like", "array_api.empty_like")
@@ -250,10 +308,24 @@ def empty_like(
     array([0., 0.], dtype=float32)
     """
     check_device(device)
-    return _like(selection.zeros_like, np.zeros, tensor_of(prototype, "empty_like", "prototype"), dtype, shape, "empty_like")
+    return _like(
+        selection.zeros_like,
+        np.zeros,
+        tensor_of(prototype, "empty_like", "prototype"),
+        dtype,
+        shape,
+        "empty_like",
+    )
 
 
-def _like(op: Callable[..., Any], make: Callable[..., Any], x: Tensor, dtype: DTypeLike, shape: Any, function: str) -> Tensor:
+def _like(
+    op: Callable[..., Any],
+    make: Callable[..., Any],
+    x: Tensor,
+    dtype: DTypeLike,
+    shape: Any,
+    function: str,
+) -> Tensor:
     wanted = dtype_of(dtype, x.array.dtype)
     return op(x, dtype=wanted) if shape is None else Tensor(make(_sizes(shape, function), wanted))
 
@@ -269,7 +341,8 @@ def full_like(
     *,
     device: Any = None,
 ) -> Tensor:
-    """A value in the shape and the dtype of `a`, unless others are given; a gradient flows back to the value.
+    """A value in the shape and the dtype of `a`, unless others are given;
+    a gradient flows back to the value.
 
     >>> import gradtape as tf
     >>> tf.numpy.full_like([1.0, 2.0], 7).numpy()
@@ -278,12 +351,21 @@ def full_like(
     check_device(device)
     x = tensor_of(a, "full_like", "a")
     value = _converted(fill_value, dtype_of(dtype, x.array.dtype), "full_like", "fill_value")
-    return stretched(value, x.array.shape if shape is None else _sizes(shape, "full_like"), "full_like")
+    return stretched(
+        value, x.array.shape if shape is None else _sizes(shape, "full_like"), "full_like"
+    )
 
 
 @published("numpy.eye", "array_api.eye")
 def eye(
-    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, order: str = "C", *, device: Any = None, like: Any = None
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike = float,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
 ) -> Tensor:
     """Ones on diagonal `k` of an N by M matrix, and zeros elsewhere.
 
@@ -294,7 +376,9 @@ def eye(
     """
     check_device(device)
     columns = None if M is None else as_int(M, "eye: M")
-    return Tensor(np.eye(as_int(N, "eye: N"), columns, as_int(k, "eye: k"), dtype_of(dtype, FLOAT32)))
+    return Tensor(
+        np.eye(as_int(N, "eye: N"), columns, as_int(k, "eye: k"), dtype_of(dtype, FLOAT32))
+    )
 
 
 @published("numpy.identity")
@@ -314,7 +398,12 @@ def identity(n: int, dtype: DTypeLike = None, *, like: Any = None) -> Tensor:
 
 @published("numpy.fromfunction")
 def fromfunction(
-    function: Callable[..., Any], shape: ShapeLike, *, dtype: DTypeLike = float, like: Any = None, **kwargs: Any
+    function: Callable[..., Any],
+    shape: ShapeLike,
+    *,
+    dtype: DTypeLike = float,
+    like: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """What a function gives for the coordinates of a grid, one Tensor for each axis.
 
@@ -327,7 +416,9 @@ def fromfunction(
 
 
 @published("numpy.frombuffer")
-def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: int = 0, *, like: Any = None) -> Tensor:
+def frombuffer(
+    buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: int = 0, *, like: Any = None
+) -> Tensor:
     """The numbers in a buffer of bytes, as float32 unless another dtype is given.
 
     >>> import gradtape as tf
@@ -349,7 +440,9 @@ def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: An
 
 
 @published("numpy.fromstring")
-def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str, like: Any = None) -> Tensor:
+def fromstring(
+    string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str, like: Any = None
+) -> Tensor:
     """The numbers in a text, between which `sep` stands.
 
     >>> import gradtape as tf
@@ -360,7 +453,15 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
 
 
 @published("numpy.fromfile")
-def fromfile(file: Any, dtype: DTypeLike = None, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None) -> Tensor:
+def fromfile(
+    file: Any,
+    dtype: DTypeLike = None,
+    count: int = -1,
+    sep: str = "",
+    offset: int = 0,
+    *,
+    like: Any = None,
+) -> Tensor:
     """The numbers in a binary file, or in a text file in which `sep` stands between them.
 
     >>> import tempfile
@@ -389,7 +490,8 @@ def loadtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> Tensor:
 
 @published("numpy.genfromtxt")
 def genfromtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> Tensor:
-    r"""The numbers in a text file in which some may be missing; the options are those of `numpy.genfromtxt`.
+    r"""The numbers in a text file in which some may be missing;
+    the options are those of `numpy.genfromtxt`.
 
     >>> import io
     >>> import gradtape as tf
@@ -402,7 +504,8 @@ def genfromtxt(fname: Any, dtype: DTypeLike = float, **options: Any) -> Tensor:
 
 @published("numpy.load")
 def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = False, **options: Any) -> Any:
-    """The array in a file that `save` wrote, as a Tensor; of a file with several arrays, a dict of them.
+    """The array in a file that `save` wrote, as a Tensor; of a file with several arrays,
+    a dict of them.
 
     >>> import tempfile
     >>> import gradtape as tf

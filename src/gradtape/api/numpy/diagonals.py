@@ -1,4 +1,6 @@
-"""NumPy's functions for diagonals and triangles of matrices: `diag`, `diagonal`, `tri`, `tril`, `triu` and their kin."""
+"""NumPy's functions for diagonals and triangles of matrices: `diag`, `diagonal`, `tri`,
+`tril`, `triu` and their kin.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from gradtape.published import published
 
 @published("numpy.diag")
 def diag(v: TensorLike, k: int = 0) -> Tensor:
-    """The matrix with a vector on diagonal `k`, or that diagonal of a matrix; those above the main one count as positive.
+    """The matrix with a vector on diagonal `k`, or that diagonal of a matrix;
+    those above the main one count as positive.
 
     >>> import gradtape as tf
     >>> tf.numpy.diag([1, 2]).numpy(), tf.numpy.diag([[1, 2], [3, 4]]).numpy()
@@ -49,7 +52,9 @@ def _matrix(x: Tensor, k: int) -> Tensor:
     count = x.array.size
     size = count + abs(k)
     places = _places(count, size, k)
-    return shaping.reshape(shaping.place(x, key=(places,), shape=(size * size,)), shape=(size, size))
+    return shaping.reshape(
+        shaping.place(x, key=(places,), shape=(size * size,)), shape=(size, size)
+    )
 
 
 def _places(count: int, columns: int, k: int) -> slice:
@@ -67,7 +72,8 @@ def diagonal(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> 
     array([2], dtype=int32)
     """
     return diagonals_of(
-        matrices_last(tensor_of(a, "diagonal", "a"), axis1, axis2, "diagonal"), as_int(offset, "diagonal: offset")
+        matrices_last(tensor_of(a, "diagonal", "a"), axis1, axis2, "diagonal"),
+        as_int(offset, "diagonal: offset"),
     )
 
 
@@ -90,7 +96,9 @@ def diagonals_of(x: Tensor, k: int) -> Tensor:
 
 
 @published("numpy.tri")
-def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Any = None) -> Tensor:
+def tri(
+    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Any = None
+) -> Tensor:
     """An N by M matrix of ones at and below diagonal `k`, and zeros above it.
 
     >>> import gradtape as tf
@@ -99,7 +107,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, l
            [1., 1., 0.]], dtype=float32)
     """
     columns = None if M is None else as_int(M, "tri: M")
-    return Tensor(np.tri(as_int(N, "tri: N"), columns, as_int(k, "tri: k"), dtype_of(dtype, FLOAT32)))
+    return Tensor(
+        np.tri(as_int(N, "tri: N"), columns, as_int(k, "tri: k"), dtype_of(dtype, FLOAT32))
+    )
 
 
 @published("numpy.tril", "array_api.tril")
@@ -127,7 +137,9 @@ def triu(m: TensorLike, k: int = 0) -> Tensor:
 
 
 def _triangle(m: TensorLike, k: int, function: str) -> Tensor:
-    """What is at and below diagonal k, or above it; of a vector, as if it stood in every row of a square matrix."""
+    """What is at and below diagonal k, or above it; of a vector,
+    as if it stood in every row of a square matrix.
+    """
     x = tensor_of(m, function, "m")
     if not x.array.ndim:
         raise ValueError(f"{function}: m must have at least one axis, got a scalar.")

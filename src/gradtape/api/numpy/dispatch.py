@@ -1,4 +1,6 @@
-"""What NumPy's protocols do beyond a plain call: keywords, the methods of ufuncs, functions without a derivative, refusals."""
+"""What NumPy's protocols do beyond a plain call: keywords, the methods of ufuncs,
+functions without a derivative, refusals.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from gradtape.core.variable import Variable
 
 REFUSED: dict[Any, str] = {
     np.copyto: "write x = np.where(mask, source, x)",
-    np.fill_diagonal: "write x = np.where(np.eye(n, dtype=bool), value, x), or use gradtape.linalg.set_diag",
+    np.fill_diagonal: (
+        "write x = np.where(np.eye(n, dtype=bool), value, x), or use gradtape.linalg.set_diag"
+    ),
     np.place: "write x = np.where(mask, values, x)",
     np.put: "use x = gradtape.tensor_scatter_nd_update(x, indices, values)",
     np.put_along_axis: "use x = gradtape.tensor_scatter_nd_update(x, indices, values)",
@@ -40,7 +44,10 @@ def function(called: Any, args: Any, keywords: Any) -> Any:
     if found is not None:
         return found(*args, **keywords)
     if called in REFUSED and _must_not_write(args):
-        raise TypeError(f"{called.__name__}: Tensors do not change, and no tape sees a write into an array; {REFUSED[called]}.")
+        raise TypeError(
+            f"{called.__name__}: Tensors do not change, and no tape sees a write into an array; "
+            f"{REFUSED[called]}."
+        )
     return on_values(called, args, keywords)
 
 
@@ -59,7 +66,9 @@ def ufunc(called: Any, method: str, inputs: Any, keywords: Any) -> Any:
 
 
 def _find(called: Any) -> Callable[..., Any] | None:
-    """gradtape's function; those for `scipy.special` join the table when a ufunc is looked for in vain."""
+    """gradtape's function; those for `scipy.special` join the table when a ufunc is looked for in
+    vain.
+    """
     found = COUNTERPARTS.get(called)
     scipy_special = sys.modules.get("scipy.special")
     if found is None and scipy_special is not None:
@@ -71,8 +80,12 @@ def _find(called: Any) -> Callable[..., Any] | None:
 
 
 def _asks_in_its_turn(value: Any) -> bool:
-    """Whether a value is of another library's array type, which may know what to do with a Tensor."""
-    return not isinstance(value, (TensorOperators, np.ndarray, np.generic)) and hasattr(type(value), "__array_ufunc__")
+    """Whether a value is of another library's array type,
+    which may know what to do with a Tensor.
+    """
+    return not isinstance(value, (TensorOperators, np.ndarray, np.generic)) and hasattr(
+        type(value), "__array_ufunc__"
+    )
 
 
 def _value_of_ufunc(called: Any, method: str, inputs: Any, keywords: Any) -> Any:
@@ -82,17 +95,26 @@ def _value_of_ufunc(called: Any, method: str, inputs: Any, keywords: Any) -> Any
     if any(isinstance(target, (Tensor, Variable)) for target in keywords.get("out") or ()):
         raise refusal(name, "out", f"Tensors do not change: write x = {name}(...)")
     read = tensors_of(inputs, name, [f"argument {i}" for i in range(len(inputs))])
-    # Plain integers stay what they are: some ufuncs take nothing else, such as the branch of scipy.special.lambertw.
-    operands = [given if _is_integral(given) else tensor for given, tensor in zip(inputs, read, strict=True)]
-    return on_values(called if method == "__call__" else getattr(called, method), operands, keywords, name)
+    # Plain integers stay what they are: some ufuncs take nothing else, such as the branch of
+    # scipy.special.lambertw.
+    operands = [
+        given if _is_integral(given) else tensor for given, tensor in zip(inputs, read, strict=True)
+    ]
+    return on_values(
+        called if method == "__call__" else getattr(called, method), operands, keywords, name
+    )
 
 
 def _is_integral(value: Any) -> bool:
-    return type(value) is int or (isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "iu")
+    return type(value) is int or (
+        isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "iu"
+    )
 
 
 def _write_at(called: Any, inputs: Any) -> None:
-    """`called.at(array, indices, values)`, which writes into its first argument: into an array, while nothing is recorded."""
+    """`called.at(array, indices, values)`, which writes into its first argument: into an array,
+    while nothing is recorded.
+    """
     if _must_not_write(inputs):
         word = _AT.get(called, "update")
         raise TypeError(
@@ -103,7 +125,11 @@ def _write_at(called: Any, inputs: Any) -> None:
 
 
 def _must_not_write(args: Any) -> bool:
-    """Whether the first argument, which is to be written to, is none that changes, or what is written is recorded."""
+    """Whether the first argument, which is to be written to, is none that changes,
+    or what is written is recorded.
+    """
     if isinstance(args[0], (Tensor, Variable)):
         return True
-    return any(is_recorded(operand(value)) for value in nest.flatten(list(args)) if is_tensor_like(value))
+    return any(
+        is_recorded(operand(value)) for value in nest.flatten(list(args)) if is_tensor_like(value)
+    )

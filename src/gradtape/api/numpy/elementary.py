@@ -1,4 +1,6 @@
-"""NumPy's exponentials, logarithms, trigonometric and hyperbolic functions, and rounding, on Tensors."""
+"""NumPy's exponentials, logarithms, trigonometric and hyperbolic functions, and rounding,
+on Tensors.
+"""
 
 from __future__ import annotations
 
@@ -363,7 +365,8 @@ def trunc(x: Any, /) -> Tensor:
 @published("numpy.rint")
 @ufunc
 def rint(x: Any, /) -> Tensor:
-    """The nearest whole number, of two equally near ones the even one; no gradient flows through it.
+    """The nearest whole number, of two equally near ones the even one;
+    no gradient flows through it.
 
     >>> import gradtape as tf
     >>> tf.numpy.rint([0.5, 1.5, 2.4]).numpy()
@@ -385,7 +388,8 @@ def fix(x: Any, out: Any = None) -> Tensor:
 
 @published("numpy.round", "array_api.round")
 def round(a: Any, decimals: int = 0, out: Any = None) -> Tensor:
-    """The nearest number with `decimals` digits behind the point, of two equally near ones the even one; it has no gradient.
+    """The nearest number with `decimals` digits behind the point,
+    of two equally near ones the even one; it has no gradient.
 
     >>> import gradtape as tf
     >>> tf.numpy.round([0.55, 1.234], 1).numpy()

@@ -1,6 +1,8 @@
-"""`numpy.emath` on Tensors: roots, logarithms and the like that are complex where no real number will do.
+"""`numpy.emath` on Tensors: roots, logarithms and the like that are complex where no real number
+will do.
 
-Whether a result is complex depends on the values of the argument, so these functions cannot run where values are not known.
+Whether a result is complex depends on the values of the argument, so these functions cannot run
+where values are not known.
 """
 
 from __future__ import annotations
@@ -11,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.numpy import arithmetic, elementary
-from gradtape.api.numpy.operands import COMPLEX64, COMPLEX128, converted, inexact, tensor_of, tensors_of, values_of
+from gradtape.api.numpy.operands import (
+    COMPLEX64,
+    COMPLEX128,
+    converted,
+    inexact,
+    tensor_of,
+    tensors_of,
+    values_of,
+)
 from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.core.tensor import Tensor
 
@@ -69,7 +79,9 @@ def logn(n: TensorLike, x: TensorLike) -> Tensor:
     array([2., 3.], dtype=float32)
     """
     base, value = tensors_of([n, x], "logn", ["n", "x"])
-    return elementary.log(_complex_if_negative(value, "logn")) / elementary.log(_complex_if_negative(base, "logn", "n"))
+    return elementary.log(_complex_if_negative(value, "logn")) / elementary.log(
+        _complex_if_negative(base, "logn", "n")
+    )
 
 
 def power(x: TensorLike, p: TensorLike) -> Tensor:
@@ -120,15 +132,22 @@ def arctanh(x: TensorLike) -> Tensor:
 
 
 def _complex_if_negative(x: TensorLike, function: str, argument: str = "x") -> Tensor:
-    return _complex_if(inexact(tensor_of(x, function, argument)), lambda values: values < 0, function, argument)
+    return _complex_if(
+        inexact(tensor_of(x, function, argument)), lambda values: values < 0, function, argument
+    )
 
 
 def _complex_if_large(x: TensorLike, function: str) -> Tensor:
     return _complex_if(inexact(tensor_of(x, function)), lambda values: np.abs(values) > 1, function)
 
 
-def _complex_if(x: Tensor, has_no_real_result: Callable[[Any], Any], function: str, argument: str = "x") -> Tensor:
+def _complex_if(
+    x: Tensor, has_no_real_result: Callable[[Any], Any], function: str, argument: str = "x"
+) -> Tensor:
     """`x` as complex numbers if that is said of any real number in it."""
-    if x.array.dtype.kind == "c" or not has_no_real_result(values_of(x, f"emath.{function}", argument)).any():
+    if (
+        x.array.dtype.kind == "c"
+        or not has_no_real_result(values_of(x, f"emath.{function}", argument)).any()
+    ):
         return x
     return converted(x, COMPLEX128 if x.array.dtype.itemsize == 8 else COMPLEX64)

@@ -1,12 +1,14 @@
 """Discrete Fourier transforms: `numpy.fft`.
 
-The lengths `n` and `s` cut off axes or fill them with zeros before they are transformed; on the way back from half a spectrum
-the last is the length of the result. What a transform divides by is said by `norm`: nothing on the way there and the number of
-elements on the way back ('backward'), the reverse ('forward'), or the square root of that number both ways ('ortho').
+The lengths `n` and `s` cut off axes or fill them with zeros before they are transformed; on the way
+back from half a spectrum the last is the length of the result. What a transform divides by is said
+by `norm`: nothing on the way there and the number of elements on the way back ('backward'), the
+reverse ('forward'), or the square root of that number both ways ('ortho').
 """
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ Shape = tuple[int, ...]
 
 
 @published("numpy.fft.fft", "array_api.fft.fft")
-def fft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+def fft(
+    a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
+) -> Tensor:
     """The discrete Fourier transform along an axis.
 
     >>> import gradtape as tf
@@ -51,7 +55,9 @@ def fft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, o
 
 
 @published("numpy.fft.ifft", "array_api.fft.ifft")
-def ifft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+def ifft(
+    a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
+) -> Tensor:
     """The inverse of the discrete Fourier transform along an axis.
 
     >>> import gradtape as tf
@@ -62,7 +68,13 @@ def ifft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, 
 
 
 @published("numpy.fft.fft2")
-def fft2(a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None) -> Tensor:
+def fft2(
+    a: TensorLike,
+    s: Any = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    out: Any = None,
+) -> Tensor:
     """The discrete Fourier transform over two axes.
 
     >>> import gradtape as tf
@@ -75,7 +87,11 @@ def fft2(a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), no
 
 @published("numpy.fft.ifft2")
 def ifft2(
-    a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None
+    a: TensorLike,
+    s: Any = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    out: Any = None,
 ) -> Tensor:
     """The inverse of the discrete Fourier transform over two axes.
 
@@ -88,7 +104,13 @@ def ifft2(
 
 
 @published("numpy.fft.fftn", "array_api.fft.fftn")
-def fftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
+def fftn(
+    a: TensorLike,
+    s: Any = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: Any = None,
+) -> Tensor:
     """The discrete Fourier transform over some axes, or over all.
 
     >>> import gradtape as tf
@@ -100,7 +122,13 @@ def fftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: 
 
 
 @published("numpy.fft.ifftn", "array_api.fft.ifftn")
-def ifftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
+def ifftn(
+    a: TensorLike,
+    s: Any = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: Any = None,
+) -> Tensor:
     """The inverse of the discrete Fourier transform over some axes, or over all.
 
     >>> import gradtape as tf
@@ -115,8 +143,11 @@ def ifftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm:
 
 
 @published("numpy.fft.rfft", "array_api.fft.rfft")
-def rfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
-    """The Fourier transform of real numbers along an axis: the first half of the frequencies, which the others mirror.
+def rfft(
+    a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
+) -> Tensor:
+    """The Fourier transform of real numbers along an axis: the first half of the frequencies,
+    which the others mirror.
 
     >>> import gradtape as tf
     >>> tf.numpy.fft.rfft([1.0, 2.0, 3.0, 4.0]).numpy()
@@ -126,7 +157,9 @@ def rfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, 
 
 
 @published("numpy.fft.irfft", "array_api.fft.irfft")
-def irfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+def irfft(
+    a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
+) -> Tensor:
     """The real numbers whose half spectrum is given; without `n`, of an even length.
 
     >>> import gradtape as tf
@@ -138,9 +171,14 @@ def irfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None,
 
 @published("numpy.fft.rfft2")
 def rfft2(
-    a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None
+    a: TensorLike,
+    s: Any = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    out: Any = None,
 ) -> Tensor:
-    """The Fourier transform of real numbers over two axes, with half of the frequencies along the last of them.
+    """The Fourier transform of real numbers over two axes,
+    with half of the frequencies along the last of them.
 
     >>> import gradtape as tf
     >>> tf.numpy.fft.rfft2([[1.0, 2.0], [3.0, 4.0]]).numpy()
@@ -152,9 +190,14 @@ def rfft2(
 
 @published("numpy.fft.irfft2")
 def irfft2(
-    a: TensorLike, s: Any = None, axes: Sequence[int] | None = (-2, -1), norm: str | None = None, out: Any = None
+    a: TensorLike,
+    s: Any = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    out: Any = None,
 ) -> Tensor:
-    """The real numbers whose transform over two axes is given, with half of the frequencies along the last of them.
+    """The real numbers whose transform over two axes is given,
+    with half of the frequencies along the last of them.
 
     >>> import gradtape as tf
     >>> tf.numpy.fft.irfft2([[10.0, -2.0], [-4.0, 0.0]]).numpy()
@@ -165,8 +208,15 @@ def irfft2(
 
 
 @published("numpy.fft.rfftn", "array_api.fft.rfftn")
-def rfftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
-    """The Fourier transform of real numbers over some axes or all, with half of the frequencies along the last of them.
+def rfftn(
+    a: TensorLike,
+    s: Any = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: Any = None,
+) -> Tensor:
+    """The Fourier transform of real numbers over some axes or all,
+    with half of the frequencies along the last of them.
 
     >>> import gradtape as tf
     >>> tf.numpy.fft.rfftn([[1.0, 2.0], [3.0, 4.0]], norm="forward").numpy()
@@ -177,8 +227,15 @@ def rfftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm:
 
 
 @published("numpy.fft.irfftn", "array_api.fft.irfftn")
-def irfftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None, out: Any = None) -> Tensor:
-    """The real numbers whose transform over some axes or all is given, with half of the frequencies along the last of them.
+def irfftn(
+    a: TensorLike,
+    s: Any = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    out: Any = None,
+) -> Tensor:
+    """The real numbers whose transform over some axes or all is given,
+    with half of the frequencies along the last of them.
 
     >>> import gradtape as tf
     >>> tf.numpy.fft.irfftn([[2.5, -0.5], [-1.0, 0.0]], norm="forward").numpy()
@@ -189,7 +246,9 @@ def irfftn(a: TensorLike, s: Any = None, axes: Sequence[int] | None = None, norm
 
 
 @published("numpy.fft.hfft", "array_api.fft.hfft")
-def hfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+def hfft(
+    a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
+) -> Tensor:
     """The real spectrum of a symmetric signal, of which the first half is given.
 
     >>> import gradtape as tf
@@ -197,18 +256,28 @@ def hfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, 
     array([ 8., -2.,  0., -2.], dtype=float32)
     """
     signal = broadcasting.conj(_complex(a, "hfft"))
-    return into(out, _from_half_spectrum(signal, _alone(n), (axis,), fourier.ADJOINT[_norm(norm, "hfft")], "hfft"), "hfft")
+    return into(
+        out,
+        _from_half_spectrum(
+            signal, _alone(n), (axis,), fourier.ADJOINT[_norm(norm, "hfft")], "hfft"
+        ),
+        "hfft",
+    )
 
 
 @published("numpy.fft.ihfft", "array_api.fft.ihfft")
-def ihfft(a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Tensor:
+def ihfft(
+    a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
+) -> Tensor:
     """The first half of the symmetric signal whose real spectrum is given: the inverse of `hfft`.
 
     >>> import gradtape as tf
     >>> tf.numpy.fft.ihfft([8.0, -2.0, 0.0, -2.0]).numpy()
     array([1.-0.j, 2.-0.j, 3.-0.j], dtype=complex64)
     """
-    spectrum = _to_half_spectrum(a, _alone(n), (axis,), fourier.ADJOINT[_norm(norm, "ihfft")], "ihfft")
+    spectrum = _to_half_spectrum(
+        a, _alone(n), (axis,), fourier.ADJOINT[_norm(norm, "ihfft")], "ihfft"
+    )
     return into(out, broadcasting.conj(spectrum), "ihfft")
 
 
@@ -225,7 +294,9 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Tensor:
     """
     count = _samples(n, "fftfreq")
     middle = (count - 1) // 2 + 1
-    return _frequencies(np.concatenate([np.arange(middle), np.arange(-(count // 2), 0)]), count, d, "fftfreq")
+    return _frequencies(
+        np.concatenate([np.arange(middle), np.arange(-(count // 2), 0)]), count, d, "fftfreq"
+    )
 
 
 @published("numpy.fft.rfftfreq")
@@ -248,7 +319,9 @@ def _samples(n: Any, function: str) -> int:
 
 
 def _frequencies(numbers: Any, count: int, d: Any, function: str) -> Tensor:
-    """Recorded by `d` if that is a Tensor, and else computed in double precision and rounded once."""
+    """Recorded by `d` if that is a Tensor, and else computed in double precision and rounded
+    once.
+    """
     if not is_tensor_like(d):
         return Tensor((numbers / (count * d)).astype(FLOAT32))
     spacing = inexact(tensor_of(d, function, "d"))
@@ -281,7 +354,9 @@ def _shifted(x: Any, axes: Any, steps: Any, function: str) -> Tensor:
     values = tensor_of(x, function)
     places = axes_of(axes, values.array.ndim, function, "axes")
     places = tuple(range(values.array.ndim)) if places is None else places
-    return shaping.roll(values, shift=tuple(steps(values.array.shape[i]) for i in places), axis=places)
+    return shaping.roll(
+        values, shift=tuple(steps(values.array.shape[i]) for i in places), axis=places
+    )
 
 
 # How transforms take their arguments
@@ -297,7 +372,8 @@ def _to_half_spectrum(a: Any, s: Any, axes: Any, norm: Any, function: str) -> Te
     x = _single_or_double(a, function)
     if x.array.dtype.kind == "c":
         raise TypeError(
-            f"{function}: a must be real numbers, got dtype {x.dtype.name}: use a transform of complex numbers, such as fft."
+            f"{function}: a must be real numbers, got dtype {x.dtype.name}: use a transform of "
+            "complex numbers, such as fft."
         )
     places, sizes = _places(x, s, axes, function)
     way = _norm(norm, function)
@@ -320,14 +396,23 @@ def _alone(n: Any) -> Any:
     return None if n is None else (n,)
 
 
-def _places(x: Tensor, s: Any, axes: Any, function: str, *, back: bool = False) -> tuple[Shape, Shape]:
-    """The axes to transform and their lengths; on the way `back` from half a spectrum the last is that of the result."""
+def _places(
+    x: Tensor, s: Any, axes: Any, function: str, *, back: bool = False
+) -> tuple[Shape, Shape]:
+    """The axes to transform and their lengths; on the way `back` from half a spectrum the last is
+    that of the result.
+    """
     shape = x.array.shape
     if axes is None:
         axes = range(len(shape)) if s is None else range(-len(s), 0)
-    places = tuple(axis_of(axis, len(shape), function, "axes") for axis in as_list(axes, f"{function}: axes"))
+    places = tuple(
+        axis_of(axis, len(shape), function, "axes") for axis in as_list(axes, f"{function}: axes")
+    )
     if not places:
-        raise ValueError(f"{function}: a must have an axis to transform, got shape {x.shape} and axes {tuple(axes)}.")
+        raise ValueError(
+            f"{function}: a must have an axis to transform, got shape {x.shape} and axes "
+            f"{tuple(axes)}."
+        )
     if s is None:
         sizes = [shape[i] for i in places]
         if back:
@@ -335,15 +420,21 @@ def _places(x: Tensor, s: Any, axes: Any, function: str, *, back: bool = False) 
     else:
         sizes = [shape[i] if size == -1 else int(size) for size, i in zip(s, places, strict=False)]
         if len(s) != len(places):
-            raise ValueError(f"{function}: s has {len(s)} lengths, but there are {len(places)} axes.")
+            raise ValueError(
+                f"{function}: s has {len(s)} lengths, but there are {len(places)} axes."
+            )
     if any(size < 1 for size in sizes):
-        raise ValueError(f"{function}: a transform needs at least one point along each axis, got {sizes}.")
+        raise ValueError(
+            f"{function}: a transform needs at least one point along each axis, got {sizes}."
+        )
     return places, tuple(sizes)
 
 
 def _norm(norm: Any, function: str) -> str:
     if norm is not None and (not isinstance(norm, str) or norm not in fourier.ADJOINT):
-        raise ValueError(f"{function}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}.")
+        raise ValueError(
+            f"{function}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}."
+        )
     return norm or "backward"
 
 
@@ -355,4 +446,8 @@ def _single_or_double(a: Any, function: str) -> Tensor:
 
 def _complex(a: Any, function: str) -> Tensor:
     x = _single_or_double(a, function)
-    return x if x.array.dtype.kind == "c" else converted(x, COMPLEX128 if x.array.dtype == FLOAT64 else COMPLEX64)
+    return (
+        x
+        if x.array.dtype.kind == "c"
+        else converted(x, COMPLEX128 if x.array.dtype == FLOAT64 else COMPLEX64)
+    )

@@ -1,4 +1,6 @@
-"""NumPy's objects that are indexed instead of called: `mgrid` and `ogrid` make grids, `r_` and `c_` join arrays."""
+"""NumPy's objects that are indexed instead of called: `mgrid` and `ogrid` make grids,
+`r_` and `c_` join arrays.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ def _known(key: Any) -> Any:
     """A key with numbers in the place of Tensors."""
     if isinstance(key, tuple):
         return tuple(_known(part) for part in key)
-    return slice(*(plain(bound) for bound in (key.start, key.stop, key.step))) if isinstance(key, slice) else plain(key)
+    return (
+        slice(*(plain(bound) for bound in (key.start, key.stop, key.step)))
+        if isinstance(key, slice)
+        else plain(key)
+    )
 
 
 def _narrow(values: Any) -> Any:
@@ -45,8 +51,8 @@ def _narrow(values: Any) -> Any:
 class Joiner:
     """Arrays, numbers and slices (as ranges) joined along an axis.
 
-    Each has at least `ndmin` axes; `place` says where the own axes of one with fewer stand among them, -1 for the end. A string in
-    front of the parts can say all three: "axis,ndmin,place".
+    Each has at least `ndmin` axes; `place` says where the own axes of one with fewer stand among
+    them, -1 for the end. A string in front of the parts can say all three: "axis,ndmin,place".
 
     >>> import gradtape as tf
     >>> tf.numpy.r_[tf.constant([1.0, 2.0]), 0.0, 3:5].numpy()
@@ -62,15 +68,22 @@ class Joiner:
 
     def __getitem__(self, key: Any) -> Tensor:
         parts = list(key) if isinstance(key, tuple) else [key]
-        axis, ndmin, place = self._settings(parts.pop(0)) if parts and isinstance(parts[0], str) else self._defaults
-        tensors = tensors_of([_range(part) if isinstance(part, slice) else part for part in parts], self._name, "key")
+        axis, ndmin, place = (
+            self._settings(parts.pop(0)) if parts and isinstance(parts[0], str) else self._defaults
+        )
+        tensors = tensors_of(
+            [_range(part) if isinstance(part, slice) else part for part in parts], self._name, "key"
+        )
         return joined([_with_axes(x, ndmin, place) for x in tensors], axis, self._name)
 
     def _settings(self, text: str) -> tuple[int, int, int]:
         try:
             given = [int(part) for part in text.split(",")]
         except ValueError as error:
-            raise ValueError(f"{self._name}: {text!r} must be one to three numbers with commas: axis, ndmin, place.") from error
+            raise ValueError(
+                f"{self._name}: {text!r} must be one to three numbers with commas: axis, "
+                "ndmin, place."
+            ) from error
         axis, ndmin, place, *_ = [*given, *self._defaults[len(given) :]]
         return axis, ndmin, place
 
@@ -88,7 +101,9 @@ def _with_axes(x: Tensor, ndmin: int, place: int) -> Tensor:
     missing = max(ndmin, 1) - x.array.ndim
     if missing <= 0:
         return x
-    before = missing if place == -1 or not x.array.ndim else place + (missing + 1 if place < 0 else 0)
+    before = (
+        missing if place == -1 or not x.array.ndim else place + (missing + 1 if place < 0 else 0)
+    )
     return shaping.reshape(x, shape=(1,) * before + x.array.shape + (1,) * (missing - before))
 
 

@@ -1,7 +1,8 @@
 """NumPy's histograms: `histogram`, `histogram2d`, `histogramdd` and their bin edges.
 
-A count jumps where an element crosses an edge, so that it has no derivative by the data. A weighted count is linear in the
-weights, edges that come from the range of the data follow its ends, and a density has both: these are recorded.
+A count jumps where an element crosses an edge, so that it has no derivative by the data. A weighted
+count is linear in the weights, edges that come from the range of the data follow its ends, and a
+density has both: these are recorded.
 """
 
 from __future__ import annotations
@@ -37,9 +38,14 @@ from gradtape.published import published
 
 @published("numpy.histogram")
 def histogram(
-    a: TensorLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: TensorLike | None = None
+    a: TensorLike,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: TensorLike | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """How many elements, or how much weight, each bin holds, and the edges of the bins; `density` makes it integrate to 1.
+    """How many elements, or how much weight, each bin holds, and the edges of the bins;
+    `density` makes it integrate to 1.
 
     >>> import gradtape as tf
     >>> counts, edges = tf.numpy.histogram([1.0, 2.0, 1.0, 4.0], bins=[0.0, 2.0, 4.0])
@@ -55,7 +61,9 @@ def histogram(
 
 
 @published("numpy.histogram_bin_edges")
-def histogram_bin_edges(a: TensorLike, bins: Any = 10, range: Any = None, weights: TensorLike | None = None) -> Tensor:
+def histogram_bin_edges(
+    a: TensorLike, bins: Any = 10, range: Any = None, weights: TensorLike | None = None
+) -> Tensor:
     """The edges of the bins that `histogram` uses.
 
     >>> import gradtape as tf
@@ -74,7 +82,8 @@ def histogram2d(
     density: bool | None = None,
     weights: TensorLike | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """How many points, or how much weight, each rectangle of a grid holds, and the edges of the grid along both axes.
+    """How many points, or how much weight, each rectangle of a grid holds,
+    and the edges of the grid along both axes.
 
     >>> import gradtape as tf
     >>> counts, *_ = tf.numpy.histogram2d([0.0, 1.0, 1.0], [0.0, 1.0, 1.0], bins=2)
@@ -84,7 +93,10 @@ def histogram2d(
     """
     points = [flat(part) for part in tensors_of([x, y], "histogram2d", ["x", "y"])]
     if points[0].array.size != points[1].array.size:
-        raise ValueError(f"histogram2d: x and y must be as long as each other, got {points[0].shape} and {points[1].shape}.")
+        raise ValueError(
+            f"histogram2d: x and y must be as long as each other, got {points[0].shape} and "
+            f"{points[1].shape}."
+        )
     given = bins
     if not _is_number(bins) and len(bins) not in (1, 2):  # one row of edges for both axes
         given = [bins, bins]
@@ -94,9 +106,14 @@ def histogram2d(
 
 @published("numpy.histogramdd")
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: TensorLike | None = None
+    sample: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: TensorLike | None = None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """How many points, or how much weight, each cell of a grid holds, and the edges of the grid along each axis.
+    """How many points, or how much weight, each cell of a grid holds,
+    and the edges of the grid along each axis.
 
     `sample` has a row for each point, or is a list with the coordinates along each axis.
 
@@ -126,7 +143,9 @@ def _on_grid(
     if len(per_axis) != rank or len(ranges) != rank:
         raise ValueError(f"{function}: bins and range must have an entry for each of {rank} axes.")
     points = [inexact(x) for x in promoted(points)]
-    edges = [_edges(x, b, r, None, function) for x, b, r in zip(points, per_axis, ranges, strict=True)]
+    edges = [
+        _edges(x, b, r, None, function) for x, b, r in zip(points, per_axis, ranges, strict=True)
+    ]
     sizes = [edge.array.size - 1 for edge in edges]
     ids: Any = 0
     for x, edge, size in zip(points, edges, sizes, strict=True):
@@ -134,12 +153,17 @@ def _on_grid(
         ids = where(greater(minimum(bin_of, ids), -1), ids * size + bin_of, -1)
     given = None if weights is None else flat(widened(tensor_of(weights, function, "weights")))
     found = counted(ids, given, math.prod(sizes), function)
-    found = shaping.reshape(found if given is not None else converted(found, widened(points[0]).array.dtype), shape=tuple(sizes))
+    found = shaping.reshape(
+        found if given is not None else converted(found, widened(points[0]).array.dtype),
+        shape=tuple(sizes),
+    )
     return (_density(found, edges) if density else found), edges
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, str) or not np.ndim(getattr(value, "array", value) if not isinstance(value, (list, tuple)) else [0])
+    return isinstance(value, str) or not np.ndim(
+        getattr(value, "array", value) if not isinstance(value, (list, tuple)) else [0]
+    )
 
 
 def _numbers(a: TensorLike, function: str) -> Tensor:
@@ -149,23 +173,34 @@ def _numbers(a: TensorLike, function: str) -> Tensor:
 
 
 def _with_weights(a: TensorLike, weights: TensorLike | None) -> tuple[Tensor, Tensor | None]:
-    """The elements and their weights in a row each; integers beside weights keep their dtype, which tells their bins exactly."""
+    """The elements and their weights in a row each; integers beside weights keep their dtype, which
+    tells their bins exactly.
+    """
     if weights is None:
         return _numbers(a, "histogram"), None
     x, given = tensor_of(a, "histogram", "a"), tensor_of(weights, "histogram", "weights")
     if given.array.shape != x.array.shape:
-        raise ValueError(f"histogram: weights of shape {given.shape} must have the shape of a, which is {x.shape}.")
+        raise ValueError(
+            f"histogram: weights of shape {given.shape} must have the shape of a, which is "
+            f"{x.shape}."
+        )
     if x.array.dtype.kind not in "biu":
         x, given = tensors_of([a, weights], "histogram", ["a", "weights"])
     return _numbers(x, "histogram"), flat(given)
 
 
 def _edges(x: Tensor, bins: Any, range: Any, weights: Any, function: str) -> Tensor:
-    """The edges that `bins` asks for: a number of equal bins, a rule's name, or the edges themselves."""
+    """The edges that `bins` asks for: a number of equal bins, a rule's name,
+    or the edges themselves.
+    """
     if isinstance(bins, str):
         if weights is not None:
-            raise TypeError(f"{function}: bins={bins!r} cannot be used with weights: give a number of bins.")
-        bins = max(np.histogram_bin_edges(values_of(x, function, "a"), bins, plain(range)).size - 1, 1)
+            raise TypeError(
+                f"{function}: bins={bins!r} cannot be used with weights: give a number of bins."
+            )
+        bins = max(
+            np.histogram_bin_edges(values_of(x, function, "a"), bins, plain(range)).size - 1, 1
+        )
     if _is_number(bins):
         count = as_int(bins, f"{function}: bins")
         if count < 1:
@@ -173,9 +208,20 @@ def _edges(x: Tensor, bins: Any, range: Any, weights: Any, function: str) -> Ten
         low, high = _ends(x, range, function)
         return linspace(low, high, count + 1)
     whole = x.array.dtype.kind in "biu"  # edges beside whole numbers keep their own dtype
-    edges = tensor_of(bins, function, "bins") if whole else tensors_of([x, bins], function, ["a", "bins"])[1]
-    if edges.array.ndim != 1 or edges.array.dtype.kind == "O" or (np.diff(values_of(edges, function, "bins")) < 0).any():
-        raise ValueError(f"{function}: bins must be a number, a name or a vector of edges that rise, got shape {edges.shape}.")
+    edges = (
+        tensor_of(bins, function, "bins")
+        if whole
+        else tensors_of([x, bins], function, ["a", "bins"])[1]
+    )
+    if (
+        edges.array.ndim != 1
+        or edges.array.dtype.kind == "O"
+        or (np.diff(values_of(edges, function, "bins")) < 0).any()
+    ):
+        raise ValueError(
+            f"{function}: bins must be a number, a name or a vector of edges that rise, got shape "
+            f"{edges.shape}."
+        )
     return edges
 
 
@@ -196,13 +242,17 @@ def _ends(x: Tensor, range: Any, function: str) -> tuple[Tensor, Tensor]:
     low, high = inexact(low), inexact(high)
     first, last = known_values(low), known_values(high)
     if first is not None and last is not None and not -np.inf < first <= last < np.inf:
-        raise ValueError(f"{function}: the range from {first} to {last} must be finite and must not fall.")
+        raise ValueError(
+            f"{function}: the range from {first} to {last} must be finite and must not fall."
+        )
     alone = equal(low, high)
     return where(alone, low - 0.5, low), where(alone, high + 0.5, high)
 
 
 def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
-    """The number of each element's bin, of which the last is closed on the right; -1 for an element that is in none."""
+    """The number of each element's bin, of which the last is closed on the right;
+    -1 for an element that is in none.
+    """
     x, edges = promoted([x, edges])
     last = edges.array.size - 2
     found = place_in(edges, x, "right") - 1
@@ -213,9 +263,13 @@ def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
 def _density(found: Tensor, edges: Sequence[Tensor]) -> Tensor:
     """Counts divided by their sum and by the size of each cell."""
     rank = len(edges)
-    density = widened(found if found.array.dtype.kind not in "biu" else converted(found, edges[0].array.dtype))
+    density = widened(
+        found if found.array.dtype.kind not in "biu" else converted(found, edges[0].array.dtype)
+    )
     density = density / reductions.reduce_sum(density)
     for axis, edge in enumerate(edges):
         widths = edge[1:] - edge[:-1]
-        density = density / shaping.reshape(widths, shape=tuple(widths.array.size if i == axis else 1 for i in np.arange(rank)))
+        density = density / shaping.reshape(
+            widths, shape=tuple(widths.array.size if i == axis else 1 for i in np.arange(rank))
+        )
     return density

@@ -1,7 +1,8 @@
-"""NumPy's functions that pick elements by index or condition, and those that give indices: `take`, `choose`, `nonzero`.
+"""NumPy's functions that pick elements by index or condition, and those that give indices:
+`take`, `choose`, `nonzero`.
 
-Picking is recorded; indices are int64, as NumPy's, and have no derivative. Those of a call that only asks for indices are
-NumPy's own.
+Picking is recorded; indices are int64, as NumPy's, and have no derivative. Those of a call that
+only asks for indices are NumPy's own.
 """
 
 from __future__ import annotations
@@ -41,8 +42,15 @@ Shape = tuple[int, ...]
 
 
 @published("numpy.take", "array_api.take")
-def take(a: TensorLike, indices: TensorLike, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
-    """The elements, or the slices along an axis, at `indices`; `mode` "wrap" and "clip" bring indices into range.
+def take(
+    a: TensorLike,
+    indices: TensorLike,
+    axis: int | None = None,
+    out: Any = None,
+    mode: str = "raise",
+) -> Any:
+    """The elements, or the slices along an axis, at `indices`;
+    `mode` "wrap" and "clip" bring indices into range.
 
     >>> import gradtape as tf
     >>> tf.numpy.take([[1, 2], [3, 4], [5, 6]], [2, 0, -1], axis=0).numpy()
@@ -52,15 +60,22 @@ def take(a: TensorLike, indices: TensorLike, axis: int | None = None, out: Any =
     """
     x = tensor_of(a, "take", "a")
     x, place = (flat(x), 0) if axis is None else (x, axis_of(axis, x.array.ndim, "take"))
-    places = _in_range(_integers(indices, "take", "indices"), x.array.shape[place], mode, "take", "indices")
+    places = _in_range(
+        _integers(indices, "take", "indices"), x.array.shape[place], mode, "take", "indices"
+    )
     return into(out, gather(x, places, axis=place, sparse=False), "take")
 
 
 def _integers(value: TensorLike, function: str, argument: str) -> Tensor:
-    """Indices as int64, wide enough for every place; truth values count as 0 and 1, an empty list has no dtype of its own."""
+    """Indices as int64, wide enough for every place; truth values count as 0 and 1,
+    an empty list has no dtype of its own.
+    """
     x = tensor_of(value, function, argument)
     if x.array.dtype.kind not in "biu" and x.array.size:
-        raise TypeError(f"{function}: {argument} must be integers, got dtype {x.dtype.name}: convert it with astype.")
+        raise TypeError(
+            f"{function}: {argument} must be integers, got dtype {x.dtype.name}: convert it "
+            "with astype."
+        )
     return converted(x, INT64)
 
 
@@ -78,7 +93,9 @@ def _in_range(indices: Tensor, size: int, mode: str, function: str, argument: st
     low, high = (known.min(), known.max()) if known.size else (0, -1)
     if low < -size or high >= size:
         bad = low if low < -size else high
-        raise IndexError(f"{function}: {argument} holds {bad}, which is not in an axis of size {size}.")
+        raise IndexError(
+            f"{function}: {argument} holds {bad}, which is not in an axis of size {size}."
+        )
     return Tensor(np.where(known < 0, known + size, known)) if low < 0 else indices
 
 
@@ -91,25 +108,39 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = -1)
     array([[2],
            [3]], dtype=int32)
     """
-    x, places = tensor_of(arr, "take_along_axis", "arr"), _integers(indices, "take_along_axis", "indices")
+    x, places = (
+        tensor_of(arr, "take_along_axis", "arr"),
+        _integers(indices, "take_along_axis", "indices"),
+    )
     if axis is None:
         if places.array.ndim != 1:
-            raise ValueError(f"take_along_axis: with axis=None, indices must be a vector, got shape {places.shape}.")
+            raise ValueError(
+                "take_along_axis: with axis=None, indices must be a vector, got shape "
+                f"{places.shape}."
+            )
         return take(x, places)
     if places.array.ndim != x.array.ndim:
-        raise ValueError(f"take_along_axis: indices of shape {places.shape} must have as many axes as arr of shape {x.shape}.")
+        raise ValueError(
+            f"take_along_axis: indices of shape {places.shape} must have as many axes as arr of "
+            f"shape {x.shape}."
+        )
     place = axis_of(axis, x.array.ndim, "take_along_axis")
-    return along_axis(x, _in_range(places, x.array.shape[place], "raise", "take_along_axis", "indices"), place)
+    return along_axis(
+        x, _in_range(places, x.array.shape[place], "raise", "take_along_axis", "indices"), place
+    )
 
 
 def along_axis(x: Tensor, indices: Tensor, axis: int) -> Tensor:
-    """The elements of each row along an axis at int64 indices of its own, from 0 on: a gather from all elements in one row."""
+    """The elements of each row along an axis at int64 indices of its own, from 0 on:
+    a gather from all elements in one row.
+    """
     sizes, given = x.array.shape, indices.array.shape
     try:
         np.broadcast_shapes((*sizes[:axis], 1, *sizes[axis + 1 :]), given)
     except ValueError as error:
         raise ValueError(
-            f"take_along_axis: indices of shape {given} do not fit arr of shape {sizes} with axis={axis}."
+            f"take_along_axis: indices of shape {given} do not fit arr of shape {sizes} with "
+            f"axis={axis}."
         ) from error
     step = math.prod(sizes[axis + 1 :])
     starts = np.zeros((1,) * len(sizes), np.int64)
@@ -118,7 +149,9 @@ def along_axis(x: Tensor, indices: Tensor, axis: int) -> Tensor:
             line = np.arange(size) * math.prod(sizes[i + 1 :])
             starts = starts + line.reshape(tuple(size if k == i else 1 for k in range(len(sizes))))
     known = known_values(indices)
-    places = add(multiply(indices, step), starts) if known is None else Tensor(known * step + starts)
+    places = (
+        add(multiply(indices, step), starts) if known is None else Tensor(known * step + starts)
+    )
     return gather(flat(x), places, axis=0, sparse=False)
 
 
@@ -139,7 +172,10 @@ def choose(a: TensorLike, choices: Any, out: Any = None, mode: str = "raise") ->
         raise ValueError("choose: choices is empty; give at least one array.")
     known = known_values(numbers)
     if mode == "raise" and known is not None and ((known < 0) | (known >= len(offered))).any():
-        raise ValueError(f"choose: a must name choices from 0 to {len(offered) - 1}, got {known.min()} to {known.max()}.")
+        raise ValueError(
+            f"choose: a must name choices from 0 to {len(offered) - 1}, got {known.min()} to "
+            f"{known.max()}."
+        )
     picked = numbers if mode == "raise" else _in_range(numbers, len(offered), mode, "choose", "a")
     first, *rest = broadcast_together([picked, *offered], "choose")
     table = shaping.stack(*rest, axis=0)
@@ -162,7 +198,10 @@ def compress(condition: TensorLike, a: TensorLike, axis: int | None = None, out:
         raise ValueError(f"compress: condition must be a vector, got shape {chosen.shape}.")
     picked = np.flatnonzero(chosen)
     if picked.size and picked[-1] >= x.array.shape[place]:
-        raise IndexError(f"compress: condition is true at {picked[-1]}, which is not in an axis of size {x.array.shape[place]}.")
+        raise IndexError(
+            f"compress: condition is true at {picked[-1]}, which is not in an axis of size "
+            f"{x.array.shape[place]}."
+        )
     return into(out, gather(x, Tensor(picked), axis=place, sparse=False), "compress")
 
 
@@ -235,8 +274,11 @@ def unravel_index(indices: TensorLike, shape: ShapeLike, order: str = "C") -> tu
 
 
 @published("numpy.ravel_multi_index")
-def ravel_multi_index(multi_index: Any, dims: ShapeLike, mode: Any = "raise", order: str = "C") -> Tensor:
-    """The places of coordinates in an array of shape `dims` that is read row by row: the inverse of `unravel_index`.
+def ravel_multi_index(
+    multi_index: Any, dims: ShapeLike, mode: Any = "raise", order: str = "C"
+) -> Tensor:
+    """The places of coordinates in an array of shape `dims` that is read row by row:
+    the inverse of `unravel_index`.
 
     >>> import gradtape as tf
     >>> tf.numpy.ravel_multi_index(([0, 1], [2, 2]), (2, 3)).numpy()
@@ -246,7 +288,11 @@ def ravel_multi_index(multi_index: Any, dims: ShapeLike, mode: Any = "raise", or
         tensor_of(multi_index, "ravel_multi_index", "multi_index"), axis=0
     )  # fmt: skip
     coordinates = tuple(
-        values_of(_integers(x, "ravel_multi_index", f"multi_index[{i}]"), "ravel_multi_index", f"multi_index[{i}]")
+        values_of(
+            _integers(x, "ravel_multi_index", f"multi_index[{i}]"),
+            "ravel_multi_index",
+            f"multi_index[{i}]",
+        )
         for i, x in enumerate(given)
     )
     sizes = integers(dims, "ravel_multi_index: dims")
@@ -258,7 +304,8 @@ def ravel_multi_index(multi_index: Any, dims: ShapeLike, mode: Any = "raise", or
 
 @published("numpy.indices")
 def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False) -> Any:
-    """For each axis of a grid, the index of every place along it; `sparse` gives them as a tuple that broadcasts to the grid.
+    """For each axis of a grid, the index of every place along it; `sparse` gives them as a tuple
+    that broadcasts to the grid.
 
     >>> import gradtape as tf
     >>> tf.numpy.indices((2, 2)).numpy().tolist()
@@ -276,7 +323,9 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     >>> [x.numpy() for x in tf.numpy.diag_indices(3)]
     [array([0, 1, 2]), array([0, 1, 2])]
     """
-    return wrapped(np.diag_indices(as_int(n, "diag_indices: n"), as_int(ndim, "diag_indices: ndim")))
+    return wrapped(
+        np.diag_indices(as_int(n, "diag_indices: n"), as_int(ndim, "diag_indices: ndim"))
+    )
 
 
 @published("numpy.diag_indices_from")
@@ -314,7 +363,9 @@ def tril_indices_from(arr: TensorLike, k: int = 0) -> tuple[Tensor, ...]:
     >>> [x.numpy() for x in tf.numpy.tril_indices_from(tf.ones([2, 2]))]
     [array([0, 1, 1]), array([0, 0, 1])]
     """
-    return wrapped(np.tril_indices_from(_frame(arr, "tril_indices_from"), as_int(k, "tril_indices_from: k")))
+    return wrapped(
+        np.tril_indices_from(_frame(arr, "tril_indices_from"), as_int(k, "tril_indices_from: k"))
+    )
 
 
 @published("numpy.triu_indices")
@@ -336,7 +387,9 @@ def triu_indices_from(arr: TensorLike, k: int = 0) -> tuple[Tensor, ...]:
     >>> [x.numpy() for x in tf.numpy.triu_indices_from(tf.ones([2, 2]))]
     [array([0, 0, 1]), array([0, 1, 1])]
     """
-    return wrapped(np.triu_indices_from(_frame(arr, "triu_indices_from"), as_int(k, "triu_indices_from: k")))
+    return wrapped(
+        np.triu_indices_from(_frame(arr, "triu_indices_from"), as_int(k, "triu_indices_from: k"))
+    )
 
 
 @published("numpy.mask_indices")

@@ -1,4 +1,6 @@
-"""NumPy's functions that put arrays together and take them apart: `concatenate`, `stack`, `block`, `split` and their kin."""
+"""NumPy's functions that put arrays together and take them apart: `concatenate`, `stack`,
+`block`, `split` and their kin.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,16 @@ from gradtape.published import published
 
 @published("numpy.concatenate", "numpy.concat", "array_api.concat")
 def concatenate(
-    arrays: Any, /, axis: int | None = 0, out: Any = None, *, dtype: DTypeLike = None, casting: str = "same_kind"
+    arrays: Any,
+    /,
+    axis: int | None = 0,
+    out: Any = None,
+    *,
+    dtype: DTypeLike = None,
+    casting: str = "same_kind",
 ) -> Any:
-    """Arrays one after the other along an axis that they have; without an axis, all elements in one row.
+    """Arrays one after the other along an axis that they have; without an axis,
+    all elements in one row.
 
     >>> import gradtape as tf
     >>> tf.numpy.concatenate([[[1, 2]], [[3, 4], [5, 6]]]).numpy()
@@ -35,7 +44,9 @@ def concatenate(
     return into(out, joined(tensors, axis, "concatenate"), "concatenate")
 
 
-def _given(arrays: Any, function: str, argument: str, dtype: DTypeLike = None, casting: str = "same_kind") -> list[Tensor]:
+def _given(
+    arrays: Any, function: str, argument: str, dtype: DTypeLike = None, casting: str = "same_kind"
+) -> list[Tensor]:
     """The entries of a sequence, or of the first axis of an array, as Tensors."""
     if type(arrays) is list or type(arrays) is tuple:
         tensors = tensors_of(arrays, function, argument)
@@ -47,7 +58,10 @@ def _given(arrays: Any, function: str, argument: str, dtype: DTypeLike = None, c
     elif isinstance(arrays, Sequence):
         tensors = tensors_of(arrays, function, argument)
     else:
-        raise TypeError(f"{function}: {argument} must be a list or tuple of arrays, got {type(arrays).__name__}.")
+        raise TypeError(
+            f"{function}: {argument} must be a list or tuple of arrays, got "
+            f"{type(arrays).__name__}."
+        )
     if not tensors:
         raise ValueError(f"{function}: {argument} is empty; give at least one array.")
     if dtype is None:
@@ -55,7 +69,9 @@ def _given(arrays: Any, function: str, argument: str, dtype: DTypeLike = None, c
     wanted = dtype_of(dtype, common_dtype([x.array.dtype for x in tensors]))
     for x in tensors:
         if not np.can_cast(x.array.dtype, wanted, casting):  # type: ignore[arg-type]
-            raise TypeError(f"{function}: dtype={wanted} does not take {x.array.dtype} by casting={casting!r}.")
+            raise TypeError(
+                f"{function}: dtype={wanted} does not take {x.array.dtype} by casting={casting!r}."
+            )
     return [converted(x, wanted) for x in tensors]
 
 
@@ -64,13 +80,23 @@ def joined(tensors: list[Tensor], axis: int, function: str) -> Tensor:
     place = axis_of(axis, tensors[0].array.ndim, function)
     shapes = [x.array.shape for x in tensors]
     alike = shapes.count(shapes[0]) == len(shapes)  # the commonest case, before the general one
-    if not alike and (len({(*s[:place], *s[place + 1 :]) for s in shapes}) > 1 or len({len(s) for s in shapes}) > 1):
+    if not alike and (
+        len({(*s[:place], *s[place + 1 :]) for s in shapes}) > 1
+        or len({len(s) for s in shapes}) > 1
+    ):
         raise ValueError(f"{function}: the shapes {shapes} must be the same but for axis {place}.")
     return shaping.concat(*tensors, axis=place)
 
 
 @published("numpy.stack", "array_api.stack")
-def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: DTypeLike = None, casting: str = "same_kind") -> Any:
+def stack(
+    arrays: Any,
+    axis: int = 0,
+    out: Any = None,
+    *,
+    dtype: DTypeLike = None,
+    casting: str = "same_kind",
+) -> Any:
     """Arrays of one shape side by side along a new axis.
 
     >>> import gradtape as tf
@@ -82,7 +108,9 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: DTypeLike = Non
     shapes = [x.array.shape for x in tensors]
     if len(set(shapes)) > 1:
         raise ValueError(f"stack: all arrays must have one shape, got {shapes}.")
-    return into(out, shaping.stack(*tensors, axis=axis_of(axis, len(shapes[0]) + 1, "stack")), "stack")
+    return into(
+        out, shaping.stack(*tensors, axis=axis_of(axis, len(shapes[0]) + 1, "stack")), "stack"
+    )
 
 
 @published("numpy.hstack")
@@ -106,7 +134,9 @@ def vstack(tup: Any, *, dtype: DTypeLike = None, casting: str = "same_kind") -> 
     array([[1, 2],
            [3, 4]], dtype=int32)
     """
-    return joined([with_two_axes(x) for x in _given(tup, "vstack", "tup", dtype, casting)], 0, "vstack")
+    return joined(
+        [with_two_axes(x) for x in _given(tup, "vstack", "tup", dtype, casting)], 0, "vstack"
+    )
 
 
 @published("numpy.dstack")
@@ -130,13 +160,17 @@ def column_stack(tup: Any) -> Tensor:
     array([[1, 3],
            [2, 4]], dtype=int32)
     """
-    columns = [x if x.array.ndim > 1 else shaping.reshape(x, shape=(x.array.size, 1)) for x in _given(tup, "column_stack", "tup")]
+    columns = [
+        x if x.array.ndim > 1 else shaping.reshape(x, shape=(x.array.size, 1))
+        for x in _given(tup, "column_stack", "tup")
+    ]
     return joined(columns, 1, "column_stack")
 
 
 @published("numpy.block")
 def block(arrays: Any) -> Tensor:
-    """One array of blocks: the innermost lists are joined along the last axis, those around them along the one before it.
+    """One array of blocks: the innermost lists are joined along the last axis,
+    those around them along the one before it.
 
     >>> import gradtape as tf
     >>> tf.numpy.block([[tf.ones([1, 2]), tf.zeros([1, 1])], [1.0, 2.0, 3.0]]).numpy()
@@ -145,12 +179,16 @@ def block(arrays: Any) -> Tensor:
     """
     depths = set(_depths(arrays, "arrays"))
     if len(depths) > 1:
-        raise ValueError(f"block: the lists in arrays must be nested equally deep, got depths {sorted(depths)}.")
+        raise ValueError(
+            f"block: the lists in arrays must be nested equally deep, got depths {sorted(depths)}."
+        )
     (depth,) = depths
     blocks = iter(tensors_of(list(_blocks(arrays)), "block", "arrays"))
     tensors = _nested(arrays, lambda _: next(blocks))
     rank = max(depth, *[x.array.ndim for x in _blocks(tensors)])
-    lined_up = _nested(tensors, lambda x: shaping.reshape(x, shape=(1,) * (rank - x.array.ndim) + x.array.shape))
+    lined_up = _nested(
+        tensors, lambda x: shaping.reshape(x, shape=(1,) * (rank - x.array.ndim) + x.array.shape)
+    )
     return _joined_blocks(lined_up, rank - depth)
 
 
@@ -177,7 +215,9 @@ def _blocks(arrays: Any) -> Any:
 
 
 def _nested(arrays: Any, change: Callable[[Any], Any]) -> Any:
-    return [_nested(entry, change) for entry in arrays] if isinstance(arrays, list) else change(arrays)
+    return (
+        [_nested(entry, change) for entry in arrays] if isinstance(arrays, list) else change(arrays)
+    )
 
 
 def _joined_blocks(blocks: Any, axis: int) -> Tensor:
@@ -280,8 +320,13 @@ def _with_rank(ary: TensorLike, rank: int, function: str) -> Tensor:
 def _equal_pieces(x: Tensor, places: Any, axis: int, function: str) -> list[Tensor]:
     """Pieces of which a number given alone makes equal ones."""
     place = axis_of(axis, x.array.ndim, function)
-    if _is_number(places) and x.array.shape[place] % max(as_int(places, f"{function}: indices_or_sections"), 1):
-        raise ValueError(f"{function}: {places} equal pieces cannot be made of an axis of size {x.array.shape[place]}.")
+    if _is_number(places) and x.array.shape[place] % max(
+        as_int(places, f"{function}: indices_or_sections"), 1
+    ):
+        raise ValueError(
+            f"{function}: {places} equal pieces cannot be made of an axis of size "
+            f"{x.array.shape[place]}."
+        )
     return _pieces(x, places, place, function)
 
 
@@ -293,10 +338,18 @@ def _pieces(x: Tensor, places: Any, axis: int, function: str) -> list[Tensor]:
         if count < 1:
             raise ValueError(f"{function}: indices_or_sections must be at least 1, got {count}.")
         longer = total % count
-        return shaping.split(x, sizes=[total // count + (i < longer) for i in range(count)], axis=place)
+        return shaping.split(
+            x, sizes=[total // count + (i < longer) for i in range(count)], axis=place
+        )
     ends = integers(places, f"{function}: indices_or_sections")
-    slices = [slice(*slice(low, high).indices(total)) for low, high in zip((0, *ends), (*ends, None), strict=True)]
-    if all(before.start <= before.stop == after.start <= after.stop for before, after in pairwise(slices)):
+    slices = [
+        slice(*slice(low, high).indices(total))
+        for low, high in zip((0, *ends), (*ends, None), strict=True)
+    ]
+    if all(
+        before.start <= before.stop == after.start <= after.stop
+        for before, after in pairwise(slices)
+    ):
         return shaping.split(x, sizes=[part.stop - part.start for part in slices], axis=place)
     return [
         shaping.getitem(x, key=(*(slice(None),) * place, part)) for part in slices

@@ -1,7 +1,8 @@
 """Products, powers, inverses, determinants and the solutions of linear systems: `numpy.linalg`."""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -14,7 +15,16 @@ from numpy.linalg import LinAlgError
 
 from gradtape.api.numpy import products
 from gradtape.api.numpy.checks import certainly, known
-from gradtape.api.numpy.operands import axis_of, converted, inexact, into, promoted, real_dtype, tensor_of, tensors_of
+from gradtape.api.numpy.operands import (
+    axis_of,
+    converted,
+    inexact,
+    into,
+    promoted,
+    real_dtype,
+    tensor_of,
+    tensors_of,
+)
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_float, as_int, as_list
 from gradtape.convert import NUMPY, is_tensor_like
 from gradtape.core.tensor import Tensor
@@ -91,14 +101,20 @@ def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1) -> Tensor:
     array([0., 0., 1.], dtype=float32)
     """
     x, y = tensors_of([x1, x2], "cross", ["x1", "x2"])
-    if any(v.array.ndim and v.array.shape[axis_of(axis, v.array.ndim, "cross")] != 3 for v in (x, y)):
-        raise ValueError(f"cross: the vectors must have three elements along axis {axis}, got shapes {x.shape} and {y.shape}.")
+    if any(
+        v.array.ndim and v.array.shape[axis_of(axis, v.array.ndim, "cross")] != 3 for v in (x, y)
+    ):
+        raise ValueError(
+            f"cross: the vectors must have three elements along axis {axis}, got shapes {x.shape} "
+            f"and {y.shape}."
+        )
     return products.cross(x, y, axis=axis)
 
 
 @published("numpy.linalg.multi_dot")
 def multi_dot(arrays: Sequence[TensorLike], *, out: Any = None) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors.
+    """The product of several matrices, in the order that takes the fewest multiplications;
+    the ends may be vectors.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.multi_dot([[1.0, 2.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 4.0]]).numpy()
@@ -114,32 +130,48 @@ def multi_dot(arrays: Sequence[TensorLike], *, out: Any = None) -> Tensor:
         factors[-1] = shaping.reshape(factors[-1], shape=(*factors[-1].array.shape, 1))
     for i, factor in enumerate(factors):
         if factor.array.ndim != 2:
-            raise LinAlgError(f"multi_dot: arrays[{i}] must be a matrix, got shape {factor.shape}; only the ends may be vectors.")
-    splits = _best_splits([factors[0].array.shape[0], *(factor.array.shape[1] for factor in factors)])
+            raise LinAlgError(
+                f"multi_dot: arrays[{i}] must be a matrix, got shape {factor.shape}; only the ends "
+                "may be vectors."
+            )
+    splits = _best_splits(
+        [factors[0].array.shape[0], *(factor.array.shape[1] for factor in factors)]
+    )
     product = _multiplied(factors, splits, 0, len(factors) - 1)
     rows, columns = product.array.shape
     shape = (() if row else (rows,)) + (() if column else (columns,))
-    return into(out, shaping.reshape(product, shape=shape) if row or column else product, "multi_dot")
+    return into(
+        out, shaping.reshape(product, shape=shape) if row or column else product, "multi_dot"
+    )
 
 
 def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to split the product of matrices i to j, for each pair: matrix i has sizes[i] rows and sizes[i + 1] columns."""
+    """Where to split the product of matrices i to j, for each pair:
+    matrix i has sizes[i] rows and sizes[i + 1] columns.
+    """
     count = len(sizes) - 1
     costs = {(i, i): 0 for i in range(count)}
     splits: dict[tuple[int, int], int] = {}
     for length in range(1, count):
         for i in range(count - length):
             j = i + length
-            found = [(costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            found = [
+                (costs[i, k] + costs[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            ]
             costs[i, j], splits[i, j] = min(found)
     return splits
 
 
-def _multiplied(factors: Sequence[Tensor], splits: dict[tuple[int, int], int], i: int, j: int) -> Tensor:
+def _multiplied(
+    factors: Sequence[Tensor], splits: dict[tuple[int, int], int], i: int, j: int
+) -> Tensor:
     if i == j:
         return factors[i]
     k = splits[i, j]
-    return products.matmul(_multiplied(factors, splits, i, k), _multiplied(factors, splits, k + 1, j))
+    return products.matmul(
+        _multiplied(factors, splits, i, k), _multiplied(factors, splits, k + 1, j)
+    )
 
 
 @published("numpy.linalg.matrix_power", "array_api.linalg.matrix_power")
@@ -183,7 +215,9 @@ def matrix_transpose(x: TensorLike, /) -> Tensor:
     array([[1., 3.],
            [2., 4.]], dtype=float32)
     """
-    return shaping.matrix_transpose(_at_least_two_axes(tensor_of(x, "matrix_transpose"), "matrix_transpose", "x"))
+    return shaping.matrix_transpose(
+        _at_least_two_axes(tensor_of(x, "matrix_transpose"), "matrix_transpose", "x")
+    )
 
 
 @published("numpy.linalg.diagonal", "array_api.linalg.diagonal")
@@ -195,7 +229,8 @@ def diagonal(x: TensorLike, /, *, offset: int = 0) -> Tensor:
     array([1., 4.], dtype=float32)
     """
     return matrix.diagonal(
-        _at_least_two_axes(tensor_of(x, "diagonal"), "diagonal", "x"), offset=as_int(offset, "diagonal: offset")
+        _at_least_two_axes(tensor_of(x, "diagonal"), "diagonal", "x"),
+        offset=as_int(offset, "diagonal: offset"),
     )
 
 
@@ -227,7 +262,9 @@ def solve(a: TensorLike, b: TensorLike) -> Tensor:
         raise ValueError("solve: b must have at least one axis, got a scalar.")
     if y.array.ndim > 1:
         return or_linalg_error(solvers.solve, x, y, function="solve")
-    found = or_linalg_error(solvers.solve, x, shaping.reshape(y, shape=(*y.array.shape, 1)), function="solve")
+    found = or_linalg_error(
+        solvers.solve, x, shaping.reshape(y, shape=(*y.array.shape, 1)), function="solve"
+    )
     return shaping.reshape(found, shape=found.array.shape[:-1])
 
 
@@ -240,18 +277,24 @@ def inv(a: TensorLike) -> Tensor:
     array([[0.5 , 0.  ],
            [0.  , 0.25]], dtype=float32)
     """
-    return or_linalg_error(solvers.inverse, checked_square(matrices(a, "inv"), "inv"), function="inv")
+    return or_linalg_error(
+        solvers.inverse, checked_square(matrices(a, "inv"), "inv"), function="inv"
+    )
 
 
 _NOT_GIVEN: Any = object()
 
 
 @published("numpy.linalg.pinv", "array_api.linalg.pinv")
-def pinv(a: TensorLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NOT_GIVEN) -> Tensor:
-    """The pseudo-inverse; singular values up to `rcond` times the greatest count as zero. The gradient holds at constant rank.
+def pinv(
+    a: TensorLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NOT_GIVEN
+) -> Tensor:
+    """The pseudo-inverse; singular values up to `rcond` times the greatest count as zero.
 
-    `rtol` is another name of `rcond`, with a default that goes with the size and precision of `a` if it is None. Of a Hermitian
-    matrix only the lower triangle is read.
+    The gradient holds at constant rank.
+
+    `rtol` is another name of `rcond`, with a default that goes with the size and precision of `a`
+    if it is None. Of a Hermitian matrix only the lower triangle is read.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).numpy()
@@ -266,7 +309,9 @@ def pinv(a: TensorLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any
         rcond = max(shape[-2:]) * decompositions.rounding(x) if rtol is None else rtol
     cutoff = limit_of(1e-15 if rcond is None else rcond, _precise(x), "pinv", "rcond")
     cutoff = broadcasting.broadcast_to(cutoff, shape=shape[:-2])
-    return or_linalg_error(solvers.pseudoinverse, solvers.mirrored(x) if hermitian else x, cutoff, function="pinv")
+    return or_linalg_error(
+        solvers.pseudoinverse, solvers.mirrored(x) if hermitian else x, cutoff, function="pinv"
+    )
 
 
 def limit_of(given: Any, dtype: np.dtype[Any], function: str, argument: str) -> Tensor:
@@ -274,7 +319,9 @@ def limit_of(given: Any, dtype: np.dtype[Any], function: str, argument: str) -> 
     exact = (
         given
         if is_tensor_like(given)
-        else np.asarray(NUMPY.array(given, f"{function}: {argument}", np.dtype(np.float64)), np.float64)
+        else np.asarray(
+            NUMPY.array(given, f"{function}: {argument}", np.dtype(np.float64)), np.float64
+        )
     )
     return converted(tensor_of(exact, function, argument), dtype)
 
@@ -286,9 +333,11 @@ def _precise(x: Tensor) -> np.dtype[Any]:
 
 @published("numpy.linalg.lstsq")
 def lstsq(a: TensorLike, b: TensorLike, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The x for which a x is nearest to `b` (the shortest one if there are many), what is left, the rank, the singular values.
+    """The x for which a x is nearest to `b` (the shortest one if there are many), what is left, the
+    rank, the singular values.
 
-    What is left are the squared lengths of b - a x, and nothing unless `a` has more rows than columns and full rank.
+    What is left are the squared lengths of b - a x, and nothing unless `a` has more rows than
+    columns and full rank.
 
     >>> import gradtape as tf
     >>> x, left, rank, values = tf.numpy.linalg.lstsq([[2.0], [0.0]], [4.0, 3.0])
@@ -297,7 +346,9 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: Any = None) -> tuple[Tensor, Tens
     """
     x, y = (inexact(v) for v in promoted(tensors_of([a, b], "lstsq", ["a", "b"])))
     if x.array.ndim != 2 or y.array.ndim not in (1, 2) or x.array.shape[0] != y.array.shape[0]:
-        raise LinAlgError(f"lstsq: a must be a matrix with as many rows as b, got shapes {x.shape} and {y.shape}.")
+        raise LinAlgError(
+            f"lstsq: a must be a matrix with as many rows as b, got shapes {x.shape} and {y.shape}."
+        )
     rows, columns = x.array.shape
     columns_of_b = y if y.array.ndim == 2 else shaping.reshape(y, shape=(rows, 1))
     limit = -1.0 if rcond is None else as_float(rcond, "lstsq: rcond")
@@ -312,17 +363,27 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: Any = None) -> tuple[Tensor, Tens
     left = Tensor(np.zeros(0, values.array.dtype))
     if rows > columns and (not known(rank) or int(rank) == columns):
         left = _squared_lengths(columns_of_b - x @ found)
-    return (found if y.array.ndim == 2 else shaping.reshape(found, shape=(columns,))), left, rank, values
+    return (
+        (found if y.array.ndim == 2 else shaping.reshape(found, shape=(columns,))),
+        left,
+        rank,
+        values,
+    )
 
 
 def _squared_lengths(x: Tensor) -> Tensor:
-    sizes = arithmetic.square(x) if x.array.dtype.kind != "c" else broadcasting.real(x * broadcasting.conj(x))
+    sizes = (
+        arithmetic.square(x)
+        if x.array.dtype.kind != "c"
+        else broadcasting.real(x * broadcasting.conj(x))
+    )
     return reductions.reduce_sum(sizes, axis=(0,))
 
 
 @published("numpy.linalg.tensorinv")
 def tensorinv(a: TensorLike, ind: int = 2) -> Tensor:
-    """The inverse of `tensordot` with `a`: its first `ind` axes stand for rows, the others for columns.
+    """The inverse of `tensordot` with `a`: its first `ind` axes stand for rows,
+    the others for columns.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.tensorinv([[2.0, 0.0], [0.0, 4.0]], ind=1).numpy()
@@ -334,14 +395,18 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Tensor:
     x = inexact(tensor_of(a, "tensorinv", "a"))
     first, last = x.array.shape[:ind], x.array.shape[ind:]
     if math.prod(first) != math.prod(last):
-        raise LinAlgError(f"tensorinv: the first {ind} axes of a and the others must have as many elements, got shape {x.shape}.")
+        raise LinAlgError(
+            f"tensorinv: the first {ind} axes of a and the others must have as many elements, got "
+            f"shape {x.shape}."
+        )
     flat = shaping.reshape(x, shape=(math.prod(first), math.prod(last)))
     return shaping.reshape(inv(flat), shape=(*last, *first))
 
 
 @published("numpy.linalg.tensorsolve")
 def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None) -> Tensor:
-    """The x whose product with `a` over all axes of x is `b`; `axes` of `a` are moved to its end first.
+    """The x whose product with `a` over all axes of x is `b`;
+    `axes` of `a` are moved to its end first.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.tensorsolve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0]).numpy()
@@ -350,12 +415,17 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None) -> Tensor:
     x, y = tensors_of([a, b], "tensorsolve", ["a", "b"])
     rank = x.array.ndim
     if axes is not None:
-        moved = [axis_of(axis, rank, "tensorsolve", "axes") for axis in as_list(axes, "tensorsolve: axes")]
+        moved = [
+            axis_of(axis, rank, "tensorsolve", "axes")
+            for axis in as_list(axes, "tensorsolve: axes")
+        ]
         x = shaping.transpose(x, perm=(*(i for i in range(rank) if i not in moved), *moved))
     shape = x.array.shape[y.array.ndim :]
     count = math.prod(shape)
     if x.array.size != count**2 or y.array.size != count:
-        raise LinAlgError(f"tensorsolve: a of shape {x.shape} is not square for b of shape {y.shape}.")
+        raise LinAlgError(
+            f"tensorsolve: a of shape {x.shape} is not square for b of shape {y.shape}."
+        )
     found = solve(shaping.reshape(x, shape=(count, count)), shaping.reshape(y, shape=(count,)))
     return shaping.reshape(found, shape=shape)
 
@@ -365,7 +435,9 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None) -> Tensor:
 
 @published("numpy.linalg.det", "array_api.linalg.det")
 def det(a: TensorLike) -> Tensor:
-    """The determinant of a square matrix. Its gradient are the cofactors, also where the matrix is singular.
+    """The determinant of a square matrix.
+
+    Its gradient are the cofactors, also where the matrix is singular.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.det([[2.0, 1.0], [0.0, 4.0]]).numpy()
@@ -405,13 +477,18 @@ def checked_square(x: Tensor, function: str, argument: str = "a") -> Tensor:
     """A Tensor, refused if its last two axes differ."""
     rows, columns = _at_least_two_axes(x, function, argument).array.shape[-2:]
     if rows != columns:
-        raise LinAlgError(f"{function}: {argument} must be a square matrix, or a batch of them, got shape {x.shape}.")
+        raise LinAlgError(
+            f"{function}: {argument} must be a square matrix, or a batch of them, got shape "
+            f"{x.shape}."
+        )
     return x
 
 
 def _at_least_two_axes(x: Tensor, function: str, argument: str) -> Tensor:
     if x.array.ndim < 2:
-        raise LinAlgError(f"{function}: {argument} must be a matrix, or a batch of them, got shape {x.shape}.")
+        raise LinAlgError(
+            f"{function}: {argument} must be a matrix, or a batch of them, got shape {x.shape}."
+        )
     return x
 
 
@@ -426,7 +503,9 @@ def or_linalg_error(op: Callable[..., Any], *args: Tensor, function: str, **para
 
 
 def not_nan(values: Tensor, function: str, reason: str) -> Tensor:
-    """A factor or values, refused with a LinAlgError where they are NaN: ops give that in the place of an error."""
+    """A factor or values, refused with a LinAlgError where they are NaN:
+    ops give that in the place of an error.
+    """
     if certainly(arithmetic.is_nan(values)):
         raise LinAlgError(f"{function}: {reason}.")
     return values

@@ -1,11 +1,12 @@
 """Factorisations, eigenvalues and singular values: `numpy.linalg`.
 
-Factors are unique up to signs, phases and, where values repeat, rotations; gradients are right for every function that does not
-depend on that choice.
+Factors are unique up to signs, phases and, where values repeat, rotations; gradients are right for
+every function that does not depend on that choice.
 """
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -20,7 +21,15 @@ from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.api.tensorflow.indexing import gather
 from gradtape.api.tensorflow.linalg import decompositions as spelled_for_tensorflow
 from gradtape.core.tensor import Tensor
-from gradtape.ops import arithmetic, broadcasting, decompositions, ordering, selection, shaping, solvers
+from gradtape.ops import (
+    arithmetic,
+    broadcasting,
+    decompositions,
+    ordering,
+    selection,
+    shaping,
+    solvers,
+)
 from gradtape.ops.solvers import adjoint
 from gradtape.published import published
 
@@ -29,7 +38,8 @@ _NO_CONVERGENCE = "the iteration did not converge, as it does not for NaN and in
 
 @published("numpy.linalg.cholesky", "array_api.linalg.cholesky")
 def cholesky(a: TensorLike, /, *, upper: bool = False) -> Tensor:
-    """The lower triangular factor L of a Hermitian positive definite matrix, with L Lᴴ = `a`; or Lᴴ from the upper triangle.
+    """The lower triangular factor L of a Hermitian positive definite matrix, with L Lᴴ = `a`;
+    or Lᴴ from the upper triangle.
 
     Only one triangle is read, and the gradient is Hermitian.
 
@@ -55,8 +65,8 @@ class QRResult(NamedTuple):
 def qr(a: TensorLike, mode: str = "reduced") -> Any:
     """A matrix with orthonormal columns and an upper triangular one, whose product is `a`.
 
-    With 'complete', the columns are completed to a basis; with 'r' there is the triangular factor alone. 'raw' gives the values
-    that LAPACK works with, without a gradient.
+    With 'complete', the columns are completed to a basis; with 'r' there is the triangular factor
+    alone. 'raw' gives the values that LAPACK works with, without a gradient.
 
     >>> import gradtape as tf
     >>> q, r = tf.numpy.linalg.qr([[1.0, 2.0], [0.0, 3.0]])
@@ -85,10 +95,14 @@ class SVDResult(NamedTuple):
 
 
 @published("numpy.linalg.svd", "array_api.linalg.svd")
-def svd(a: TensorLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """The matrices u and vᴴ and the falling singular values s with `a` = u diag(s) vᴴ; or the values alone.
+def svd(
+    a: TensorLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """The matrices u and vᴴ and the falling singular values s with `a` = u diag(s) vᴴ;
+    or the values alone.
 
-    With `full_matrices`, the columns of u and v are completed to bases. Of a Hermitian matrix only the lower triangle is read.
+    With `full_matrices`, the columns of u and v are completed to bases. Of a Hermitian matrix only
+    the lower triangle is read.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.svd([[0.0, 2.0], [3.0, 0.0]], compute_uv=False).numpy()
@@ -112,9 +126,14 @@ def _svd_of_hermitian(x: Tensor, compute_uv: bool) -> Any:
     values = gather(sizes, order, axis=-1, batch_dims=batch)
     if not compute_uv:
         return values
-    columns = shaping.matrix_transpose(gather(shaping.matrix_transpose(vectors), order, axis=batch, batch_dims=batch))
+    columns = shaping.matrix_transpose(
+        gather(shaping.matrix_transpose(vectors), order, axis=batch, batch_dims=batch)
+    )
     signs = gather(
-        selection.where(arithmetic.less(eigenvalues, 0), -1, selection.ones_like(eigenvalues)), order, axis=-1, batch_dims=batch
+        selection.where(arithmetic.less(eigenvalues, 0), -1, selection.ones_like(eigenvalues)),
+        order,
+        axis=-1,
+        batch_dims=batch,
     )
     turned = columns * broadcasting.cast(signs, dtype=columns.array.dtype)[..., None, :]
     return SVDResult(columns, values, adjoint(turned))
@@ -128,7 +147,9 @@ def svdvals(x: TensorLike, /) -> Tensor:
     >>> tf.numpy.linalg.svdvals([[0.0, 2.0], [3.0, 0.0]]).numpy()
     array([3., 2.], dtype=float32)
     """
-    return not_nan(decompositions.singular_values(matrices(x, "svdvals", "x")), "svdvals", _NO_CONVERGENCE)
+    return not_nan(
+        decompositions.singular_values(matrices(x, "svdvals", "x")), "svdvals", _NO_CONVERGENCE
+    )
 
 
 # Eigenvalues
@@ -163,7 +184,9 @@ def eigvalsh(a: TensorLike, UPLO: str = "L") -> Tensor:
     >>> tf.numpy.linalg.eigvalsh([[3.0, 0.0], [0.0, 1.0]]).numpy()
     array([1., 3.], dtype=float32)
     """
-    return not_nan(decompositions.eigvalsh(_triangle(a, UPLO, "eigvalsh")), "eigvalsh", _NO_CONVERGENCE)
+    return not_nan(
+        decompositions.eigvalsh(_triangle(a, UPLO, "eigvalsh")), "eigvalsh", _NO_CONVERGENCE
+    )
 
 
 def _triangle(a: Any, UPLO: str, function: str) -> Tensor:
@@ -183,9 +206,11 @@ class EigResult(NamedTuple):
 
 @published("numpy.linalg.eig")
 def eig(a: TensorLike) -> EigResult:
-    """The eigenvalues of a square matrix, in no order, and its eigenvectors, in columns of length 1.
+    """The eigenvalues of a square matrix, in no order, and its eigenvectors,
+    in columns of length 1.
 
-    As in NumPy, both are real if the matrix is and all eigenvalues are; compiled or under `vmap`, they stay complex.
+    As in NumPy, both are real if the matrix is and all eigenvalues are; compiled or under `vmap`,
+    they stay complex.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.eig([[0.0, 1.0], [-1.0, 0.0]]).eigenvalues.numpy()

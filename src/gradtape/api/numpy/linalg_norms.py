@@ -1,7 +1,8 @@
 """Norms, condition numbers and ranks: `numpy.linalg`."""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -19,7 +20,15 @@ from gradtape.api.numpy.statistics import squared_size
 from gradtape.api.numpy.values import on_values
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike
 from gradtape.core.tensor import Tensor
-from gradtape.ops import arithmetic, broadcasting, decompositions, elementary, reductions, selection, shaping
+from gradtape.ops import (
+    arithmetic,
+    broadcasting,
+    decompositions,
+    elementary,
+    reductions,
+    selection,
+    shaping,
+)
 from gradtape.published import published
 
 Shape = tuple[int, ...]
@@ -29,8 +38,8 @@ Shape = tuple[int, ...]
 def norm(x: TensorLike, ord: Any = None, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """The norm of vectors along one axis, of matrices in two, or of all elements as one vector.
 
-    `ord` of a vector is any number, with -inf, inf and 0 (how many are not zero) among them, of a matrix 'fro', 'nuc', 1, -1, 2,
-    -2, inf or -inf.
+    `ord` of a vector is any number, with -inf, inf and 0 (how many are not zero) among them, of a
+    matrix 'fro', 'nuc', 1, -1, 2, -2, inf or -inf.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
@@ -46,13 +55,20 @@ def norm(x: TensorLike, ord: Any = None, axis: AxisLike = None, keepdims: bool =
     if len(places) == 1:
         return _vector_norm(values, 2 if ord is None else ord, places, keep, "norm")
     if len(places) == 2:
-        return _matrix_norm(values, "fro" if ord is None else ord, (places[0], places[1]), keep, "norm")
-    raise ValueError(f"norm: a norm with ord={ord!r} is of one axis or of two, got {len(places)}: give axis.")
+        return _matrix_norm(
+            values, "fro" if ord is None else ord, (places[0], places[1]), keep, "norm"
+        )
+    raise ValueError(
+        f"norm: a norm with ord={ord!r} is of one axis or of two, got {len(places)}: give axis."
+    )
 
 
 @published("numpy.linalg.vector_norm", "array_api.linalg.vector_norm")
-def vector_norm(x: TensorLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
-    """The norm of vectors whose elements lie along one axis or several, or of all elements; see `norm` for `ord`.
+def vector_norm(
+    x: TensorLike, /, *, axis: AxisLike = None, keepdims: bool = False, ord: Any = 2
+) -> Tensor:
+    """The norm of vectors whose elements lie along one axis or several, or of all elements;
+    see `norm` for `ord`.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.vector_norm([[3.0, 4.0], [0.0, 12.0]]).numpy()
@@ -60,7 +76,13 @@ def vector_norm(x: TensorLike, /, *, axis: AxisLike = None, keepdims: bool = Fal
     """
     values = inexact(tensor_of(x, "vector_norm"))
     places = axes_of(axis, values.array.ndim, "vector_norm")
-    return _vector_norm(values, ord, tuple(range(values.array.ndim)) if places is None else places, bool(keepdims), "vector_norm")
+    return _vector_norm(
+        values,
+        ord,
+        tuple(range(values.array.ndim)) if places is None else places,
+        bool(keepdims),
+        "vector_norm",
+    )
 
 
 @published("numpy.linalg.matrix_norm", "array_api.linalg.matrix_norm")
@@ -80,7 +102,9 @@ def _vector_norm(x: Tensor, ord: Any, places: Shape, keepdims: bool, function: s
     if isinstance(ord, str):
         raise ValueError(f"{function}: ord of a vector must be a number, got {ord!r}.")
     if ord == 2:
-        return elementary.sqrt(reductions.reduce_sum(squared_size(x), axis=places, keepdims=keepdims))
+        return elementary.sqrt(
+            reductions.reduce_sum(squared_size(x), axis=places, keepdims=keepdims)
+        )
     if ord == 0:
         counted = broadcasting.cast(arithmetic.not_equal(x, 0), dtype=real_dtype(x.array.dtype))
         return reductions.reduce_sum(counted, axis=places, keepdims=keepdims)
@@ -95,13 +119,19 @@ def _vector_norm(x: Tensor, ord: Any, places: Shape, keepdims: bool, function: s
     return reductions.reduce_sum(sizes**ord, axis=places, keepdims=keepdims) ** (1 / ord)
 
 
-def _matrix_norm(x: Tensor, ord: Any, places: tuple[int, int], keepdims: bool, function: str) -> Any:
+def _matrix_norm(
+    x: Tensor, ord: Any, places: tuple[int, int], keepdims: bool, function: str
+) -> Any:
     if ord in ("fro", "f"):
-        return elementary.sqrt(reductions.reduce_sum(squared_size(x), axis=places, keepdims=keepdims))
+        return elementary.sqrt(
+            reductions.reduce_sum(squared_size(x), axis=places, keepdims=keepdims)
+        )
     shape = x.array.shape
     rest = tuple(size for i, size in enumerate(shape) if i not in places)
     if ord in (1, -1, math.inf, -math.inf):
-        found = _extreme_sum(x, places if abs(ord) == 1 else places[::-1], largest=ord > 0, function=function)
+        found = _extreme_sum(
+            x, places if abs(ord) == 1 else places[::-1], largest=ord > 0, function=function
+        )
     elif ord in (2, -2, "nuc"):
         others = tuple(i for i in range(len(shape)) if i not in places)
         values = decompositions.singular_values(shaping.transpose(x, perm=(*others, *places)))
@@ -111,12 +141,22 @@ def _matrix_norm(x: Tensor, ord: Any, places: tuple[int, int], keepdims: bool, f
         reduce = {2: _largest, -2: reductions.reduce_min, "nuc": reductions.reduce_sum}[ord]
         found = reduce(values, axis=last)
     else:
-        raise ValueError(f"{function}: ord of a matrix must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {ord!r}.")
-    return shaping.reshape(found, shape=tuple(1 if i in places else size for i, size in enumerate(shape)) if keepdims else rest)
+        raise ValueError(
+            f"{function}: ord of a matrix must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got "
+            f"{ord!r}."
+        )
+    return shaping.reshape(
+        found,
+        shape=tuple(1 if i in places else size for i, size in enumerate(shape))
+        if keepdims
+        else rest,
+    )
 
 
 def _extreme_sum(x: Tensor, places: tuple[int, int], *, largest: bool, function: str) -> Any:
-    """The largest or the smallest, over the second of the axes, of the sums of sizes along the first; both axes are kept."""
+    """The largest or the smallest, over the second of the axes, of the sums of sizes along the
+    first; both axes are kept.
+    """
     sums = reductions.reduce_sum(arithmetic.absolute(x), axis=(places[0],), keepdims=True)
     if largest:
         return _largest(sums, axis=(places[1],), keepdims=True)
@@ -126,12 +166,15 @@ def _extreme_sum(x: Tensor, places: tuple[int, int], *, largest: bool, function:
 
 def _largest(x: Any, **options: Any) -> Any:
     """The largest of numbers that are not negative; of none, it is 0."""
-    return reductions.reduce_max(x, **options) if x.array.size else reductions.reduce_sum(x, **options)
+    return (
+        reductions.reduce_max(x, **options) if x.array.size else reductions.reduce_sum(x, **options)
+    )
 
 
 @published("numpy.linalg.cond")
 def cond(x: TensorLike, p: Any = None) -> Tensor:
-    """The condition number: the norm of a matrix times that of its inverse; infinite if it has none. See `norm` for `p`.
+    """The condition number: the norm of a matrix times that of its inverse; infinite if it has
+    none. See `norm` for `p`.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.cond([[4.0, 0.0], [0.0, 2.0]]).numpy()
@@ -158,8 +201,11 @@ def cond(x: TensorLike, p: Any = None) -> Tensor:
 
 
 @published("numpy.linalg.matrix_rank", "array_api.linalg.matrix_rank")
-def matrix_rank(A: TensorLike, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """How many singular values are greater than `tol`, or than `rtol` times the greatest; an integer for a vector.
+def matrix_rank(
+    A: TensorLike, tol: Any = None, hermitian: bool = False, *, rtol: Any = None
+) -> Any:
+    """How many singular values are greater than `tol`, or than `rtol` times the greatest;
+    an integer for a vector.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy()
@@ -174,7 +220,12 @@ def matrix_rank(A: TensorLike, tol: Any = None, hermitian: bool = False, *, rtol
     last = (values.array.ndim - 1,)
     if tol is None:
         share = max(x.array.shape[-2:]) * decompositions.rounding(x) if rtol is None else rtol
-        limit = _largest(values, axis=last, keepdims=True) * limit_of(share, values.array.dtype, "matrix_rank", "rtol")[..., None]
+        limit = (
+            _largest(values, axis=last, keepdims=True)
+            * limit_of(share, values.array.dtype, "matrix_rank", "rtol")[..., None]
+        )
     else:
         limit = limit_of(tol, values.array.dtype, "matrix_rank", "tol")[..., None]
-    return reductions.reduce_sum(broadcasting.cast(arithmetic.greater(values, limit), dtype=INT64), axis=last)
+    return reductions.reduce_sum(
+        broadcasting.cast(arithmetic.greater(values, limit), dtype=INT64), axis=last
+    )

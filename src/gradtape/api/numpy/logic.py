@@ -1,4 +1,7 @@
-"""NumPy's comparisons, logic, tests of numbers and operations on bits, on Tensors. None of them has a derivative."""
+"""NumPy's comparisons, logic, tests of numbers and operations on bits, on Tensors.
+
+None of them has a derivative.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,9 @@ def greater_equal(x1: Any, x2: Any, /) -> Tensor:
 def _compare(op: Any, function: str, x1: Any, x2: Any) -> Tensor:
     """Numbers by the op; truth values and complex numbers, which it does not take, by NumPy."""
     x1, x2 = pair(x1, x2, function)
-    return by_value(function, x1, x2) if is_of_kind(x1, "bc") or is_of_kind(x2, "bc") else op(x1, x2)
+    return (
+        by_value(function, x1, x2) if is_of_kind(x1, "bc") or is_of_kind(x2, "bc") else op(x1, x2)
+    )
 
 
 @published("numpy.logical_and", "array_api.logical_and")
@@ -254,7 +259,9 @@ def iscomplexobj(x: Any) -> bool:
 
 
 @published("numpy.isclose")
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Tensor:
+def isclose(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> Tensor:
     """Whether `a` and `b` differ by no more than `atol + rtol * abs(b)`.
 
     >>> import gradtape as tf
@@ -286,7 +293,9 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     True
     """
     x, y = tensors_of([a1, a2], "array_equal", ("a1", "a2"))
-    return np.array_equal(values_of(x, "array_equal", "a1"), values_of(y, "array_equal", "a2"), equal_nan=equal_nan)
+    return np.array_equal(
+        values_of(x, "array_equal", "a1"), values_of(y, "array_equal", "a2"), equal_nan=equal_nan
+    )
 
 
 @published("numpy.array_equiv")

@@ -1,7 +1,8 @@
 """Reductions that leave NaN out: `nansum` and its kin. NaN gets no gradient."""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ def nansum(
     np.float32(4.0)
     """
     x = _without_nan(to_add_up(a, dtype, "nansum", where, 0), 0)
-    total = reductions.reduce_sum(x, axis=axes_of(axis, x.array.ndim, "nansum"), keepdims=bool(keepdims))
+    total = reductions.reduce_sum(
+        x, axis=axes_of(axis, x.array.ndim, "nansum"), keepdims=bool(keepdims)
+    )
     return into(out, total if initial is None else total + initial, "nansum")
 
 
@@ -71,7 +74,9 @@ def nanprod(
     np.float32(6.0)
     """
     x = _without_nan(to_add_up(a, dtype, "nanprod", where, 1), 1)
-    total = reductions.reduce_prod(x, axis=axes_of(axis, x.array.ndim, "nanprod"), keepdims=bool(keepdims))
+    total = reductions.reduce_prod(
+        x, axis=axes_of(axis, x.array.ndim, "nanprod"), keepdims=bool(keepdims)
+    )
     return into(out, total if initial is None else total * initial, "nanprod")
 
 
@@ -89,7 +94,8 @@ def nancumsum(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any
 
 @published("numpy.nancumprod")
 def nancumprod(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any = None) -> Tensor:
-    """Running products along `axis`, or over all of `a` read row by row, with 1 in the place of NaN.
+    """Running products along `axis`, or over all of `a` read row by row,
+    with 1 in the place of NaN.
 
     >>> import gradtape as tf
     >>> tf.numpy.nancumprod([2.0, float("nan"), 3.0]).numpy()
@@ -101,7 +107,12 @@ def nancumprod(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: An
 
 @published("numpy.nanmax")
 def nanmax(
-    a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    a: TensorLike,
+    axis: AxisLike = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Tensor:
     """The largest element over `axis` that is not NaN; NaN if there is no other.
 
@@ -109,12 +120,19 @@ def nanmax(
     >>> tf.numpy.nanmax([1.0, float("nan"), 3.0]).numpy()
     np.float32(3.0)
     """
-    return into(out, _extremum(largest, -math.inf, a, axis, keepdims, initial, where, "nanmax"), "nanmax")
+    return into(
+        out, _extremum(largest, -math.inf, a, axis, keepdims, initial, where, "nanmax"), "nanmax"
+    )
 
 
 @published("numpy.nanmin")
 def nanmin(
-    a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    a: TensorLike,
+    axis: AxisLike = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Tensor:
     """The smallest element over `axis` that is not NaN; NaN if there is no other.
 
@@ -122,56 +140,87 @@ def nanmin(
     >>> tf.numpy.nanmin([1.0, float("nan"), 3.0]).numpy()
     np.float32(1.0)
     """
-    return into(out, _extremum(smallest, math.inf, a, axis, keepdims, initial, where, "nanmin"), "nanmin")
+    return into(
+        out, _extremum(smallest, math.inf, a, axis, keepdims, initial, where, "nanmin"), "nanmin"
+    )
 
 
 def _extremum(
-    of: Callable[..., Tensor], worst: float, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any, function: str
+    of: Callable[..., Tensor],
+    worst: float,
+    a: Any,
+    axis: Any,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+    function: str,
 ) -> Tensor:
     x = chosen_or_initial(tensor_of(a, function, "a"), where, initial, function)
     found = of(_without_nan(x, worst), axis, keepdims, initial, function)
     if not may_hold_nan(x) or initial is not None:
         return found
-    nothing = reductions.reduce_all(arithmetic.is_nan(x), axis=axes_of(axis, x.array.ndim, function), keepdims=bool(keepdims))
+    nothing = reductions.reduce_all(
+        arithmetic.is_nan(x), axis=axes_of(axis, x.array.ndim, function), keepdims=bool(keepdims)
+    )
     return selection.where(nothing, math.nan, found)
 
 
 @published("numpy.nanargmax")
-def nanargmax(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The index of the largest element along `axis` that is not NaN, or in all of `a` read row by row.
+def nanargmax(
+    a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool = False
+) -> Tensor:
+    """The index of the largest element along `axis` that is not NaN,
+    or in all of `a` read row by row.
 
     >>> import gradtape as tf
     >>> tf.numpy.nanargmax([1.0, float("nan"), 3.0]).numpy()
     np.int64(2)
     """
-    return into(out, _place_of_extremum(reductions.argmax, a, axis, keepdims, "nanargmax"), "nanargmax")
+    return into(
+        out, _place_of_extremum(reductions.argmax, a, axis, keepdims, "nanargmax"), "nanargmax"
+    )
 
 
 @published("numpy.nanargmin")
-def nanargmin(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The index of the smallest element along `axis` that is not NaN, or in all of `a` read row by row.
+def nanargmin(
+    a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool = False
+) -> Tensor:
+    """The index of the smallest element along `axis` that is not NaN,
+    or in all of `a` read row by row.
 
     >>> import gradtape as tf
     >>> tf.numpy.nanargmin([1.0, float("nan"), 3.0]).numpy()
     np.int64(0)
     """
-    return into(out, _place_of_extremum(reductions.argmin, a, axis, keepdims, "nanargmin"), "nanargmin")
+    return into(
+        out, _place_of_extremum(reductions.argmin, a, axis, keepdims, "nanargmin"), "nanargmin"
+    )
 
 
-def _place_of_extremum(op: Callable[..., Any], a: Any, axis: Any, keepdims: bool, function: str) -> Tensor:
+def _place_of_extremum(
+    op: Callable[..., Any], a: Any, axis: Any, keepdims: bool, function: str
+) -> Tensor:
     """The op passes over NaN on its own account."""
     x, along, kept = one_axis_of(a, axis, function)
     if may_hold_nan(x):
         nothing = reductions.reduce_all(arithmetic.is_nan(x), axis=(along,))
         if certainly(nothing):
-            raise ValueError(f"{function}: a holds nothing but NaN along an axis of shape {x.shape}.")
+            raise ValueError(
+                f"{function}: a holds nothing but NaN along an axis of shape {x.shape}."
+            )
     found = op(x, axis=along, dtype=INT64)
     return shaping.reshape(found, shape=kept) if keepdims else found
 
 
 @published("numpy.nanmean")
 def nanmean(
-    a: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+    a: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
 ) -> Tensor:
     """The mean over `axis` of what is not NaN; NaN if there is nothing else.
 
@@ -229,16 +278,26 @@ def nanstd(
     np.float32(1.0)
     """
     free = degrees_of_freedom(ddof, correction, "nanstd")
-    return into(out, elementary.sqrt(_variance(a, axis, dtype, free, keepdims, where, mean, "nanstd")), "nanstd")
+    return into(
+        out,
+        elementary.sqrt(_variance(a, axis, dtype, free, keepdims, where, mean, "nanstd")),
+        "nanstd",
+    )
 
 
-def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any, function: str) -> Tensor:
+def _variance(
+    a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any, function: str
+) -> Tensor:
     """A variance whose divisor has no degree of freedom is NaN."""
     x = tensor_of(a, function, "a")
     x = inexact(converted(x, dtype_of(dtype, x.array.dtype)))
     x = chosen(x, mask_of(where, x, function), math.nan)
     reduced = axes_of(axis, x.array.ndim, function)
-    center = _mean(x, reduced, keepdims=True) if mean is None else tensors_of([x, mean], function, ["a", "mean"])[1]
+    center = (
+        _mean(x, reduced, keepdims=True)
+        if mean is None
+        else tensors_of([x, mean], function, ["a", "mean"])[1]
+    )
     squares = squared_size(_without_nan(x - center, 0))
     left = _count(x, reduced, bool(keepdims), squares.array.dtype) - ddof
     found = reductions.reduce_sum(squares, axis=reduced, keepdims=bool(keepdims)) / left
@@ -252,8 +311,12 @@ def _mean(x: Tensor, reduced: tuple[int, ...] | None, keepdims: bool) -> Any:
 
 def _count(x: Tensor, reduced: tuple[int, ...] | None, keepdims: bool, dtype: Any) -> Any:
     """How many elements are not NaN; half precision could not count them."""
-    known = broadcasting.cast(arithmetic.logical_not(arithmetic.is_nan(x)), dtype=FLOAT32 if dtype.itemsize < 4 else dtype)
-    return broadcasting.cast(reductions.reduce_sum(known, axis=reduced, keepdims=keepdims), dtype=dtype)
+    known = broadcasting.cast(
+        arithmetic.logical_not(arithmetic.is_nan(x)), dtype=FLOAT32 if dtype.itemsize < 4 else dtype
+    )
+    return broadcasting.cast(
+        reductions.reduce_sum(known, axis=reduced, keepdims=keepdims), dtype=dtype
+    )
 
 
 def may_hold_nan(x: Tensor) -> bool:

@@ -1,8 +1,10 @@
-"""How the functions of `gradtape.numpy` take their arguments: Tensors from anything, dtypes, axes, and what is refused.
+"""How the functions of `gradtape.numpy` take their arguments: Tensors from anything, dtypes,
+axes, and what is refused.
 
-The rule for dtypes: plain values take the dtype of the Tensors beside them where the kinds allow it; Tensors of different dtypes
-meet by gradtape's lattice; and where NumPy would fall back on a default dtype, gradtape's stand in the place of NumPy's:
-float32, int32, complex64. Arguments of 64 bits (complex: 128) keep their width.
+The rule for dtypes: plain values take the dtype of the Tensors beside them where the kinds allow
+it; Tensors of different dtypes meet by gradtape's lattice; and where NumPy would fall back on a
+default dtype, gradtape's stand in the place of NumPy's: float32, int32, complex64. Arguments of 64
+bits (complex: 128) keep their width.
 """
 
 from __future__ import annotations
@@ -35,12 +37,19 @@ _KNOWN = frozenset(d.numpy for d in dtypes.ALL if d is not dtypes.string)
 
 
 def tensor_of(value: Any, function: str, argument: str = "x") -> Tensor:
-    """`value` as a Tensor. Python numbers take gradtape's default dtypes, NumPy arrays keep their own."""
+    """`value` as a Tensor.
+
+    Python numbers take gradtape's default dtypes, NumPy arrays keep their own.
+    """
     return value if type(value) is Tensor else NUMPY.tensor(value, f"{function}: {argument}")
 
 
-def tensors_of(values: Sequence[Any], function: str, arguments: str | Sequence[str]) -> list[Tensor]:
-    """`values` as Tensors, see `NumPyPolicy`; `arguments` names each of them, or the sequence that they stand in."""
+def tensors_of(
+    values: Sequence[Any], function: str, arguments: str | Sequence[str]
+) -> list[Tensor]:
+    """`values` as Tensors, see `NumPyPolicy`; `arguments` names each of them,
+    or the sequence that they stand in.
+    """
     if all(type(value) is Tensor for value in values):
         return list(values)
     pair = pair_of_floats(*values) if len(values) == 2 else None
@@ -62,7 +71,10 @@ def converted(x: Tensor, dtype: Any) -> Tensor:
     if dtype is None or x.array.dtype == dtype:
         return x
     if "O" in (x.array.dtype.kind, dtype.kind):
-        raise TypeError(f"numbers and text cannot be converted to each other: {x.dtype.name} to {dtypes.from_numpy(dtype).name}.")
+        raise TypeError(
+            f"numbers and text cannot be converted to each other: {x.dtype.name} to "
+            f"{dtypes.from_numpy(dtype).name}."
+        )
     return cast(x, dtype=dtype)
 
 
@@ -72,8 +84,14 @@ def inexact(x: Tensor) -> Tensor:
 
 
 def widened(x: Tensor) -> Tensor:
-    """`inexact`, and float32 at least, for functions that NumPy computes in float64 whatever they are given."""
-    return converted(x, FLOAT32) if x.array.dtype.kind == "V" or x.array.dtype == np.float16 else inexact(x)
+    """`inexact`, and float32 at least, for functions that NumPy computes in float64 whatever they
+    are given.
+    """
+    return (
+        converted(x, FLOAT32)
+        if x.array.dtype.kind == "V" or x.array.dtype == np.float16
+        else inexact(x)
+    )
 
 
 def is_recorded(x: Any) -> bool:
@@ -85,7 +103,9 @@ def is_recorded(x: Any) -> bool:
 
 
 def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of a mean, a square root or the like: float32 for truth values and integers, float64 for those of 64 bits."""
+    """The dtype of a mean, a square root or the like: float32 for truth values and integers,
+    float64 for those of 64 bits.
+    """
     if dtype.kind not in "biu":
         return dtype
     return FLOAT64 if dtype.itemsize == 8 else FLOAT32
@@ -108,7 +128,8 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def dtype_of(dtype: Any, default: np.dtype[Any] | None = None) -> Any:
     """The NumPy dtype of a `dtype` argument, or `default` if it is None.
 
-    Python's types mean gradtape's defaults, or those of NumPy if `default` is of 64 bits: `astype(float)` keeps float64.
+    Python's types mean gradtape's defaults, or those of NumPy if `default` is of 64 bits:
+    `astype(float)` keeps float64.
     """
     if dtype is None:
         return default
@@ -156,7 +177,9 @@ def _index(value: Any, function: str, argument: str) -> int:
 
 
 def known_values(x: Tensor) -> Any:
-    """The values of a Tensor as an array; None where they are not known yet: under vmap, or in a program that is being traced."""
+    """The values of a Tensor as an array; None where they are not known yet: under vmap, or in a
+    program that is being traced.
+    """
     return None if isinstance(x, BatchedTensor) or is_traced(x) else np.asarray(x.array)
 
 
@@ -165,19 +188,26 @@ def values_of(x: Tensor, function: str, argument: str = "x") -> Any:
     known = known_values(x)
     if known is None:
         raise TypeError(
-            f"{function}: the result depends on the values of {argument}, which are not known inside vmap or gradtape.function: "
+            f"{function}: the result depends on the values of {argument}, which are not known "
+            "inside vmap or gradtape.function: "
             "call it outside."
         )
     return known
 
 
 def plain(structure: Any) -> Any:
-    """The same arguments with arrays in the place of Tensors and Variables, for a function of NumPy's own."""
-    return nest.map_structure(lambda leaf: operand(leaf).array if is_tensor_like(leaf) else leaf, structure)
+    """The same arguments with arrays in the place of Tensors and Variables,
+    for a function of NumPy's own.
+    """
+    return nest.map_structure(
+        lambda leaf: operand(leaf).array if is_tensor_like(leaf) else leaf, structure
+    )
 
 
 def wrapped(result: Any) -> Any:
-    """The same result with Tensors in the place of arrays; Python's own values, dtypes and shapes stay what they are."""
+    """The same result with Tensors in the place of arrays; Python's own values,
+    dtypes and shapes stay what they are.
+    """
     if isinstance(result, (np.ndarray, np.generic)):
         return Tensor(result) if result.dtype in _KNOWN else result
     if isinstance(result, (list, tuple)):
@@ -195,7 +225,11 @@ def into(out: Any, result: Tensor, function: str) -> Any:
     if isinstance(out, (Tensor, Variable)):
         raise refusal(function, "out", f"Tensors do not change: write x = {function}(...)")
     if is_recorded(result):
-        raise refusal(function, "out", f"what is written into an array, by += too, leaves the tape: write x = {function}(...)")
+        raise refusal(
+            function,
+            "out",
+            f"what is written into an array, by += too, leaves the tape: write x = {function}(...)",
+        )
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{function}: out must be an array, got {out!r}.")
     np.copyto(out, result.array, casting="same_kind")
@@ -203,5 +237,7 @@ def into(out: Any, result: Tensor, function: str) -> Any:
 
 
 def refusal(function: str, argument: str, reason: str) -> TypeError:
-    """The error for an argument of NumPy's that Tensors cannot serve; `reason` says what to write instead."""
+    """The error for an argument of NumPy's that Tensors cannot serve;
+    `reason` says what to write instead.
+    """
     return TypeError(f"{function}: {argument}= cannot be used with Tensors; {reason}.")

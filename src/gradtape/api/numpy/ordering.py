@@ -1,6 +1,8 @@
-"""NumPy's functions that sort, search and count: `sort`, `argsort`, `searchsorted`, `bincount` and their kin.
+"""NumPy's functions that sort, search and count: `sort`, `argsort`, `searchsorted`,
+`bincount` and their kin.
 
-Sorting is a gather, and recorded as one; equal elements keep their order. Places and counts are int64 and have no derivative.
+Sorting is a gather, and recorded as one; equal elements keep their order. Places and counts are
+int64 and have no derivative.
 """
 
 from __future__ import annotations
@@ -38,7 +40,14 @@ from gradtape.published import published
 
 
 @published("numpy.sort")
-def sort(a: TensorLike, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Tensor:
+def sort(
+    a: TensorLike,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+) -> Tensor:
     """Sorted along an axis, or all elements in one row; NaN stands last.
 
     >>> import gradtape as tf
@@ -51,7 +60,14 @@ def sort(a: TensorLike, axis: int | None = -1, kind: Any = None, order: Any = No
 
 
 @published("numpy.argsort")
-def argsort(a: TensorLike, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Tensor:
+def argsort(
+    a: TensorLike,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+) -> Tensor:
     """The indices that would sort along an axis.
 
     >>> import gradtape as tf
@@ -63,13 +79,18 @@ def argsort(a: TensorLike, axis: int | None = -1, kind: Any = None, order: Any =
 
 def _sortable(a: TensorLike, axis: Any, order: Any, function: str) -> tuple[Tensor, int]:
     if order is not None:
-        raise TypeError(f"{function}: order names the fields of structured arrays, which Tensors are not: leave it out.")
+        raise TypeError(
+            f"{function}: order names the fields of structured arrays, which Tensors are not: "
+            "leave it out."
+        )
     x = tensor_of(a, function, "a")
     return (flat(x), 0) if axis is None else (x, axis_of(axis, x.array.ndim, function))
 
 
 def _sorted(x: Tensor, axis: int) -> Tensor:
-    """A gather; where nothing follows it, NumPy's own sorting, which is five times as fast as finding the places."""
+    """A gather; where nothing follows it, NumPy's own sorting,
+    which is five times as fast as finding the places.
+    """
     known = known_values(x)
     if x.node is None and known is not None and known.dtype.kind != "V":
         return Tensor(np.sort(known, axis))
@@ -83,12 +104,17 @@ def _order(x: Tensor, axis: int) -> Tensor:
         return ordering.argsort(x, descending=False)
     last = (*(i for i in range(rank) if i != axis), axis)
     back = tuple(last.index(i) for i in range(rank))
-    return shaping.transpose(ordering.argsort(shaping.transpose(x, perm=last), descending=False), perm=back)
+    return shaping.transpose(
+        ordering.argsort(shaping.transpose(x, perm=last), descending=False), perm=back
+    )
 
 
 @published("numpy.partition")
-def partition(a: TensorLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Tensor:
-    """With the elements `kth` where sorting would put them, smaller ones before and larger ones behind; here all are sorted.
+def partition(
+    a: TensorLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Tensor:
+    """With the elements `kth` where sorting would put them, smaller ones before and larger ones
+    behind; here all are sorted.
 
     >>> import gradtape as tf
     >>> tf.numpy.partition([3.0, 4.0, 2.0, 1.0], 1).numpy()[1]
@@ -100,7 +126,9 @@ def partition(a: TensorLike, kth: Any, axis: int | None = -1, kind: str = "intro
 
 
 @published("numpy.argpartition")
-def argpartition(a: TensorLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Tensor:
+def argpartition(
+    a: TensorLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Tensor:
     """The indices that would partition along an axis, as `partition` does.
 
     >>> import gradtape as tf
@@ -126,14 +154,24 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
     >>> tf.numpy.lexsort(([9, 4, 0], [1, 5, 1])).numpy()
     array([2, 0, 1])
     """
-    given = tensors_of(keys, "lexsort", "keys") if isinstance(keys, (list, tuple)) else [tensor_of(keys, "lexsort", "keys")]
+    given = (
+        tensors_of(keys, "lexsort", "keys")
+        if isinstance(keys, (list, tuple))
+        else [tensor_of(keys, "lexsort", "keys")]
+    )
     values = [values_of(key, "lexsort", "keys") for key in given]
-    return wrapped(np.lexsort(values if isinstance(keys, (list, tuple)) else values[0], axis=as_int(axis, "lexsort: axis")))
+    return wrapped(
+        np.lexsort(
+            values if isinstance(keys, (list, tuple)) else values[0],
+            axis=as_int(axis, "lexsort: axis"),
+        )
+    )
 
 
 @published("numpy.sort_complex")
 def sort_complex(a: TensorLike) -> Tensor:
-    """Complex numbers sorted along the last axis, by their real parts and, where those are equal, by the imaginary ones.
+    """Complex numbers sorted along the last axis, by their real parts and,
+    where those are equal, by the imaginary ones.
 
     >>> import gradtape as tf
     >>> tf.numpy.sort_complex([3.0, 1.0]).numpy()
@@ -149,8 +187,11 @@ def sort_complex(a: TensorLike) -> Tensor:
 
 
 @published("numpy.searchsorted", "array_api.searchsorted")
-def searchsorted(a: TensorLike, v: TensorLike, side: str = "left", sorter: TensorLike | None = None) -> Tensor:
-    """Where each value would go into a sorted vector: before what equals it ("left") or behind it ("right").
+def searchsorted(
+    a: TensorLike, v: TensorLike, side: str = "left", sorter: TensorLike | None = None
+) -> Tensor:
+    """Where each value would go into a sorted vector:
+    before what equals it ("left") or behind it ("right").
 
     >>> import gradtape as tf
     >>> tf.numpy.searchsorted([1.0, 3.0, 5.0], [0.0, 3.0, 6.0]).numpy()
@@ -172,7 +213,8 @@ def place_in(row: Tensor, values: Tensor, side: str) -> Tensor:
 
 @published("numpy.digitize")
 def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Tensor:
-    """The number of the bin between rising or falling edges that each value lies in; `right` closes bins on the right.
+    """The number of the bin between rising or falling edges that each value lies in;
+    `right` closes bins on the right.
 
     >>> import gradtape as tf
     >>> tf.numpy.digitize([0.2, 6.4, 3.0], [0.0, 1.0, 2.5, 4.0]).numpy()
@@ -180,9 +222,13 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Tensor:
     """
     values, edges = promoted(tensors_of([x, bins], "digitize", ["x", "bins"]))
     known_edges = values_of(edges, "digitize", "bins")
-    steps = np.diff(known_edges) if edges.array.ndim == 1 and edges.array.dtype.kind != "O" else None
+    steps = (
+        np.diff(known_edges) if edges.array.ndim == 1 and edges.array.dtype.kind != "O" else None
+    )
     if steps is None or not ((steps >= 0).all() or (steps <= 0).all()):
-        raise ValueError(f"digitize: bins must be a vector whose numbers rise or fall, got {edges.array}.")
+        raise ValueError(
+            f"digitize: bins must be a vector whose numbers rise or fall, got {edges.array}."
+        )
     side = "left" if right else "right"
     if (steps >= 0).all():
         return place_in(edges, values, side)
@@ -202,21 +248,30 @@ def count_nonzero(a: TensorLike, axis: AxisLike = None, *, keepdims: bool = Fals
     """
     x = tensor_of(a, "count_nonzero", "a")
     counted = converted(not_equal(x, 0) if x.array.dtype.kind != "b" else x, INT64)
-    return reductions.reduce_sum(counted, axis=axes_of(axis, x.array.ndim, "count_nonzero"), keepdims=bool(keepdims))
+    return reductions.reduce_sum(
+        counted, axis=axes_of(axis, x.array.ndim, "count_nonzero"), keepdims=bool(keepdims)
+    )
 
 
 @published("numpy.bincount")
 def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 on is in a vector, or the sum of its `weights`, which a gradient flows back to.
+    """How often each number from 0 on is in a vector, or the sum of its `weights`,
+    which a gradient flows back to.
 
     >>> import gradtape as tf
-    >>> tf.numpy.bincount([1, 1, 3]).numpy(), tf.numpy.bincount([1, 1, 3], weights=[0.5, 1.0, 2.0]).numpy()
+    >>> (
+    ...     tf.numpy.bincount([1, 1, 3]).numpy(),
+    ...     tf.numpy.bincount([1, 1, 3], weights=[0.5, 1.0, 2.0]).numpy(),
+    ... )
     (array([0, 2, 0, 1]), array([0. , 1.5, 0. , 2. ], dtype=float32))
     """
     numbers = tensor_of(x, "bincount")
     array, least = values_of(numbers, "bincount"), as_int(minlength, "bincount: minlength")
     if array.ndim != 1 or (array.size and array.dtype.kind not in "biu"):
-        raise TypeError(f"bincount: x must be a vector of integers, got shape {numbers.shape}, dtype {numbers.dtype.name}.")
+        raise TypeError(
+            f"bincount: x must be a vector of integers, got shape {numbers.shape}, dtype "
+            f"{numbers.dtype.name}."
+        )
     if least < 0 or (array.size and array.min() < 0):
         raise ValueError("bincount: neither x nor minlength may be negative.")
     size = max(least, int(array.max()) + 1 if array.size else 0)
@@ -225,9 +280,15 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
 
 
 def counted(ids: Tensor, weights: Tensor | None, size: int, function: str) -> Tensor:
-    """How often each of the numbers from 0 to size - 1 is in a row of them, or the sum of its weights; -1 counts nowhere."""
+    """How often each of the numbers from 0 to size - 1 is in a row of them, or the sum of its
+    weights; -1 counts nowhere.
+    """
     if weights is None:
         return segment_sum(ones_like(ids), ids, size=size)
     if weights.array.size != ids.array.size:
-        raise ValueError(f"{function}: there are {weights.array.size} weights for {ids.array.size} elements.")
-    return segment_sum(converted(weights, INT64) if weights.array.dtype.kind == "b" else weights, ids, size=size)
+        raise ValueError(
+            f"{function}: there are {weights.array.size} weights for {ids.array.size} elements."
+        )
+    return segment_sum(
+        converted(weights, INT64) if weights.array.dtype.kind == "b" else weights, ids, size=size
+    )

@@ -1,4 +1,7 @@
-"""`numpy.pad` in all its modes, recorded. Axes are padded one after the other, each with what those before it have added."""
+"""`numpy.pad` in all its modes, recorded.
+
+Axes are padded one after the other, each with what those before it have added.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +25,23 @@ from gradtape.published import published
 Widths = tuple[int, int]
 
 _KEYWORDS = {
-    "constant": "constant_values", "linear_ramp": "end_values", "maximum": "stat_length", "minimum": "stat_length",
-    "mean": "stat_length", "median": "stat_length", "reflect": "reflect_type", "symmetric": "reflect_type",
-    "edge": None, "wrap": None, "empty": None,
+    "constant": "constant_values", "linear_ramp": "end_values", "maximum": "stat_length",
+    "minimum": "stat_length", "mean": "stat_length", "median": "stat_length",
+    "reflect": "reflect_type", "symmetric": "reflect_type", "edge": None, "wrap": None,
+    "empty": None,
 }  # fmt: skip
 
 
 @published("numpy.pad")
 def pad(array: TensorLike, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Tensor:
-    """With `pad_width` elements added before and behind each axis: a constant, or what `mode` makes of those that are there.
+    """With `pad_width` elements added before and behind each axis: a constant,
+    or what `mode` makes of those that are there.
 
     >>> import gradtape as tf
-    >>> tf.numpy.pad([1, 2, 3], (1, 2)).numpy(), tf.numpy.pad([1, 2, 3], (1, 2), mode="reflect").numpy()
+    >>> (
+    ...     tf.numpy.pad([1, 2, 3], (1, 2)).numpy(),
+    ...     tf.numpy.pad([1, 2, 3], (1, 2), mode="reflect").numpy(),
+    ... )
     (array([0, 1, 2, 3, 0, 0], dtype=int32), array([2, 1, 2, 3, 2, 1], dtype=int32))
     """
     x = tensor_of(array, "pad", "array")
@@ -44,11 +52,18 @@ def pad(array: TensorLike, pad_width: Any, mode: str = "constant", **kwargs: Any
         return shaping.pad(x, paddings=widths, value=value)
     for axis, pair in enumerate(widths):
         if any(pair) and not x.array.shape[axis] and mode != "constant":
-            raise ValueError(f"pad: axis {axis} is empty, so mode={mode!r} has nothing to pad it with; use mode='constant'.")
+            raise ValueError(
+                f"pad: axis {axis} is empty, so mode={mode!r} has nothing to pad it with; use "
+                "mode='constant'."
+            )
     if mode == "constant":
-        return _each_axis(x, widths, _pairs(0 if option is None else option, x, "constant_values"), _constant)
+        return _each_axis(
+            x, widths, _pairs(0 if option is None else option, x, "constant_values"), _constant
+        )
     if mode == "linear_ramp":
-        return _each_axis(x, widths, _pairs(0 if option is None else option, x, "end_values"), _ramp)
+        return _each_axis(
+            x, widths, _pairs(0 if option is None else option, x, "end_values"), _ramp
+        )
     if mode in ("maximum", "minimum", "mean", "median"):
         return _each_axis(x, widths, _lengths(option, x.array.ndim), _STATISTICS[mode])
     odd = _is_odd(option) if mode in ("reflect", "symmetric") else False
@@ -74,7 +89,10 @@ def _widths(pad_width: Any, rank: int) -> tuple[Widths, ...]:
     try:
         table = np.broadcast_to(table, (rank, 2))
     except ValueError as error:
-        raise ValueError(f"pad: pad_width={pad_width!r} must be a number, a pair, or a pair for each of {rank} axes.") from error
+        raise ValueError(
+            f"pad: pad_width={pad_width!r} must be a number, a pair, or a pair for each of "
+            f"{rank} axes."
+        ) from error
     if (table < 0).any():
         raise ValueError(f"pad: pad_width={pad_width!r} must not be negative.")
     return tuple((int(low), int(high)) for low, high in table)
@@ -84,7 +102,8 @@ def _option(mode: Any, keywords: dict[str, Any]) -> Any:
     """The one keyword that belongs to a mode."""
     if callable(mode):
         raise TypeError(
-            "pad: a function as mode writes into arrays, which Tensors do not allow: pad with a named mode, or join what the "
+            "pad: a function as mode writes into arrays, which Tensors do not allow: pad with a "
+            "named mode, or join what the "
             "function gives with concatenate."
         )
     if not isinstance(mode, str) or mode not in _KEYWORDS:
@@ -92,7 +111,10 @@ def _option(mode: Any, keywords: dict[str, Any]) -> Any:
     allowed = _KEYWORDS[mode]
     for keyword in keywords:
         if keyword != allowed:
-            raise ValueError(f"pad: mode={mode!r} takes {'no keyword' if allowed is None else allowed}, got {keyword}.")
+            raise ValueError(
+                f"pad: mode={mode!r} takes {'no keyword' if allowed is None else allowed}, got "
+                f"{keyword}."
+            )
     return keywords.get(allowed) if allowed else None
 
 
@@ -107,10 +129,14 @@ def _is_odd(reflect_type: Any) -> bool:
 
 
 def _pairs(values: Any, x: Tensor, argument: str) -> list[tuple[Any, Any]]:
-    """One value for before and one for behind each axis, in the dtype of `x`; they may be recorded."""
+    """One value for before and one for behind each axis, in the dtype of `x`;
+    they may be recorded.
+    """
     if not is_tensor_like(values) and not isinstance(values, (list, tuple)):
         values = np.asarray(values)
-    table = stretched(converted(tensor_of(values, "pad", argument), x.array.dtype), (x.array.ndim, 2), "pad")
+    table = stretched(
+        converted(tensor_of(values, "pad", argument), x.array.dtype), (x.array.ndim, 2), "pad"
+    )
     return [(table[axis, 0], table[axis, 1]) for axis in range(x.array.ndim)]
 
 
@@ -127,10 +153,14 @@ def _lengths(stat_length: Any, rank: int) -> list[tuple[Any, Any]]:
 # What goes before and behind one axis
 
 Block = Callable[[Tensor, int, int, Any, bool], Tensor]
-"""`(x, axis, width, option, in_front)`: the block of `width` elements to put at one end of an axis."""
+"""`(x, axis, width, option, in_front)`: the block of `width` elements to put at one end of an
+axis.
+"""
 
 
-def _each_axis(x: Tensor, widths: tuple[Widths, ...], options: list[tuple[Any, Any]], block: Block) -> Tensor:
+def _each_axis(
+    x: Tensor, widths: tuple[Widths, ...], options: list[tuple[Any, Any]], block: Block
+) -> Tensor:
     for axis, ((low, high), (first, last)) in enumerate(zip(widths, options, strict=True)):
         if low or high:
             before, behind = block(x, axis, low, first, True), block(x, axis, high, last, False)
@@ -163,7 +193,9 @@ def _end(x: Tensor, axis: int, length: int | None, in_front: bool) -> Tensor:
     """The first or last elements of an axis."""
     size = x.array.shape[axis]
     count = size if length is None else min(length, size)
-    return shaping.getitem(x, key=(*(slice(None),) * axis, slice(0, count) if in_front else slice(size - count, size)))
+    return shaping.getitem(
+        x, key=(*(slice(None),) * axis, slice(0, count) if in_front else slice(size - count, size))
+    )
 
 
 def _statistic(of: Callable[[Tensor, int], Tensor]) -> Block:
@@ -187,7 +219,9 @@ def _median(x: Tensor, axis: int) -> Tensor:
     rows = shaping.reshape(shaping.transpose(x, perm=order), shape=(x.array.size // size, size))
     middle = argsort(rows, descending=False)[:, (size - 1) // 2 : size // 2 + 1]
     starts = np.arange(x.array.size // size)[:, None] * size
-    found = take(shaping.reshape(rows, shape=(x.array.size,)), middle + starts, axis=0, sparse=False)
+    found = take(
+        shaping.reshape(rows, shape=(x.array.size,)), middle + starts, axis=0, sparse=False
+    )
     kept = _wide(x, axis, 1)
     return shaping.reshape(_mean(found, 1), shape=kept)
 
@@ -204,7 +238,9 @@ _STATISTICS = {
 
 
 def _extended(x: Tensor, axis: int, pair: Widths, mode: str, odd: bool) -> Tensor:
-    """An axis extended by its own elements: a gather; turned round the edges, if the reflection is odd."""
+    """An axis extended by its own elements: a gather; turned round the edges,
+    if the reflection is odd.
+    """
     size = x.array.shape[axis]
     indices = np.pad(np.arange(size), pair, mode=mode)  # type: ignore[call-overload]
     if not odd or size == 1:
@@ -214,15 +250,19 @@ def _extended(x: Tensor, axis: int, pair: Widths, mode: str, odd: bool) -> Tenso
     first, last = (np.pad(unit, pair, mode=mode, reflect_type="odd") for unit in _edge_units(size))  # type: ignore[call-overload]
     sign = np.where((indices == 0) | (indices == size - 1), 0, 1 - first - last)
     column = (-1, *(1,) * (x.array.ndim - axis - 1))
-    by_found, by_first, by_last = (v.astype(x.array.dtype).reshape(column) for v in (sign, first, last))
+    by_found, by_first, by_last = (
+        v.astype(x.array.dtype).reshape(column) for v in (sign, first, last)
+    )
     found = take(x, Tensor(indices), axis=axis, sparse=False)
     return found * by_found + _end(x, axis, 1, True) * by_first + _end(x, axis, 1, False) * by_last
 
 
 def _edge_units(size: int) -> tuple[Any, Any]:
-    """Two rows that show how much of the first and of the last element an odd reflection puts at each place.
+    """Two rows that show how much of the first and of the last element an odd reflection puts at
+    each place.
 
-    Such a reflection is linear, and each place of it holds at most one other element, plus or minus.
+    Such a reflection is linear, and each place of it holds at most one other element, plus or
+    minus.
     """
     first, last = np.zeros(size, int), np.zeros(size, int)
     first[0] = last[-1] = 1

@@ -1,7 +1,10 @@
-"""Polynomials, given by their coefficients from the highest power down: `numpy.polyval`, `polyfit`, `roots` and their kin."""
+"""Polynomials, given by their coefficients from the highest power down: `numpy.polyval`,
+`polyfit`, `roots` and their kin.
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -66,10 +69,14 @@ def polysub(a1: TensorLike, a2: TensorLike) -> Tensor:
 
 def _same_degree(a1: Any, a2: Any, function: str) -> list[Tensor]:
     given = [
-        _vector(x, function, name) for x, name in zip(tensors_of([a1, a2], function, ["a1", "a2"]), ("a1", "a2"), strict=True)
+        _vector(x, function, name)
+        for x, name in zip(tensors_of([a1, a2], function, ["a1", "a2"]), ("a1", "a2"), strict=True)
     ]
     size = max(x.array.size for x in given)
-    return [shaping.pad(x, paddings=((size - x.array.size, 0),)) if x.array.size < size else x for x in promoted(given)]
+    return [
+        shaping.pad(x, paddings=((size - x.array.size, 0),)) if x.array.size < size else x
+        for x in promoted(given)
+    ]
 
 
 @published("numpy.polymul")
@@ -80,20 +87,26 @@ def polymul(a1: TensorLike, a2: TensorLike) -> Tensor:
     >>> tf.numpy.polymul([1.0, 2.0], [1.0, 3.0]).numpy()
     array([1., 5., 6.], dtype=float32)
     """
-    x, y = (_without_leading_zeros(_vector(v, "polymul")) for v in tensors_of([a1, a2], "polymul", ["a1", "a2"]))
+    x, y = (
+        _without_leading_zeros(_vector(v, "polymul"))
+        for v in tensors_of([a1, a2], "polymul", ["a1", "a2"])
+    )
     return convolve(x, y)
 
 
 @published("numpy.polydiv")
 def polydiv(u: TensorLike, v: TensorLike) -> tuple[Tensor, Tensor]:
-    """The quotient of two polynomials, and the rest; zeros (to eight digits) at the beginning of the rest are left out.
+    """The quotient of two polynomials, and the rest;
+    zeros (to eight digits) at the beginning of the rest are left out.
 
     >>> import gradtape as tf
     >>> quotient, rest = tf.numpy.polydiv([1.0, 5.0, 8.0], [1.0, 2.0])
     >>> quotient.numpy(), rest.numpy()
     (array([1., 3.], dtype=float32), array([2.], dtype=float32))
     """
-    rest, divisor = (inexact(_vector(x, "polydiv")) for x in promoted(tensors_of([u, v], "polydiv", ["u", "v"])))
+    rest, divisor = (
+        inexact(_vector(x, "polydiv")) for x in promoted(tensors_of([u, v], "polydiv", ["u", "v"]))
+    )
     width = divisor.array.size
     if not width:
         raise ValueError("polydiv: v must have at least one coefficient.")
@@ -144,18 +157,30 @@ def polyint(p: TensorLike, m: int = 1, k: Any = None) -> Tensor:
     if constants.array.size == 1 < m:
         constants = broadcasting.broadcast_to(constants, shape=(m,))
     if constants.array.size < m:
-        raise ValueError(f"polyint: k must be one number, or one for each of {m} integrations, got {constants.array.size}.")
+        raise ValueError(
+            f"polyint: k must be one number, or one for each of {m} integrations, got "
+            f"{constants.array.size}."
+        )
     for i in range(m):
         size = found.array.size
-        found = shaping.concat(found / np.arange(size, 0, -1).astype(found.array.dtype), constants[i : i + 1], axis=0)
+        found = shaping.concat(
+            found / np.arange(size, 0, -1).astype(found.array.dtype), constants[i : i + 1], axis=0
+        )
     return found
 
 
 @published("numpy.polyfit")
 def polyfit(
-    x: TensorLike, y: TensorLike, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
+    x: TensorLike,
+    y: TensorLike,
+    deg: int,
+    rcond: Any = None,
+    full: bool = False,
+    w: Any = None,
+    cov: Any = False,
 ) -> Any:
-    """The polynomial of degree `deg` that is nearest to the points (x, y), with weights `w`; differentiable by all three.
+    """The polynomial of degree `deg` that is nearest to the points (x, y), with weights `w`;
+    differentiable by all three.
 
     With `full`, what `lstsq` tells follows it; with `cov`, the covariance of the coefficients.
 
@@ -180,14 +205,21 @@ def polyfit(
         cutoff = Tensor(np.asarray(limit, at.array.dtype)[()]) if rcond is None else rcond
         return found, left, rank, singular, cutoff
     if known(rank) and int(rank) != count:
-        warnings.warn("polyfit: the points do not determine the polynomial: choose a smaller deg.", RankWarning, stacklevel=2)
+        warnings.warn(
+            "polyfit: the points do not determine the polynomial: choose a smaller deg.",
+            RankWarning,
+            stacklevel=2,
+        )
     if not cov:
         return found
     base = linalg.inv(table.mT @ table) / (scale[:, None] * scale)
     factor: Any = 1.0
     if cov != "unscaled":
         if at.array.size <= count:
-            raise ValueError(f"polyfit: cov needs more than {count} points, got {at.array.size}; use cov='unscaled'.")
+            raise ValueError(
+                f"polyfit: cov needs more than {count} points, got {at.array.size}; use "
+                "cov='unscaled'."
+            )
         factor = left / (at.array.size - count)
     return found, base * factor if right.array.ndim == 1 else base[:, :, None] * factor
 
@@ -195,15 +227,22 @@ def polyfit(
 def _points(x: Any, y: Any, w: Any) -> tuple[Tensor, Tensor, Any]:
     """The points and their weights, refused if they do not go together."""
     names = ["x", "y"] if w is None else ["x", "y", "w"]
-    at, values, *weights = (inexact(v) for v in promoted(tensors_of([x, y] if w is None else [x, y, w], "polyfit", names)))
+    at, values, *weights = (
+        inexact(v)
+        for v in promoted(tensors_of([x, y] if w is None else [x, y, w], "polyfit", names))
+    )
     if at.array.ndim != 1 or not at.array.size:
         raise TypeError(f"polyfit: x must be a vector, not empty, got shape {at.shape}.")
     if values.array.ndim not in (1, 2) or values.array.shape[0] != at.array.size:
         raise TypeError(
-            f"polyfit: y must be a vector or matrix with as many rows as x, got shapes {values.shape} and {at.shape}."
+            "polyfit: y must be a vector or matrix with as many rows as x, got shapes "
+            f"{values.shape} and {at.shape}."
         )
     if weights and weights[0].array.shape != at.array.shape:
-        raise TypeError(f"polyfit: w must be one weight for each point, got shapes {weights[0].shape} and {at.shape}.")
+        raise TypeError(
+            f"polyfit: w must be one weight for each point, got shapes {weights[0].shape} and "
+            f"{at.shape}."
+        )
     return at, values, weights[0] if weights else None
 
 
@@ -217,7 +256,8 @@ def _powers(x: Tensor, count: int) -> Any:
 
 @published("numpy.poly")
 def poly(seq_of_zeros: TensorLike) -> Any:
-    """The polynomial with these roots and a leading 1; of a square matrix, its characteristic polynomial.
+    """The polynomial with these roots and a leading 1; of a square matrix,
+    its characteristic polynomial.
 
     >>> import gradtape as tf
     >>> tf.numpy.poly([2.0, 3.0]).numpy()
@@ -247,14 +287,19 @@ def _in_pairs(zeros: Tensor) -> bool:
 
 @published("numpy.roots")
 def roots(p: TensorLike) -> Tensor:
-    """The roots of a polynomial: the eigenvalues of its companion matrix, differentiable where they are simple.
+    """The roots of a polynomial: the eigenvalues of its companion matrix,
+    differentiable where they are simple.
 
     >>> import gradtape as tf
     >>> tf.numpy.roots([1.0, 0.0, -4.0]).numpy()
     array([-2.,  2.], dtype=float32)
     """
     coefficients = inexact(_vector(tensor_of(p, "roots", "p"), "roots", "p"))
-    places = np.flatnonzero(coefficients.array) if known(coefficients) else np.array([0, coefficients.array.size - 1])
+    places = (
+        np.flatnonzero(coefficients.array)
+        if known(coefficients)
+        else np.array([0, coefficients.array.size - 1])
+    )
     if not places.size:
         return Tensor(np.zeros(0, coefficients.array.dtype))
     first, last = int(places[0]), int(places[-1])
@@ -271,7 +316,9 @@ def roots(p: TensorLike) -> Tensor:
 def _vector(x: Tensor, function: str, argument: str = "a1") -> Tensor:
     """Coefficients; a number is a polynomial too."""
     if x.array.ndim > 1:
-        raise ValueError(f"{function}: {argument} must be a vector of coefficients, got shape {x.shape}.")
+        raise ValueError(
+            f"{function}: {argument} must be a vector of coefficients, got shape {x.shape}."
+        )
     return x if x.array.ndim else shaping.reshape(x, shape=(1,))
 
 

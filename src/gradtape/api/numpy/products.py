@@ -1,7 +1,10 @@
-"""Products of vectors, matrices and tensors, Einstein sums and convolution: `numpy.dot`, `matmul`, `einsum` and their kin."""
+"""Products of vectors, matrices and tensors, Einstein sums and convolution: `numpy.dot`,
+`matmul`, `einsum` and their kin.
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -48,17 +51,24 @@ def matmul(
     dtype: DTypeLike = None,
     subok: bool = True,
 ) -> Tensor:
-    """The matrix product over the last two axes; a vector stands for a row on the left, and for a column on the right.
+    """The matrix product over the last two axes; a vector stands for a row on the left,
+    and for a column on the right.
 
     >>> import gradtape as tf
     >>> tf.numpy.matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 10.0]).numpy()
     array([21., 43.], dtype=float32)
     """
-    return into(out, _over_core_axes(lambda x, y: _matmul(x, y, "matmul"), x1, x2, axes, dtype, "matmul"), "matmul")
+    return into(
+        out,
+        _over_core_axes(lambda x, y: _matmul(x, y, "matmul"), x1, x2, axes, dtype, "matmul"),
+        "matmul",
+    )
 
 
 def _matmul_alone(x1: Any, x2: Any) -> Tensor:
-    """The call without keywords that NumPy's protocol makes: matrices of numbers go straight to the op."""
+    """The call without keywords that NumPy's protocol makes:
+    matrices of numbers go straight to the op.
+    """
     if type(x1) is Tensor and type(x2) is Tensor and x1.array.dtype.kind != "b":
         left, right = x1.array.shape, x2.array.shape
         if len(left) >= 2 <= len(right) and left[-1] == right[-2]:
@@ -84,7 +94,8 @@ def vecdot(
     dtype: DTypeLike = None,
     subok: bool = True,
 ) -> Tensor:
-    """The sum of products along the last axis, or along `axis`; complex numbers of the first factor are conjugated.
+    """The sum of products along the last axis, or along `axis`;
+    complex numbers of the first factor are conjugated.
 
     >>> import gradtape as tf
     >>> tf.numpy.vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 10.0]).numpy()
@@ -137,7 +148,8 @@ def vecmat(
     dtype: DTypeLike = None,
     subok: bool = True,
 ) -> Tensor:
-    """The product of vectors in the last axis, conjugated if they are complex, with matrices in the last two.
+    """The product of vectors in the last axis, conjugated if they are complex,
+    with matrices in the last two.
 
     >>> import gradtape as tf
     >>> tf.numpy.vecmat([1.0, 10.0], [[1.0, 2.0], [3.0, 4.0]]).numpy()
@@ -146,23 +158,39 @@ def vecmat(
     return into(out, _over_core_axes(_vecmat, x1, x2, axes, dtype, "vecmat"), "vecmat")
 
 
-def _over_core_axes(product: Callable[[Tensor, Tensor], Any], x1: Any, x2: Any, axes: Any, dtype: Any, function: str) -> Any:
-    """A product of the last axes, or of those that `axes` names for each factor and for the result."""
+def _over_core_axes(
+    product: Callable[[Tensor, Tensor], Any], x1: Any, x2: Any, axes: Any, dtype: Any, function: str
+) -> Any:
+    """A product of the last axes, or of those that `axes` names for each factor and for the
+    result.
+    """
     x, y = tensors_of([x1, x2], function, ["x1", "x2"])
     if dtype is not None:
-        x, y = [converted(factor, dtype_of(dtype, common_dtype([x.array.dtype, y.array.dtype]))) for factor in (x, y)]
+        x, y = [
+            converted(factor, dtype_of(dtype, common_dtype([x.array.dtype, y.array.dtype])))
+            for factor in (x, y)
+        ]
     if axes is None:
         return _with_truth_values(product, x, y)
-    places = [tuple(entry) if isinstance(entry, (tuple, list)) else (entry,) for entry in as_list(axes, f"{function}: axes")]
+    places = [
+        tuple(entry) if isinstance(entry, (tuple, list)) else (entry,)
+        for entry in as_list(axes, f"{function}: axes")
+    ]
     if len(places) not in (2, 3):
-        raise ValueError(f"{function}: axes must name the axes of both factors and of the result, got {axes!r}.")
-    found = _with_truth_values(product, _axes_last(x, places[0], function), _axes_last(y, places[1], function))
+        raise ValueError(
+            f"{function}: axes must name the axes of both factors and of the result, got {axes!r}."
+        )
+    found = _with_truth_values(
+        product, _axes_last(x, places[0], function), _axes_last(y, places[1], function)
+    )
     if len(places) == 2 or not places[2]:
         return found
     rank = found.array.ndim
     wanted = axes_of(places[2], rank, function, "axes") or ()
     others = iter(range(rank - len(wanted)))
-    order = tuple(rank - len(wanted) + wanted.index(i) if i in wanted else next(others) for i in range(rank))
+    order = tuple(
+        rank - len(wanted) + wanted.index(i) if i in wanted else next(others) for i in range(rank)
+    )
     return shaping.transpose(found, perm=order)
 
 
@@ -201,7 +229,8 @@ def _check_sizes(x: Tensor, y: Tensor, axis: int, function: str) -> None:
     """Refuses factors whose sum of products has not as many elements of one as of the other."""
     if x.array.shape[-1] != y.array.shape[axis]:
         raise ValueError(
-            f"{function}: the last axis of the first factor has {x.array.shape[-1]} elements, but axis {axis} of the second has "
+            f"{function}: the last axis of the first factor has {x.array.shape[-1]} elements, but "
+            f"axis {axis} of the second has "
             f"{y.array.shape[axis]}: the shapes are {x.shape} and {y.shape}."
         )
 
@@ -231,7 +260,8 @@ def _refuse_less(x: Tensor, x_rank: int, y: Tensor, y_rank: int, function: str) 
     """Refuses factors with less axes than they need."""
     if x.array.ndim < x_rank or y.array.ndim < y_rank:
         raise ValueError(
-            f"{function}: the factors must have at least {x_rank} and {y_rank} axes, got shapes {x.shape} and {y.shape}."
+            f"{function}: the factors must have at least {x_rank} and {y_rank} axes, got shapes "
+            f"{x.shape} and {y.shape}."
         )
 
 
@@ -244,7 +274,8 @@ def _conjugated(x: Tensor) -> Any:
 
 @published("numpy.dot")
 def dot(a: TensorLike, b: TensorLike, out: Any = None) -> Tensor:
-    """The sum of products over the last axis of `a` and the last but one of `b`, which a vector has as its only one.
+    """The sum of products over the last axis of `a` and the last but one of `b`,
+    which a vector has as its only one.
 
     >>> import gradtape as tf
     >>> tf.numpy.dot([1.0, 2.0], [3.0, 4.0]).numpy()
@@ -300,7 +331,11 @@ def outer(a: TensorLike, b: TensorLike, out: Any = None) -> Tensor:
            [6., 8.]], dtype=float32)
     """
     x, y = tensors_of([a, b], "outer", ["a", "b"])
-    return into(out, _with_truth_values(arithmetic.multiply, _in_a_row(x)[:, None], _in_a_row(y)[None, :]), "outer")
+    return into(
+        out,
+        _with_truth_values(arithmetic.multiply, _in_a_row(x)[:, None], _in_a_row(y)[None, :]),
+        "outer",
+    )
 
 
 def _in_a_row(x: Tensor) -> Tensor:
@@ -309,7 +344,8 @@ def _in_a_row(x: Tensor) -> Tensor:
 
 @published("numpy.tensordot", "array_api.tensordot")
 def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> Tensor:
-    """The sum of products over axes of `a` and `b`: the last of `a` and the first of `b`, as many as `axes` says, or two lists.
+    """The sum of products over axes of `a` and `b`: the last of `a` and the first of `b`, as many
+    as `axes` says, or two lists.
 
     >>> import gradtape as tf
     >>> tf.numpy.tensordot([[1.0, 2.0], [3.0, 4.0]], [1.0, 10.0], axes=1).numpy()
@@ -333,12 +369,22 @@ def kron(a: TensorLike, b: TensorLike) -> Tensor:
     blocks = shaping.reshape(x, shape=tuple(n for size in outer_sizes for n in (size, 1)))
     inside = shaping.reshape(y, shape=tuple(n for size in inner_sizes for n in (1, size)))
     product = _with_truth_values(arithmetic.multiply, blocks, inside)
-    return shaping.reshape(product, shape=tuple(n * m for n, m in zip(outer_sizes, inner_sizes, strict=True)))
+    return shaping.reshape(
+        product, shape=tuple(n * m for n, m in zip(outer_sizes, inner_sizes, strict=True))
+    )
 
 
 @published("numpy.cross")
-def cross(a: TensorLike, b: TensorLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Tensor:
-    """The cross products of vectors along an axis of each; a vector of two elements has 0 as its third.
+def cross(
+    a: TensorLike,
+    b: TensorLike,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Tensor:
+    """The cross products of vectors along an axis of each;
+    a vector of two elements has 0 as its third.
 
     Of two vectors of two elements only the third component of the product is given.
 
@@ -353,7 +399,9 @@ def cross(a: TensorLike, b: TensorLike, axisa: int = -1, axisb: int = -1, axisc:
     x, y = _axes_last(x, (axisa,), "cross"), _axes_last(y, (axisb,), "cross")
     sizes = x.array.shape[-1], y.array.shape[-1]
     if not set(sizes) <= {2, 3}:
-        raise ValueError(f"cross: the vectors must have two or three elements, got {sizes[0]} and {sizes[1]}.")
+        raise ValueError(
+            f"cross: the vectors must have two or three elements, got {sizes[0]} and {sizes[1]}."
+        )
     if sizes == (2, 2):
         return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
     (x1, x2), (y1, y2) = ([_rolled(v, step) for step in (1, 2)] for v in map(_with_third, (x, y)))
@@ -361,11 +409,17 @@ def cross(a: TensorLike, b: TensorLike, axisa: int = -1, axisb: int = -1, axisc:
     rank = found.array.ndim
     place = axis_of(axisc, rank, "cross", "axisc")
     others = iter(range(rank - 1))
-    return shaping.transpose(found, perm=tuple(rank - 1 if i == place else next(others) for i in range(rank)))
+    return shaping.transpose(
+        found, perm=tuple(rank - 1 if i == place else next(others) for i in range(rank))
+    )
 
 
 def _with_third(x: Tensor) -> Any:
-    return x if x.array.shape[-1] == 3 else shaping.pad(x, paddings=(*((0, 0),) * (x.array.ndim - 1), (0, 1)))
+    return (
+        x
+        if x.array.shape[-1] == 3
+        else shaping.pad(x, paddings=(*((0, 0),) * (x.array.ndim - 1), (0, 1)))
+    )
 
 
 def _rolled(x: Any, steps: int) -> Any:
@@ -373,7 +427,14 @@ def _rolled(x: Any, steps: int) -> Any:
 
 
 @published("numpy.trace")
-def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: Any = None) -> Tensor:
+def trace(
+    a: TensorLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike = None,
+    out: Any = None,
+) -> Tensor:
     """The sum along a diagonal of two axes, `offset` columns to the right of the main one.
 
     >>> import gradtape as tf
@@ -383,7 +444,9 @@ def trace(a: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype:
     x = tensor_of(a, "trace", "a")
     if x.array.ndim < 2:
         raise ValueError(f"trace: a must have at least two axes, got shape {x.shape}.")
-    found = matrix.diagonal(_axes_last(x, (axis1, axis2), "trace"), offset=as_int(offset, "trace: offset"))
+    found = matrix.diagonal(
+        _axes_last(x, (axis1, axis2), "trace"), offset=as_int(offset, "trace: offset")
+    )
     found = converted(found, dtype_of(dtype, sum_dtype(x.array.dtype)))
     return into(out, reductions.reduce_sum(found, axis=(found.array.ndim - 1,)), "trace")
 
@@ -400,9 +463,11 @@ def einsum(
     order: str = "K",
     casting: str = "safe",
 ) -> Tensor:
-    """The sum of products that an equation describes: a letter for each axis, and the letters that remain after "->".
+    """The sum of products that an equation describes: a letter for each axis,
+    and the letters that remain after "->".
 
-    Instead of an equation, lists of integers may stand behind the operands, and one for the result at the end.
+    Instead of an equation, lists of integers may stand behind the operands, and one for the result
+    at the end.
 
     >>> import gradtape as tf
     >>> tf.numpy.einsum("ij,jk", [[1.0, 2.0]], [[3.0], [4.0]]).numpy()
@@ -411,17 +476,23 @@ def einsum(
     equation, arrays = _equation(operands, "einsum")
     tensors = tensors_of(arrays, "einsum", "operands")
     if dtype is not None:
-        tensors = [converted(x, dtype_of(dtype, common_dtype([x.array.dtype for x in tensors]))) for x in tensors]
+        tensors = [
+            converted(x, dtype_of(dtype, common_dtype([x.array.dtype for x in tensors])))
+            for x in tensors
+        ]
     terms, output = _terms(equation, len(tensors))
     sizes = _sizes(terms, tensors)
     pairs = [_without_repeated(x, term, sizes) for x, term in zip(tensors, terms, strict=True)]
-    found = products.einsum(f"{','.join(term for _, term in pairs)}->{output}", *[x for x, _ in pairs])
+    found = products.einsum(
+        f"{','.join(term for _, term in pairs)}->{output}", *[x for x, _ in pairs]
+    )
     return into(out, found, "einsum")
 
 
 @published("numpy.einsum_path")
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
-    """In which order `einsum` would best multiply its operands, and a text that explains it; see `numpy.einsum_path`.
+    """In which order `einsum` would best multiply its operands, and a text that explains it;
+    see `numpy.einsum_path`.
 
     >>> import gradtape as tf
     >>> x = tf.ones([4, 4])
@@ -435,7 +506,8 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = Fal
         return np.einsum_path(equation, *stand_ins, optimize=optimize, einsum_call=einsum_call)
     except (KeyError, TypeError) as error:
         raise TypeError(
-            f"einsum_path: optimize must be a truth value, 'greedy', 'optimal' or a path, got {optimize!r}."
+            "einsum_path: optimize must be a truth value, 'greedy', 'optimal' or a path, got "
+            f"{optimize!r}."
         ) from error
 
 
@@ -448,25 +520,37 @@ def _equation(operands: Sequence[Any], function: str) -> tuple[str, Sequence[Any
     terms = [_letters(term, function) for term in operands[1::2]]
     arrays = operands[: 2 * len(terms) : 2]
     equation = ",".join(terms)
-    return (equation if len(operands) % 2 == 0 else f"{equation}->{_letters(operands[-1], function)}"), arrays
+    return (
+        equation if len(operands) % 2 == 0 else f"{equation}->{_letters(operands[-1], function)}"
+    ), arrays
 
 
 def _letters(term: Any, function: str) -> str:
     try:
-        return "".join("..." if entry is Ellipsis else ascii_letters[entry.__index__()] for entry in term)
+        return "".join(
+            "..." if entry is Ellipsis else ascii_letters[entry.__index__()] for entry in term
+        )
     except (TypeError, AttributeError, IndexError) as error:
-        raise TypeError(f"{function}: a list of axes holds integers below 52 and one '...', got {term!r}.") from error
+        raise TypeError(
+            f"{function}: a list of axes holds integers below 52 and one '...', got {term!r}."
+        ) from error
 
 
 def _terms(equation: str, count: int) -> tuple[list[str], str]:
-    """The letters of each operand and of the result: without "->", those that stand there once, in alphabetical order."""
+    """The letters of each operand and of the result: without "->", those that stand there once,
+    in alphabetical order.
+    """
     inputs, arrow, output = equation.partition("->")
     terms = inputs.split(",")
     if len(terms) != count:
-        raise ValueError(f"einsum: {equation!r} describes {len(terms)} operands, but {count} were given.")
+        raise ValueError(
+            f"einsum: {equation!r} describes {len(terms)} operands, but {count} were given."
+        )
     if not arrow:
         letters = re.sub("[^A-Za-z]", "", inputs)
-        output = ("..." if "..." in inputs else "") + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+        output = ("..." if "..." in inputs else "") + "".join(
+            sorted(c for c in set(letters) if letters.count(c) == 1)
+        )
     return terms, output
 
 
@@ -474,7 +558,11 @@ def _axes_of_letters(x: Tensor, term: str) -> list[tuple[str, int]]:
     """Each letter of a term with its axis."""
     before, dots, after = term.partition("...")
     first = [(letter, i) for i, letter in enumerate(before)]
-    return first + [(letter, x.array.ndim - len(after) + i) for i, letter in enumerate(after)] if dots else first
+    return (
+        first + [(letter, x.array.ndim - len(after) + i) for i, letter in enumerate(after)]
+        if dots
+        else first
+    )
 
 
 def _sizes(terms: Sequence[str], tensors: Sequence[Tensor]) -> dict[str, int]:
@@ -488,10 +576,14 @@ def _sizes(terms: Sequence[str], tensors: Sequence[Tensor]) -> dict[str, int]:
 
 
 def _without_repeated(x: Tensor, term: str, sizes: dict[str, int]) -> tuple[Tensor, str]:
-    """An operand without the axes of size 1 that are repeated for a longer one of the same letter."""
+    """An operand without the axes of size 1 that are repeated for a longer one of the same
+    letter.
+    """
     shape = x.array.shape
     repeated = [
-        (letter, axis) for letter, axis in _axes_of_letters(x, term) if shape[axis : axis + 1] == (1,) and sizes[letter] > 1
+        (letter, axis)
+        for letter, axis in _axes_of_letters(x, term)
+        if shape[axis : axis + 1] == (1,) and sizes[letter] > 1
     ]
     if not repeated:
         return x, term
@@ -505,19 +597,23 @@ def _without_repeated(x: Tensor, term: str, sizes: dict[str, int]) -> tuple[Tens
 
 @published("numpy.convolve")
 def convolve(a: TensorLike, v: TensorLike, mode: str = "full") -> Tensor:
-    """The convolution of two vectors: all of it, as much as the longer one has ('same'), or where they overlap in full ('valid').
+    """The convolution of two vectors: all of it, as much as the longer one has ('same'), or where
+    they overlap in full ('valid').
 
     >>> import gradtape as tf
     >>> tf.numpy.convolve([1.0, 2.0, 3.0], [1.0, 10.0]).numpy()
     array([ 1., 12., 23., 30.], dtype=float32)
     """
     x, y = _two_vectors(a, v, "convolve")
-    return _with_truth_values(lambda p, q: _convolved(p, q, mode, "convolve", (_shorter(p, q) - 1) // 2), x, y)
+    return _with_truth_values(
+        lambda p, q: _convolved(p, q, mode, "convolve", (_shorter(p, q) - 1) // 2), x, y
+    )
 
 
 @published("numpy.correlate")
 def correlate(a: TensorLike, v: TensorLike, mode: str = "valid") -> Tensor:
-    """The sums of products of one vector with the other, conjugated, moved along it; see `convolve` for `mode`.
+    """The sums of products of one vector with the other, conjugated, moved along it;
+    see `convolve` for `mode`.
 
     >>> import gradtape as tf
     >>> tf.numpy.correlate([1.0, 2.0, 3.0], [1.0, 10.0]).numpy()
@@ -531,10 +627,16 @@ def correlate(a: TensorLike, v: TensorLike, mode: str = "valid") -> Tensor:
 
 
 def _two_vectors(a: Any, v: Any, function: str) -> list[Tensor]:
-    found = [shaping.reshape(x, shape=(1,)) if not x.array.ndim else x for x in tensors_of([a, v], function, ["a", "v"])]
+    found = [
+        shaping.reshape(x, shape=(1,)) if not x.array.ndim else x
+        for x in tensors_of([a, v], function, ["a", "v"])
+    ]
     for x, name in zip(found, ("a", "v"), strict=True):
         if x.array.ndim != 1 or not x.array.size:
-            raise ValueError(f"{function}: {name} must be a vector with at least one element, got shape {x.shape}.")
+            raise ValueError(
+                f"{function}: {name} must be a vector with at least one element, got shape "
+                f"{x.shape}."
+            )
     return promoted(found)
 
 

@@ -1,7 +1,8 @@
-"""NumPy's protocols on Tensor and Variable: `np.tanh(tensor)` calls gradtape's function of that name, and is recorded.
+"""NumPy's protocols on Tensor and Variable: `np.tanh(tensor)` calls gradtape's function of that
+name, and is recorded.
 
-The methods are in `core.array_methods`, with the table from NumPy's function objects to gradtape's. It is filled when it is first
-needed, so that `import gradtape` does not import the families.
+The methods are in `core.array_methods`, with the table from NumPy's function objects to gradtape's.
+It is filled when it is first needed, so that `import gradtape` does not import the families.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from gradtape.core.variable import Variable
 
 FAMILIES = {
     "": (
-        "arithmetic", "elementary", "logic", "elementwise", "by_function", "bits",
-        "shaping", "joining", "rearranging", "padding", "diagonals", "indexing", "creation", "sequences", "ordering", "sets", "histograms",
-        "reductions", "nan_reductions", "statistics", "quantiles", "products", "calculus", "polynomials", "windows",
+        "arithmetic", "elementary", "logic", "elementwise", "by_function", "bits", "shaping",
+        "joining", "rearranging", "padding", "diagonals", "indexing", "creation", "sequences",
+        "ordering", "sets", "histograms", "reductions", "nan_reductions", "statistics", "quantiles",
+        "products", "calculus", "polynomials", "windows",
     ),
     "linalg": ("linalg", "linalg_norms", "linalg_decompositions"),
     "fft": ("fft",),
@@ -38,12 +40,16 @@ def ufunc(ufunc: Any, method: str, inputs: Any, keywords: Any) -> Any:
 
 
 def function(function: Any, types: Any, args: Any, keywords: Any) -> Any:
-    """The same of another function; one that was given the arrays of some other library too leaves the answer to that."""
+    """The same of another function; one that was given the arrays of some other library too leaves
+    the answer to that.
+    """
     if not all(issubclass(t, (TensorOperators, np.ndarray, np.generic)) for t in types):
         return NotImplemented
     dispatch = _dispatch()
     found = COUNTERPARTS.get(function)
-    return dispatch.function(function, args, keywords) if found is None else found(*args, **keywords)
+    return (
+        dispatch.function(function, args, keywords) if found is None else found(*args, **keywords)
+    )
 
 
 def _dispatch() -> Any:
@@ -55,7 +61,9 @@ def _dispatch() -> Any:
 
 
 def counterparts() -> dict[Any, Callable[..., Any]]:
-    """NumPy's function for each public function of the families, as a table from the one to the other."""
+    """NumPy's function for each public function of the families,
+    as a table from the one to the other.
+    """
     table = {}
     for namespace, families in FAMILIES.items():
         theirs = attrgetter(namespace)(np) if namespace else np

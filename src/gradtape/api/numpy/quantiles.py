@@ -1,11 +1,12 @@
 """Medians, quantiles and percentiles, with NaN passed on or left out: `numpy.quantile` and its kin.
 
-Each is a sort, and a mean of two neighbours at most. Gradients reach the elements that were chosen and, where a method
-interpolates, the probabilities `q`.
+Each is a sort, and a mean of two neighbours at most. Gradients reach the elements that were chosen
+and, where a method interpolates, the probabilities `q`.
 """
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -16,14 +17,32 @@ import numpy as np
 
 from gradtape.api.numpy.checks import certainly, known, refuse_nothing
 from gradtape.api.numpy.nan_reductions import may_hold_nan
-from gradtape.api.numpy.operands import FLOAT32, FLOAT64, INT64, axes_of, converted, inexact, into, tensor_of
+from gradtape.api.numpy.operands import (
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    axes_of,
+    converted,
+    inexact,
+    into,
+    tensor_of,
+)
 from gradtape.api.numpy.statistics import beside_axes
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike
 from gradtape.api.tensorflow.indexing import gather
 from gradtape.api.tensorflow.ordering import sort
 from gradtape.convert import NUMPY, common_dtype, is_tensor_like
 from gradtape.core.tensor import Tensor
-from gradtape.ops import arithmetic, broadcasting, counting, indexing, ordering, reductions, selection, shaping
+from gradtape.ops import (
+    arithmetic,
+    broadcasting,
+    counting,
+    indexing,
+    ordering,
+    reductions,
+    selection,
+    shaping,
+)
 from gradtape.published import published
 
 Shape = tuple[int, ...]
@@ -46,9 +65,14 @@ _METHODS = (*_WHOLE_PLACES, *_PLOTTING, "averaged_inverted_cdf", "midpoint")
 
 @published("numpy.median")
 def median(
-    a: TensorLike, axis: AxisLike = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+    a: TensorLike,
+    axis: AxisLike = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
 ) -> Tensor:
-    """The middle element over `axis` in rising order, or the mean of the two middle ones; NaN if there is a NaN.
+    """The middle element over `axis` in rising order, or the mean of the two middle ones;
+    NaN if there is a NaN.
 
     >>> import gradtape as tf
     >>> tf.numpy.median([3.0, 1.0, 10.0]).numpy()
@@ -75,7 +99,8 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Tensor:
-    """What a share `q` of the elements over `axis` does not exceed; `method` says what to take between two of them.
+    """What a share `q` of the elements over `axis` does not exceed;
+    `method` says what to take between two of them.
 
     >>> import gradtape as tf
     >>> tf.numpy.quantile([0.0, 10.0, 20.0], [0.25, 0.5]).numpy()
@@ -102,12 +127,18 @@ def percentile(
     >>> tf.numpy.percentile([0.0, 10.0, 20.0], 75).numpy()
     np.float32(15.0)
     """
-    return into(out, _quantile(a, q, 100, axis, method, keepdims, weights, "percentile"), "percentile")
+    return into(
+        out, _quantile(a, q, 100, axis, method, keepdims, weights, "percentile"), "percentile"
+    )
 
 
 @published("numpy.nanmedian")
 def nanmedian(
-    a: TensorLike, axis: AxisLike = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+    a: TensorLike,
+    axis: AxisLike = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
 ) -> Tensor:
     """The `median` of what is not NaN; NaN if there is nothing else.
 
@@ -115,7 +146,11 @@ def nanmedian(
     >>> tf.numpy.nanmedian([3.0, float("nan"), 10.0, 1.0]).numpy()
     np.float32(3.0)
     """
-    return into(out, _quantile(a, 0.5, 1, axis, "linear", keepdims, None, "nanmedian", skip_nan=True), "nanmedian")
+    return into(
+        out,
+        _quantile(a, 0.5, 1, axis, "linear", keepdims, None, "nanmedian", skip_nan=True),
+        "nanmedian",
+    )
 
 
 @published("numpy.nanquantile")
@@ -163,7 +198,9 @@ def nanpercentile(
 
 
 class _Lines(NamedTuple):
-    """The elements to sort, in the last axis, and how a result for each row of them goes back into shape."""
+    """The elements to sort, in the last axis, and how a result for each row of them goes back into
+    shape.
+    """
 
     rows: Tensor
     shape: Shape
@@ -174,10 +211,14 @@ class _Lines(NamedTuple):
         return self.rows.array.shape[-1]
 
     def back(self, found: Tensor, added: int, keepdims: bool) -> Tensor:
-        """`found` has the axes that are not reduced, and `added` ones behind them, which go to the front."""
+        """`found` has the axes that are not reduced, and `added` ones behind them,
+        which go to the front.
+        """
         rank = found.array.ndim
         if added and rank > added:
-            found = shaping.transpose(found, perm=(*range(rank - added, rank), *range(rank - added)))
+            found = shaping.transpose(
+                found, perm=(*range(rank - added, rank), *range(rank - added))
+            )
         if not keepdims:
             return found
         kept = tuple(1 if i in self.reduced else size for i, size in enumerate(self.shape))
@@ -195,45 +236,77 @@ def _lines(x: Tensor, axis: Any, function: str) -> _Lines:
 
 
 def _share(q: Any, function: str, whole: int) -> Tensor:
-    """The probabilities. Plain ones are computed with in double precision, so that 0.9 is as near to 0.9 as it can be."""
+    """The probabilities.
+
+    Plain ones are computed with in double precision, so that 0.9 is as near to 0.9 as it can be.
+    """
     if is_tensor_like(q):
         shares = inexact(tensor_of(q, function, "q"))
     else:
         shares = Tensor(np.asarray(NUMPY.array(np.asarray(q), f"{function}: q"), FLOAT64)[()])
     shares = shares / whole if whole != 1 else shares
-    if certainly(arithmetic.logical_not(arithmetic.greater_equal(shares, 0) & arithmetic.less_equal(shares, 1))):
+    if certainly(
+        arithmetic.logical_not(
+            arithmetic.greater_equal(shares, 0) & arithmetic.less_equal(shares, 1)
+        )
+    ):
         raise ValueError(f"{function}: q must be from 0 to {whole}, got {q!r}.")
     return shares
 
 
 def _quantile(
-    a: Any, q: Any, whole: int, axis: Any, method: str, keepdims: bool, weights: Any, function: str, skip_nan: bool = False
+    a: Any,
+    q: Any,
+    whole: int,
+    axis: Any,
+    method: str,
+    keepdims: bool,
+    weights: Any,
+    function: str,
+    skip_nan: bool = False,
 ) -> Tensor:
     if method not in _METHODS:
-        raise ValueError(f"{function}: method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}.")
+        raise ValueError(
+            f"{function}: method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}."
+        )
     x = tensor_of(a, function, "a")
     if x.array.dtype.kind == "c":
-        raise TypeError(f"{function}: a must be real numbers, got dtype {x.dtype.name}: complex numbers have no order.")
+        raise TypeError(
+            f"{function}: a must be real numbers, got dtype {x.dtype.name}: complex numbers have "
+            "no order."
+        )
     shares = _share(q, function, whole)
     if method not in _WHOLE_PLACES:
-        x = converted(inexact(x), common_dtype([inexact(x).array.dtype, shares.array.dtype]) if is_tensor_like(q) else None)
-    if shares.array.dtype.itemsize < 4:  # half precision cannot tell the places of a few thousand elements
+        x = converted(
+            inexact(x),
+            common_dtype([inexact(x).array.dtype, shares.array.dtype])
+            if is_tensor_like(q)
+            else None,
+        )
+    # Half precision cannot tell the places of a few thousand elements.
+    if shares.array.dtype.itemsize < 4:
         shares = converted(shares, FLOAT32)
     lines = _lines(x, axis, function)
     refuse_nothing(lines.rows, (lines.rows.array.ndim - 1,), function)
     if weights is not None:
         if method != "inverted_cdf":
-            raise ValueError(f"{function}: weights go with method='inverted_cdf' alone, got {method!r}.")
+            raise ValueError(
+                f"{function}: weights go with method='inverted_cdf' alone, got {method!r}."
+            )
         reach = _reached(x, lines, weights, axis, function, skip_nan)
         return lines.back(_weighted(lines, reach, shares, skip_nan), shares.array.ndim, keepdims)
     ordered = sort(lines.rows)
     count: Any = lines.size
     if skip_nan and may_hold_nan(x):
         known = arithmetic.logical_not(arithmetic.is_nan(ordered))
-        count = reductions.reduce_sum(broadcasting.cast(known, dtype=shares.array.dtype), axis=(ordered.array.ndim - 1,))
+        count = reductions.reduce_sum(
+            broadcasting.cast(known, dtype=shares.array.dtype), axis=(ordered.array.ndim - 1,)
+        )
         count = shaping.reshape(count, shape=(*count.array.shape, *(1,) * shares.array.ndim))
     found = _chosen(ordered, shares, count, method)
-    return lines.back(found if skip_nan else _nan_where_nan(found, ordered), shares.array.ndim, keepdims)
+    return lines.back(
+        found if skip_nan else _nan_where_nan(found, ordered), shares.array.ndim, keepdims
+    )
 
 
 def _chosen(ordered: Tensor, q: Tensor, count: Any, method: str) -> Tensor:
@@ -247,13 +320,21 @@ def _chosen(ordered: Tensor, q: Tensor, count: Any, method: str) -> Tensor:
 
 
 def _between(low: Tensor, high: Tensor, share: Tensor) -> Tensor:
-    """The point between two elements. From an infinite one there is no distance: there, each counts by its share if it has one."""
+    """The point between two elements.
+
+    From an infinite one there is no distance: there, each counts by its share if it has one.
+    """
     infinite = arithmetic.logical_or(arithmetic.is_inf(low), arithmetic.is_inf(high))
     if known(infinite) and not certainly(infinite):
         return low + (high - low) * share
     near, far = selection.drop(low, infinite), selection.drop(high, infinite)
-    of_low, of_high = selection.drop(low, arithmetic.equal(share, 1)), selection.drop(high, arithmetic.equal(share, 0))
-    return selection.where(infinite, of_low * (1 - share) + of_high * share, near + (far - near) * share)
+    of_low, of_high = (
+        selection.drop(low, arithmetic.equal(share, 1)),
+        selection.drop(high, arithmetic.equal(share, 0)),
+    )
+    return selection.where(
+        infinite, of_low * (1 - share) + of_high * share, near + (far - near) * share
+    )
 
 
 def _whole_place(q: Tensor, count: Any, method: str) -> Any:
@@ -264,23 +345,41 @@ def _whole_place(q: Tensor, count: Any, method: str) -> Any:
         place = q * count - 1.5
         not_odd = arithmetic.not_equal(arithmetic.floormod(place, 2), 1)
         return arithmetic.floor(place) + broadcasting.cast(not_odd, dtype=q.array.dtype)
-    rounded = {"lower": arithmetic.floor, "higher": arithmetic.ceil, "nearest": arithmetic.round_half_even}[method]
+    rounded = {
+        "lower": arithmetic.floor,
+        "higher": arithmetic.ceil,
+        "nearest": arithmetic.round_half_even,
+    }[method]
     return rounded(q * (count - 1))
 
 
 def _place_between(q: Tensor, count: Any, method: str) -> tuple[Any, Any]:
-    """Where the quantile stands, for the methods that take something between two elements; and which share of the second."""
+    """Where the quantile stands, for the methods that take something between two elements; and
+    which share of the second.
+    """
     if method in _PLOTTING:
         first, last = _PLOTTING[method]
-        place = q * (count - 1) if method == "linear" else q * count + (first + q * (1 - first - last)) - 1
+        place = (
+            q * (count - 1)
+            if method == "linear"
+            else q * count + (first + q * (1 - first - last)) - 1
+        )
         return place, place - arithmetic.floor(place)
-    place, whole, between = (q * count - 1, 0.5, 1.0) if method == "averaged_inverted_cdf" else (q * (count - 1), 0.0, 0.5)
-    is_whole = broadcasting.cast(arithmetic.equal(place, arithmetic.floor(place)), dtype=q.array.dtype)
+    place, whole, between = (
+        (q * count - 1, 0.5, 1.0)
+        if method == "averaged_inverted_cdf"
+        else (q * (count - 1), 0.0, 0.5)
+    )
+    is_whole = broadcasting.cast(
+        arithmetic.equal(place, arithmetic.floor(place)), dtype=q.array.dtype
+    )
     return place, is_whole * (whole - between) + between
 
 
 def _at(ordered: Tensor, place: Any, count: Any) -> Tensor:
-    """The elements at whole places, of which those outside stand for the first or the last of `count`."""
+    """The elements at whole places, of which those outside stand for the first or the last of
+    `count`.
+    """
     inside = arithmetic.maximum(arithmetic.minimum(place, count - 1), 0)
     index = broadcasting.cast(broadcasting.stop_gradient(inside), dtype=INT64)
     if not isinstance(count, Tensor):
@@ -301,17 +400,23 @@ def _nan_where_nan(found: Tensor, ordered: Tensor) -> Any:
         return found
     unknown = arithmetic.is_nan(shaping.getitem(ordered, key=(..., -1)))
     added = found.array.ndim - unknown.array.ndim
-    return selection.where(shaping.reshape(unknown, shape=(*unknown.array.shape, *(1,) * added)), math.nan, found)
+    return selection.where(
+        shaping.reshape(unknown, shape=(*unknown.array.shape, *(1,) * added)), math.nan, found
+    )
 
 
 class _Reached(NamedTuple):
-    """Rows in rising order, and which share of all weights the elements of a row have reached together."""
+    """Rows in rising order, and which share of all weights the elements of a row have reached
+    together.
+    """
 
     ordered: Tensor
     shares: Tensor
 
 
-def _reached(x: Tensor, lines: _Lines, weights: Any, axis: Any, function: str, skip_nan: bool) -> _Reached:
+def _reached(
+    x: Tensor, lines: _Lines, weights: Any, axis: Any, function: str, skip_nan: bool
+) -> _Reached:
     """An element without weight at the beginning has reached nothing, not even a share of 0."""
     given = converted(tensor_of(weights, function, "weights"), FLOAT64)
     if certainly(arithmetic.less(given, 0)):

@@ -1,6 +1,8 @@
-"""NumPy's functions that repeat, reorder, insert and leave out elements: `tile`, `repeat`, `flip`, `roll`, `insert`, `delete`.
+"""NumPy's functions that repeat, reorder, insert and leave out elements: `tile`, `repeat`, `flip`,
+`roll`, `insert`, `delete`.
 
-Most are a gather, at indices that NumPy's own function of that name makes of the numbers 0, 1, 2, ...
+Most are a gather, at indices that NumPy's own function of that name makes of the numbers 0, 1,
+2, ...
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ def tile(A: TensorLike, reps: ShapeLike) -> Tensor:
 
 @published("numpy.repeat", "array_api.repeat")
 def repeat(a: TensorLike, repeats: Any, axis: int | None = None) -> Tensor:
-    """Each element, or each slice along `axis`, repeated; `repeats` is a number, or one for each of them.
+    """Each element, or each slice along `axis`, repeated; `repeats` is a number,
+    or one for each of them.
 
     >>> import gradtape as tf
     >>> tf.numpy.repeat([1, 2, 3], [2, 0, 1]).numpy()
@@ -49,12 +52,16 @@ def repeat(a: TensorLike, repeats: Any, axis: int | None = None) -> Tensor:
     sizes = x.array.shape
     counts = integers(repeats, "repeat: repeats")
     if min(counts, default=0) < 0 or len(counts) not in (1, sizes[place]):
-        raise ValueError(f"repeat: repeats={counts} must be one number or {sizes[place]}, none of them negative.")
+        raise ValueError(
+            f"repeat: repeats={counts} must be one number or {sizes[place]}, none of them negative."
+        )
     if len(counts) != 1:
         return take(x, Tensor(np.repeat(np.arange(sizes[place]), counts)), axis=place, sparse=False)
     (count,) = counts
     before, behind = sizes[: place + 1], sizes[place + 1 :]
-    spread = broadcasting.broadcast_to(shaping.reshape(x, shape=(*before, 1, *behind)), shape=(*before, count, *behind))
+    spread = broadcasting.broadcast_to(
+        shaping.reshape(x, shape=(*before, 1, *behind)), shape=(*before, count, *behind)
+    )
     return shaping.reshape(spread, shape=(*sizes[:place], sizes[place] * count, *behind))
 
 
@@ -127,7 +134,9 @@ def _flipped(m: TensorLike, axis: int, function: str) -> Tensor:
 
 @published("numpy.roll", "array_api.roll")
 def roll(a: TensorLike, shift: Any, axis: AxisLike = None) -> Tensor:
-    """Moved by `shift` places along axes; what falls off an end comes in at the other. Without an axis, as one row.
+    """Moved by `shift` places along axes; what falls off an end comes in at the other.
+
+    Without an axis, as one row.
 
     >>> import gradtape as tf
     >>> tf.numpy.roll([1, 2, 3, 4], 1).numpy()
@@ -139,10 +148,15 @@ def roll(a: TensorLike, shift: Any, axis: AxisLike = None) -> Tensor:
         return shaping.reshape(row, shape=x.array.shape)
     places = [axis_of(place, x.array.ndim, "roll") for place in integers(axis, "roll: axis")]
     if len(steps) != len(places) and 1 not in (len(steps), len(places)):
-        raise ValueError(f"roll: shift={steps} and axis={tuple(places)} must have as many entries, or one of them a single one.")
+        raise ValueError(
+            f"roll: shift={steps} and axis={tuple(places)} must have as many entries, or one of "
+            "them a single one."
+        )
     pairs = np.broadcast(steps, places)
     moved = [(int(step), int(place)) for step, place in pairs]
-    return shaping.roll(x, shift=tuple(step for step, _ in moved), axis=tuple(place for _, place in moved))
+    return shaping.roll(
+        x, shift=tuple(step for step, _ in moved), axis=tuple(place for _, place in moved)
+    )
 
 
 @published("numpy.rot90")
@@ -182,8 +196,12 @@ def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = Non
     new = converted(tensor_of(values, "insert", "values"), x.array.dtype)
     sizes, where = x.array.shape, _places(obj, "insert")
     if new.array.ndim > len(sizes):
-        raise ValueError(f"insert: values of shape {new.shape} have more axes than arr of shape {x.shape}.")
-    single = not isinstance(where, slice) and np.size(where) == 1 and np.asarray(where).dtype.kind != "b"
+        raise ValueError(
+            f"insert: values of shape {new.shape} have more axes than arr of shape {x.shape}."
+        )
+    single = (
+        not isinstance(where, slice) and np.size(where) == 1 and np.asarray(where).dtype.kind != "b"
+    )
     if single:  # all values go before one place
         new = shaping.reshape(new, shape=(1,) * (len(sizes) - new.array.ndim) + new.array.shape)
         if not np.ndim(where):
@@ -195,13 +213,16 @@ def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = Non
     try:
         order = np.insert(np.arange(sizes[place]), where, sizes[place] + np.arange(count))
     except IndexError as error:
-        raise IndexError(f"insert: obj={obj} is not inside an axis of size {sizes[place]}.") from error
+        raise IndexError(
+            f"insert: obj={obj} is not inside an axis of size {sizes[place]}."
+        ) from error
     return take(shaping.concat(x, new, axis=place), Tensor(order), axis=place, sparse=False)
 
 
 @published("numpy.delete")
 def delete(arr: TensorLike, obj: Any, axis: int | None = None) -> Tensor:
-    """Without the places that `obj` (a number, numbers, a slice or truth values) names along an axis.
+    """Without the places that `obj` (a number, numbers,
+    a slice or truth values) names along an axis.
 
     >>> import gradtape as tf
     >>> tf.numpy.delete([1, 2, 3, 4], [0, 2]).numpy()

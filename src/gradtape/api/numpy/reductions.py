@@ -1,7 +1,10 @@
-"""Sums, products, means and extrema over axes, where an extremum stands, and running sums and products: `numpy`'s own names."""
+"""Sums, products, means and extrema over axes, where an extremum stands, and running sums and
+products: `numpy`'s own names.
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -48,7 +51,9 @@ def sum(
     array([4., 6.], dtype=float32)
     """
     x = to_add_up(a, dtype, "sum", where, 0)
-    total = reductions.reduce_sum(x, axis=axes_of(axis, x.array.ndim, "sum"), keepdims=bool(keepdims))
+    total = reductions.reduce_sum(
+        x, axis=axes_of(axis, x.array.ndim, "sum"), keepdims=bool(keepdims)
+    )
     return into(out, total if initial is None else total + initial, "sum")
 
 
@@ -69,13 +74,21 @@ def prod(
     array([ 2., 12.], dtype=float32)
     """
     x = to_add_up(a, dtype, "prod", where, 1)
-    total = reductions.reduce_prod(x, axis=axes_of(axis, x.array.ndim, "prod"), keepdims=bool(keepdims))
+    total = reductions.reduce_prod(
+        x, axis=axes_of(axis, x.array.ndim, "prod"), keepdims=bool(keepdims)
+    )
     return into(out, total if initial is None else total * initial, "prod")
 
 
 @published("numpy.mean", "array_api.mean")
 def mean(
-    a: TensorLike, axis: AxisLike = None, dtype: DTypeLike = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+    a: TensorLike,
+    axis: AxisLike = None,
+    dtype: DTypeLike = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
 ) -> Tensor:
     """The mean over `axis`; of truth values and integers, as float32.
 
@@ -86,7 +99,9 @@ def mean(
     x = tensor_of(a, "mean", "a")
     wanted = dtype_of(dtype, float_dtype(x.array.dtype))
     x = converted(x, FLOAT64 if x.array.dtype.kind in "biu" else wanted)
-    found = mean_of(x, mask_of(where, x, "mean"), axes_of(axis, x.array.ndim, "mean"), bool(keepdims))
+    found = mean_of(
+        x, mask_of(where, x, "mean"), axes_of(axis, x.array.ndim, "mean"), bool(keepdims)
+    )
     return into(out, converted(found, wanted), "mean")
 
 
@@ -100,9 +115,16 @@ def mean_of(x: Tensor, mask: Tensor | None, axes: tuple[int, ...] | None, keepdi
 
 @published("numpy.max", "array_api.max")
 def max(
-    a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    a: TensorLike,
+    axis: AxisLike = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Tensor:
-    """The largest element over `axis`, `initial` at least; NaN if there is one. Elements that tie share the gradient equally.
+    """The largest element over `axis`, `initial` at least; NaN if there is one.
+
+    Elements that tie share the gradient equally.
 
     >>> import gradtape as tf
     >>> tf.numpy.max([[1.0, 2.0], [3.0, 4.0]], axis=1, keepdims=True).numpy()
@@ -118,9 +140,16 @@ amax = max
 
 @published("numpy.min", "array_api.min")
 def min(
-    a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    a: TensorLike,
+    axis: AxisLike = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Tensor:
-    """The smallest element over `axis`, `initial` at most; NaN if there is one. Elements that tie share the gradient equally.
+    """The smallest element over `axis`, `initial` at most; NaN if there is one.
+
+    Elements that tie share the gradient equally.
 
     >>> import gradtape as tf
     >>> tf.numpy.min([[1.0, 2.0], [3.0, 4.0]], axis=(0, 1)).numpy()
@@ -135,17 +164,23 @@ amin = min
 
 def largest(x: Tensor, axis: Any, keepdims: bool, initial: Any, function: str) -> Any:
     """The largest element over an axis, `initial` at least."""
-    found = reductions.reduce_max(x, axis=_axes_with_elements(x, axis, initial, function), keepdims=bool(keepdims))
+    found = reductions.reduce_max(
+        x, axis=_axes_with_elements(x, axis, initial, function), keepdims=bool(keepdims)
+    )
     return found if initial is None else arithmetic.maximum(found, initial)
 
 
 def smallest(x: Tensor, axis: Any, keepdims: bool, initial: Any, function: str) -> Any:
     """The smallest element over an axis, `initial` at most."""
-    found = reductions.reduce_min(x, axis=_axes_with_elements(x, axis, initial, function), keepdims=bool(keepdims))
+    found = reductions.reduce_min(
+        x, axis=_axes_with_elements(x, axis, initial, function), keepdims=bool(keepdims)
+    )
     return found if initial is None else arithmetic.minimum(found, initial)
 
 
-def _axes_with_elements(x: Tensor, axis: Any, initial: Any, function: str) -> tuple[int, ...] | None:
+def _axes_with_elements(
+    x: Tensor, axis: Any, initial: Any, function: str
+) -> tuple[int, ...] | None:
     """The axes to reduce; without an `initial` value there must be elements along them."""
     reduced = axes_of(axis, x.array.ndim, function)
     if initial is None:
@@ -154,7 +189,14 @@ def _axes_with_elements(x: Tensor, axis: Any, initial: Any, function: str) -> tu
 
 
 @published("numpy.all", "array_api.all")
-def all(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Tensor:
+def all(
+    a: TensorLike,
+    axis: AxisLike = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+) -> Tensor:
     """Whether all elements over `axis` are true, or are not zero.
 
     >>> import gradtape as tf
@@ -163,11 +205,22 @@ def all(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = 
     """
     x = tensor_of(a, "all", "a")
     x = chosen(x, mask_of(where, x, "all"), True)
-    return into(out, reductions.reduce_all(x, axis=axes_of(axis, x.array.ndim, "all"), keepdims=bool(keepdims)), "all")
+    return into(
+        out,
+        reductions.reduce_all(x, axis=axes_of(axis, x.array.ndim, "all"), keepdims=bool(keepdims)),
+        "all",
+    )
 
 
 @published("numpy.any", "array_api.any")
-def any(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Tensor:
+def any(
+    a: TensorLike,
+    axis: AxisLike = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+) -> Tensor:
     """Whether an element over `axis` is true, or is not zero.
 
     >>> import gradtape as tf
@@ -176,7 +229,11 @@ def any(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = 
     """
     x = tensor_of(a, "any", "a")
     x = chosen(x, mask_of(where, x, "any"), False)
-    return into(out, reductions.reduce_any(x, axis=axes_of(axis, x.array.ndim, "any"), keepdims=bool(keepdims)), "any")
+    return into(
+        out,
+        reductions.reduce_any(x, axis=axes_of(axis, x.array.ndim, "any"), keepdims=bool(keepdims)),
+        "any",
+    )
 
 
 # Where an extremum stands
@@ -184,7 +241,8 @@ def any(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = 
 
 @published("numpy.argmax", "array_api.argmax")
 def argmax(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The index of the largest element along `axis`, or in all of `a` read row by row; the first NaN counts as the largest.
+    """The index of the largest element along `axis`, or in all of `a` read row by row; the first
+    NaN counts as the largest.
 
     >>> import gradtape as tf
     >>> tf.numpy.argmax([[1, 5, 2], [7, 0, 1]], axis=1).numpy()
@@ -195,7 +253,8 @@ def argmax(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool =
 
 @published("numpy.argmin", "array_api.argmin")
 def argmin(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
-    """The index of the smallest element along `axis`, or in all of `a` read row by row; the first NaN counts as the smallest.
+    """The index of the smallest element along `axis`, or in all of `a` read row by row; the first
+    NaN counts as the smallest.
 
     >>> import gradtape as tf
     >>> tf.numpy.argmin([[1, 5, 2], [7, 0, 1]]).numpy()
@@ -204,7 +263,9 @@ def argmin(a: TensorLike, axis: Any = None, out: Any = None, *, keepdims: bool =
     return into(out, _place_of_extremum(reductions.argmin, a, axis, keepdims, "argmin"), "argmin")
 
 
-def _place_of_extremum(op: Callable[..., Any], a: Any, axis: Any, keepdims: bool, function: str) -> Tensor:
+def _place_of_extremum(
+    op: Callable[..., Any], a: Any, axis: Any, keepdims: bool, function: str
+) -> Tensor:
     x, along, kept = one_axis_of(a, axis, function)
     found = op(x, axis=along, dtype=INT64)
     if x.array.dtype in dtypes.TRAINABLE:
@@ -215,7 +276,10 @@ def _place_of_extremum(op: Callable[..., Any], a: Any, axis: Any, keepdims: bool
 
 
 def one_axis_of(a: Any, axis: Any, function: str) -> tuple[Tensor, int, tuple[int, ...]]:
-    """A Tensor, the axis to look for an extremum in, and the shape of a result that keeps its axes. No axis means all, as one."""
+    """A Tensor, the axis to look for an extremum in, and the shape of a result that keeps its axes.
+
+    No axis means all, as one.
+    """
     x = tensor_of(a, function, "a")
     shape = x.array.shape
     if axis is None:
@@ -238,7 +302,9 @@ def cumsum(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any = 
     >>> tf.numpy.cumsum([1.0, 2.0, 3.0]).numpy()
     array([1., 3., 6.], dtype=float32)
     """
-    return into(out, running(reductions.cumsum, to_add_up(a, dtype, "cumsum"), axis, "cumsum"), "cumsum")
+    return into(
+        out, running(reductions.cumsum, to_add_up(a, dtype, "cumsum"), axis, "cumsum"), "cumsum"
+    )
 
 
 @published("numpy.cumprod")
@@ -249,34 +315,64 @@ def cumprod(a: TensorLike, axis: Any = None, dtype: DTypeLike = None, out: Any =
     >>> tf.numpy.cumprod([2.0, 3.0, 4.0]).numpy()
     array([ 2.,  6., 24.], dtype=float32)
     """
-    return into(out, running(reductions.cumprod, to_add_up(a, dtype, "cumprod"), axis, "cumprod"), "cumprod")
+    return into(
+        out, running(reductions.cumprod, to_add_up(a, dtype, "cumprod"), axis, "cumprod"), "cumprod"
+    )
 
 
 @published("numpy.cumulative_sum", "array_api.cumulative_sum")
 def cumulative_sum(
-    x: TensorLike, /, *, axis: Any = None, dtype: DTypeLike = None, out: Any = None, include_initial: bool = False
+    x: TensorLike,
+    /,
+    *,
+    axis: Any = None,
+    dtype: DTypeLike = None,
+    out: Any = None,
+    include_initial: bool = False,
 ) -> Tensor:
-    """Running sums along `axis`, which may be left out for a vector; `include_initial` puts a 0 in front.
+    """Running sums along `axis`, which may be left out for a vector;
+    `include_initial` puts a 0 in front.
 
     >>> import gradtape as tf
     >>> tf.numpy.cumulative_sum([1.0, 2.0], include_initial=True).numpy()
     array([0., 1., 3.], dtype=float32)
     """
-    found = _cumulative(reductions.cumsum, to_add_up(x, dtype, "cumulative_sum"), axis, include_initial, 0, "cumulative_sum")
+    found = _cumulative(
+        reductions.cumsum,
+        to_add_up(x, dtype, "cumulative_sum"),
+        axis,
+        include_initial,
+        0,
+        "cumulative_sum",
+    )
     return into(out, found, "cumulative_sum")
 
 
 @published("numpy.cumulative_prod", "array_api.cumulative_prod")
 def cumulative_prod(
-    x: TensorLike, /, *, axis: Any = None, dtype: DTypeLike = None, out: Any = None, include_initial: bool = False
+    x: TensorLike,
+    /,
+    *,
+    axis: Any = None,
+    dtype: DTypeLike = None,
+    out: Any = None,
+    include_initial: bool = False,
 ) -> Tensor:
-    """Running products along `axis`, which may be left out for a vector; `include_initial` puts a 1 in front.
+    """Running products along `axis`, which may be left out for a vector;
+    `include_initial` puts a 1 in front.
 
     >>> import gradtape as tf
     >>> tf.numpy.cumulative_prod([2.0, 3.0], include_initial=True).numpy()
     array([1., 2., 6.], dtype=float32)
     """
-    found = _cumulative(reductions.cumprod, to_add_up(x, dtype, "cumulative_prod"), axis, include_initial, 1, "cumulative_prod")
+    found = _cumulative(
+        reductions.cumprod,
+        to_add_up(x, dtype, "cumulative_prod"),
+        axis,
+        include_initial,
+        1,
+        "cumulative_prod",
+    )
     return into(out, found, "cumulative_prod")
 
 
@@ -287,12 +383,17 @@ def running(op: Callable[..., Any], x: Tensor, axis: Any, function: str) -> Tens
     return op(x, axis=axis_of(axis, x.array.ndim, function))
 
 
-def _cumulative(op: Callable[..., Any], x: Tensor, axis: Any, include_initial: bool, first: int, function: str) -> Tensor:
+def _cumulative(
+    op: Callable[..., Any], x: Tensor, axis: Any, include_initial: bool, first: int, function: str
+) -> Tensor:
     rank = x.array.ndim
     if not rank:
         raise ValueError(f"{function}: x must have at least one axis, got a scalar.")
     if axis is None and rank > 1:
-        raise ValueError(f"{function}: axis must be given for a tensor with more than one axis, got shape {x.shape}.")
+        raise ValueError(
+            f"{function}: axis must be given for a tensor with more than one axis, got shape "
+            f"{x.shape}."
+        )
     along = axis_of(0 if axis is None else axis, rank, function)
     found = op(x, axis=along)
     if not include_initial:
@@ -303,7 +404,9 @@ def _cumulative(op: Callable[..., Any], x: Tensor, axis: Any, include_initial: b
 
 
 def to_add_up(a: Any, dtype: Any, function: str, where: Any = None, neutral: int = 0) -> Tensor:
-    """The argument of a sum or product, in the dtype of the result, with a neutral number for what takes no part."""
+    """The argument of a sum or product, in the dtype of the result,
+    with a neutral number for what takes no part.
+    """
     x = tensor_of(a, function, "a")
     x = converted(x, dtype_of(dtype, sum_dtype(x.array.dtype)))
     return x if where is None else chosen(x, mask_of(where, x, function), neutral)

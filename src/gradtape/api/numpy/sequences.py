@@ -1,4 +1,6 @@
-"""NumPy's functions that make numbers in a row: `arange`, `linspace`, `logspace`, `geomspace`, `vander`; recorded by their ends."""
+"""NumPy's functions that make numbers in a row: `arange`, `linspace`, `logspace`, `geomspace`,
+`vander`; recorded by their ends.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ def arange(
     device: Any = None,
     like: Any = None,
 ) -> Tensor:
-    """The numbers from the start (0, if only one is given) up to, not including, `stop` in steps of `step`.
+    """The numbers from the start (0, if only one is given) up to, not including,
+    `stop` in steps of `step`.
 
     >>> import gradtape as tf
     >>> tf.numpy.arange(3).numpy(), tf.numpy.arange(1.0, 2.0, 0.25).numpy()
@@ -58,9 +61,17 @@ def arange(
     names = ["start", "stop", "step"]
     bounds = promoted(tensors_of(given, "arange", names))
     if any(x.array.ndim for x in bounds):
-        raise ValueError(f"arange: start, stop and step must be scalars, got shapes {[x.array.shape for x in bounds]}.")
-    plain = not any(is_tensor_like(value) for value in given)  # numbers as they are, not rounded to float32
-    found = given if plain else [values_of(x, "arange", name) for x, name in zip(bounds, names, strict=True)]
+        raise ValueError(
+            "arange: start, stop and step must be scalars, got shapes "
+            f"{[x.array.shape for x in bounds]}."
+        )
+    # Numbers as they are, not rounded to float32.
+    plain = not any(is_tensor_like(value) for value in given)
+    found = (
+        given
+        if plain
+        else [values_of(x, "arange", name) for x, name in zip(bounds, names, strict=True)]
+    )
     first, last, stride = (np.asarray(value).item() for value in found)
     if not stride:
         raise ZeroDivisionError("arange: step must not be 0.")
@@ -83,7 +94,8 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    """`num` numbers in equal steps from `start` to `stop`, along a new axis; with `retstep`, the step as well.
+    """`num` numbers in equal steps from `start` to `stop`, along a new axis; with `retstep`,
+    the step as well.
 
     >>> import gradtape as tf
     >>> tf.numpy.linspace(0.0, 1.0, 5).numpy()
@@ -104,10 +116,14 @@ def linspace(
 
 
 def _ends(given: dict[str, Any], dtype: Any, function: str) -> list[Tensor]:
-    """The ends, by their names, in one dtype; Python numbers are not rounded to less than the `dtype` that is asked for."""
+    """The ends, by their names, in one dtype; Python numbers are not rounded to less than the
+    `dtype` that is asked for.
+    """
     plain = not any(is_tensor_like(end) or hasattr(end, "dtype") for end in given.values())
     if plain and dtype is not None and dtype in (FLOAT64, COMPLEX128):
-        return [Tensor(NUMPY.array(end, f"{function}: {name}", dtype)) for name, end in given.items()]
+        return [
+            Tensor(NUMPY.array(end, f"{function}: {name}", dtype)) for name, end in given.items()
+        ]
     return promoted([inexact(x) for x in tensors_of(list(given.values()), function, list(given))])
 
 
@@ -119,7 +135,9 @@ def _count(num: Any, function: str) -> int:
 
 
 def _fractions(count: int, endpoint: bool, rank: int, dtype: Any) -> Any:
-    """How far each of the numbers has gone from the first end to the last, in an axis in front of `rank` others."""
+    """How far each of the numbers has gone from the first end to the last,
+    in an axis in front of `rank` others.
+    """
     steps = np.arange(count) / max(count - 1 if endpoint else count, 1)
     return steps.astype(dtype).reshape(count, *(1,) * rank)
 
@@ -168,7 +186,12 @@ def logspace(
 
 @published("numpy.geomspace")
 def geomspace(
-    start: TensorLike, stop: TensorLike, num: int = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0
+    start: TensorLike,
+    stop: TensorLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike = None,
+    axis: int = 0,
 ) -> Tensor:
     """`num` numbers from `start` to `stop`, each the same multiple of the one before.
 
@@ -187,7 +210,8 @@ def geomspace(
 
 @published("numpy.vander")
 def vander(x: TensorLike, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of each number of a vector in a row, `N` of them, the highest first unless `increasing`.
+    """The powers of each number of a vector in a row, `N` of them,
+    the highest first unless `increasing`.
 
     >>> import gradtape as tf
     >>> tf.numpy.vander([1, 2, 3], 3).numpy()

@@ -1,6 +1,8 @@
-"""NumPy's functions on arrays as sets: `unique` and its family, `union1d`, `intersect1d`, `isin` and their kin.
+"""NumPy's functions on arrays as sets: `unique` and its family, `union1d`, `intersect1d`,
+`isin` and their kin.
 
-The elements of a result are picked, so that a gradient flows back to the first of several equal ones; places and counts are int64.
+The elements of a result are picked, so that a gradient flows back to the first of several equal
+ones; places and counts are int64.
 """
 
 from __future__ import annotations
@@ -55,8 +57,8 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """Each element, or each slice along an axis, once, in rising order; and, if asked, where it stood first, its number for each
-    element, and how often it was there.
+    """Each element, or each slice along an axis, once, in rising order; and, if asked, where it
+    stood first, its number for each element, and how often it was there.
 
     >>> import gradtape as tf
     >>> values, counts = tf.numpy.unique([3, 1, 3, 2], return_counts=True)
@@ -65,14 +67,27 @@ def unique(
     """
     x = tensor_of(ar, "unique", "ar")
     values, first, inverse, counts = _unique(x, axis, equal_nan)
-    asked = [part for part, wanted in ((first, return_index), (inverse, return_inverse), (counts, return_counts)) if wanted]
+    asked = [
+        part
+        for part, wanted in (
+            (first, return_index),
+            (inverse, return_inverse),
+            (counts, return_counts),
+        )
+        if wanted
+    ]
     return (values, *map(Tensor, asked)) if asked else values
 
 
 def _unique(x: Tensor, axis: Any, equal_nan: bool) -> tuple[Tensor, Any, Any, Any]:
     place = None if axis is None else axis_of(axis, x.array.ndim, "unique")
     _, first, inverse, counts = np.unique(
-        _comparable(x, "unique"), return_index=True, return_inverse=True, return_counts=True, axis=place, equal_nan=equal_nan
+        _comparable(x, "unique"),
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+        axis=place,
+        equal_nan=equal_nan,
     )
     values = take(flat(x) if place is None else x, Tensor(first), axis=place or 0, sparse=False)
     return values, first, inverse, counts
@@ -121,7 +136,8 @@ def unique_inverse(x: TensorLike) -> UniqueInverseResult:
 
 @published("numpy.unique_all", "array_api.unique_all")
 def unique_all(x: TensorLike) -> UniqueAllResult:
-    """Each element once, where it stood first, for each element its number among them, and how often it was there.
+    """Each element once, where it stood first, for each element its number among them,
+    and how often it was there.
 
     >>> import gradtape as tf
     >>> tf.numpy.unique_all([3, 1, 3]).indices.numpy()
@@ -148,8 +164,11 @@ def union1d(ar1: TensorLike, ar2: TensorLike) -> Tensor:
 
 
 @published("numpy.intersect1d")
-def intersect1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The elements that are in both, each once, in rising order; and, if asked, where they stand in either.
+def intersect1d(
+    ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """The elements that are in both, each once, in rising order; and, if asked,
+    where they stand in either.
 
     >>> import gradtape as tf
     >>> tf.numpy.intersect1d([1, 3, 4], [3, 1, 5]).numpy()
@@ -157,7 +176,10 @@ def intersect1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False, r
     """
     x, y = _pair(ar1, ar2, "intersect1d")
     _, first, second = np.intersect1d(
-        _comparable(x, "intersect1d"), _comparable(y, "intersect1d"), assume_unique=assume_unique, return_indices=True
+        _comparable(x, "intersect1d"),
+        _comparable(y, "intersect1d"),
+        assume_unique=assume_unique,
+        return_indices=True,
     )
     common = take(x, Tensor(first), axis=0, sparse=False)
     return (common, Tensor(first), Tensor(second)) if return_indices else common
@@ -173,7 +195,14 @@ def setdiff1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False) -> 
     """
     x, y = _pair(ar1, ar2, "setdiff1d")
     left = x if assume_unique else unique(x)
-    kept = np.flatnonzero(np.isin(_comparable(left, "setdiff1d"), _comparable(y, "setdiff1d"), assume_unique=True, invert=True))
+    kept = np.flatnonzero(
+        np.isin(
+            _comparable(left, "setdiff1d"),
+            _comparable(y, "setdiff1d"),
+            assume_unique=True,
+            invert=True,
+        )
+    )
     return take(left, Tensor(kept), axis=0, sparse=False)
 
 
@@ -193,7 +222,12 @@ def setxor1d(ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False) -> T
 
 @published("numpy.isin")
 def isin(
-    element: TensorLike, test_elements: TensorLike, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+    element: TensorLike,
+    test_elements: TensorLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
 ) -> Tensor:
     """For each element, whether it is among `test_elements`, or with `invert`, whether it is not.
 

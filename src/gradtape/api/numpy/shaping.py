@@ -1,7 +1,8 @@
-"""NumPy's functions for the shape and the dtype of an array: `reshape`, `transpose`, `squeeze`, `astype` and their kin.
+"""NumPy's functions for the shape and the dtype of an array: `reshape`, `transpose`,
+`squeeze`, `astype` and their kin.
 
-A Tensor does not change and has no memory layout: what NumPy gives as a view or a copy is a Tensor with those values, and `order`
-matters only where it says in which order elements are read.
+A Tensor does not change and has no memory layout: what NumPy gives as a view or a copy is a Tensor
+with those values, and `order` matters only where it says in which order elements are read.
 """
 
 from __future__ import annotations
@@ -13,8 +14,24 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.numpy.operands import INT64, axes_of, axis_of, converted, dtype_of, plain, tensor_of, values_of
-from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, ShapeLike, TensorLike, as_int, integers
+from gradtape.api.numpy.operands import (
+    INT64,
+    axes_of,
+    axis_of,
+    converted,
+    dtype_of,
+    plain,
+    tensor_of,
+    values_of,
+)
+from gradtape.api.tensorflow.arguments import (
+    AxisLike,
+    DTypeLike,
+    ShapeLike,
+    TensorLike,
+    as_int,
+    integers,
+)
 from gradtape.convert import common_dtype, is_tensor_like
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, conversion, shaping
@@ -25,8 +42,11 @@ Shape = tuple[int, ...]
 
 
 @published("numpy.reshape", "array_api.reshape")
-def reshape(a: TensorLike, /, shape: ShapeLike, order: str = "C", *, copy: bool | None = None) -> Tensor:
-    """The same elements in another shape, of which one size may be -1; `order="F"` reads and fills the first axis fastest.
+def reshape(
+    a: TensorLike, /, shape: ShapeLike, order: str = "C", *, copy: bool | None = None
+) -> Tensor:
+    """The same elements in another shape, of which one size may be -1;
+    `order="F"` reads and fills the first axis fastest.
 
     >>> import gradtape as tf
     >>> tf.numpy.reshape([1, 2, 3, 4], (2, -1), order="F").numpy()
@@ -46,13 +66,18 @@ def _complete(sizes: Shape, shape: Shape) -> Shape:
     if sizes.count(-1) == 1 and known > 0 and total % known == 0:
         return tuple(total // known if size == -1 else size for size in sizes)
     if min(sizes, default=0) < 0 or known != total:
-        raise ValueError(f"reshape: the {total} elements of a tensor of shape {shape} do not fill shape={sizes}.")
+        raise ValueError(
+            f"reshape: the {total} elements of a tensor of shape {shape} do not fill shape={sizes}."
+        )
     return sizes
 
 
 def _first_axis_fastest(order: str, function: str) -> bool:
     if order not in ("C", "F", "A", "K"):
-        raise ValueError(f"{function}: order must be 'C' or 'F' ('A' and 'K' mean 'C' for a Tensor), got {order!r}.")
+        raise ValueError(
+            f"{function}: order must be 'C' or 'F' ('A' and 'K' mean 'C' for a Tensor), got "
+            f"{order!r}."
+        )
     return order == "F"
 
 
@@ -94,7 +119,9 @@ def transpose(a: TensorLike, axes: AxisLike = None) -> Tensor:
     order = axes_of(list(integers(axes, "transpose: axes")), x.array.ndim, "transpose", "axes")
     assert order is not None
     if len(order) != x.array.ndim:
-        raise ValueError(f"transpose: axes={axes} must name each of the {x.array.ndim} axes of a once.")
+        raise ValueError(
+            f"transpose: axes={axes} must name each of the {x.array.ndim} axes of a once."
+        )
     return shaping.transpose(x, perm=order)
 
 
@@ -109,7 +136,9 @@ def matrix_transpose(x: TensorLike, /) -> Tensor:
     """
     matrices = tensor_of(x, "matrix_transpose")
     if matrices.array.ndim < 2:
-        raise ValueError(f"matrix_transpose: x must have at least two axes, got shape {matrices.shape}.")
+        raise ValueError(
+            f"matrix_transpose: x must have at least two axes, got shape {matrices.shape}."
+        )
     return shaping.matrix_transpose(matrices)
 
 
@@ -124,9 +153,16 @@ def moveaxis(a: TensorLike, source: AxisLike, destination: AxisLike) -> Tensor:
     x = tensor_of(a, "moveaxis", "a")
     rank = x.array.ndim
     origins = axes_of(list(integers(source, "moveaxis: source")), rank, "moveaxis", "source") or ()
-    places = axes_of(list(integers(destination, "moveaxis: destination")), rank, "moveaxis", "destination") or ()
+    places = (
+        axes_of(
+            list(integers(destination, "moveaxis: destination")), rank, "moveaxis", "destination"
+        )
+        or ()
+    )
     if len(origins) != len(places):
-        raise ValueError(f"moveaxis: source={source} and destination={destination} must name as many axes.")
+        raise ValueError(
+            f"moveaxis: source={source} and destination={destination} must name as many axes."
+        )
     order = [axis for axis in range(rank) if axis not in origins]
     for place, origin in sorted(zip(places, origins, strict=True)):
         order.insert(place, origin)
@@ -162,7 +198,9 @@ def swapaxes(a: TensorLike, axis1: int, axis2: int) -> Tensor:
     """
     x = tensor_of(a, "swapaxes", "a")
     order = list(range(x.array.ndim))
-    first, second = (axis_of(v, len(order), "swapaxes", name) for v, name in ((axis1, "axis1"), (axis2, "axis2")))
+    first, second = (
+        axis_of(v, len(order), "swapaxes", name) for v, name in ((axis1, "axis1"), (axis2, "axis2"))
+    )
     order[first], order[second] = second, first
     return shaping.transpose(x, perm=tuple(order))
 
@@ -181,7 +219,9 @@ def squeeze(a: TensorLike, axis: AxisLike = None) -> Tensor:
     if dropped is None:
         dropped = tuple(i for i, size in enumerate(sizes) if size == 1)
     if any(sizes[i] != 1 for i in dropped):
-        raise ValueError(f"squeeze: axis={axis} names an axis whose size is not 1; the shape is {sizes}.")
+        raise ValueError(
+            f"squeeze: axis={axis} names an axis whose size is not 1; the shape is {sizes}."
+        )
     return shaping.reshape(x, shape=tuple(size for i, size in enumerate(sizes) if i not in dropped))
 
 
@@ -197,7 +237,9 @@ def expand_dims(a: TensorLike, axis: AxisLike) -> Tensor:
     count = len(axis) if isinstance(axis, (list, tuple)) else 1
     new = axes_of(axis, x.array.ndim + count, "expand_dims") or ()
     old = iter(x.array.shape)
-    return shaping.reshape(x, shape=tuple(1 if i in new else next(old) for i in range(x.array.ndim + len(new))))
+    return shaping.reshape(
+        x, shape=tuple(1 if i in new else next(old) for i in range(x.array.ndim + len(new)))
+    )
 
 
 @published("numpy.broadcast_to", "array_api.broadcast_to")
@@ -219,7 +261,11 @@ def stretched(x: Tensor, shape: Shape, function: str) -> Tensor:
     if sizes == shape:
         return x
     added = len(shape) - len(sizes)
-    if added < 0 or min(shape) < 0 or any(n not in (1, m) for n, m in zip(sizes, shape[added:], strict=True)):
+    if (
+        added < 0
+        or min(shape) < 0
+        or any(n not in (1, m) for n, m in zip(sizes, shape[added:], strict=True))
+    ):
         raise ValueError(f"{function}: a tensor of shape {sizes} cannot be broadcast to {shape}.")
     return broadcasting.broadcast_to(x, shape=shape)
 
@@ -232,7 +278,9 @@ def broadcast_shapes(*args: ShapeLike) -> Shape:
     >>> tf.numpy.broadcast_shapes((3, 1), (4,))
     (3, 4)
     """
-    return np.broadcast_shapes(*(integers(shape, f"broadcast_shapes: args[{i}]") for i, shape in enumerate(args)))
+    return np.broadcast_shapes(
+        *(integers(shape, f"broadcast_shapes: args[{i}]") for i, shape in enumerate(args))
+    )
 
 
 @published("numpy.broadcast_arrays")
@@ -252,7 +300,9 @@ def broadcast_together(tensors: list[Tensor], function: str) -> list[Tensor]:
     try:
         shape = np.broadcast_shapes(*(x.array.shape for x in tensors))
     except ValueError as error:
-        raise ValueError(f"{function}: the shapes {[x.array.shape for x in tensors]} do not broadcast.") from error
+        raise ValueError(
+            f"{function}: the shapes {[x.array.shape for x in tensors]} do not broadcast."
+        ) from error
     return [stretched(x, shape, function) for x in tensors]
 
 
@@ -322,8 +372,8 @@ def copy(a: TensorLike, order: str = "K", subok: bool = False) -> Tensor:
 
 @published("numpy.astype")
 def astype(x: TensorLike, dtype: DTypeLike, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    """The values in another dtype; Python's `float`, `int` and `complex` mean float32, int32 and complex64, or those of twice the
-    width if the values have 64 bits.
+    """The values in another dtype; Python's `float`, `int` and `complex` mean float32, int32 and
+    complex64, or those of twice the width if the values have 64 bits.
 
     >>> import gradtape as tf
     >>> tf.numpy.astype([1.8, -1.8], int).numpy()
@@ -332,15 +382,22 @@ def astype(x: TensorLike, dtype: DTypeLike, /, *, copy: bool = True, device: Any
     given = tensor_of(x, "astype")
     wanted = None if dtype is None else dtype_of(dtype, given.array.dtype)
     if wanted is None or wanted.kind == "O":
-        raise TypeError(f"astype: dtype must be a numeric dtype such as gradtape.float32, got {dtype!r}.")
+        raise TypeError(
+            f"astype: dtype must be a numeric dtype such as gradtape.float32, got {dtype!r}."
+        )
     if given.array.dtype.kind == "c" and wanted.kind not in "cb":
-        warnings.warn("astype drops the imaginary part of complex numbers", np.exceptions.ComplexWarning, stacklevel=2)
+        warnings.warn(
+            "astype drops the imaginary part of complex numbers",
+            np.exceptions.ComplexWarning,
+            stacklevel=2,
+        )
     return converted(given, wanted)
 
 
 @published("numpy.view")
 def view(x: TensorLike, dtype: DTypeLike = None) -> Tensor:
-    """The same bits read as another dtype, with more or fewer elements in the last axis if the sizes differ.
+    """The same bits read as another dtype, with more or fewer elements in the last axis if the
+    sizes differ.
 
     >>> import gradtape as tf
     >>> tf.numpy.view(tf.constant([1.0, 2.0]), tf.int32).numpy()
@@ -352,7 +409,10 @@ def view(x: TensorLike, dtype: DTypeLike = None) -> Tensor:
     if wanted == found:
         return identity(given)
     if found.itemsize != wanted.itemsize and not sizes:
-        raise ValueError(f"view: a scalar of dtype {given.dtype.name} cannot be read as {dtypes.from_numpy(wanted).name}.")
+        raise ValueError(
+            f"view: a scalar of dtype {given.dtype.name} cannot be read as "
+            f"{dtypes.from_numpy(wanted).name}."
+        )
     if found.itemsize < wanted.itemsize:
         return _gathered(given, wanted)
     if found.kind == "c" and wanted == dtypes.from_numpy(found).real_dtype.numpy:
@@ -361,7 +421,9 @@ def view(x: TensorLike, dtype: DTypeLike = None) -> Tensor:
         parts = conversion.bitcast(given, dtype=wanted)
     if found.itemsize == wanted.itemsize:
         return parts
-    return shaping.reshape(parts, shape=(*sizes[:-1], sizes[-1] * found.itemsize // wanted.itemsize))
+    return shaping.reshape(
+        parts, shape=(*sizes[:-1], sizes[-1] * found.itemsize // wanted.itemsize)
+    )
 
 
 def _gathered(x: Tensor, wanted: Any) -> Tensor:
@@ -370,17 +432,23 @@ def _gathered(x: Tensor, wanted: Any) -> Tensor:
     ratio = wanted.itemsize // x.array.dtype.itemsize
     if last % ratio:
         raise ValueError(
-            f"view: the last axis has {last} elements, of which {dtypes.from_numpy(wanted).name} cannot be made: {ratio} make one."
+            f"view: the last axis has {last} elements, of which {dtypes.from_numpy(wanted).name} "
+            f"cannot be made: {ratio} make one."
         )
     grouped = shaping.reshape(x, shape=(*before, last // ratio, ratio))
     if wanted.kind == "c" and x.array.dtype == dtypes.from_numpy(wanted).real_dtype.numpy:
-        return complex_from_parts(shaping.getitem(grouped, key=(..., 0)), shaping.getitem(grouped, key=(..., 1)))
+        return complex_from_parts(
+            shaping.getitem(grouped, key=(..., 0)), shaping.getitem(grouped, key=(..., 1))
+        )
     return conversion.bitcast(grouped, dtype=wanted)
 
 
 @published("numpy.meshgrid")
-def meshgrid(*xi: TensorLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """The coordinates of a grid over vectors; `sparse` leaves them in axes of size 1 that broadcast to the grid.
+def meshgrid(
+    *xi: TensorLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Tensor, ...]:
+    """The coordinates of a grid over vectors; `sparse` leaves them in axes of size 1 that broadcast
+    to the grid.
 
     >>> import gradtape as tf
     >>> [x.numpy().tolist() for x in tf.numpy.meshgrid([1, 2, 3], [4, 5])]
@@ -403,7 +471,8 @@ def _line(x: Tensor, axis: int, rank: int) -> Tensor:
 
 @published("numpy.ix_")
 def ix_(*args: TensorLike) -> tuple[Tensor, ...]:
-    """Index vectors shaped so that they pick a grid: `x[ix_(rows, columns)]`; truth values stand for the places of the true ones.
+    """Index vectors shaped so that they pick a grid: `x[ix_(rows, columns)]`; truth values stand
+    for the places of the true ones.
 
     >>> import gradtape as tf
     >>> rows, columns = tf.numpy.ix_([0, 2], [1, 3, 4])
@@ -463,7 +532,10 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """The dtype in which Tensors, arrays, numbers and dtypes meet, by gradtape's rule.
 
     >>> import gradtape as tf
-    >>> tf.numpy.result_type(tf.constant([1, 2]), tf.float32), tf.numpy.result_type(tf.constant(1.0), 2j)
+    >>> (
+    ...     tf.numpy.result_type(tf.constant([1, 2]), tf.float32),
+    ...     tf.numpy.result_type(tf.constant(1.0), 2j),
+    ... )
     (dtype('float32'), dtype('complex64'))
     """
     if not arrays_and_dtypes:

@@ -1,7 +1,9 @@
-"""The ufuncs of `scipy.special` on Tensors: those whose derivative is known are recorded, all others run on values.
+"""The ufuncs of `scipy.special` on Tensors: those whose derivative is known are recorded,
+all others run on values.
 
-They are called through NumPy's protocol, as `scipy.special.erf(tensor)`; there are no names of gradtape's for them here. The table
-of them is made when the first of them is called, which is when scipy has been imported by the user.
+They are called through NumPy's protocol, as `scipy.special.erf(tensor)`; there are no names of
+gradtape's for them here. The table of them is made when the first of them is called, which is when
+scipy has been imported by the user.
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from gradtape.api.numpy.operands import inexact, promoted, tensors_of
 from gradtape.api.numpy.ufunc import with_keywords
 from gradtape.api.numpy.values import on_values
 from gradtape.core.array_methods import COUNTERPARTS
-from gradtape.ops import activations, special, special_bessel, special_gamma, special_integrals, ufuncs
+from gradtape.ops import (
+    activations,
+    special,
+    special_bessel,
+    special_gamma,
+    special_integrals,
+    ufuncs,
+)
 from gradtape.ops import arithmetic as a
 from gradtape.ops import elementary as e
 from gradtape.ops import special_distributions as d
@@ -47,7 +56,9 @@ def _huber(delta: Any, r: Any) -> Any:
 
 
 def _pseudo_huber(delta: Any, r: Any) -> Any:
-    """delta**2 * (sqrt(1 + (r / delta)**2) - 1), written so that nothing cancels; 0 where delta is."""
+    """delta**2 * (sqrt(1 + (r / delta)**2) - 1), written so that nothing cancels;
+    0 where delta is.
+    """
     ratio = a.divide_no_nan(r, delta)
     found = a.square(r) / (e.sqrt(a.square(ratio) + 1) + 1)
     return where(a.less(delta, 0), math.inf, where(a.equal(delta, 0), 0, found))
@@ -213,7 +224,9 @@ def fill_table(scipy_special: Any) -> None:
 
 
 def _spelled(called: Any, function: Function) -> Function:
-    """A function of floating-point Tensors as one of anything: complex numbers, which the ops do not know, go to scipy."""
+    """A function of floating-point Tensors as one of anything: complex numbers,
+    which the ops do not know, go to scipy.
+    """
     name = called.__name__
     arguments = [f"argument {i}" for i in range(called.nin)]
 

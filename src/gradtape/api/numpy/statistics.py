@@ -1,7 +1,8 @@
 """Spread, weighted means and correlation: `numpy.var`, `average`, `cov` and their kin."""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -41,7 +42,11 @@ def ptp(a: TensorLike, axis: AxisLike = None, out: Any = None, keepdims: bool = 
     np.float32(3.0)
     """
     x = tensor_of(a, "ptp", "a")
-    return into(out, largest(x, axis, keepdims, None, "ptp") - smallest(x, axis, keepdims, None, "ptp"), "ptp")
+    return into(
+        out,
+        largest(x, axis, keepdims, None, "ptp") - smallest(x, axis, keepdims, None, "ptp"),
+        "ptp",
+    )
 
 
 @published("numpy.var", "array_api.var")
@@ -57,9 +62,11 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Tensor:
-    """The variance over `axis`: squared distances from the mean, added up and divided by their number less `ddof`.
+    """The variance over `axis`: squared distances from the mean,
+    added up and divided by their number less `ddof`.
 
-    A `mean` that is known already must have the axes as size 1. `correction` is another name of `ddof`.
+    A `mean` that is known already must have the axes as size 1. `correction` is another name of
+    `ddof`.
 
     >>> import gradtape as tf
     >>> tf.numpy.var([1.0, 2.0, 3.0], ddof=1).numpy()
@@ -89,7 +96,9 @@ def std(
     array([1., 3.], dtype=float32)
     """
     free = degrees_of_freedom(ddof, correction, "std")
-    return into(out, elementary.sqrt(_variance(a, axis, dtype, free, keepdims, where, mean, "std")), "std")
+    return into(
+        out, elementary.sqrt(_variance(a, axis, dtype, free, keepdims, where, mean, "std")), "std"
+    )
 
 
 def degrees_of_freedom(ddof: float, correction: float | None, function: str) -> float:
@@ -97,21 +106,33 @@ def degrees_of_freedom(ddof: float, correction: float | None, function: str) -> 
     if correction is None:
         return ddof
     if ddof:
-        raise ValueError(f"{function}: ddof={ddof} and correction={correction} mean the same: give one of them.")
+        raise ValueError(
+            f"{function}: ddof={ddof} and correction={correction} mean the same: give one of them."
+        )
     return correction
 
 
-def _variance(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any, function: str) -> Tensor:
+def _variance(
+    a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any, function: str
+) -> Tensor:
     x = tensor_of(a, function, "a")
     x = inexact(converted(x, dtype_of(dtype, x.array.dtype)))
     reduced, mask = axes_of(axis, x.array.ndim, function), mask_of(where, x, function)
-    center = mean_of(x, mask, reduced, True) if mean is None else tensors_of([x, mean], function, ["a", "mean"])[1]
+    center = (
+        mean_of(x, mask, reduced, True)
+        if mean is None
+        else tensors_of([x, mean], function, ["a", "mean"])[1]
+    )
     squares = squared_size(chosen(x - center, mask, 0))
     total = reductions.reduce_sum(squares, axis=reduced, keepdims=bool(keepdims))
     if mask is not None:
-        return total / arithmetic.maximum(count(mask, reduced, bool(keepdims), squares.array.dtype) - ddof, 0)
+        return total / arithmetic.maximum(
+            count(mask, reduced, bool(keepdims), squares.array.dtype) - ddof, 0
+        )
     shape = x.array.shape
-    return total / max(math.prod(shape if reduced is None else [shape[i] for i in reduced]) - ddof, 0)
+    return total / max(
+        math.prod(shape if reduced is None else [shape[i] for i in reduced]) - ddof, 0
+    )
 
 
 def squared_size(x: Any) -> Any:
@@ -122,8 +143,16 @@ def squared_size(x: Any) -> Any:
 
 
 @published("numpy.average")
-def average(a: TensorLike, axis: AxisLike = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
-    """The mean over `axis`, in which each element has its weight; `returned` adds the sum of the weights.
+def average(
+    a: TensorLike,
+    axis: AxisLike = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """The mean over `axis`, in which each element has its weight;
+    `returned` adds the sum of the weights.
 
     The weights have the shape of `a`, or that of the axes alone.
 
@@ -137,7 +166,11 @@ def average(a: TensorLike, axis: AxisLike = None, weights: Any = None, returned:
         reduced = axes_of(axis, x.array.ndim, "average")
         found = reductions.reduce_mean(x, axis=reduced, keepdims=keep)
         count = x.array.size / max(found.array.size, 1)
-        return (found, Tensor(np.full(found.array.shape, count, found.array.dtype))) if returned else found
+        return (
+            (found, Tensor(np.full(found.array.shape, count, found.array.dtype)))
+            if returned
+            else found
+        )
     given = tensors_of([a, weights], "average", ["a", "weights"])
     common = float_dtype(common_dtype([x.array.dtype for x in given]))
     x, w = (converted(v, common) for v in given)
@@ -145,22 +178,34 @@ def average(a: TensorLike, axis: AxisLike = None, weights: Any = None, returned:
     w = broadcasting.broadcast_to(beside_axes(w, x, reduced, "average"), shape=x.array.shape)
     scale = reductions.reduce_sum(w, axis=reduced, keepdims=keep)
     if certainly(arithmetic.equal(scale, 0)):
-        raise ZeroDivisionError("average: weights add up to zero, so that they cannot be normalized.")
+        raise ZeroDivisionError(
+            "average: weights add up to zero, so that they cannot be normalized."
+        )
     found = reductions.reduce_sum(x * w, axis=reduced, keepdims=keep) / scale
     return (found, scale) if returned else found
 
 
 def beside_axes(weights: Tensor, x: Tensor, axes: tuple[int, ...] | None, function: str) -> Tensor:
-    """Weights for the elements of `x`, or for those along some axes of it, in a shape that broadcasts to that of `x`."""
+    """Weights for the elements of `x`, or for those along some axes of it, in a shape that
+    broadcasts to that of `x`.
+    """
     shape, given = x.array.shape, weights.array.shape
     if given == shape:
         return weights
     if axes is None:
-        raise TypeError(f"{function}: weights have shape {weights.shape} but a has {x.shape}: say which axis they belong to.")
+        raise TypeError(
+            f"{function}: weights have shape {weights.shape} but a has {x.shape}: say which axis "
+            "they belong to."
+        )
     if given != tuple(shape[i] for i in axes):
-        raise ValueError(f"{function}: weights of shape {weights.shape} do not fit axes {axes} of a, which has shape {x.shape}.")
+        raise ValueError(
+            f"{function}: weights of shape {weights.shape} do not fit axes {axes} of a, which has "
+            f"shape {x.shape}."
+        )
     ordered = shaping.transpose(weights, perm=tuple(np.argsort(axes).tolist()))
-    return shaping.reshape(ordered, shape=tuple(size if i in axes else 1 for i, size in enumerate(shape)))
+    return shaping.reshape(
+        ordered, shape=tuple(size if i in axes else 1 for i, size in enumerate(shape))
+    )
 
 
 @published("numpy.cov")
@@ -175,7 +220,8 @@ def cov(
     *,
     dtype: DTypeLike = None,
 ) -> Tensor:
-    """The covariances of variables, one in each row of `m` (and of `y`), or in each column unless `rowvar`.
+    """The covariances of variables, one in each row of `m` (and of `y`),
+    or in each column unless `rowvar`.
 
     `fweights` says how often each observation was made, `aweights` how much it counts.
 
@@ -199,20 +245,31 @@ def cov(
     centered = x - reductions.reduce_sum(x * weights, axis=(1,), keepdims=True) / total
     divisor = total
     if less:
-        divisor = total - (less if amounts is None else less * reductions.reduce_sum(weights * amounts) / total)
+        divisor = total - (
+            less if amounts is None else less * reductions.reduce_sum(weights * amounts) / total
+        )
     return _squeezed(((centered * weights) @ _adjoint(centered)) / arithmetic.maximum(divisor, 0))
 
 
 def _variables(m: Any, y: Any, rowvar: bool, dtype: Any, function: str) -> Tensor:
     """The variables in rows, of one floating-point or complex dtype."""
-    given = promoted(tensors_of([m] if y is None else [m, y], function, ["m", "y"][: 1 if y is None else 2]))
+    given = promoted(
+        tensors_of([m] if y is None else [m, y], function, ["m", "y"][: 1 if y is None else 2])
+    )
     rows = []
     for x, name in zip(given, ("m", "y"), strict=False):
         if x.array.ndim > 2:
             raise ValueError(f"{function}: {name} must have at most two axes, got shape {x.shape}.")
         table = x if x.array.ndim == 2 else shaping.reshape(x, shape=(1, x.array.size))
         in_columns = not rowvar and x.array.ndim == 2 and (name == "m" or table.array.shape[0] != 1)
-        rows.append(inexact(converted(shaping.matrix_transpose(table) if in_columns else table, dtype_of(dtype, x.array.dtype))))
+        rows.append(
+            inexact(
+                converted(
+                    shaping.matrix_transpose(table) if in_columns else table,
+                    dtype_of(dtype, x.array.dtype),
+                )
+            )
+        )
     return rows[0] if len(rows) == 1 else shaping.concat(*rows, axis=0)
 
 
@@ -222,10 +279,15 @@ def _weights(given: Any, observed: int, x: Tensor, argument: str) -> Any:
         return None
     weights = converted(tensor_of(given, "cov", argument), real_dtype(x.array.dtype))
     if weights.array.ndim > 1 or weights.array.shape != (observed,):
-        raise RuntimeError(f"cov: {argument} must be {observed} numbers, one for each observation, got shape {weights.shape}.")
+        raise RuntimeError(
+            f"cov: {argument} must be {observed} numbers, one for each observation, got shape "
+            f"{weights.shape}."
+        )
     if certainly(arithmetic.less(weights, 0)):
         raise ValueError(f"cov: {argument} must not be negative.")
-    if argument == "fweights" and certainly(arithmetic.not_equal(weights, arithmetic.floor(weights))):
+    if argument == "fweights" and certainly(
+        arithmetic.not_equal(weights, arithmetic.floor(weights))
+    ):
         raise TypeError("cov: fweights must be whole numbers: give other weights as aweights.")
     return weights
 
@@ -240,8 +302,11 @@ def _squeezed(x: Tensor) -> Tensor:
 
 
 @published("numpy.corrcoef")
-def corrcoef(x: TensorLike, y: Any = None, rowvar: bool = True, *, dtype: DTypeLike = None) -> Tensor:
-    """The correlations of variables: their covariances divided by both standard deviations; see `cov`.
+def corrcoef(
+    x: TensorLike, y: Any = None, rowvar: bool = True, *, dtype: DTypeLike = None
+) -> Tensor:
+    """The correlations of variables: their covariances divided by both standard deviations;
+    see `cov`.
 
     >>> import gradtape as tf
     >>> tf.numpy.corrcoef([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]]).numpy()
@@ -255,7 +320,9 @@ def corrcoef(x: TensorLike, y: Any = None, rowvar: bool = True, *, dtype: DTypeL
     found = c / converted(deviations[:, None] * deviations[None, :], c.array.dtype)
     if found.array.dtype.kind != "c":
         return _between_minus_one_and_one(found)
-    parts = (_between_minus_one_and_one(part(found)) for part in (broadcasting.real, broadcasting.imag))
+    parts = (
+        _between_minus_one_and_one(part(found)) for part in (broadcasting.real, broadcasting.imag)
+    )
     return broadcasting.complex_from_parts(*parts)
 
 

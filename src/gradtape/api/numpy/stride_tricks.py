@@ -12,9 +12,15 @@ from gradtape.ops.fourier import frames
 
 
 def sliding_window_view(
-    x: TensorLike, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+    x: TensorLike,
+    window_shape: Any,
+    axis: Any = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
 ) -> Tensor:
-    """The windows of a shape at every place where they fit, with the axes of the window behind those of the places.
+    """The windows of a shape at every place where they fit,
+    with the axes of the window behind those of the places.
 
     >>> import gradtape as tf
     >>> import numpy as np
@@ -26,12 +32,22 @@ def sliding_window_view(
     found = tensor_of(x, function)
     rank = found.array.ndim
     sizes = integers(window_shape, f"{function}: window_shape")
-    axes = tuple(range(rank)) if axis is None else tuple(axis_of(a, rank, function) for a in integers(axis, f"{function}: axis"))
+    axes = (
+        tuple(range(rank))
+        if axis is None
+        else tuple(axis_of(a, rank, function) for a in integers(axis, f"{function}: axis"))
+    )
     if len(sizes) != len(axes):
-        raise ValueError(f"{function}: window_shape has {len(sizes)} sizes for {len(axes)} axes: give one for each.")
+        raise ValueError(
+            f"{function}: window_shape has {len(sizes)} sizes for {len(axes)} axes: give "
+            "one for each."
+        )
     for size, along in zip(sizes, axes, strict=True):
         room = found.array.shape[along]
         if not 0 <= size <= room:
-            raise ValueError(f"{function}: a window of {size} does not fit into axis {along}, which has {room} elements left.")
+            raise ValueError(
+                f"{function}: a window of {size} does not fit into axis {along}, which has {room} "
+                "elements left."
+            )
         found = moveaxis(frames(moveaxis(found, along, -1), length=size, step=1), -2, along)
     return found

@@ -1,7 +1,8 @@
-"""How an elementwise function is spelled: a function of the arrays alone, to which `ufunc` adds the keywords of NumPy's ufuncs.
+"""How an elementwise function is spelled: a function of the arrays alone, to which `ufunc` adds the
+keywords of NumPy's ufuncs.
 
-The bare function is what NumPy's protocol calls when there are no keywords, so it takes Tensors of float32 and float64, and
-Python numbers beside them, without a detour.
+The bare function is what NumPy's protocol calls when there are no keywords, so it takes Tensors of
+float32 and float64, and Python numbers beside them, without a detour.
 """
 
 from __future__ import annotations
@@ -12,17 +13,33 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.api.numpy.operands import FLOAT32, FLOAT64, converted, dtype_of, into, promoted, refusal, tensor_of, tensors_of
+from gradtape.api.numpy.operands import (
+    FLOAT32,
+    FLOAT64,
+    converted,
+    dtype_of,
+    into,
+    promoted,
+    refusal,
+    tensor_of,
+    tensors_of,
+)
 from gradtape.convert import common_dtype
 from gradtape.core.tensor import Tensor
 from gradtape.ops.ufuncs import elementwise_value
 
-_FLOAT_OF = {np.dtype(kind + size): np.dtype(found) for size, found in (("1", "f2"), ("2", "f4"), ("4", "f4"), ("8", "f8")) for kind in "iu"}  # fmt: skip
+_FLOAT_OF = {
+    np.dtype(kind + size): np.dtype(found)
+    for size, found in (("1", "f2"), ("2", "f4"), ("4", "f4"), ("8", "f8"))
+    for kind in "iu"
+}
 _FLOAT_OF[np.dtype(bool)] = np.dtype(np.float16)
 
 
 def ufunc(bare: Callable[..., Any]) -> Callable[..., Any]:
-    """The public function of a bare one: with `out`, `where`, `dtype` and the other keywords of a ufunc."""
+    """The public function of a bare one: with `out`, `where`,
+    `dtype` and the other keywords of a ufunc.
+    """
     count = bare.__code__.co_argcount
 
     @wraps(bare)
@@ -42,7 +59,9 @@ def with_keywords(bare: Any, count: int, args: Any, keywords: dict[str, Any]) ->
     unknown = keywords.keys() - {"out", "where", "dtype", "casting", "order", "subok"}
     if unknown or not count <= len(args) <= count + 1 or (len(args) > count and "out" in keywords):
         given = f"keywords {sorted(unknown)}" if unknown else f"{len(args)} arguments"
-        raise TypeError(f"{name} takes {count} arguments and the keywords out and dtype, but was given {given}.")
+        raise TypeError(
+            f"{name} takes {count} arguments and the keywords out and dtype, but was given {given}."
+        )
     out = args[count] if len(args) > count else keywords.get("out")
     if keywords.get("where", True) is not True:
         raise refusal(name, "where", f"write np.where(condition, {name}(...), otherwise)")
@@ -53,14 +72,17 @@ def with_keywords(bare: Any, count: int, args: Any, keywords: dict[str, Any]) ->
         inputs = [_cast_to(x, wanted, keywords.get("casting", "same_kind"), name) for x in tensors]
     result = bare(*inputs)
     if isinstance(result, tuple):
-        return tuple(into(o, r, name) for o, r in zip(out or (None,) * len(result), result, strict=True))
+        return tuple(
+            into(o, r, name) for o, r in zip(out or (None,) * len(result), result, strict=True)
+        )
     return into(out, result, name)
 
 
 def _cast_to(x: Tensor, dtype: Any, casting: Any, function: str) -> Tensor:
     if not np.can_cast(x.array.dtype, dtype, casting):
         raise TypeError(
-            f"{function}: an argument of dtype {x.dtype.name} cannot be cast to {dtype.name} by the rule {casting!r}."
+            f"{function}: an argument of dtype {x.dtype.name} cannot be cast to {dtype.name} by "
+            f"the rule {casting!r}."
         )
     return converted(x, dtype)
 
@@ -69,7 +91,9 @@ def _cast_to(x: Tensor, dtype: Any, casting: Any, function: str) -> Tensor:
 
 
 def floating(x: Any, function: str) -> Tensor:
-    """The argument of a function of floating-point numbers; integers and truth values in the dtype that NumPy gives them."""
+    """The argument of a function of floating-point numbers;
+    integers and truth values in the dtype that NumPy gives them.
+    """
     if type(x) is Tensor and ((dtype := x.array.dtype) is FLOAT32 or dtype is FLOAT64):
         return x
     x = tensor_of(x, function)
@@ -99,5 +123,7 @@ def is_of_kind(x: Any, kinds: str) -> bool:
 
 
 def by_value(function: str, *args: Any, **options: Any) -> Tensor:
-    """NumPy's own function of the values, which has no derivative; its dtype is NumPy's for the dtype in which they meet."""
+    """NumPy's own function of the values, which has no derivative; its dtype is NumPy's for the
+    dtype in which they meet.
+    """
     return elementwise_value(*args, function=function, **options)

@@ -1,7 +1,8 @@
-"""The methods of NumPy's ufuncs on Tensors: `np.add.reduce`, `np.multiply.accumulate`, `np.subtract.outer` and `reduceat`.
+"""The methods of NumPy's ufuncs on Tensors: `np.add.reduce`, `np.multiply.accumulate`,
+`np.subtract.outer` and `reduceat`.
 
-Those of sums, products and the like are the reductions that gradtape has; any other ufunc of two arguments runs over the slices
-of an axis, from the first to the last, as NumPy does it.
+Those of sums, products and the like are the reductions that gradtape has; any other ufunc of two
+arguments runs over the slices of an axis, from the first to the last, as NumPy does it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.numpy import reductions
-from gradtape.api.numpy.operands import axes_of, axis_of, converted, dtype_of, into, refusal, tensor_of, tensors_of
+from gradtape.api.numpy.operands import (
+    axes_of,
+    axis_of,
+    converted,
+    dtype_of,
+    into,
+    refusal,
+    tensor_of,
+    tensors_of,
+)
 from gradtape.api.numpy.ufunc import floating
 from gradtape.api.tensorflow.arguments import integers
 from gradtape.core.tensor import Tensor
@@ -29,7 +39,10 @@ _REDUCTIONS: dict[Any, Callable[..., Any]] = {
     np.logical_and: reductions.all,
     np.logical_or: reductions.any,
 }
-_RUNNING: dict[Any, Callable[..., Any]] = {np.add: reductions.cumsum, np.multiply: reductions.cumprod}
+_RUNNING: dict[Any, Callable[..., Any]] = {
+    np.add: reductions.cumsum,
+    np.multiply: reductions.cumprod,
+}
 _NOT_GIVEN = object()
 _LOGICAL = frozenset((np.logical_and, np.logical_or))
 
@@ -46,9 +59,11 @@ def reduce(
     initial: Any = _NOT_GIVEN,
     where: Any = True,
 ) -> Any:
-    """`called.reduce(array)`: the function of the elements along an axis, or along several if their order is nothing to it.
+    """`called.reduce(array)`: the function of the elements along an axis,
+    or along several if their order is nothing to it.
 
-    It begins with `initial`, by default what leaves other numbers as they are; with the first element where that is None.
+    It begins with `initial`, by default what leaves other numbers as they are; with the first
+    element where that is None.
     """
     name = f"{called.__name__}.reduce"
     x = tensor_of(array, name, "array")
@@ -56,22 +71,45 @@ def reduce(
     initial = None if initial is _NOT_GIVEN else initial
     if called is np.logaddexp and initial is None and where is True:
         x = converted(floating(x, name), dtype_of(dtype, x.array.dtype))
-        return into(out, reduce_logsumexp(x, axis=axes_of(axis, x.array.ndim, name), keepdims=bool(keepdims)), name)
+        return into(
+            out,
+            reduce_logsumexp(x, axis=axes_of(axis, x.array.ndim, name), keepdims=bool(keepdims)),
+            name,
+        )
     known = _REDUCTIONS.get(called)
     if known is not None and (initial is None or called not in _LOGICAL):
-        options = {"initial": initial, "where": where, "dtype": dtype if called in (np.add, np.multiply) else None}
-        given = {key: value for key, value in options.items() if value is not None and value is not True}
-        return known(converted(x, dtype_of(dtype, x.array.dtype)), axis, out=out, keepdims=keepdims, **given)
+        options = {
+            "initial": initial,
+            "where": where,
+            "dtype": dtype if called in (np.add, np.multiply) else None,
+        }
+        given = {
+            key: value for key, value in options.items() if value is not None and value is not True
+        }
+        return known(
+            converted(x, dtype_of(dtype, x.array.dtype)), axis, out=out, keepdims=keepdims, **given
+        )
     if where is not True:
-        raise refusal(name, "where", f"write {called.__name__}.reduce(np.where(condition, x, neutral))")
-    return into(out, _folded(called, function, converted(x, dtype_of(dtype, x.array.dtype)), axis, keepdims, identity), name)
+        raise refusal(
+            name, "where", f"write {called.__name__}.reduce(np.where(condition, x, neutral))"
+        )
+    return into(
+        out,
+        _folded(
+            called, function, converted(x, dtype_of(dtype, x.array.dtype)), axis, keepdims, identity
+        ),
+        name,
+    )
 
 
 def _folded(called: Any, function: Binary, x: Tensor, axis: Any, keepdims: bool, start: Any) -> Any:
     name, rank = f"{called.__name__}.reduce", x.array.ndim
     axes = tuple(range(rank)) if axis is None else axes_of(axis, rank, name) or ()
     if len(axes) > 1:
-        raise ValueError(f"{name}: the order of the elements matters, so that at most one axis can be reduced, got {list(axes)}.")
+        raise ValueError(
+            f"{name}: the order of the elements matters, so that at most one axis can be reduced, "
+            f"got {list(axes)}."
+        )
     if not axes:
         return x
     (along,) = axes
@@ -79,9 +117,15 @@ def _folded(called: Any, function: Binary, x: Tensor, axis: Any, keepdims: bool,
     if start is not None:
         shape = x.array.shape[:along] + x.array.shape[along + 1 :]
         first = np.asarray(start, x.array.dtype if isinstance(start, int) else None)
-        slices = [tensors_of([x, np.broadcast_to(first, shape)], name, ("array", "initial"))[1], *slices]
+        slices = [
+            tensors_of([x, np.broadcast_to(first, shape)], name, ("array", "initial"))[1],
+            *slices,
+        ]
     if not slices:
-        raise ValueError(f"{name}: there is nothing along axis {along}, and {called.__name__} of nothing has no value.")
+        raise ValueError(
+            f"{name}: there is nothing along axis {along}, and {called.__name__} of nothing "
+            "has no value."
+        )
     result = slices[0] if len(slices) > 1 else _as_result(function, slices[0])
     for part in slices[1:]:
         result = function(result, part)
@@ -89,7 +133,9 @@ def _folded(called: Any, function: Binary, x: Tensor, axis: Any, keepdims: bool,
     return shaping.reshape(result, shape=kept) if keepdims else result
 
 
-def accumulate(called: Any, function: Binary, array: Any, *, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+def accumulate(
+    called: Any, function: Binary, array: Any, *, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> Any:
     """`called.accumulate(array)`: the function of all elements up to each one, along an axis."""
     name = f"{called.__name__}.accumulate"
     known = _RUNNING.get(called)
@@ -107,15 +153,26 @@ def accumulate(called: Any, function: Binary, array: Any, *, axis: Any = 0, dtyp
 
 
 def _as_result(function: Binary, x: Tensor) -> Tensor:
-    """What the function has not been called with, in the dtype of its results; a dtype that it does not take is refused."""
+    """What the function has not been called with, in the dtype of its results;
+    a dtype that it does not take is refused.
+    """
     nothing = Tensor(np.zeros(0, x.array.dtype))
     return converted(x, function(nothing, nothing).array.dtype)
 
 
 def reduceat(
-    called: Any, function: Binary, array: Any, indices: Any, *, axis: Any = 0, dtype: Any = None, out: Any = None
+    called: Any,
+    function: Binary,
+    array: Any,
+    indices: Any,
+    *,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
 ) -> Any:
-    """`called.reduceat(array, indices)`: the reductions from each index to the next; of one element where the next is not greater."""
+    """`called.reduceat(array, indices)`: the reductions from each index to the next; of one element
+    where the next is not greater.
+    """
     name = f"{called.__name__}.reduceat"
     x = tensor_of(array, name, "array")
     along = axis_of(axis, x.array.ndim, name)
@@ -125,10 +182,16 @@ def reduceat(
         raise IndexError(f"{name}: indices must be from 0 to {count - 1}, got {list(starts)}.")
     parts = []
     if not starts:
-        return into(out, _as_result(function, shaping.getitem(x, key=(*(slice(None),) * along, slice(0, 0)))), name)
+        return into(
+            out,
+            _as_result(function, shaping.getitem(x, key=(*(slice(None),) * along, slice(0, 0)))),
+            name,
+        )
     for start, stop in zip(starts, (*starts[1:], count), strict=True):
         part = shaping.getitem(x, key=(*(slice(None),) * along, slice(start, max(stop, start + 1))))
-        parts.append(reduce(called, function, part, axis=along, dtype=dtype, keepdims=True, initial=None))
+        parts.append(
+            reduce(called, function, part, axis=along, dtype=dtype, keepdims=True, initial=None)
+        )
     return into(out, shaping.concat(*parts, axis=along), name)
 
 

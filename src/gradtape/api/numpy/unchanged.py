@@ -1,4 +1,6 @@
-"""NumPy's own types, constants and functions that are public as they are: what they take and give are not Tensors."""
+"""NumPy's own types, constants and functions that are public as they are:
+what they take and give are not Tensors.
+"""
 
 import numpy as np
 

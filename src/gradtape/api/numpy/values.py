@@ -16,11 +16,16 @@ from gradtape.core.tensor import Tensor
 
 
 def on_values(called: Any, args: Iterable[Any], keywords: Any, name: str | None = None) -> Any:
-    """NumPy's own function on the values; the arrays that it gives become Tensors, which no tape follows."""
+    """NumPy's own function on the values; the arrays that it gives become Tensors,
+    which no tape follows.
+    """
     name = name or called.__name__
-    read = nest.map_structure(lambda leaf: operand(leaf) if is_tensor_like(leaf) else leaf, [list(args), dict(keywords)])
+    read = nest.map_structure(
+        lambda leaf: operand(leaf) if is_tensor_like(leaf) else leaf, [list(args), dict(keywords)]
+    )
     arrays, options = nest.map_structure(
-        lambda leaf: values_of(leaf, name, "its arguments") if isinstance(leaf, Tensor) else leaf, read
+        lambda leaf: values_of(leaf, name, "its arguments") if isinstance(leaf, Tensor) else leaf,
+        read,
     )
     result = called(*arrays, **options)
     if _has_numbers(result):  # truth values and integers have no derivative that could be missed
@@ -29,7 +34,11 @@ def on_values(called: Any, args: Iterable[Any], keywords: Any, name: str | None 
                 leaving(leaf, f"numpy.{name}")
     if options.get("out") is not None:
         return result
-    widths = [leaf.dtype for leaf in nest.flatten([arrays, options]) if isinstance(leaf, (np.ndarray, np.generic))]
+    widths = [
+        leaf.dtype
+        for leaf in nest.flatten([arrays, options])
+        if isinstance(leaf, (np.ndarray, np.generic))
+    ]
     return wrapped(_narrowed(result, widths))
 
 
@@ -44,9 +53,16 @@ def _narrowed(result: Any, given: list[Any]) -> Any:
 
 
 def _has_numbers(result: Any) -> bool:
-    """Whether there are floating-point or complex numbers in a result; of objects, those that are neither integers nor text."""
+    """Whether there are floating-point or complex numbers in a result; of objects, those that are
+    neither integers nor text.
+    """
     if isinstance(result, (list, tuple)):
         return any(_has_numbers(entry) for entry in result)
     if isinstance(result, np.ndarray) and result.dtype.kind == "O":
-        return not all(isinstance(entry, (int, np.integer, np.bool, str, bytes, NoneType)) for entry in result.flat)
-    return isinstance(result, (float, complex)) or getattr(getattr(result, "dtype", None), "kind", "") in ("f", "c")
+        return not all(
+            isinstance(entry, (int, np.integer, np.bool, str, bytes, NoneType))
+            for entry in result.flat
+        )
+    return isinstance(result, (float, complex)) or getattr(
+        getattr(result, "dtype", None), "kind", ""
+    ) in ("f", "c")

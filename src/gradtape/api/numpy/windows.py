@@ -1,4 +1,7 @@
-"""Windows to multiply a signal with: `numpy.hanning` and its kin. They are computed in double precision and rounded once."""
+"""Windows to multiply a signal with: `numpy.hanning` and its kin.
+
+They are computed in double precision and rounded once.
+"""
 
 from __future__ import annotations
 

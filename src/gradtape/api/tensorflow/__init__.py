@@ -1,5 +1,7 @@
-"""TensorFlow's spelling: public functions with its names, argument names and defaults, over the ops.
+"""TensorFlow's spelling: public functions with its names, argument names and defaults,
+over the ops.
 
-Arguments are checked and made canonical here (an axis becomes a tuple of non-negative integers, a shape a tuple), so the ops
-below take them as they are. `gradtape`, `gradtape.math`, `gradtape.nn` and the other namespaces only re-export these functions.
+Arguments are checked and made canonical here (an axis becomes a tuple of non-negative integers, a
+shape a tuple), so the ops below take them as they are. `gradtape`, `gradtape.math`, `gradtape.nn`
+and the other namespaces only re-export these functions.
 """

@@ -1,4 +1,6 @@
-"""`approx_max_k` and `approx_min_k`, which are exact here, and quasi-random points that fill a cube evenly."""
+"""`approx_max_k` and `approx_min_k`, which are exact here,
+and quasi-random points that fill a cube evenly.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def approx_max_k(
     aggregate_to_topk: bool = True,
     name: str | None = None,
 ) -> ApproxTopK:
-    """The `k` largest elements along an axis and where they stand; all of them are found, whatever `recall_target` is.
+    """The `k` largest elements along an axis and where they stand; all of them are found,
+    whatever `recall_target` is.
 
     >>> import gradtape as tf
     >>> values, indices = tf.math.approx_max_k(tf.constant([1.0, 3.0, 2.0]), k=2)
@@ -54,7 +57,8 @@ def approx_min_k(
     aggregate_to_topk: bool = True,
     name: str | None = None,
 ) -> ApproxTopK:
-    """The `k` smallest elements along an axis and where they stand; all of them are found, whatever `recall_target` is.
+    """The `k` smallest elements along an axis and where they stand; all of them are found,
+    whatever `recall_target` is.
 
     >>> import gradtape as tf
     >>> values, indices = tf.math.approx_min_k(tf.constant([1.0, 3.0, 2.0]), k=2)
@@ -70,7 +74,9 @@ def _extreme(operand: Any, k: Any, axis: Any, direction: str, function: str) -> 
     along = one_axis(axis, rank, f"{function}: reduction_dimension")
     count = as_int(k, f"{function}: k")
     if not 0 <= count <= x.array.shape[along]:
-        raise invalid_argument(f"{function}: operand of shape {x.shape} has no {count} elements along axis {along}.")
+        raise invalid_argument(
+            f"{function}: operand of shape {x.shape} has no {count} elements along axis {along}."
+        )
     order = (*(i for i in range(rank) if i != along), along)
     back = tuple(order.index(i) for i in range(rank))
     last = transpose(x, perm=order)
@@ -80,8 +86,15 @@ def _extreme(operand: Any, k: Any, axis: Any, direction: str, function: str) -> 
 
 
 @published("math.sobol_sample")
-def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
-    """The points of the Sobol sequence in the unit cube of `dim` dimensions, after the first `skip` of them.
+def sobol_sample(
+    dim: Any,
+    num_results: Any,
+    skip: Any = 0,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """The points of the Sobol sequence in the unit cube of `dim` dimensions,
+    after the first `skip` of them.
 
     >>> import gradtape as tf
     >>> tf.math.sobol_sample(2, 3).numpy()
@@ -97,10 +110,13 @@ def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: DTypeLike = d
     )
     if size < 1 or count < 1 or skipped < 0:
         raise invalid_argument(
-            f"sobol_sample: dim={size} and num_results={count} must be at least 1, and skip={skipped} not negative."
+            f"sobol_sample: dim={size} and num_results={count} must be at least 1, and "
+            f"skip={skipped} not negative."
         )
     wanted = dtypes.as_dtype(dtype)
     if wanted not in (dtypes.float32, dtypes.float64):
-        raise invalid_argument(f"sobol_sample: dtype must be float32 or float64, got {wanted.name}.")
+        raise invalid_argument(
+            f"sobol_sample: dtype must be float32 or float64, got {wanted.name}."
+        )
     points = qmc.Sobol(size, scramble=False).fast_forward(skipped + 1).random(count)
     return Tensor(np.asarray(points, dtype=wanted.numpy))

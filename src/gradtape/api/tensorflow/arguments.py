@@ -1,4 +1,6 @@
-"""How public functions take their arguments: types for annotations, and what makes axes, shapes and dtypes canonical."""
+"""How public functions take their arguments: types for annotations, and what makes axes,
+shapes and dtypes canonical.
+"""
 
 from __future__ import annotations
 
@@ -72,13 +74,21 @@ def as_float(value: Any, argument: str) -> float:
 
 def as_list(values: Any, argument: str) -> list[Any]:
     """The entries of a list, a tuple, or a tensor with an axis."""
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
-        raise TypeError(f"{argument} must be a list or a tuple, got {values!r} of type {type(values).__name__}.")
+    if (
+        isinstance(values, (str, bytes))
+        or not isinstance(values, Iterable)
+        or getattr(values, "ndim", 1) == 0
+    ):
+        raise TypeError(
+            f"{argument} must be a list or a tuple, got {values!r} of type {type(values).__name__}."
+        )
     return list(values)
 
 
 def has_axes(value: Any) -> bool:
-    """Whether a value is a list or an array, rather than one number; of lists of different lengths, too."""
+    """Whether a value is a list or an array, rather than one number;
+    of lists of different lengths, too.
+    """
     return isinstance(value, (list, tuple)) or np.ndim(getattr(value, "array", value)) > 0
 
 
@@ -86,7 +96,10 @@ def one_axis(axis: Any, rank: int, argument: str = "axis") -> int:
     """An axis as a number from 0 to rank - 1."""
     index = as_int(axis, argument)
     if not -rank <= index < rank:
-        raise invalid_argument(f"{argument}={index} is not an axis of a tensor of rank {rank}: use {-rank} to {rank - 1}.")
+        raise invalid_argument(
+            f"{argument}={index} is not an axis of a tensor of rank {rank}: use {-rank} to "
+            f"{rank - 1}."
+        )
     return index % rank
 
 
@@ -120,7 +133,11 @@ def _integers(values: Any, argument: str) -> list[int]:
     if isinstance(values, TensorShape):
         return [as_int(v, argument) for v in values]
     if isinstance(values, (Tensor, Variable)):
-        values = known(values.tensor() if isinstance(values, Variable) else values, argument, "make it of Python integers")
+        values = known(
+            values.tensor() if isinstance(values, Variable) else values,
+            argument,
+            "make it of Python integers",
+        )
     if isinstance(values, (np.ndarray, np.generic)):
         if values.dtype.kind not in "iu" and values.size:
             raise TypeError(f"{argument} must be integers, got dtype {values.dtype}.")
@@ -136,10 +153,13 @@ def numpy_dtype(dtype: Any, default: Any = None) -> Any:
 
 
 def known(x: Tensor, argument: str, instead: str) -> Any:
-    """The values of a tensor that a result's shape depends on; `instead` helps where there are none yet."""
+    """The values of a tensor that a result's shape depends on;
+    `instead` helps where there are none yet.
+    """
     if is_traced(x):
         raise NotTraceableError(
-            f"{argument}, at {locate(*caller())}, must be known when a gradtape.function is traced, since the shape of the result depends "
+            f"{argument}, at {locate(*caller())}, must be known when a gradtape.function is "
+            "traced, since the shape of the result depends "
             f"on it: {instead}, or call it outside the function."
         )
     return np.asarray(x.array)

@@ -1,4 +1,6 @@
-"""Less common arithmetic: division that cuts off, polynomials, sums of lists, running sums of exponentials."""
+"""Less common arithmetic: division that cuts off, polynomials, sums of lists,
+running sums of exponentials.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, REAL, of_kind, pair_of_kind, tensors_of_kind
+from gradtape.api.tensorflow.accepted import (
+    FLOATING,
+    INEXACT,
+    REAL,
+    of_kind,
+    pair_of_kind,
+    tensors_of_kind,
+)
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, one_axis
 from gradtape.api.tensorflow.elementwise import add_n
 from gradtape.convert import TENSORFLOW, as_tensor
@@ -86,7 +95,9 @@ def polyval(coeffs: list[Any], x: TensorLike, name: str | None = None) -> Tensor
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"polyval: coeffs must be a list, got {type(coeffs).__name__}.")
-    at, *terms = TENSORFLOW.tensors([x, *coeffs], ["polyval: x", *(f"polyval: coeffs[{i}]" for i in range(len(coeffs)))])
+    at, *terms = TENSORFLOW.tensors(
+        [x, *coeffs], ["polyval: x", *(f"polyval: coeffs[{i}]" for i in range(len(coeffs)))]
+    )
     if not terms:
         return zeros_like(at)
     value = terms[0]
@@ -97,37 +108,57 @@ def polyval(coeffs: list[Any], x: TensorLike, name: str | None = None) -> Tensor
 
 @published("math.accumulate_n")
 def accumulate_n(
-    inputs: list[Any] | tuple[Any, ...], shape: ShapeLike | None = None, tensor_dtype: DTypeLike = None, name: str | None = None
+    inputs: list[Any] | tuple[Any, ...],
+    shape: ShapeLike | None = None,
+    tensor_dtype: DTypeLike = None,
+    name: str | None = None,
 ) -> Tensor:
-    """The sum of a list of tensors of one shape and dtype, which are `shape` and `tensor_dtype` if they are given.
+    """The sum of a list of tensors of one shape and dtype,
+    which are `shape` and `tensor_dtype` if they are given.
 
     >>> import gradtape as tf
     >>> tf.math.accumulate_n([tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])]).numpy()
     array([4., 6.], dtype=float32)
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
-        raise ValueError(f"accumulate_n: inputs must be a list of at least one tensor, got {inputs!r}.")
+        raise ValueError(
+            f"accumulate_n: inputs must be a list of at least one tensor, got {inputs!r}."
+        )
     terms = [
-        x.tensor() if isinstance(x, Variable) else as_tensor(x, argument=f"accumulate_n: inputs[{i}]")
+        x.tensor()
+        if isinstance(x, Variable)
+        else as_tensor(x, argument=f"accumulate_n: inputs[{i}]")
         for i, x in enumerate(inputs)
     ]
     first = terms[0]
     if any(term.array.dtype != first.array.dtype for term in terms):
-        raise ValueError(f"accumulate_n: inputs must have one dtype, got {[term.dtype.name for term in terms]}.")
+        raise ValueError(
+            f"accumulate_n: inputs must have one dtype, got {[term.dtype.name for term in terms]}."
+        )
     wanted = TensorShape(first.array.shape if shape is None else shape)
     for i, term in enumerate(terms):
         if not wanted.is_compatible_with(term.array.shape):
-            raise ValueError(f"accumulate_n: inputs[{i}] has shape {term.shape}, which does not fit {wanted}.")
+            raise ValueError(
+                f"accumulate_n: inputs[{i}] has shape {term.shape}, which does not fit {wanted}."
+            )
     if tensor_dtype is not None and dtypes.as_dtype(tensor_dtype) != first.dtype:
-        raise TypeError(f"accumulate_n: tensor_dtype is {dtypes.as_dtype(tensor_dtype).name}, but inputs are {first.dtype.name}.")
+        raise TypeError(
+            f"accumulate_n: tensor_dtype is {dtypes.as_dtype(tensor_dtype).name}, but inputs are "
+            f"{first.dtype.name}."
+        )
     return add_n(terms)
 
 
 @published("math.cumulative_logsumexp")
 def cumulative_logsumexp(
-    x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    x: TensorLike,
+    axis: Any = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """`log(cumsum(exp(x)))` along `axis` without overflow; `exclusive` leaves out the element itself, `reverse` runs from the end.
+    """`log(cumsum(exp(x)))` along `axis` without overflow; `exclusive` leaves out the element
+    itself, `reverse` runs from the end.
 
     >>> import gradtape as tf
     >>> tf.math.cumulative_logsumexp([1000.0, 1000.0]).numpy().round(2)
@@ -140,7 +171,12 @@ def cumulative_logsumexp(
     found = running.cumulative_logsumexp(given, axis=along)
     if exclusive and found.array.shape[along]:
         nothing = broadcast_to(
-            found.array.dtype.type(-np.inf), shape=tuple(1 if i == along else n for i, n in enumerate(found.array.shape))
+            found.array.dtype.type(-np.inf),
+            shape=tuple(1 if i == along else n for i, n in enumerate(found.array.shape)),
         )
-        found = shaping.concat(nothing, shaping.getitem(found, key=(*(slice(None),) * along, slice(None, -1))), axis=along)
+        found = shaping.concat(
+            nothing,
+            shaping.getitem(found, key=(*(slice(None),) * along, slice(None, -1))),
+            axis=along,
+        )
     return shaping.reverse(found, axis=(along,)) if reverse else found

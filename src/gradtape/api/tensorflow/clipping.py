@@ -1,4 +1,5 @@
-"""Keeping values and gradients within bounds: `tf.clip_by_value`, `tf.clip_by_norm`, `tf.clip_by_global_norm`.
+"""Keeping values and gradients within bounds: `tf.clip_by_value`, `tf.clip_by_norm`,
+`tf.clip_by_global_norm`.
 
 An IndexedSlices stays sparse: its values alone are clipped, and repeated rows count as they stand.
 """
@@ -24,8 +25,11 @@ from gradtape.shapes import TensorShape
 
 
 @published("clip_by_value")
-def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> Any:
-    """`t` with what is below `clip_value_min` or above `clip_value_max` put on the bound; on a bound the gradient is 1.
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> Any:
+    """`t` with what is below `clip_value_min` or above `clip_value_max` put on the bound;
+    on a bound the gradient is 1.
 
     >>> import gradtape as tf
     >>> tf.clip_by_value([-3.0, 0.5, 3.0], -1.0, 1.0).numpy()
@@ -43,36 +47,51 @@ def _check_bound(values: Tensor, bound: Tensor, argument: str) -> None:
     try:
         shape = np.broadcast_shapes(values.array.shape, bound.array.shape)
     except ValueError:
-        raise invalid_argument(f"{argument} has shape {bound.shape}, which does not fit t's shape {values.shape}.") from None
+        raise invalid_argument(
+            f"{argument} has shape {bound.shape}, which does not fit t's shape {values.shape}."
+        ) from None
     if shape != values.array.shape:
-        raise ValueError(f"{argument} would broaden the shape {values.shape} of t to {TensorShape(shape)}.")
+        raise ValueError(
+            f"{argument} would broaden the shape {values.shape} of t to {TensorShape(shape)}."
+        )
 
 
 @published("clip_by_norm")
-def clip_by_norm(t: TensorLike, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None) -> Any:
-    """`t`, scaled down where its Euclidean norm, over `axes` or over all elements, is greater than `clip_norm`.
+def clip_by_norm(
+    t: TensorLike, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None
+) -> Any:
+    """`t`, scaled down where its Euclidean norm, over `axes` or over all elements,
+    is greater than `clip_norm`.
 
     >>> import gradtape as tf
     >>> tf.clip_by_norm([3.0, 4.0], 1.0).numpy()
     array([0.6, 0.8], dtype=float32)
     """
     values = _floating(_values(t), "clip_by_norm", "t")
-    values, limit = TENSORFLOW.tensors([values, clip_norm], ["clip_by_norm: t", "clip_by_norm: clip_norm"])
+    values, limit = TENSORFLOW.tensors(
+        [values, clip_norm], ["clip_by_norm: t", "clip_by_norm: clip_norm"]
+    )
     limit = arithmetic.maximum(limit, 0)
     over = reduced_axes(axes, values.array.ndim, "clip_by_norm: axes")
     squares = reductions.reduce_sum(arithmetic.square(values), axis=over, keepdims=True)
     positive = arithmetic.greater(squares, 0)
     # The root of 0 has no finite derivative, so a zero vector goes round it.
-    length = selection.where(positive, elementary.sqrt(selection.where(positive, squares, 1)), squares)
+    length = selection.where(
+        positive, elementary.sqrt(selection.where(positive, squares, 1)), squares
+    )
     scaled = _in_shape(values, arithmetic.multiply(values, limit), "clip_by_norm: clip_norm")
     return _like(t, scaled / arithmetic.maximum(length, limit))
 
 
 @published("clip_by_global_norm")
 def clip_by_global_norm(
-    t_list: Sequence[Any], clip_norm: TensorLike, use_norm: TensorLike | None = None, name: str | None = None
+    t_list: Sequence[Any],
+    clip_norm: TensorLike,
+    use_norm: TensorLike | None = None,
+    name: str | None = None,
 ) -> tuple[list[Any], Tensor]:
-    """The tensors of a list, all scaled by one factor so that their norm as one long vector is at most `clip_norm`; and that norm.
+    """The tensors of a list, all scaled by one factor so that their norm as one long vector is at
+    most `clip_norm`; and that norm.
 
     A norm that is not finite makes everything NaN. None stays None.
 
@@ -82,11 +101,22 @@ def clip_by_global_norm(
     (array([0.6], dtype=float32), array([0.8], dtype=float32), np.float32(5.0))
     """
     values = _values_of_list(t_list, "clip_by_global_norm")
-    length = _global_norm(values) if use_norm is None else TENSORFLOW.tensor(use_norm, "clip_by_global_norm: use_norm")
-    length, limit = TENSORFLOW.tensors([length, clip_norm], ["clip_by_global_norm: use_norm", "clip_by_global_norm: clip_norm"])
-    factor = limit * arithmetic.minimum(arithmetic.divide(1.0, length), arithmetic.divide(1.0, limit))
+    length = (
+        _global_norm(values)
+        if use_norm is None
+        else TENSORFLOW.tensor(use_norm, "clip_by_global_norm: use_norm")
+    )
+    length, limit = TENSORFLOW.tensors(
+        [length, clip_norm], ["clip_by_global_norm: use_norm", "clip_by_global_norm: clip_norm"]
+    )
+    factor = limit * arithmetic.minimum(
+        arithmetic.divide(1.0, length), arithmetic.divide(1.0, limit)
+    )
     factor += length - length  # 0, or NaN for a norm that is not finite
-    clipped = [None if v is None else _like(t, v * _in_dtype(factor, v)) for t, v in zip(t_list, values, strict=True)]
+    clipped = [
+        None if v is None else _like(t, v * _in_dtype(factor, v))
+        for t, v in zip(t_list, values, strict=True)
+    ]
     return clipped, length
 
 
@@ -108,8 +138,13 @@ def _global_norm(values: Sequence[Tensor | None]) -> Tensor:
 
 def _values_of_list(t_list: Any, function: str) -> list[Tensor | None]:
     if not isinstance(t_list, Sequence) or isinstance(t_list, (str, bytes)):
-        raise TypeError(f"{function}: t_list must be a list or tuple of tensors, got {type(t_list).__name__}.")
-    return [None if t is None else _floating(_values(t), function, f"t_list[{i}]") for i, t in enumerate(t_list)]
+        raise TypeError(
+            f"{function}: t_list must be a list or tuple of tensors, got {type(t_list).__name__}."
+        )
+    return [
+        None if t is None else _floating(_values(t), function, f"t_list[{i}]")
+        for i, t in enumerate(t_list)
+    ]
 
 
 def _values(t: Any) -> Any:
@@ -133,5 +168,7 @@ def _in_dtype(factor: Tensor, values: Tensor) -> Tensor:
 def _in_shape(values: Tensor, result: Tensor, argument: str) -> Tensor:
     """A result, refused if an argument has broadcast the values to another shape."""
     if result.array.shape != values.array.shape:
-        raise ValueError(f"{argument} would broaden the shape {values.shape} of t to {result.shape}.")
+        raise ValueError(
+            f"{argument} would broaden the shape {values.shape} of t to {result.shape}."
+        )
     return result

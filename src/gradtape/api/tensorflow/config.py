@@ -1,6 +1,7 @@
 """`tf.config`: which devices there are, and settings of the whole process.
 
-Without JAX there is one device, the CPU. With it there are those that XLA knows: asking for them loads JAX.
+Without JAX there is one device, the CPU. With it there are those that XLA knows: asking for them
+loads JAX.
 """
 
 from __future__ import annotations
@@ -48,7 +49,11 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     >>> tf.config.list_physical_devices("CPU")[0]
     PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')
     """
-    return [device for device in _physical(xla_devices.devices()) if device_type in (None, device.device_type)]
+    return [
+        device
+        for device in _physical(xla_devices.devices())
+        if device_type in (None, device.device_type)
+    ]
 
 
 @published("config.list_logical_devices", "config.experimental.list_logical_devices")
@@ -71,7 +76,11 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     >>> tf.config.get_visible_devices("CPU")[0].name
     '/physical_device:CPU:0'
     """
-    return [device for device in _physical(xla_devices.visible()) if device_type in (None, device.device_type)]
+    return [
+        device
+        for device in _physical(xla_devices.visible())
+        if device_type in (None, device.device_type)
+    ]
 
 
 @published("config.set_visible_devices", "config.experimental.set_visible_devices")
@@ -87,7 +96,9 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     known = list_physical_devices()
     for device in chosen:
         if device not in known:
-            raise ValueError(f"set_visible_devices: there is no device {device!r}: the devices are {known}.")
+            raise ValueError(
+                f"set_visible_devices: there is no device {device!r}: the devices are {known}."
+            )
     names = {device.name.removeprefix("/physical_device:") for device in chosen}
     if device_type in (None, "CPU") and "CPU:0" not in names:
         raise RuntimeError("set_visible_devices: the CPU runs eager code and cannot be hidden.")
@@ -97,7 +108,8 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 
 @published("config.get_soft_device_placement")
 def get_soft_device_placement() -> bool:
-    """Whether ops may run on another device than the one they are placed on, where that is not there.
+    """Whether ops may run on another device than the one they are placed on,
+    where that is not there.
 
     >>> import gradtape as tf
     >>> tf.config.get_soft_device_placement()
@@ -129,7 +141,8 @@ def functions_run_eagerly() -> bool:
 
 @published("config.run_functions_eagerly")
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Lets compiled functions run as plain Python, so that they can be stepped through, or ends that.
+    """Lets compiled functions run as plain Python, so that they can be stepped through,
+    or ends that.
 
     >>> import gradtape as tf
     >>> tf.config.run_functions_eagerly(True)
@@ -153,7 +166,9 @@ def get_programs_per_function() -> int:
 
 @published("config.set_programs_per_function")
 def set_programs_per_function(count: int) -> None:
-    """Sets how many programs each function keeps. Of more, those that were used least recently are dropped, and traced again.
+    """Sets how many programs each function keeps.
+
+    Of more, those that were used least recently are dropped, and traced again.
 
     >>> import gradtape as tf
     >>> tf.config.set_programs_per_function(16)
@@ -162,16 +177,19 @@ def set_programs_per_function(count: int) -> None:
     >>> tf.config.set_programs_per_function(128)
     """
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ValueError(f"set_programs_per_function: count must be a whole number from 1 on, got {count!r}.")
+        raise ValueError(
+            f"set_programs_per_function: count must be a whole number from 1 on, got {count!r}."
+        )
     settings.programs_per_function = count
 
 
 @published("config.enable_compile_cache")
 def enable_compile_cache(path: str | os.PathLike[str] | None = None) -> str:
-    """Keeps compiled programs on disk, so that the next process need not compile them again; gives the directory.
+    """Keeps compiled programs on disk, so that the next process need not compile them again;
+    gives the directory.
 
-    Without a `path` it is `gradtape/xla` in the user's directory for caches. What is kept belongs to one version of JAX and one kind of
-    machine; others compile for themselves.
+    Without a `path` it is `gradtape/xla` in the user's directory for caches. What is kept belongs
+    to one version of JAX and one kind of machine; others compile for themselves.
 
     >>> import gradtape as tf
     >>> import tempfile
@@ -204,7 +222,8 @@ def enable_op_determinism() -> None:
 
 @published("config.experimental.enable_tensor_float_32_execution")
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Sets what `tensor_float_32_execution_enabled` answers; the CPU always computes with all bits of float32.
+    """Sets what `tensor_float_32_execution_enabled` answers;
+    the CPU always computes with all bits of float32.
 
     >>> import gradtape as tf
     >>> tf.config.experimental.enable_tensor_float_32_execution(True)
@@ -225,9 +244,11 @@ def tensor_float_32_execution_enabled() -> bool:
 
 @published("config.experimental.set_memory_growth")
 def set_memory_growth(device: Any, enable: bool) -> None:
-    """Lets a GPU take memory as it needs it; for the CPU, which always does, this is an error as in TensorFlow.
+    """Lets a GPU take memory as it needs it; for the CPU, which always does,
+    this is an error as in TensorFlow.
 
-    JAX decides that when it starts, so that it takes effect only in an environment with XLA_PYTHON_CLIENT_PREALLOCATE=false.
+    JAX decides that when it starts, so that it takes effect only in an environment with
+    XLA_PYTHON_CLIENT_PREALLOCATE=false.
 
     >>> import gradtape as tf
     >>> for gpu in tf.config.list_physical_devices("GPU"):
@@ -235,12 +256,21 @@ def set_memory_growth(device: Any, enable: bool) -> None:
     """
     known = list_physical_devices()
     if device not in known:
-        raise ValueError(f"set_memory_growth: there is no device {device!r}: the devices are {known}.")
+        raise ValueError(
+            f"set_memory_growth: there is no device {device!r}: the devices are {known}."
+        )
     if device.device_type == "CPU":
-        raise ValueError("set_memory_growth: only a GPU's memory can be set to grow; the CPU takes memory as it needs it.")
-    if bool(enable) != get_memory_growth(device) and first_times("memory growth", limit=1) is not None:
+        raise ValueError(
+            "set_memory_growth: only a GPU's memory can be set to grow; the CPU takes memory as it "
+            "needs it."
+        )
+    if (
+        bool(enable) != get_memory_growth(device)
+        and first_times("memory growth", limit=1) is not None
+    ):
         log_warning(
-            "set_memory_growth: JAX has chosen already how it takes memory of %s: set XLA_PYTHON_CLIENT_PREALLOCATE=%s in the environment "
+            "set_memory_growth: JAX has chosen already how it takes memory of %s: set "
+            "XLA_PYTHON_CLIENT_PREALLOCATE=%s in the environment "
             "before the program starts.",
             device.name, "false" if enable else "true",
         )  # fmt: skip
@@ -251,18 +281,25 @@ def get_memory_growth(device: Any) -> bool:
     """Whether a GPU takes memory as it needs it, instead of most of it at once.
 
     >>> import gradtape as tf
-    >>> [tf.config.experimental.get_memory_growth(gpu) for gpu in tf.config.list_physical_devices("GPU")]
+    >>> [
+    ...     tf.config.experimental.get_memory_growth(gpu)
+    ...     for gpu in tf.config.list_physical_devices("GPU")
+    ... ]
     []
     """
     if device not in list_physical_devices("GPU"):
-        raise ValueError(f"get_memory_growth: there is no GPU {device!r}: the devices are {list_physical_devices()}.")
+        raise ValueError(
+            f"get_memory_growth: there is no GPU {device!r}: the devices are "
+            f"{list_physical_devices()}."
+        )
     on_demand = os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE", "true").lower() in ("false", "0")
     return on_demand or os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR") == "platform"
 
 
 @published("config.threading.get_inter_op_parallelism_threads")
 def get_inter_op_parallelism_threads() -> int:
-    """The number that `set_inter_op_parallelism_threads` was given; 0 means that the system chooses.
+    """The number that `set_inter_op_parallelism_threads` was given;
+    0 means that the system chooses.
 
     >>> import gradtape as tf
     >>> tf.config.threading.get_inter_op_parallelism_threads()
@@ -273,7 +310,8 @@ def get_inter_op_parallelism_threads() -> int:
 
 @published("config.threading.set_inter_op_parallelism_threads")
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Keeps a number of threads for ops that run side by side; eager code runs one op after the other.
+    """Keeps a number of threads for ops that run side by side;
+    eager code runs one op after the other.
 
     >>> import gradtape as tf
     >>> tf.config.threading.set_inter_op_parallelism_threads(0)
@@ -283,7 +321,8 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
 
 @published("config.threading.get_intra_op_parallelism_threads")
 def get_intra_op_parallelism_threads() -> int:
-    """The number that `set_intra_op_parallelism_threads` was given; 0 means that the system chooses.
+    """The number that `set_intra_op_parallelism_threads` was given;
+    0 means that the system chooses.
 
     >>> import gradtape as tf
     >>> tf.config.threading.get_intra_op_parallelism_threads()
@@ -294,7 +333,8 @@ def get_intra_op_parallelism_threads() -> int:
 
 @published("config.threading.set_intra_op_parallelism_threads")
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Sets how many threads share the elementwise work on a large array: 1 for none but the caller's own, 0 for one a core.
+    """Sets how many threads share the elementwise work on a large array: 1 for none but the
+    caller's own, 0 for one a core.
 
     NumPy's BLAS reads its own number from the environment, such as OMP_NUM_THREADS.
 
@@ -302,5 +342,7 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
     >>> tf.config.threading.set_intra_op_parallelism_threads(0)
     """
     if num_threads < 0:
-        raise ValueError(f"set_intra_op_parallelism_threads: num_threads must be 0 or more, got {num_threads}.")
+        raise ValueError(
+            f"set_intra_op_parallelism_threads: num_threads must be 0 or more, got {num_threads}."
+        )
     threads.set_threads(int(num_threads))

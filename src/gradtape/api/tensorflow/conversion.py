@@ -18,7 +18,8 @@ from gradtape.published import published
 
 @published("bitcast")
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
-    """The same bits as another dtype: smaller elements take a new last axis, larger ones are made of the last axis.
+    """The same bits as another dtype: smaller elements take a new last axis,
+    larger ones are made of the last axis.
 
     >>> import gradtape as tf
     >>> tf.bitcast(tf.constant([1.0, 2.0]), tf.int32).numpy()
@@ -44,7 +45,9 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
     if wanted.numpy not in NUMERIC.dtypes:
         raise TypeError(f"saturate_cast: dtype must be numeric, got {wanted.name}.")
     if wanted.is_integer:
-        return conversion.saturate_to_integer(cast(x, dtypes.float64) if x.dtype.is_complex else x, dtype=wanted.numpy)
+        return conversion.saturate_to_integer(
+            cast(x, dtypes.float64) if x.dtype.is_complex else x, dtype=wanted.numpy
+        )
     if not x.dtype.is_complex:
         return cast(_within(x, wanted), wanted)
     if wanted.is_complex:

@@ -1,4 +1,6 @@
-"""Counting and finding: `tf.math.bincount`, histograms, `tf.unique`, `tf.searchsorted`, masks of lengths and their kin."""
+"""Counting and finding: `tf.math.bincount`, histograms, `tf.unique`, `tf.searchsorted`,
+masks of lengths and their kin.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,30 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import ANY, NUMERIC, REAL, of_kind, tensors_of_kind
-from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, known, numpy_dtype, tensor
+from gradtape.api.tensorflow.arguments import (
+    DTypeLike,
+    ShapeLike,
+    TensorLike,
+    as_int,
+    as_shape,
+    known,
+    numpy_dtype,
+    tensor,
+)
 from gradtape.convert import as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.ops import counting
-from gradtape.ops.arithmetic import add, greater_equal, less, less_equal, logical_and, minimum, multiply
+from gradtape.ops.arithmetic import (
+    add,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    minimum,
+    multiply,
+)
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.indexing import take
 from gradtape.ops.op import HALF
@@ -56,10 +75,14 @@ def bincount(
     axis: int | None = None,
     binary_output: bool = False,
 ) -> Tensor:
-    """How often each number from 0 on stands in `arr`, or the sum of its `weights`; `axis=-1` counts each row for itself.
+    """How often each number from 0 on stands in `arr`, or the sum of its `weights`; `axis=-1`
+    counts each row for itself.
 
     >>> import gradtape as tf
-    >>> tf.math.bincount([1, 1, 3]).numpy(), tf.math.bincount([1, 1, 3], weights=[0.5, 1.0, 2.0]).numpy()
+    >>> (
+    ...     tf.math.bincount([1, 1, 3]).numpy(),
+    ...     tf.math.bincount([1, 1, 3], weights=[0.5, 1.0, 2.0]).numpy(),
+    ... )
     (array([0, 2, 0, 1], dtype=int32), array([0. , 1.5, 0. , 2. ], dtype=float32))
     """
     if axis not in (None, 0, -1):
@@ -68,14 +91,27 @@ def bincount(
         raise ValueError("bincount: binary_output and weights cannot be used together.")
     numbers = cast(of_kind(arr, REAL, "bincount", "arr"), dtype=_INT64)
     if axis != -1 or numbers.array.ndim < 2:
-        return _counts(reshape(numbers, shape=(numbers.array.size,)), weights, minlength, maxlength, dtype, binary_output)
+        return _counts(
+            reshape(numbers, shape=(numbers.array.size,)),
+            weights,
+            minlength,
+            maxlength,
+            dtype,
+            binary_output,
+        )
     if numbers.array.ndim > 2:
-        raise invalid_argument(f"bincount: with axis=-1, arr must be a vector or a matrix, got shape {numbers.shape}.")
+        raise invalid_argument(
+            f"bincount: with axis=-1, arr must be a vector or a matrix, got shape {numbers.shape}."
+        )
     return _counts(numbers, weights, minlength, maxlength, dtype, binary_output)
 
 
-def _counts(numbers: Tensor, weights: Any, minlength: Any, maxlength: Any, dtype: Any, binary: bool) -> Tensor:
-    """The counts of a row, or of each row of a matrix: the numbers of row i then stand behind those of the rows before it."""
+def _counts(
+    numbers: Tensor, weights: Any, minlength: Any, maxlength: Any, dtype: Any, binary: bool
+) -> Tensor:
+    """The counts of a row, or of each row of a matrix:
+    the numbers of row i then stand behind those of the rows before it.
+    """
     least = 0 if minlength is None else as_int(minlength, "bincount: minlength")
     most = math.inf if maxlength is None else as_int(maxlength, "bincount: maxlength")
     size, shape = _length(numbers, least, most), numbers.array.shape
@@ -89,7 +125,10 @@ def _counts(numbers: Tensor, weights: Any, minlength: Any, maxlength: Any, dtype
     else:
         weight = of_kind(weights, NUMERIC, "bincount", "weights")
         if weight.array.size != math.prod(shape):
-            raise invalid_argument(f"bincount: weights have shape {weight.shape}, but arr has {math.prod(shape)} elements.")
+            raise invalid_argument(
+                f"bincount: weights have shape {weight.shape}, but arr has {math.prod(shape)} "
+                "elements."
+            )
         found = segment_sum(reshape(weight, shape=(math.prod(shape),)), ids, size=rows * size)
     return reshape(found, shape=(*shape[:-1], size))
 
@@ -113,7 +152,8 @@ def confusion_matrix(
     dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """How often each class (row) was predicted as each class (column), or the sum of the `weights` of those cases.
+    """How often each class (row) was predicted as each class (column),
+    or the sum of the `weights` of those cases.
 
     >>> import gradtape as tf
     >>> tf.math.confusion_matrix([0, 1, 1], [0, 1, 0]).numpy()
@@ -126,22 +166,32 @@ def confusion_matrix(
     )
     if given.array.ndim != 1 or given.array.shape != predicted.array.shape:
         raise invalid_argument(
-            f"confusion_matrix: labels of shape {given.shape} and predictions of shape {predicted.shape} must be vectors of one size."
+            f"confusion_matrix: labels of shape {given.shape} and predictions of shape "
+            f"{predicted.shape} must be vectors of one size."
         )
-    size = _classes((given, predicted)) if num_classes is None else as_int(num_classes, "confusion_matrix: num_classes")
+    size = (
+        _classes((given, predicted))
+        if num_classes is None
+        else as_int(num_classes, "confusion_matrix: num_classes")
+    )
     for argument, row in (("labels", given), ("predictions", predicted)):
         if is_traced(row) or not row.array.size:
             continue
         low, high = row.array.min(), row.array.max()
         if not 0 <= low <= high < size:
-            raise invalid_argument(f"confusion_matrix: {argument} must be from 0 to {size - 1}, got {low} to {high}.")
+            raise invalid_argument(
+                f"confusion_matrix: {argument} must be from 0 to {size - 1}, got {low} to {high}."
+            )
     wanted = numpy_dtype(dtype)
     if weights is None:
         values = ones_like(given, dtype=wanted)
     else:
         values = cast(of_kind(weights, NUMERIC, "confusion_matrix", "weights"), dtype=wanted)
         if values.array.shape != given.array.shape:
-            raise ValueError(f"confusion_matrix: weights have shape {values.shape}, but labels have shape {given.shape}.")
+            raise ValueError(
+                f"confusion_matrix: weights have shape {values.shape}, but labels have shape "
+                f"{given.shape}."
+            )
     found = segment_sum(values, add(multiply(given, size), predicted), size=size * size)
     return reshape(found, shape=(size, size))
 
@@ -164,9 +214,14 @@ def _without_last_axis(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 @published("histogram_fixed_width_bins")
 def histogram_fixed_width_bins(
-    values: TensorLike, value_range: TensorLike, nbins: Any = 100, dtype: DTypeLike = dtypes.int32, name: str | None = None
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: Any = 100,
+    dtype: DTypeLike = dtypes.int32,
+    name: str | None = None,
 ) -> Tensor:
-    """The number of each value's bin, of `nbins` equal ones; what lies outside `value_range` goes to the first or the last.
+    """The number of each value's bin, of `nbins` equal ones; what lies outside `value_range` goes
+    to the first or the last.
 
     >>> import gradtape as tf
     >>> tf.histogram_fixed_width_bins([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0], [0.0, 5.0], nbins=5).numpy()
@@ -180,9 +235,14 @@ def histogram_fixed_width_bins(
 
 @published("histogram_fixed_width")
 def histogram_fixed_width(
-    values: TensorLike, value_range: TensorLike, nbins: Any = 100, dtype: DTypeLike = dtypes.int32, name: str | None = None
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: Any = 100,
+    dtype: DTypeLike = dtypes.int32,
+    name: str | None = None,
 ) -> Tensor:
-    """How many values fall into each of `nbins` equal bins; those outside `value_range` count in the first or the last.
+    """How many values fall into each of `nbins` equal bins;
+    those outside `value_range` count in the first or the last.
 
     >>> import gradtape as tf
     >>> tf.histogram_fixed_width([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0], [0.0, 5.0], nbins=5).numpy()
@@ -200,15 +260,20 @@ def _bins(values: Any, value_range: Any, nbins: Any, function: str) -> tuple[Ten
     if count <= 0:
         raise invalid_argument(f"{function}: nbins must be positive, got {count}.")
     if limits.array.shape != (2,):
-        raise invalid_argument(f"{function}: value_range must be two numbers, got shape {limits.shape}.")
+        raise invalid_argument(
+            f"{function}: value_range must be two numbers, got shape {limits.shape}."
+        )
     if x.array.dtype.kind in "iu":
         x, limits = cast(x, dtype=np.dtype(np.float64)), cast(limits, dtype=np.dtype(np.float64))
-    return counting.histogram_bins(x, getitem(limits, key=(0,)), getitem(limits, key=(1,)), nbins=count), count
+    return counting.histogram_bins(
+        x, getitem(limits, key=(0,)), getitem(limits, key=(1,)), nbins=count
+    ), count
 
 
 @published("unique")
 def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> Unique:
-    """The elements of a vector, each once in the order in which they come, and for each element its place among them.
+    """The elements of a vector, each once in the order in which they come,
+    and for each element its place among them.
 
     >>> import gradtape as tf
     >>> y, idx = tf.unique([3, 1, 3, 2])
@@ -219,7 +284,9 @@ def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = 
 
 
 @published("unique_with_counts")
-def unique_with_counts(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> UniqueWithCounts:
+def unique_with_counts(
+    x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None
+) -> UniqueWithCounts:
     """What `unique` gives, and how often each element is there.
 
     >>> import gradtape as tf
@@ -233,10 +300,15 @@ def _unique(value: Any, out_idx: Any, function: str) -> tuple[Tensor, Tensor, Te
     x = of_kind(value, ANY, function)
     wanted = _index_dtype(out_idx, "out_idx", function)
     if x.array.ndim != 1:
-        raise invalid_argument(f"{function}: x must be a vector, got shape {x.shape}: flatten it with gradtape.reshape(x, [-1]).")
+        raise invalid_argument(
+            f"{function}: x must be a vector, got shape {x.shape}: flatten it with "
+            "gradtape.reshape(x, [-1])."
+        )
     array = known(x, f"{function}: x", "use gradtape.sort")
     array = array.astype(np.float32) if array.dtype in HALF else array
-    _, first, place, count = np.unique(array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    _, first, place, count = np.unique(
+        array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
@@ -247,7 +319,9 @@ def _unique(value: Any, out_idx: Any, function: str) -> tuple[Tensor, Tensor, Te
 def _index_dtype(dtype: Any, argument: str, function: str) -> Any:
     wanted = numpy_dtype(dtype)
     if wanted not in _INDEX_DTYPES:
-        raise invalid_argument(f"{function}: {argument} must be int32 or int64, got {dtypes.as_dtype(dtype).name}.")
+        raise invalid_argument(
+            f"{function}: {argument} must be int32 or int64, got {dtypes.as_dtype(dtype).name}."
+        )
     return wanted
 
 
@@ -259,7 +333,8 @@ def searchsorted(
     out_type: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Where each value would go into the sorted last axis: before what equals it ("left") or behind it ("right").
+    """Where each value would go into the sorted last axis:
+    before what equals it ("left") or behind it ("right").
 
     >>> import gradtape as tf
     >>> tf.searchsorted([1.0, 3.0, 5.0], [0.0, 3.0, 6.0]).numpy()
@@ -268,17 +343,26 @@ def searchsorted(
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}.")
     wanted = _index_dtype(out_type, "out_type", "searchsorted")
-    row, x = tensors_of_kind(sorted_sequence, values, REAL, "searchsorted", ("sorted_sequence", "values"))
+    row, x = tensors_of_kind(
+        sorted_sequence, values, REAL, "searchsorted", ("sorted_sequence", "values")
+    )
     if not row.array.ndim or not x.array.ndim or row.array.shape[:-1] != x.array.shape[:-1]:
         raise invalid_argument(
-            f"searchsorted: sorted_sequence of shape {row.shape} and values of shape {x.shape} must agree in all axes but the last."
+            f"searchsorted: sorted_sequence of shape {row.shape} and values of shape {x.shape} "
+            "must agree in all axes but the last."
         )
     return cast(counting.searchsorted(row, x, side=side), dtype=wanted)
 
 
 @published("sequence_mask")
-def sequence_mask(lengths: TensorLike, maxlen: Any = None, dtype: DTypeLike = dtypes.bool_, name: str | None = None) -> Tensor:
-    """For each length, a row of `maxlen` (the greatest length, if None) in which so many first elements are true.
+def sequence_mask(
+    lengths: TensorLike,
+    maxlen: Any = None,
+    dtype: DTypeLike = dtypes.bool_,
+    name: str | None = None,
+) -> Tensor:
+    """For each length, a row of `maxlen` (the greatest length,
+    if None) in which so many first elements are true.
 
     >>> import gradtape as tf
     >>> tf.sequence_mask([1, 3], 4, dtype=tf.int32).numpy()
@@ -312,7 +396,9 @@ def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
     """
     numbers = as_indices(x, "invert_permutation: x")
     if numbers.array.ndim != 1:
-        raise invalid_argument(f"invert_permutation: x must be a vector, got shape {numbers.shape}.")
+        raise invalid_argument(
+            f"invert_permutation: x must be a vector, got shape {numbers.shape}."
+        )
     return counting.invert_permutation(numbers)
 
 
@@ -325,7 +411,9 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     np.True_
     """
     flat = _in_a_row(x, "is_non_decreasing")
-    return reduce_all(less_equal(getitem(flat, key=(slice(None, -1),)), getitem(flat, key=(slice(1, None),))))
+    return reduce_all(
+        less_equal(getitem(flat, key=(slice(None, -1),)), getitem(flat, key=(slice(1, None),)))
+    )
 
 
 @published("math.is_strictly_increasing")
@@ -337,7 +425,9 @@ def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     np.False_
     """
     flat = _in_a_row(x, "is_strictly_increasing")
-    return reduce_all(less(getitem(flat, key=(slice(None, -1),)), getitem(flat, key=(slice(1, None),))))
+    return reduce_all(
+        less(getitem(flat, key=(slice(None, -1),)), getitem(flat, key=(slice(1, None),)))
+    )
 
 
 def _in_a_row(x: Any, function: str) -> Tensor:
@@ -347,17 +437,25 @@ def _in_a_row(x: Any, function: str) -> Tensor:
 
 @published("unravel_index")
 def unravel_index(indices: TensorLike, dims: ShapeLike, name: str | None = None) -> Tensor:
-    """The coordinates of places in a tensor of shape `dims` that is read row by row: one row for each axis.
+    """The coordinates of places in a tensor of shape `dims` that is read row by row:
+    one row for each axis.
 
     >>> import gradtape as tf
     >>> tf.unravel_index([2, 5, 7], [3, 3]).numpy()
     array([[0, 1, 2],
            [2, 2, 1]], dtype=int32)
     """
-    places, sizes = as_indices(indices, "unravel_index: indices"), as_shape(dims, "unravel_index: dims")
+    places, sizes = (
+        as_indices(indices, "unravel_index: indices"),
+        as_shape(dims, "unravel_index: dims"),
+    )
     if places.array.ndim > 1:
-        raise invalid_argument(f"unravel_index: indices must be a scalar or a vector, got shape {places.shape}.")
+        raise invalid_argument(
+            f"unravel_index: indices must be a scalar or a vector, got shape {places.shape}."
+        )
     if 0 in sizes:
-        raise invalid_argument(f"unravel_index: dims={list(sizes)} has an axis of size 0, which holds no place.")
+        raise invalid_argument(
+            f"unravel_index: dims={list(sizes)} has an axis of size 0, which holds no place."
+        )
     found = counting.coordinates(places, sizes=sizes)
     return transpose(found, perm=tuple(reversed(range(found.array.ndim))))

@@ -1,4 +1,6 @@
-"""Making and converting tensors, and asking for their shape: `tf.constant`, `tf.zeros`, `tf.cast`, `tf.shape` and their kin."""
+"""Making and converting tensors, and asking for their shape: `tf.constant`, `tf.zeros`, `tf.cast`,
+`tf.shape` and their kin.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, numpy_dtype, one_axis
+from gradtape.api.tensorflow.arguments import (
+    DTypeLike,
+    ShapeLike,
+    TensorLike,
+    as_int,
+    as_shape,
+    numpy_dtype,
+    one_axis,
+)
 from gradtape.convert import TENSORFLOW, as_indices, as_tensor, operand, to_array
 from gradtape.core.device import new_tensor
 from gradtape.core.indexed_slices import IndexedSlices
@@ -25,7 +35,9 @@ from gradtape.shapes import TensorShape
 
 
 @published("constant")
-def constant(value: Any, dtype: DTypeLike = None, shape: ShapeLike | None = None, name: str = "Const") -> Tensor:
+def constant(
+    value: Any, dtype: DTypeLike = None, shape: ShapeLike | None = None, name: str = "Const"
+) -> Tensor:
     """A tensor of the given values; with `shape`, values are reshaped and a single one is repeated.
 
     >>> import gradtape as tf
@@ -51,13 +63,21 @@ def _constant(value: Any, dtype: DTypeLike) -> Tensor:
     """A Tensor as it is, and the values of anything else: nothing flows back to a Variable."""
     if isinstance(value, Tensor) and dtype is not None and value.dtype != dtypes.as_dtype(dtype):
         wanted = dtypes.as_dtype(dtype).name
-        raise TypeError(f"constant: value is a tensor of dtype {value.dtype.name}, not {wanted}: convert it with gradtape.cast.")
-    return as_tensor(value.numpy() if isinstance(value, Variable) else value, dtype, argument="constant: value")
+        raise TypeError(
+            f"constant: value is a tensor of dtype {value.dtype.name}, not {wanted}: convert it "
+            "with gradtape.cast."
+        )
+    return as_tensor(
+        value.numpy() if isinstance(value, Variable) else value, dtype, argument="constant: value"
+    )
 
 
 @published("convert_to_tensor")
-def convert_to_tensor(value: Any, dtype: DTypeLike = None, dtype_hint: DTypeLike = None, name: str | None = None) -> Tensor:
-    """`value` as a tensor: a Tensor itself, a read of a Variable, or numbers in `dtype`, or in `dtype_hint` if they fit it.
+def convert_to_tensor(
+    value: Any, dtype: DTypeLike = None, dtype_hint: DTypeLike = None, name: str | None = None
+) -> Tensor:
+    """`value` as a tensor: a Tensor itself, a read of a Variable, or numbers in `dtype`, or in
+    `dtype_hint` if they fit it.
 
     >>> import gradtape as tf
     >>> tf.convert_to_tensor([1, 2], dtype_hint=tf.float32).numpy()
@@ -83,7 +103,9 @@ def is_tensor(x: Any) -> bool:
 
 
 @published("zeros")
-def zeros(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: Any = None) -> Tensor:
+def zeros(
+    shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: Any = None
+) -> Tensor:
     """Zeros; for strings, empty ones.
 
     >>> import gradtape as tf
@@ -91,22 +113,30 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None 
     array([[0., 0., 0.],
            [0., 0., 0.]], dtype=float32)
     """
-    return new_tensor(_full(as_shape(shape, "zeros: shape"), _zero(numpy_dtype(dtype)), numpy_dtype(dtype)))
+    return new_tensor(
+        _full(as_shape(shape, "zeros: shape"), _zero(numpy_dtype(dtype)), numpy_dtype(dtype))
+    )
 
 
 @published("ones")
-def ones(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: Any = None) -> Tensor:
+def ones(
+    shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: Any = None
+) -> Tensor:
     """Ones.
 
     >>> import gradtape as tf
     >>> tf.ones([3], tf.int32).numpy()
     array([1, 1, 1], dtype=int32)
     """
-    return new_tensor(_full(as_shape(shape, "ones: shape"), 1, _with_a_one(numpy_dtype(dtype), "ones", TypeError)))
+    return new_tensor(
+        _full(as_shape(shape, "ones: shape"), 1, _with_a_one(numpy_dtype(dtype), "ones", TypeError))
+    )
 
 
 @published("zeros_like")
-def zeros_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = None, layout: Any = None) -> Tensor:
+def zeros_like(
+    input: TensorLike, dtype: DTypeLike = None, name: str | None = None, layout: Any = None
+) -> Tensor:
     """Zeros in the shape of `input`, and in its dtype unless another is given.
 
     >>> import gradtape as tf
@@ -115,11 +145,17 @@ def zeros_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = No
     """
     x = TENSORFLOW.tensor(input, "zeros_like: input")
     wanted = numpy_dtype(dtype, x.dtype)
-    return Tensor(_full(x.array.shape, b"", wanted)) if wanted.kind == "O" else selection.zeros_like(x, dtype=wanted)
+    return (
+        Tensor(_full(x.array.shape, b"", wanted))
+        if wanted.kind == "O"
+        else selection.zeros_like(x, dtype=wanted)
+    )
 
 
 @published("ones_like")
-def ones_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = None, layout: Any = None) -> Tensor:
+def ones_like(
+    input: TensorLike, dtype: DTypeLike = None, name: str | None = None, layout: Any = None
+) -> Tensor:
     """Ones in the shape of `input`, and in its dtype unless another is given.
 
     >>> import gradtape as tf
@@ -127,7 +163,9 @@ def ones_like(input: TensorLike, dtype: DTypeLike = None, name: str | None = Non
     array([1., 1.], dtype=float32)
     """
     x = TENSORFLOW.tensor(input, "ones_like: input")
-    return selection.ones_like(x, dtype=_with_a_one(numpy_dtype(dtype, x.dtype), "ones_like", invalid_argument))
+    return selection.ones_like(
+        x, dtype=_with_a_one(numpy_dtype(dtype, x.dtype), "ones_like", invalid_argument)
+    )
 
 
 def _full(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
@@ -156,7 +194,9 @@ def fill(dims: ShapeLike, value: TensorLike, name: str | None = None, layout: An
     """
     x = TENSORFLOW.tensor(value, "fill: value")
     if x.array.ndim:
-        raise invalid_argument(f"fill: value must be a scalar, got shape {x.shape}: use gradtape.broadcast_to.")
+        raise invalid_argument(
+            f"fill: value must be a scalar, got shape {x.shape}: use gradtape.broadcast_to."
+        )
     return broadcasting.broadcast_to(x, shape=as_shape(dims, "fill: dims"))
 
 
@@ -176,7 +216,10 @@ def eye(
            [0., 1., 0.]], dtype=float32)
     """
     rows = as_int(num_rows, "eye: num_rows")
-    sizes = as_shape([rows, rows if num_columns is None else as_int(num_columns, "eye: num_columns")], "eye: size")
+    sizes = as_shape(
+        [rows, rows if num_columns is None else as_int(num_columns, "eye: num_columns")],
+        "eye: size",
+    )
     batch = () if batch_shape is None else as_shape(batch_shape, "eye: batch_shape")
     matrix = np.eye(*sizes, dtype=_with_a_one(numpy_dtype(dtype), "eye", TypeError))
     return new_tensor(np.array(np.broadcast_to(matrix, (*batch, *sizes))) if batch else matrix)
@@ -184,33 +227,50 @@ def eye(
 
 @published("range")
 def range(
-    start: TensorLike, limit: TensorLike | None = None, delta: TensorLike = 1, dtype: DTypeLike = None, name: str = "range"
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike = None,
+    name: str = "range",
 ) -> Tensor:
-    """The numbers from `start` up to, not including, `limit` in steps of `delta`; from 0 if only one number is given.
+    """The numbers from `start` up to, not including, `limit` in steps of `delta`;
+    from 0 if only one number is given.
 
     >>> import gradtape as tf
     >>> tf.range(3).numpy(), tf.range(1.0, 2.0, 0.25).numpy()
     (array([0, 1, 2], dtype=int32), array([1.  , 1.25, 1.5 , 1.75], dtype=float32))
     """
-    given = {"start": 0, "limit": start, "delta": delta} if limit is None else {"start": start, "limit": limit, "delta": delta}
+    given = (
+        {"start": 0, "limit": start, "delta": delta}
+        if limit is None
+        else {"start": start, "limit": limit, "delta": delta}
+    )
     wanted = None if dtype is None else numpy_dtype(dtype)
-    arrays = [_range_bound(value, wanted, f"range: {argument}") for argument, value in given.items()]
+    arrays = [
+        _range_bound(value, wanted, f"range: {argument}") for argument, value in given.items()
+    ]
     common = arrays[0].dtype
     for array in arrays[1:]:
         common = dtypes.promote(common, array.dtype)
     first, last, step = (array.astype(common)[()] for array in arrays)
     if not ((step > 0 and first <= last) or (step < 0 and first >= last)):
-        raise invalid_argument(f"range: no steps of delta={step} lead from start={first} to limit={last}.")
+        raise invalid_argument(
+            f"range: no steps of delta={step} lead from start={first} to limit={last}."
+        )
     if common.kind in "iu":
         return new_tensor(np.arange(first, last, step, dtype=common))
     count = (last - first) / step
     if not np.isfinite(count):
-        raise invalid_argument(f"range: start={first}, limit={last} and delta={step} must be finite.")
+        raise invalid_argument(
+            f"range: start={first}, limit={last} and delta={step} must be finite."
+        )
     return new_tensor(first + np.arange(math.ceil(count)).astype(common) * step)
 
 
 def _range_bound(value: Any, dtype: Any, argument: str) -> Any:
-    """A bound as a NumPy scalar; a tensor is cast to the dtype of the range, a plain number must fit it."""
+    """A bound as a NumPy scalar; a tensor is cast to the dtype of the range,
+    a plain number must fit it.
+    """
     x = operand(value)
     if isinstance(x, Tensor):
         array = x.array if dtype is None else x.array.astype(dtype)
@@ -222,7 +282,9 @@ def _range_bound(value: Any, dtype: Any, argument: str) -> Any:
 
 
 @published("linspace")
-def linspace(start: TensorLike, stop: TensorLike, num: int, name: str | None = None, axis: int = 0) -> Tensor:
+def linspace(
+    start: TensorLike, stop: TensorLike, num: int, name: str | None = None, axis: int = 0
+) -> Tensor:
     """`num` evenly spaced values from `start` to `stop`, both included, along a new axis.
 
     >>> import gradtape as tf
@@ -265,7 +327,8 @@ def one_hot(
     dtype: DTypeLike = None,
     name: str | None = None,
 ) -> Tensor:
-    """`on_value` at each index along a new axis of size `depth` and `off_value` elsewhere, also for an index outside of it.
+    """`on_value` at each index along a new axis of size `depth` and `off_value` elsewhere,
+    also for an index outside of it.
 
     >>> import gradtape as tf
     >>> tf.one_hot([0, 2], depth=3).numpy()
@@ -284,7 +347,9 @@ def one_hot(
     if not 0 <= place <= rank:
         raise invalid_argument(f"one_hot: axis must be -1 or from 0 to {rank}, got {axis}.")
     values = _hot_values(on_value, off_value, dtype)
-    hot = activations.one_hot(labels, depth=count, dtype=values if isinstance(values, np.dtype) else np.dtype(bool))
+    hot = activations.one_hot(
+        labels, depth=count, dtype=values if isinstance(values, np.dtype) else np.dtype(bool)
+    )
     if place != rank:
         axes = builtins.range(rank)
         hot = shaping.transpose(hot, perm=(*axes[:place], rank, *axes[place:]))
@@ -292,25 +357,35 @@ def one_hot(
 
 
 def _hot_values(on: Any, off: Any, dtype: DTypeLike) -> Any:
-    """The two values of `one_hot` as Tensors of one dtype, or that dtype alone if they are 1 and 0."""
+    """The two values of `one_hot` as Tensors of one dtype,
+    or that dtype alone if they are 1 and 0.
+    """
     wanted = None if dtype is None else numpy_dtype(dtype)
     if on is None and off is None:
         return _with_a_one(numpy_dtype(wanted, dtypes.float32), "one_hot", TypeError)
     found = {
-        name: TENSORFLOW.tensor(v, f"one_hot: {name}") for name, v in (("on_value", on), ("off_value", off)) if v is not None
+        name: TENSORFLOW.tensor(v, f"one_hot: {name}")
+        for name, v in (("on_value", on), ("off_value", off))
+        if v is not None
     }
     for name, x in found.items():
         if x.array.ndim:
             raise invalid_argument(f"one_hot: {name} must be a scalar, got shape {x.shape}.")
-        if wanted is not None and not isinstance(operand(on if name == "on_value" else off), Tensor):
+        if wanted is not None and not isinstance(
+            operand(on if name == "on_value" else off), Tensor
+        ):
             found[name] = as_tensor(x.array, wanted, argument=f"one_hot: {name}")
     kinds = {x.array.dtype for x in found.values()} | ({wanted} if wanted is not None else set())
     if len(kinds) > 1:
         names = sorted(dtypes.from_numpy(kind).name for kind in kinds)
-        raise TypeError(f"one_hot: on_value, off_value and dtype must agree, got {' and '.join(names)}.")
+        raise TypeError(
+            f"one_hot: on_value, off_value and dtype must agree, got {' and '.join(names)}."
+        )
     (kind,) = kinds
     return [
-        found["on_value"] if on is not None else Tensor(_full((), 1, _with_a_one(kind, "one_hot: on_value", TypeError))),
+        found["on_value"]
+        if on is not None
+        else Tensor(_full((), 1, _with_a_one(kind, "one_hot: on_value", TypeError))),
         found["off_value"] if off is not None else Tensor(_full((), _zero(kind), kind)),
     ]
 
@@ -365,7 +440,9 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
         names = f"{dtypes.from_numpy(found).name} to {dtypes.from_numpy(wanted).name}"
         raise UnimplementedError(None, None, f"cast: cannot cast {names}.")
     if found.kind == "c" and wanted.kind not in "cb":
-        log_warning("cast from %s to %s drops the imaginary part.", found, dtypes.from_numpy(wanted).name)
+        log_warning(
+            "cast from %s to %s drops the imaginary part.", found, dtypes.from_numpy(wanted).name
+        )
     return broadcasting.cast(given, dtype=wanted)
 
 
@@ -377,7 +454,12 @@ def shape(input: TensorLike, out_type: DTypeLike = None, name: str | None = None
     >>> tf.shape([[1, 2, 3]]).numpy()
     array([1, 3], dtype=int32)
     """
-    return Tensor(np.array(TENSORFLOW.tensor(input, "shape: input").array.shape, dtype=_index_dtype(out_type, "shape")))
+    return Tensor(
+        np.array(
+            TENSORFLOW.tensor(input, "shape: input").array.shape,
+            dtype=_index_dtype(out_type, "shape"),
+        )
+    )
 
 
 @published("size")
@@ -388,7 +470,9 @@ def size(input: TensorLike, out_type: DTypeLike = None, name: str | None = None)
     >>> tf.size([[1, 2, 3]]).numpy()
     np.int32(3)
     """
-    return Tensor(_index_dtype(out_type, "size").type(TENSORFLOW.tensor(input, "size: input").array.size))
+    return Tensor(
+        _index_dtype(out_type, "size").type(TENSORFLOW.tensor(input, "size: input").array.size)
+    )
 
 
 @published("rank")
@@ -405,7 +489,9 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
 def _index_dtype(dtype: DTypeLike, function: str) -> Any:
     wanted = numpy_dtype(dtype, dtypes.int32)
     if wanted not in (np.int32, np.int64):
-        raise invalid_argument(f"{function}: out_type must be int32 or int64, got {dtypes.from_numpy(wanted).name}.")
+        raise invalid_argument(
+            f"{function}: out_type must be int32 or int64, got {dtypes.from_numpy(wanted).name}."
+        )
     return wanted
 
 
@@ -420,7 +506,9 @@ def ensure_shape(x: TensorLike, shape: ShapeLike | None, name: str | None = None
     given = TENSORFLOW.tensor(x, "ensure_shape: x")
     wanted = TensorShape(shape)
     if not wanted.is_compatible_with(given.array.shape):
-        raise invalid_argument(f"ensure_shape: x has shape {given.shape}, which does not fit {wanted}.")
+        raise invalid_argument(
+            f"ensure_shape: x has shape {given.shape}, which does not fit {wanted}."
+        )
     return broadcasting.identity(given)
 
 

@@ -1,4 +1,6 @@
-"""Tensors through DLPack, the memory that array libraries hand to each other: `experimental.dlpack` and `numpy.from_dlpack`."""
+"""Tensors through DLPack, the memory that array libraries hand to each other:
+`experimental.dlpack` and `numpy.from_dlpack`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def to_dlpack(tf_tensor: Any) -> Any:
 
 @published("experimental.dlpack.from_dlpack")
 def from_capsule(dlcapsule: Any) -> Tensor:
-    """A tensor with the values of a DLPack capsule, or of an array of any library that has `__dlpack__`.
+    """A tensor with the values of a DLPack capsule,
+    or of an array of any library that has `__dlpack__`.
 
     >>> import numpy as np
     >>> import gradtape as tf
@@ -39,7 +42,8 @@ def from_capsule(dlcapsule: Any) -> Tensor:
         return from_dlpack(dlcapsule)
     if type(dlcapsule).__name__ != "PyCapsule":
         raise TypeError(
-            f"from_dlpack: dlcapsule must be a DLPack capsule or an array, got {dlcapsule!r} of type {type(dlcapsule).__name__}; "
+            f"from_dlpack: dlcapsule must be a DLPack capsule or an array, got {dlcapsule!r} of "
+            f"type {type(dlcapsule).__name__}; "
             "make a tensor of plain values with gradtape.constant."
         )
     return from_dlpack(_OnCPU(dlcapsule))
@@ -47,7 +51,8 @@ def from_capsule(dlcapsule: Any) -> Tensor:
 
 @published("numpy.from_dlpack", "array_api.from_dlpack")
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor with the values of an array of another library; they are copied unless `copy=False` promises that nobody writes.
+    """A tensor with the values of an array of another library; they are copied unless `copy=False`
+    promises that nobody writes.
 
     >>> import numpy as np
     >>> import gradtape as tf
@@ -60,20 +65,25 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
         return identity(x) if copy else x
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(
-            f"from_dlpack: x must be an array with a __dlpack__ method, got {x!r} of type {type(x).__name__}; make a tensor of "
+            f"from_dlpack: x must be an array with a __dlpack__ method, got {x!r} of type "
+            f"{type(x).__name__}; make a tensor of "
             "plain values with gradtape.constant."
         )
     try:
         array = np.from_dlpack(x, copy=copy)
     except (BufferError, RuntimeError) as error:  # NumPy before 2.5 raises a RuntimeError
         raise BufferError(
-            f"from_dlpack: NumPy cannot take this {type(x).__name__}: {error} Cast it to a dtype of NumPy's, on the CPU, first."
+            f"from_dlpack: NumPy cannot take this {type(x).__name__}: {error} Cast it to a dtype "
+            "of NumPy's, on the CPU, first."
         ) from error
     return Tensor(array if copy is not None else array.copy())
 
 
 class _OnCPU:
-    """A bare capsule as the object that NumPy asks for one. The capsule says itself where its memory is."""
+    """A bare capsule as the object that NumPy asks for one.
+
+    The capsule says itself where its memory is.
+    """
 
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule

@@ -1,6 +1,7 @@
 """What einops asks of an array library, answered for Tensors and Variables.
 
-einops finds the subclasses of its `AbstractBackend` by itself; importing this module is all that is needed.
+einops finds the subclasses of its `AbstractBackend` by itself; importing this module is all that is
+needed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Elementwise mathematics: `tf.math.exp` and its kin, and the parts of complex numbers."""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @published("add_n", "math.add_n")
 def add_n(inputs: Iterable[TensorLike], name: str | None = None) -> Tensor:
-    """The sum of a list of tensors of one shape; `IndexedSlices` count as the tensors they stand for.
+    """The sum of a list of tensors of one shape; `IndexedSlices` count as the tensors they stand
+    for.
 
     >>> import gradtape as tf
     >>> tf.add_n([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]]).numpy()
@@ -71,7 +73,9 @@ def add_n(inputs: Iterable[TensorLike], name: str | None = None) -> Tensor:
         terms[0] = as_tensor(terms[0], argument="add_n: inputs[0]")
     shapes = [_shape(term) for term in terms]
     if any(shape != shapes[0] for shape in shapes):
-        raise invalid_argument(f"add_n: all inputs must have one shape, got {', '.join(map(str, shapes))}.")
+        raise invalid_argument(
+            f"add_n: all inputs must have one shape, got {', '.join(map(str, shapes))}."
+        )
     if len(terms) == 1:
         return terms[0]
     for i, term in enumerate(terms):
@@ -115,7 +119,8 @@ def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @published("truediv", "math.truediv")
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`x / y`, element by element; integers of more than 16 bits are divided as float64, shorter ones as float32.
+    """`x / y`, element by element; integers of more than 16 bits are divided as float64,
+    shorter ones as float32.
 
     >>> import gradtape as tf
     >>> tf.truediv([1, 2], [4, 4]).numpy()
@@ -134,7 +139,9 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
     """
     x, y = tensors_of_kind(x, y, NUMERIC, "divide_no_nan", refusal=TypeError)
     if x.array.dtype.kind in "iu" and y.array.dtype.kind in "iu":
-        x = broadcasting.cast(x, dtype=(dtypes.float32 if x.array.dtype.itemsize <= 2 else dtypes.float64).numpy)
+        x = broadcasting.cast(
+            x, dtype=(dtypes.float32 if x.array.dtype.itemsize <= 2 else dtypes.float64).numpy
+        )
     return arithmetic.divide_no_nan(x, y)
 
 
@@ -205,7 +212,9 @@ def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 @published("scalar_mul", "math.scalar_mul")
-def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor | IndexedSlices:
+def scalar_mul(
+    scalar: TensorLike, x: TensorLike, name: str | None = None
+) -> Tensor | IndexedSlices:
     """`x` times a scalar; an `IndexedSlices` stays sparse.
 
     >>> import gradtape as tf
@@ -215,12 +224,17 @@ def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Te
     shape = tensor(scalar, "scalar_mul: scalar").shape
     if shape.rank:
         raise ValueError(f"scalar_mul: scalar must be a scalar, got shape {shape}.")
-    return x.with_values(multiply(scalar, x.values)) if isinstance(x, IndexedSlices) else multiply(scalar, x)
+    return (
+        x.with_values(multiply(scalar, x.values))
+        if isinstance(x, IndexedSlices)
+        else multiply(scalar, x)
+    )
 
 
 @published("math.squared_difference")
 def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """`(x - y)` squared, element by element; for complex numbers the squared modulus, as a complex number.
+    """`(x - y)` squared, element by element; for complex numbers the squared modulus,
+    as a complex number.
 
     >>> import gradtape as tf
     >>> tf.math.squared_difference([1.0, 5.0], 3.0).numpy()
@@ -255,7 +269,9 @@ def sign(x: TensorLike, name: str | None = None) -> Tensor:
     x = of_kind(x, NUMERIC, "sign")
     if x.array.dtype.kind != "c":
         return arithmetic.sign(x)
-    return arithmetic.divide_no_nan(x, broadcasting.cast(arithmetic.absolute(x), dtype=x.array.dtype))
+    return arithmetic.divide_no_nan(
+        x, broadcasting.cast(arithmetic.absolute(x), dtype=x.array.dtype)
+    )
 
 
 @published("square", "math.square")
@@ -569,7 +585,8 @@ def atanh(x: TensorLike, name: str | None = None) -> Tensor:
 
 @published("complex")
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
-    """Complex numbers from their real and imaginary parts: complex64 from float32, complex128 from float64.
+    """Complex numbers from their real and imaginary parts: complex64 from float32,
+    complex128 from float64.
 
     >>> import gradtape as tf
     >>> tf.complex([1.0, 2.0], [3.0, 4.0]).numpy()
@@ -577,7 +594,10 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
     """
     parts = tensors_of_kind(real, imag, FLOATING, "complex", ("real", "imag"), TypeError)
     if any(part.array.dtype.itemsize < 4 for part in parts):
-        raise TypeError("complex: real and imag must be float32 or float64: there are no complex numbers of half precision.")
+        raise TypeError(
+            "complex: real and imag must be float32 or float64: there are no complex numbers of "
+            "half precision."
+        )
     return broadcasting.complex_from_parts(*parts)
 
 
@@ -619,7 +639,8 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
 
 @published("math.angle")
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
-    """The angle of a complex number, from -π to π; for a real tensor the constant 0, or π where it is negative.
+    """The angle of a complex number, from -π to π; for a real tensor the constant 0,
+    or π where it is negative.
 
     >>> import gradtape as tf
     >>> tf.math.angle([1.0j, -1.0]).numpy().round(4)

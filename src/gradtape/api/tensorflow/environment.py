@@ -1,4 +1,6 @@
-"""What ties ops together in graphs and means little in eager code, and questions about shapes, types and the library itself."""
+"""What ties ops together in graphs and means little in eager code, and questions about shapes,
+types and the library itself.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_list, as_shape, numpy_dtype
+from gradtape.api.tensorflow.arguments import (
+    DTypeLike,
+    ShapeLike,
+    TensorLike,
+    as_list,
+    as_shape,
+    numpy_dtype,
+)
 from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
@@ -59,7 +68,8 @@ def group(*inputs: Any, **kwargs: Any) -> None:
 
 @published("control_dependencies")
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:
-    """A block whose ops run after `control_inputs`, as eager code does anyway; functions among them are called.
+    """A block whose ops run after `control_inputs`, as eager code does anyway;
+    functions among them are called.
 
     >>> import gradtape as tf
     >>> v = tf.Variable(1.0)
@@ -100,7 +110,9 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Ten
 
 
 @published("shape_n")
-def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, name: str | None = None) -> list[Tensor]:
+def shape_n(
+    input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, name: str | None = None
+) -> list[Tensor]:
     """The shape of each of several tensors, as tensors.
 
     >>> import gradtape as tf
@@ -111,7 +123,10 @@ def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, nam
     if not input:
         raise invalid_argument("shape_n: input must have at least one tensor.")
     wanted = numpy_dtype(out_type)
-    return [Tensor(np.array(TENSORFLOW.tensor(x, f"shape_n: input[{i}]").array.shape, wanted)) for i, x in enumerate(input)]
+    return [
+        Tensor(np.array(TENSORFLOW.tensor(x, f"shape_n: input[{i}]").array.shape, wanted))
+        for i, x in enumerate(input)
+    ]
 
 
 @published("broadcast_dynamic_shape")
@@ -122,12 +137,20 @@ def broadcast_dynamic_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> Tensor:
     >>> tf.broadcast_dynamic_shape([2, 1], [3]).numpy()
     array([2, 3], dtype=int32)
     """
-    shapes = [as_shape(shape, f"broadcast_dynamic_shape: {a}") for shape, a in ((shape_x, "shape_x"), (shape_y, "shape_y"))]
-    wide = any(getattr(getattr(shape, "dtype", None), "name", "") == "int64" for shape in (shape_x, shape_y))
+    shapes = [
+        as_shape(shape, f"broadcast_dynamic_shape: {a}")
+        for shape, a in ((shape_x, "shape_x"), (shape_y, "shape_y"))
+    ]
+    wide = any(
+        getattr(getattr(shape, "dtype", None), "name", "") == "int64"
+        for shape in (shape_x, shape_y)
+    )
     try:
         found = np.broadcast_shapes(*shapes)
     except ValueError as error:
-        raise invalid_argument(f"broadcast_dynamic_shape: {shapes[0]} and {shapes[1]} do not broadcast.") from error
+        raise invalid_argument(
+            f"broadcast_dynamic_shape: {shapes[0]} and {shapes[1]} do not broadcast."
+        ) from error
     return Tensor(np.array(found, np.int64 if wide else np.int32))
 
 
@@ -143,7 +166,9 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
     if x.rank is None or y.rank is None:
         return TensorShape(None)
     rank = max(x.rank, y.rank)
-    pairs = zip([1] * (rank - x.rank) + x.as_list(), [1] * (rank - y.rank) + y.as_list(), strict=True)
+    pairs = zip(
+        [1] * (rank - x.rank) + x.as_list(), [1] * (rank - y.rank) + y.as_list(), strict=True
+    )
     sizes: list[int | None] = []
     for a, b in pairs:
         if a is None or b is None:
@@ -158,7 +183,8 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
 
 @published("get_static_value")
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The values of a tensor as a NumPy array; None for a Variable, whose value may change, and for what has no values yet.
+    """The values of a tensor as a NumPy array; None for a Variable, whose value may change,
+    and for what has no values yet.
 
     >>> import gradtape as tf
     >>> tf.get_static_value(tf.constant([1, 2]))

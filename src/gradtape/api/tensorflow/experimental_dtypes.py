@@ -1,12 +1,25 @@
 """`tf.dtypes.experimental`: floating-point numbers of 8 bits.
 
-Tensors hold, cast, store and compare them; they are too coarse to be differentiated, so that no tape follows them.
+Tensors hold, cast, store and compare them; they are too coarse to be differentiated, so that no
+tape follows them.
 
 >>> import gradtape as tf
 >>> print(tf.cast([0.3, 1.0], tf.dtypes.experimental.float8_e5m2))
 tf.Tensor([0.3125 1], shape=(2,), dtype=float8_e5m2)
 """
 
-from gradtape.dtypes import float8_e4m3b11fnuz, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz
+from gradtape.dtypes import (
+    float8_e4m3b11fnuz,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+)
 
-__all__ = ["float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"]
+__all__ = [
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+]

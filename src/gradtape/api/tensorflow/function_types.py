@@ -1,4 +1,6 @@
-"""`tf.types.experimental`: what `tf.function` and `get_concrete_function` give, and what can be made a tensor."""
+"""`tf.types.experimental`: what `tf.function` and `get_concrete_function` give,
+and what can be made a tensor.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,23 @@ from gradtape.core.variable import Variable
 from gradtape.functions import concrete_function, function, open_function
 from gradtape.published import published
 
-TensorLike = Tensor | Variable | int | float | bool | str | bytes | complex | tuple | list | np.ndarray | np.generic  # type: ignore[type-arg]
-"""What can be made a tensor: tensors, Variables, numbers, strings, arrays, and sequences of them."""
+TensorLike = (
+    Tensor
+    | Variable
+    | int
+    | float
+    | bool
+    | str
+    | bytes
+    | complex
+    | tuple  # type: ignore[type-arg]
+    | list  # type: ignore[type-arg]
+    | np.ndarray
+    | np.generic
+)
+"""What can be made a tensor: tensors, Variables, numbers, strings, arrays,
+and sequences of them.
+"""
 
 
 @published("types.experimental.Callable")
@@ -35,7 +52,10 @@ class GenericFunction(Callable):
     """What `tf.function` gives: a function that is traced for each kind of arguments.
 
     >>> import gradtape as tf
-    >>> isinstance(tf.function(lambda x: x), tf.types.experimental.GenericFunction), isinstance(len, tf.types.experimental.GenericFunction)
+    >>> (
+    ...     isinstance(tf.function(lambda x: x), tf.types.experimental.GenericFunction),
+    ...     isinstance(len, tf.types.experimental.GenericFunction),
+    ... )
     (True, False)
     """
 

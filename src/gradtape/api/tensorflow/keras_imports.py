@@ -1,6 +1,8 @@
-"""What `import gradtape` means for Keras: `gradtape.keras` is Keras on gradtape, and so is an `import keras` that comes later.
+"""What `import gradtape` means for Keras: `gradtape.keras` is Keras on gradtape, and so is an
+`import keras` that comes later.
 
-Nothing of Keras is imported before it is asked for: `serve_keras` only puts a finder before Python's own.
+Nothing of Keras is imported before it is asked for: `serve_keras` only puts a finder before
+Python's own.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class KerasFinder:
 
 
 class MissingBackendFinder:
-    """The last finder of all, asked for what nobody has found: if it is a backend that Keras wants, the error says why Keras does."""
+    """The last finder of all, asked for what nobody has found: if it is a backend that Keras wants,
+    the error says why Keras does.
+    """
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         if name in _BACKENDS and "keras" in sys.modules:
@@ -46,7 +50,9 @@ class MissingBackendFinder:
 
 
 def serve_keras() -> None:
-    """Makes Keras run on gradtape, unless the environment variable KERAS_BACKEND names another backend."""
+    """Makes Keras run on gradtape, unless the environment variable KERAS_BACKEND names another
+    backend.
+    """
     if not any(getattr(finder, "serves", None) == _NAMESPACE for finder in sys.meta_path):
         sys.meta_path.insert(0, KerasFinder())
         sys.meta_path.append(MissingBackendFinder())

@@ -29,7 +29,11 @@ class TopK(NamedTuple):
 
 @published("argsort")
 def argsort(
-    values: TensorLike, axis: int = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
+    values: TensorLike,
+    axis: int = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """The indices that would sort `values` along `axis`; equal elements keep their order.
 
@@ -44,7 +48,9 @@ def argsort(
 
 
 @published("sort")
-def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
+def sort(
+    values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Tensor:
     """`values` sorted along `axis`.
 
     >>> import gradtape as tf
@@ -53,12 +59,21 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
     """
     x = of_kind(values, REAL, "sort", "values")
     last, back = _axis_last(x, axis, "sort")
-    return transpose(_picked(last, ordering.argsort(last, descending=_descending(direction, "sort"))), perm=back)
+    return transpose(
+        _picked(last, ordering.argsort(last, descending=_descending(direction, "sort"))), perm=back
+    )
 
 
 @published("math.top_k", "nn.top_k")
-def top_k(input: TensorLike, k: Any = 1, sorted: bool = True, index_type: DTypeLike = "int32", name: str | None = None) -> TopK:
-    """The `k` largest elements of the last axis, the largest first, and where they stood; at a tie the first stands first.
+def top_k(
+    input: TensorLike,
+    k: Any = 1,
+    sorted: bool = True,
+    index_type: DTypeLike = "int32",
+    name: str | None = None,
+) -> TopK:
+    """The `k` largest elements of the last axis, the largest first, and where they stood;
+    at a tie the first stands first.
 
     >>> import gradtape as tf
     >>> values, indices = tf.math.top_k([1.0, 3.0, 2.0], k=2)
@@ -68,13 +83,18 @@ def top_k(input: TensorLike, k: Any = 1, sorted: bool = True, index_type: DTypeL
     x = of_kind(input, REAL, "top_k", "input")
     count = as_int(k, "top_k: k")
     if not x.array.ndim or not 0 <= count <= x.array.shape[-1]:
-        raise invalid_argument(f"top_k: input of shape {x.shape} has no {count} elements in its last axis: choose a smaller k.")
+        raise invalid_argument(
+            f"top_k: input of shape {x.shape} has no {count} elements in its last axis: choose a "
+            "smaller k."
+        )
     indices = getitem(ordering.argsort(x, descending=True), key=(..., slice(0, count)))
     return TopK(_picked(x, indices), cast(indices, dtype=numpy_dtype(index_type)))
 
 
 def _picked(x: Tensor, indices: Tensor) -> Tensor:
-    """The elements of the last axis at indices of their own for every row; a gradient is dense, as most are picked."""
+    """The elements of the last axis at indices of their own for every row; a gradient is dense,
+    as most are picked.
+    """
     if x.array.ndim == 1:
         return take(x, indices, axis=0, sparse=False)
     return gather(x, indices, axis=-1, batch_dims=x.array.ndim - 1)
@@ -92,5 +112,7 @@ def _axis_last(x: Tensor, axis: Any, function: str) -> tuple[Tensor, tuple[int, 
 
 def _descending(direction: str, function: str) -> bool:
     if direction not in ("ASCENDING", "DESCENDING"):
-        raise ValueError(f"{function}: direction must be 'ASCENDING' or 'DESCENDING', got {direction!r}.")
+        raise ValueError(
+            f"{function}: direction must be 'ASCENDING' or 'DESCENDING', got {direction!r}."
+        )
     return direction == "DESCENDING"

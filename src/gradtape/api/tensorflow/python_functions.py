@@ -1,7 +1,8 @@
 """`py_function` and `numpy_function`: Python code as an op. In eager code it is called at once.
 
-A compiled program calls it back on the host whenever it runs, in the program's order. XLA has to know the shapes of the results: they
-are those of `Tout` if that has TensorSpecs, else those of one run on ones while the program is traced.
+A compiled program calls it back on the host whenever it runs, in the program's order. XLA has to
+know the shapes of the results: they are those of `Tout` if that has TensorSpecs, else those of one
+run on ones while the program is traced.
 """
 
 from __future__ import annotations
@@ -36,11 +37,18 @@ _ERRORS: tuple[tuple[tuple[type[Exception], ...], type[errors.OpError]], ...] = 
 
 
 @published("py_function")
-def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
-    """Calls `func` with the tensors `inp`; it gives a tensor of dtype `Tout`, or several for a list of dtypes.
+def py_function(
+    func: Callable[..., Any] | None = None,
+    inp: Any = None,
+    Tout: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Calls `func` with the tensors `inp`; it gives a tensor of dtype `Tout`,
+    or several for a list of dtypes.
 
-    What it computes with gradtape functions is differentiable to any order; in a `function`, it runs again for every derivative.
-    There, `Tout` may hold TensorSpecs, or else `func` runs once on ones, to tell the shapes. Without `func` this is a decorator.
+    What it computes with gradtape functions is differentiable to any order; in a `function`, it
+    runs again for every derivative. There, `Tout` may hold TensorSpecs, or else `func` runs once on
+    ones, to tell the shapes. Without `func` this is a decorator.
 
     >>> import gradtape as tf
     >>> x = tf.Variable(3.0)
@@ -53,16 +61,30 @@ def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: A
     if func is None:
         return _decorator(py_function, Tout, name)
     _require_function(func, "py_function")
-    tensors = [as_tensor(value, argument=f"py_function: inp[{i}]") for i, value in enumerate(as_list(inp, "py_function: inp"))]
+    tensors = [
+        as_tensor(value, argument=f"py_function: inp[{i}]")
+        for i, value in enumerate(as_list(inp, "py_function: inp"))
+    ]
     wanted = [dtypes.as_dtype(getattr(out, "dtype", out)) for out in nest.flatten(Tout)]
 
     def run(*given: Tensor) -> list[Tensor]:
         try:
             result = func(*given)
-            values = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
+            values = (
+                []
+                if result is None
+                else list(result)
+                if isinstance(result, (list, tuple))
+                else [result]
+            )
             if len(values) < len(wanted):
-                raise ValueError(f"func gave {len(values)} values, but Tout has {len(wanted)} dtypes.")
-            return [as_tensor(v, d, argument=f"the result {i}") for i, (v, d) in enumerate(zip(values, wanted, strict=False))]
+                raise ValueError(
+                    f"func gave {len(values)} values, but Tout has {len(wanted)} dtypes."
+                )
+            return [
+                as_tensor(v, d, argument=f"the result {i}")
+                for i, (v, d) in enumerate(zip(values, wanted, strict=False))
+            ]
         except Exception as error:
             raise _translated(error) from error
 
@@ -77,9 +99,14 @@ def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: A
 
 @published("numpy_function")
 def numpy_function(
-    func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None
+    func: Callable[..., Any] | None = None,
+    inp: Any = None,
+    Tout: Any = None,
+    stateful: bool = True,
+    name: str | None = None,
 ) -> Any:
-    """Calls `func` with `inp` as NumPy arrays and makes tensors of what it gives; no gradient flows through it.
+    """Calls `func` with `inp` as NumPy arrays and makes tensors of what it gives;
+    no gradient flows through it.
 
     >>> import gradtape as tf
     >>> tf.numpy_function(lambda x: x[::-1], [tf.constant([1.0, 2.0])], tf.float32).numpy()
@@ -93,14 +120,19 @@ def numpy_function(
     def run(*given: Any) -> list[Any]:
         result = func(*[_for_numpy(np.array(value)) for value in given])
         return [
-            None if value is None else as_tensor(value, argument="numpy_function: the result") for value in nest.flatten(result)
+            None if value is None else as_tensor(value, argument="numpy_function: the result")
+            for value in nest.flatten(result)
         ]
 
     if inside_a_program():
-        tensors = [as_tensor(value, argument=f"numpy_function: inp[{i}]") for i, value in enumerate(inp)]
+        tensors = [
+            as_tensor(value, argument=f"numpy_function: inp[{i}]") for i, value in enumerate(inp)
+        ]
         closed, tensors = _without_strings(run, tensors)
         specs = _specs("numpy_function", closed, nest.flatten(Tout), tensors)
-        found: list[Any] = [tensor_of(array) for array in call_in_order(_on_arrays(closed), specs, _arrays(tensors))]
+        found: list[Any] = [
+            tensor_of(array) for array in call_in_order(_on_arrays(closed), specs, _arrays(tensors))
+        ]
     else:
         found = run(*inp)
     return found[0] if len(found) == 1 else found
@@ -111,8 +143,12 @@ def _for_numpy(array: Any) -> Any:
     return array[()] if array.dtype == object else array
 
 
-def _without_strings(run: Callable[..., Any], tensors: Sequence[Tensor]) -> tuple[Callable[..., Any], list[Tensor]]:
-    """A function of those tensors that a program can have, and these; the others hold strings, and are constants of it."""
+def _without_strings(
+    run: Callable[..., Any], tensors: Sequence[Tensor]
+) -> tuple[Callable[..., Any], list[Tensor]]:
+    """A function of those tensors that a program can have, and these; the others hold strings,
+    and are constants of it.
+    """
     places = [i for i, tensor in enumerate(tensors) if tensor.array.dtype != object]
     if len(places) == len(tensors):
         return run, list(tensors)
@@ -126,15 +162,24 @@ def _without_strings(run: Callable[..., Any], tensors: Sequence[Tensor]) -> tupl
     return closed, [tensors[i] for i in places]
 
 
-def _specs(function: str, run: Callable[..., Sequence[Any]], wanted: Sequence[Any], tensors: Sequence[Tensor]) -> list[Spec]:
+def _specs(
+    function: str,
+    run: Callable[..., Sequence[Any]],
+    wanted: Sequence[Any],
+    tensors: Sequence[Tensor],
+) -> list[Spec]:
     """The shapes and dtypes of the results in a program that is being traced."""
     for i, tensor in enumerate(tensors):
         if isinstance(tensor, BatchedTensor):
             raise NotTraceableError(
-                f"{function}: inp[{i}] is one example of a batch, which Python code in a program cannot be given."
+                f"{function}: inp[{i}] is one example of a batch, which Python code in a program "
+                "cannot be given."
             )
     if any(dtypes.as_dtype(getattr(out, "dtype", out)) == dtypes.string for out in wanted):
-        raise NotTraceableError(f"{function}: a result is a string, which a compiled program cannot hold: call it outside.")
+        raise NotTraceableError(
+            f"{function}: a result is a string, which a compiled program cannot hold: call it "
+            "outside."
+        )
     if all(isinstance(out, TensorSpec) and out.shape.is_fully_defined() for out in wanted):
         return [(tuple(out.shape), out.dtype.numpy) for out in wanted]
     ones = [Tensor(np.ones(t.array.shape, t.array.dtype)) for t in tensors]
@@ -145,15 +190,22 @@ def _specs(function: str, run: Callable[..., Sequence[Any]], wanted: Sequence[An
         raise
     except Exception as error:
         raise ValueError(
-            f"{function}: in a gradtape.function the shapes of its results must be known. They are not in Tout, and a run on ones, "
-            f"which would tell them, failed ({error}): give Tout as a TensorSpec, or a list of them."
+            f"{function}: in a gradtape.function the shapes of its results must be known. They are "
+            "not in Tout, and a run on ones, "
+            f"which would tell them, failed ({error}): give Tout as a TensorSpec, or a "
+            "list of them."
         ) from error
 
 
 def _differentiable(
-    run: Callable[..., Sequence[Tensor]], tensors: Sequence[Tensor], specs: Sequence[Spec], call: Callable[..., list[Any]]
+    run: Callable[..., Sequence[Tensor]],
+    tensors: Sequence[Tensor],
+    specs: Sequence[Spec],
+    call: Callable[..., list[Any]],
 ) -> list[Tensor]:
-    """The results in a program of a function that the host runs; so does it with the function's derivatives."""
+    """The results in a program of a function that the host runs;
+    so does it with the function's derivatives.
+    """
     trace = here.state.trace
     assert trace is not None
     tensors = trace.taken_in(tensors)
@@ -168,13 +220,23 @@ def _differentiable(
             tape.watch(sources)
             results = run(*inputs)
         targets = [results[i] for i in trained]
-        return list(tape.gradient(targets, sources, output_gradients=list(cotangents), unconnected_gradients="zero"))
+        return list(
+            tape.gradient(
+                targets, sources, output_gradients=list(cotangents), unconnected_gradients="zero"
+            )
+        )
 
     def pull_of(inputs: list[Tensor]) -> Callable[[list[Tensor]], list[Any]]:
         def pull(cotangents: list[Tensor]) -> list[Any]:
             given = [*inputs, *(cotangents[i] for i in trained)]
             shapes = [(tuple(inputs[i].array.shape), inputs[i].array.dtype) for i in followed]
-            found = dict(zip(followed, _differentiable(gradient, given, shapes, call_for_results), strict=True))
+            found = dict(
+                zip(
+                    followed,
+                    _differentiable(gradient, given, shapes, call_for_results),
+                    strict=True,
+                )
+            )
             return [found.get(i) for i in range(len(inputs))]
 
         return pull
@@ -192,7 +254,9 @@ def _arrays(tensors: Sequence[Tensor]) -> list[Any]:
 
 def _require_dtypes(wanted: Any, function: str) -> None:
     if wanted is None:
-        raise TypeError(f"{function}: Tout is missing: give the dtype of the result, or a list of dtypes.")
+        raise TypeError(
+            f"{function}: Tout is missing: give the dtype of the result, or a list of dtypes."
+        )
 
 
 def _require_function(func: Any, function: str) -> None:

@@ -1,7 +1,8 @@
 """Numbers as a quantized model would have them: `tf.quantization`.
 
-The functions round to the values of a quantized number; their gradient passes straight through where the input is in the range.
-Unlike TensorFlow's they take every floating-point dtype, and have forward mode and higher orders.
+The functions round to the values of a quantized number; their gradient passes straight through
+where the input is in the range. Unlike TensorFlow's they take every floating-point dtype, and have
+forward mode and higher orders.
 """
 
 from __future__ import annotations
@@ -34,12 +35,20 @@ class FakeQuantGradient(NamedTuple):
 
 @published("quantization.fake_quant_with_min_max_args")
 def fake_quant_with_min_max_args(
-    inputs: TensorLike, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
+    inputs: TensorLike,
+    min: float = -6,
+    max: float = 6,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """`inputs` rounded to the `2**num_bits` values (with `narrow_range` one less) from about `min` to `max`, 0 among them.
+    """`inputs` rounded to the `2**num_bits` values (with `narrow_range` one less) from about `min`
+    to `max`, 0 among them.
 
     >>> import gradtape as tf
-    >>> tf.quantization.fake_quant_with_min_max_args([-9.0, 0.4, 0.6, 3.2], min=-4, max=3, num_bits=3).numpy()
+    >>> tf.quantization.fake_quant_with_min_max_args(
+    ...     [-9.0, 0.4, 0.6, 3.2], min=-4, max=3, num_bits=3
+    ... ).numpy()
     array([-4.,  0.,  1.,  3.], dtype=float32)
     """
     function = "fake_quant_with_min_max_args"
@@ -58,7 +67,8 @@ def fake_quant_with_min_max_args_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """What `fake_quant_with_min_max_args` passes back: `gradients` where `inputs` is in the range, else 0.
+    """What `fake_quant_with_min_max_args` passes back:
+    `gradients` where `inputs` is in the range, else 0.
 
     >>> import gradtape as tf
     >>> tf.quantization.fake_quant_with_min_max_args_gradient([1.0, 2.0], [0.0, 9.0]).numpy()
@@ -68,7 +78,9 @@ def fake_quant_with_min_max_args_gradient(
     x = _floats(inputs, f"{function}: inputs")
     low, high = _numbers(min, max, x, function)
     g = _gradients(gradients, x, function)
-    return _pulled(g, x, low, high, _bits(num_bits, function), bool(narrow_range)).backprops_wrt_input
+    return _pulled(
+        g, x, low, high, _bits(num_bits, function), bool(narrow_range)
+    ).backprops_wrt_input
 
 
 @published("quantization.fake_quant_with_min_max_vars")
@@ -80,10 +92,13 @@ def fake_quant_with_min_max_vars(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The same with a range that can be learned: gradients of inputs below it go to `min`, of those above it to `max`.
+    """The same with a range that can be learned: gradients of inputs below it go to `min`,
+    of those above it to `max`.
 
     >>> import gradtape as tf
-    >>> tf.quantization.fake_quant_with_min_max_vars([-9.0, 0.4, 0.6, 3.2], -4.0, 3.0, num_bits=3).numpy()
+    >>> tf.quantization.fake_quant_with_min_max_vars(
+    ...     [-9.0, 0.4, 0.6, 3.2], -4.0, 3.0, num_bits=3
+    ... ).numpy()
     array([-4.,  0.,  1.,  3.], dtype=float32)
     """
     function = "fake_quant_with_min_max_vars"
@@ -104,14 +119,18 @@ def fake_quant_with_min_max_vars_gradient(
     """What `fake_quant_with_min_max_vars` passes back to its inputs, its `min` and its `max`.
 
     >>> import gradtape as tf
-    >>> by_input, by_min, by_max = tf.quantization.fake_quant_with_min_max_vars_gradient([1.0, 2.0], [0.0, 9.0], -1.0, 1.0)
+    >>> by_input, by_min, by_max = tf.quantization.fake_quant_with_min_max_vars_gradient(
+    ...     [1.0, 2.0], [0.0, 9.0], -1.0, 1.0
+    ... )
     >>> by_input.numpy(), by_min.numpy(), by_max.numpy()
     (array([1., 0.], dtype=float32), np.float32(0.0), np.float32(2.0))
     """
     function = "fake_quant_with_min_max_vars_gradient"
     x = _floats(inputs, f"{function}: inputs")
     g = _gradients(gradients, x, function)
-    return _pulled(g, x, *_range(min, max, x, (), function), _bits(num_bits, function), bool(narrow_range))
+    return _pulled(
+        g, x, *_range(min, max, x, (), function), _bits(num_bits, function), bool(narrow_range)
+    )
 
 
 @published("quantization.fake_quant_with_min_max_vars_per_channel")
@@ -126,12 +145,16 @@ def fake_quant_with_min_max_vars_per_channel(
     """The same with a range of its own for each entry of the last axis.
 
     >>> import gradtape as tf
-    >>> tf.quantization.fake_quant_with_min_max_vars_per_channel([[0.6, 0.6]], [-4.0, -0.5], [3.0, 1.25], num_bits=3).numpy()
+    >>> tf.quantization.fake_quant_with_min_max_vars_per_channel(
+    ...     [[0.6, 0.6]], [-4.0, -0.5], [3.0, 1.25], num_bits=3
+    ... ).numpy()
     array([[1. , 0.5]], dtype=float32)
     """
     function = "fake_quant_with_min_max_vars_per_channel"
     x = _channels(inputs, function)
-    return _fake_quant(x, *_range(min, max, x, x.array.shape[-1:], function), num_bits, narrow_range, function)
+    return _fake_quant(
+        x, *_range(min, max, x, x.array.shape[-1:], function), num_bits, narrow_range, function
+    )
 
 
 @published("quantization.fake_quant_with_min_max_vars_per_channel_gradient")
@@ -144,17 +167,26 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> FakeQuantGradient:
-    """What `fake_quant_with_min_max_vars_per_channel` passes back to its inputs, its `min` and its `max`.
+    """What `fake_quant_with_min_max_vars_per_channel` passes back to its inputs,
+    its `min` and its `max`.
 
     >>> import gradtape as tf
-    >>> gradient = tf.quantization.fake_quant_with_min_max_vars_per_channel_gradient([[1.0, 2.0]], [[0.0, 9.0]], [-1, -1], [1, 1])
+    >>> gradient = tf.quantization.fake_quant_with_min_max_vars_per_channel_gradient(
+    ...     [[1.0, 2.0]], [[0.0, 9.0]], [-1, -1], [1, 1]
+    ... )
     >>> gradient.backprops_wrt_input.numpy(), gradient.backprop_wrt_max.numpy()
     (array([[1., 0.]], dtype=float32), array([0., 2.], dtype=float32))
     """
     function = "fake_quant_with_min_max_vars_per_channel_gradient"
     x = _channels(inputs, function)
     g = _gradients(gradients, x, function)
-    return _pulled(g, x, *_range(min, max, x, x.array.shape[-1:], function), _bits(num_bits, function), bool(narrow_range))
+    return _pulled(
+        g,
+        x,
+        *_range(min, max, x, x.array.shape[-1:], function),
+        _bits(num_bits, function),
+        bool(narrow_range),
+    )
 
 
 @published("quantization.quantize_and_dequantize_v2")
@@ -170,16 +202,22 @@ def quantize_and_dequantize_v2(
     narrow_range: bool = False,
     axis: Any = None,
 ) -> Tensor:
-    """`input` rounded to integers of `num_bits` times a step, which the range asks for: the given one, or that of `input`.
+    """`input` rounded to integers of `num_bits` times a step, which the range asks for:
+    the given one, or that of `input`.
 
-    With `axis`, each entry of that axis has its own range. Gradients pass where `input` is from `input_min` to `input_max`.
+    With `axis`, each entry of that axis has its own range. Gradients pass where `input` is from
+    `input_min` to `input_max`.
 
     >>> import gradtape as tf
-    >>> tf.quantization.quantize_and_dequantize_v2([-9.0, 0.4, 0.6, 3.2], -4.0, 3.0, num_bits=3, range_given=True).numpy()
+    >>> tf.quantization.quantize_and_dequantize_v2(
+    ...     [-9.0, 0.4, 0.6, 3.2], -4.0, 3.0, num_bits=3, range_given=True
+    ... ).numpy()
     array([-4.,  0.,  1.,  3.], dtype=float32)
     """
     options = (signed_input, num_bits, range_given, round_mode, narrow_range, axis)
-    return _rounded(input, input_min, input_max, *options, passes=False, function="quantize_and_dequantize_v2")
+    return _rounded(
+        input, input_min, input_max, *options, passes=False, function="quantize_and_dequantize_v2"
+    )
 
 
 @published("quantization.quantize_and_dequantize")
@@ -195,21 +233,28 @@ def quantize_and_dequantize(
     narrow_range: bool = False,
     axis: Any = None,
 ) -> Tensor:
-    """The same as `quantize_and_dequantize_v2`, but all gradients pass, whether `input` is in the range or not.
+    """The same as `quantize_and_dequantize_v2`, but all gradients pass,
+    whether `input` is in the range or not.
 
     >>> import gradtape as tf
     >>> tf.quantization.quantize_and_dequantize([-4.0, 0.4, 0.6, 3.0], 0.0, 0.0, num_bits=3).numpy()
     array([-4.,  0.,  1.,  3.], dtype=float32)
     """
     options = (signed_input, num_bits, range_given, round_mode, narrow_range, axis)
-    return _rounded(input, input_min, input_max, *options, passes=True, function="quantize_and_dequantize")
+    return _rounded(
+        input, input_min, input_max, *options, passes=True, function="quantize_and_dequantize"
+    )
 
 
-def _fake_quant(x: Tensor, low: Tensor, high: Tensor, num_bits: Any, narrow_range: Any, function: str) -> Any:
+def _fake_quant(
+    x: Tensor, low: Tensor, high: Tensor, num_bits: Any, narrow_range: Any, function: str
+) -> Any:
     bits, narrow = _bits(num_bits, function), bool(narrow_range)
     inside, below, above = _sides(x, low, high, bits, narrow)
     value = quantization.fake_quant(x, low, high, bits=bits, narrow=narrow)
-    return _straight_through(value, selection.keep(x, inside) + selection.keep(low, below) + selection.keep(high, above))
+    return _straight_through(
+        value, selection.keep(x, inside) + selection.keep(low, below) + selection.keep(high, above)
+    )
 
 
 def _straight_through(value: Any, source: Any) -> Any:
@@ -220,11 +265,16 @@ def _straight_through(value: Any, source: Any) -> Any:
 def _sides(x: Any, low: Any, high: Any, bits: int, narrow: bool) -> list[Any]:
     """Where `x` is inside, below and above the range."""
     side = quantization.fake_quant_side(x, low, high, bits=bits, narrow=narrow)
-    return [arithmetic.equal(side, place) for place in (quantization.INSIDE, quantization.BELOW, quantization.ABOVE)]
+    return [
+        arithmetic.equal(side, place)
+        for place in (quantization.INSIDE, quantization.BELOW, quantization.ABOVE)
+    ]
 
 
 def _pulled(g: Any, x: Any, low: Any, high: Any, bits: int, narrow: bool) -> FakeQuantGradient:
-    inside, below, above = (selection.keep(g, place) for place in _sides(x, low, high, bits, narrow))
+    inside, below, above = (
+        selection.keep(g, place) for place in _sides(x, low, high, bits, narrow)
+    )
     return FakeQuantGradient(
         inside,
         broadcasting.sum_to_shape(below, shape=low.array.shape),
@@ -251,41 +301,63 @@ def _rounded(
     place = None if axis is None else one_axis(axis, rank, f"{function}: axis")
     bits = as_int(num_bits, f"{function}: num_bits")
     if not 0 < bits < (62 if signed_input else 63):
-        raise invalid_argument(f"{function}: num_bits must be from 1 to {61 if signed_input else 62}, got {bits}.")
+        raise invalid_argument(
+            f"{function}: num_bits must be from 1 to {61 if signed_input else 62}, got {bits}."
+        )
     if round_mode not in _ROUND_MODES:
-        raise invalid_argument(f"{function}: round_mode must be one of {', '.join(_ROUND_MODES)}, got {round_mode!r}.")
+        raise invalid_argument(
+            f"{function}: round_mode must be one of {', '.join(_ROUND_MODES)}, got {round_mode!r}."
+        )
     shape = () if place is None else (x.array.shape[place],)
     low, high = _range(input_min, input_max, x, shape, function, ("input_min", "input_max"))
-    spread = () if place is None else tuple(x.array.shape[place] if i == place else 1 for i in range(rank))
+    spread = (
+        ()
+        if place is None
+        else tuple(x.array.shape[place] if i == place else 1 for i in range(rank))
+    )
     reduced = tuple(i for i in range(rank) if i != place)
     ends = wide = [shaping.reshape(end, shape=spread) for end in (low, high)]
     if not range_given:
-        ends = [reduce(x, axis=reduced, keepdims=bool(spread)) for reduce in (reductions.reduce_min, reductions.reduce_max)]
+        ends = [
+            reduce(x, axis=reduced, keepdims=bool(spread))
+            for reduce in (reductions.reduce_min, reductions.reduce_max)
+        ]
     value = quantization.quantize_and_dequantize(
-        x, *ends, bits=bits, signed=bool(signed_input), narrow=bool(narrow_range), half_up=round_mode == "HALF_UP",
-        clamp=bool(range_given),
+        x, *ends, bits=bits, signed=bool(signed_input), narrow=bool(narrow_range),
+        half_up=round_mode == "HALF_UP", clamp=bool(range_given),
     )  # fmt: skip
     if passes:
         return _straight_through(value, selection.keep(x, arithmetic.is_finite(x)))
-    inside = arithmetic.logical_and(arithmetic.greater_equal(x, wide[0]), arithmetic.less_equal(x, wide[1]))
-    nowhere = selection.drop(wide[0], _TRUE) + selection.drop(wide[1], _TRUE)  # the ends have a gradient, which is 0
+    inside = arithmetic.logical_and(
+        arithmetic.greater_equal(x, wide[0]), arithmetic.less_equal(x, wide[1])
+    )
+    nowhere = selection.drop(wide[0], _TRUE) + selection.drop(
+        wide[1], _TRUE
+    )  # the ends have a gradient, which is 0
     return _straight_through(value, selection.keep(x, inside) + nowhere)
 
 
 def _floats(value: Any, argument: str) -> Tensor:
-    """As in TensorFlow, plain values become float32, and tensors of other than floating-point numbers are a ValueError."""
+    """As in TensorFlow, plain values become float32, and tensors of other than floating-point
+    numbers are a ValueError.
+    """
     x = operand(value)
     if not isinstance(x, Tensor):
         return Tensor(to_array(x, dtypes.float32.numpy, argument=argument))
     if x.array.dtype not in FLOATING.dtypes:
-        raise ValueError(f"{argument} has dtype {x.dtype.name}, but must be floating-point: convert it with gradtape.cast.")
+        raise ValueError(
+            f"{argument} has dtype {x.dtype.name}, but must be floating-point: convert it with "
+            "gradtape.cast."
+        )
     return x
 
 
 def _channels(inputs: Any, function: str) -> Tensor:
     x = _floats(inputs, f"{function}: inputs")
     if not x.array.ndim:
-        raise invalid_argument(f"{function}: inputs must have channels as its last axis, got a number.")
+        raise invalid_argument(
+            f"{function}: inputs must have channels as its last axis, got a number."
+        )
     return x
 
 
@@ -296,23 +368,35 @@ def _numbers(low: Any, high: Any, x: Tensor, function: str) -> tuple[Tensor, Ten
 
 
 def _range(
-    low: Any, high: Any, x: Tensor, shape: tuple[int, ...], function: str, names: Sequence[str] = ("min", "max")
+    low: Any,
+    high: Any,
+    x: Tensor,
+    shape: tuple[int, ...],
+    function: str,
+    names: Sequence[str] = ("min", "max"),
 ) -> tuple[Any, Any]:
     """The two ends of a range in the dtype of `x`, each of this shape."""
     ends = []
     for value, name in zip((low, high), names, strict=True):
         end = _floats(value, f"{function}: {name}")
         if end.array.shape != shape:
-            wanted = f"have an entry for each of the {shape[0]} channels" if shape else "be a number"
+            wanted = (
+                f"have an entry for each of the {shape[0]} channels" if shape else "be a number"
+            )
             raise invalid_argument(f"{function}: {name} must {wanted}, got shape {end.shape}.")
-        ends.append(end if end.array.dtype == x.array.dtype else broadcasting.cast(end, dtype=x.array.dtype))
+        ends.append(
+            end if end.array.dtype == x.array.dtype else broadcasting.cast(end, dtype=x.array.dtype)
+        )
     return ends[0], ends[1]
 
 
 def _gradients(gradients: Any, x: Tensor, function: str) -> Tensor:
     g = _floats(gradients, f"{function}: gradients")
     if g.array.shape != x.array.shape:
-        raise invalid_argument(f"{function}: gradients and inputs must have the same shape, got {g.shape} and {x.shape}.")
+        raise invalid_argument(
+            f"{function}: gradients and inputs must have the same shape, got {g.shape} and "
+            f"{x.shape}."
+        )
     return g
 
 

@@ -1,4 +1,6 @@
-"""Moving blocks, rows and sequences about: `tf.space_to_batch`, `tf.dynamic_partition`, `tf.reverse_sequence` and their kin."""
+"""Moving blocks, rows and sequences about: `tf.space_to_batch`, `tf.dynamic_partition`,
+`tf.reverse_sequence` and their kin.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,11 @@ Shape = tuple[int, ...]
 
 
 @published("space_to_batch", "nn.space_to_batch")
-def space_to_batch(input: TensorLike, block_shape: Any, paddings: TensorLike, name: str | None = None) -> Tensor:
-    """The axes after the first cut into blocks, each place in a block moved to the batch; `paddings` puts zeros around first.
+def space_to_batch(
+    input: TensorLike, block_shape: Any, paddings: TensorLike, name: str | None = None
+) -> Tensor:
+    """The axes after the first cut into blocks, each place in a block moved to the batch;
+    `paddings` puts zeros around first.
 
     >>> import gradtape as tf
     >>> tf.space_to_batch([[1, 2, 3, 4]], [2], [[0, 0]]).numpy()
@@ -35,7 +40,9 @@ def space_to_batch(input: TensorLike, block_shape: Any, paddings: TensorLike, na
 
 
 @published("space_to_batch_nd")
-def space_to_batch_nd(input: TensorLike, block_shape: Any, paddings: TensorLike, name: str | None = None) -> Tensor:
+def space_to_batch_nd(
+    input: TensorLike, block_shape: Any, paddings: TensorLike, name: str | None = None
+) -> Tensor:
     """The same as `space_to_batch`.
 
     >>> import gradtape as tf
@@ -56,55 +63,75 @@ def _space_to_batch(value: Any, block_shape: Any, paddings: Any, function: str) 
     batch, *sizes = padded.array.shape
     space, rest = sizes[:depth], tuple(sizes[depth:])
     if any(size % step for size, step in zip(space, block, strict=True)):
-        raise invalid_argument(f"{function}: the padded sizes {space} are not multiples of block_shape={list(block)}.")
+        raise invalid_argument(
+            f"{function}: the padded sizes {space} are not multiples of block_shape={list(block)}."
+        )
     cut = tuple(n for size, step in zip(space, block, strict=True) for n in (size // step, step))
     inside, outside = range(2, 2 * depth + 1, 2), range(1, 2 * depth + 1, 2)
     moved = transpose(
-        reshape(padded, shape=(batch, *cut, *rest)), perm=(*inside, 0, *outside, *range(2 * depth + 1, 2 * depth + 1 + len(rest)))
+        reshape(padded, shape=(batch, *cut, *rest)),
+        perm=(*inside, 0, *outside, *range(2 * depth + 1, 2 * depth + 1 + len(rest))),
     )
     return reshape(moved, shape=(batch * math.prod(block), *cut[::2], *rest))
 
 
 @published("batch_to_space")
-def batch_to_space(input: TensorLike, block_shape: Any, crops: TensorLike, name: str | None = None) -> Tensor:
-    """Undoes `space_to_batch`: entries of the batch become places in blocks, and `crops` are cut off at the edges.
+def batch_to_space(
+    input: TensorLike, block_shape: Any, crops: TensorLike, name: str | None = None
+) -> Tensor:
+    """Undoes `space_to_batch`: entries of the batch become places in blocks,
+    and `crops` are cut off at the edges.
 
     >>> import gradtape as tf
     >>> tf.batch_to_space([[1, 3], [2, 4]], [2], [[0, 1]]).numpy()
     array([[1, 2, 3]], dtype=int32)
     """
     x = TENSORFLOW.tensor(input, "batch_to_space: input")
-    given = block_shape if has_axes(block_shape) else [block_shape] * len(as_list(crops, "batch_to_space: crops"))
+    given = (
+        block_shape
+        if has_axes(block_shape)
+        else [block_shape] * len(as_list(crops, "batch_to_space: crops"))
+    )
     block, edges = _blocks(x, given, crops, "crops", "batch_to_space")
     depth, count = len(block), math.prod(block)
     batch, *sizes = x.array.shape
     space, rest = tuple(sizes[:depth]), tuple(sizes[depth:])
     if batch % count:
         raise invalid_argument(
-            f"batch_to_space: the batch of {batch} is no multiple of {count}, the places in a block {list(block)}."
+            f"batch_to_space: the batch of {batch} is no multiple of {count}, the places in a "
+            f"block {list(block)}."
         )
     apart = reshape(x, shape=(*block, batch // count, *space, *rest))
     pairs = tuple(i for axis in range(depth) for i in (depth + 1 + axis, axis))
     moved = transpose(apart, perm=(depth, *pairs, *range(2 * depth + 1, 2 * depth + 1 + len(rest))))
     whole = tuple(size * step for size, step in zip(space, block, strict=True))
     if any(low + high > size for (low, high), size in zip(edges, whole, strict=True)):
-        raise invalid_argument(f"batch_to_space: crops={list(edges)} are more than the sizes {list(whole)}.")
+        raise invalid_argument(
+            f"batch_to_space: crops={list(edges)} are more than the sizes {list(whole)}."
+        )
     kept = tuple(slice(low, size - high) for (low, high), size in zip(edges, whole, strict=True))
     return getitem(reshape(moved, shape=(batch // count, *whole, *rest)), key=(slice(None), *kept))
 
 
-def _blocks(x: Tensor, block_shape: Any, pairs: Any, argument: str, function: str) -> tuple[Shape, Sequence[tuple[int, int]]]:
+def _blocks(
+    x: Tensor, block_shape: Any, pairs: Any, argument: str, function: str
+) -> tuple[Shape, Sequence[tuple[int, int]]]:
     """The sizes of a block, and what is added or cut off before and behind each of its axes."""
     block = integers(block_shape, f"{function}: block_shape")
     around = np.asarray(as_indices(pairs, f"{function}: {argument}").array)
     if around.shape != (len(block), 2):
-        raise invalid_argument(f"{function}: {argument} must have shape [{len(block)}, 2], got {list(around.shape)}.")
+        raise invalid_argument(
+            f"{function}: {argument} must have shape [{len(block)}, 2], got {list(around.shape)}."
+        )
     if any(step < 1 for step in block) or (around < 0).any():
         raise invalid_argument(
-            f"{function}: block_shape={list(block)} must be positive and {argument}={around.tolist()} not negative."
+            f"{function}: block_shape={list(block)} must be positive and "
+            f"{argument}={around.tolist()} not negative."
         )
     if x.array.ndim < len(block) + 1:
-        raise invalid_argument(f"{function}: input of shape {x.shape} must have a batch and {len(block)} axes more.")
+        raise invalid_argument(
+            f"{function}: input of shape {x.shape} must have a batch and {len(block)} axes more."
+        )
     return block, [(int(low), int(high)) for low, high in around]
 
 
@@ -116,23 +143,31 @@ def reverse_sequence(
     batch_axis: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The first `seq_lengths[i]` elements along `seq_axis` in reverse, for each entry i of `batch_axis`.
+    """The first `seq_lengths[i]` elements along `seq_axis` in reverse,
+    for each entry i of `batch_axis`.
 
     >>> import gradtape as tf
     >>> tf.reverse_sequence([[1, 2, 3, 4], [5, 6, 7, 8]], [3, 2], seq_axis=1, batch_axis=0).numpy()
     array([[3, 2, 1, 4],
            [6, 5, 7, 8]], dtype=int32)
     """
-    x, lengths = TENSORFLOW.tensor(input, "reverse_sequence: input"), as_indices(seq_lengths, "reverse_sequence: seq_lengths")
+    x, lengths = (
+        TENSORFLOW.tensor(input, "reverse_sequence: input"),
+        as_indices(seq_lengths, "reverse_sequence: seq_lengths"),
+    )
     rank = x.array.ndim
     along = as_int(seq_axis, "reverse_sequence: seq_axis")
     batch = as_int(0 if batch_axis is None else batch_axis, "reverse_sequence: batch_axis")
     if along == batch or not 0 <= along < rank or not 0 <= batch < rank:
         raise invalid_argument(
-            f"reverse_sequence: seq_axis={along} and batch_axis={batch} must be two axes, from 0 on, of an input of shape {x.shape}."
+            f"reverse_sequence: seq_axis={along} and batch_axis={batch} must be two axes, from 0 "
+            f"on, of an input of shape {x.shape}."
         )
     if lengths.array.shape != (x.array.shape[batch],):
-        raise invalid_argument(f"reverse_sequence: seq_lengths must have shape [{x.array.shape[batch]}], got {lengths.shape}.")
+        raise invalid_argument(
+            f"reverse_sequence: seq_lengths must have shape [{x.array.shape[batch]}], got "
+            f"{lengths.shape}."
+        )
     order = (batch, along, *(i for i in range(rank) if i not in (batch, along)))
     indices = counting.reversing_indices(lengths, size=x.array.shape[along])
     found = gather(transpose(x, perm=order), indices, axis=1, batch_dims=1)
@@ -140,39 +175,58 @@ def reverse_sequence(
 
 
 @published("dynamic_partition")
-def dynamic_partition(data: TensorLike, partitions: TensorLike, num_partitions: Any, name: str | None = None) -> list[Tensor]:
+def dynamic_partition(
+    data: TensorLike, partitions: TensorLike, num_partitions: Any, name: str | None = None
+) -> list[Tensor]:
     """The rows of `data` in `num_partitions` tensors; `partitions` says for each row in which.
 
     >>> import gradtape as tf
     >>> [part.numpy() for part in tf.dynamic_partition([10, 20, 30], [1, 0, 1], 2)]
     [array([20], dtype=int32), array([10, 30], dtype=int32)]
     """
-    x, numbers = TENSORFLOW.tensor(data, "dynamic_partition: data"), as_indices(partitions, "dynamic_partition: partitions")
+    x, numbers = (
+        TENSORFLOW.tensor(data, "dynamic_partition: data"),
+        as_indices(partitions, "dynamic_partition: partitions"),
+    )
     count = as_int(num_partitions, "dynamic_partition: num_partitions")
     if count < 1:
-        raise invalid_argument(f"dynamic_partition: num_partitions must be at least 1, got {count}.")
+        raise invalid_argument(
+            f"dynamic_partition: num_partitions must be at least 1, got {count}."
+        )
     shape, given = x.array.shape, numbers.array.shape
     if shape[: len(given)] != given:
         raise invalid_argument(
-            f"dynamic_partition: data of shape {x.shape} does not begin with the shape of partitions, {numbers.shape}."
+            f"dynamic_partition: data of shape {x.shape} does not begin with the shape of "
+            f"partitions, {numbers.shape}."
         )
-    flat = known(numbers, "dynamic_partition: partitions", "use gradtape.where with three arguments").reshape(-1)
+    flat = known(
+        numbers, "dynamic_partition: partitions", "use gradtape.where with three arguments"
+    ).reshape(-1)
     if flat.size and not (0 <= flat.min() and flat.max() < count):
-        raise invalid_argument(f"dynamic_partition: partitions must be from 0 to {count - 1}, got {flat.min()} to {flat.max()}.")
+        raise invalid_argument(
+            f"dynamic_partition: partitions must be from 0 to {count - 1}, got {flat.min()} to "
+            f"{flat.max()}."
+        )
     rows = reshape(x, shape=(flat.size, *shape[len(given) :]))
     ordered = take(rows, Tensor(np.argsort(flat, kind="stable")), axis=0, sparse=False)
     return list(split(ordered, sizes=tuple(np.bincount(flat, minlength=count).tolist()), axis=0))
 
 
 @published("dynamic_stitch")
-def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None) -> Tensor:
-    """One tensor of the rows of all `data`, each at its index; of several rows for one index the last counts.
+def dynamic_stitch(
+    indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None
+) -> Tensor:
+    """One tensor of the rows of all `data`, each at its index;
+    of several rows for one index the last counts.
 
     >>> import gradtape as tf
     >>> tf.dynamic_stitch([[0, 2], [1]], [[10, 30], [20]]).numpy()
     array([10, 20, 30], dtype=int32)
     """
-    indices, data = as_list(indices, "dynamic_stitch: indices"), as_list(data, "dynamic_stitch: data")
+    indices, data = (
+        as_list(indices, "dynamic_stitch: indices"),
+        as_list(data, "dynamic_stitch: data"),
+    )
     if len(indices) != len(data):
         raise ValueError(f"dynamic_stitch: there are {len(indices)} indices, but {len(data)} data.")
     if not indices:
@@ -183,56 +237,87 @@ def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], na
     for i, (place, value) in enumerate(zip(places, values, strict=True)):
         if value.array.shape != place.array.shape + rest:
             raise invalid_argument(
-                f"dynamic_stitch: data[{i}] has shape {value.shape}, but indices[{i}] of shape {place.shape} ask for "
+                f"dynamic_stitch: data[{i}] has shape {value.shape}, but indices[{i}] of shape "
+                f"{place.shape} ask for "
                 f"{place.array.shape + rest}."
             )
     instead = "use gradtape.tensor_scatter_nd_update"
-    numbers = np.concatenate([known(place, "dynamic_stitch: indices", instead).reshape(-1) for place in places])
+    numbers = np.concatenate(
+        [known(place, "dynamic_stitch: indices", instead).reshape(-1) for place in places]
+    )
     if numbers.size and numbers.min() < 0:
-        raise invalid_argument(f"dynamic_stitch: indices must not be negative, got {numbers.min()}.")
-    rows = concat(*[reshape(v, shape=(p.array.size, *rest)) for p, v in zip(places, values, strict=True)], axis=0)
+        raise invalid_argument(
+            f"dynamic_stitch: indices must not be negative, got {numbers.min()}."
+        )
+    rows = concat(
+        *[reshape(v, shape=(p.array.size, *rest)) for p, v in zip(places, values, strict=True)],
+        axis=0,
+    )
     size = int(numbers.max()) + 1 if numbers.size else 0
     return set_rows(Tensor(np.zeros((size, *rest), rows.array.dtype)), Tensor(numbers), rows)
 
 
 @published("tensor_scatter_nd_max")
 def tensor_scatter_nd_max(
-    tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: str = "", name: str | None = None
+    tensor: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    bad_indices_policy: str = "",
+    name: str | None = None,
 ) -> Tensor:
-    """`tensor` with the larger of what stands there and of `updates` at the coordinates in the last axis of `indices`.
+    """`tensor` with the larger of what stands there and of `updates` at the coordinates in the last
+    axis of `indices`.
 
     >>> import gradtape as tf
     >>> tf.tensor_scatter_nd_max([1, 2, 3], [[0], [2]], [5, 1]).numpy()
     array([5, 2, 3], dtype=int32)
     """
-    return _extreme(segments.segment_max, tensor, indices, updates, bad_indices_policy, "tensor_scatter_nd_max")
+    return _extreme(
+        segments.segment_max, tensor, indices, updates, bad_indices_policy, "tensor_scatter_nd_max"
+    )
 
 
 @published("tensor_scatter_nd_min")
 def tensor_scatter_nd_min(
-    tensor: TensorLike, indices: TensorLike, updates: TensorLike, bad_indices_policy: str = "", name: str | None = None
+    tensor: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    bad_indices_policy: str = "",
+    name: str | None = None,
 ) -> Tensor:
-    """`tensor` with the smaller of what stands there and of `updates` at the coordinates in the last axis of `indices`.
+    """`tensor` with the smaller of what stands there and of `updates` at the coordinates in the
+    last axis of `indices`.
 
     >>> import gradtape as tf
     >>> tf.tensor_scatter_nd_min([1, 2, 3], [[0], [2]], [5, 1]).numpy()
     array([1, 2, 1], dtype=int32)
     """
-    return _extreme(segments.segment_min, tensor, indices, updates, bad_indices_policy, "tensor_scatter_nd_min")
+    return _extreme(
+        segments.segment_min, tensor, indices, updates, bad_indices_policy, "tensor_scatter_nd_min"
+    )
 
 
-def _extreme(reduce: Any, tensor: Any, indices: Any, updates: Any, policy: str, function: str) -> Tensor:
-    """Each place of the tensor is a segment, made of what stands there and of the updates for it: what ties shares the gradient."""
+def _extreme(
+    reduce: Any, tensor: Any, indices: Any, updates: Any, policy: str, function: str
+) -> Tensor:
+    """Each place of the tensor is a segment, made of what stands there and of the updates for it:
+    what ties shares the gradient.
+    """
     if policy not in ("", "DEFAULT", "ERROR"):
-        raise ValueError(f"{function}: bad_indices_policy={policy!r} is not supported: an index out of range is an error.")
+        raise ValueError(
+            f"{function}: bad_indices_policy={policy!r} is not supported: an index out of range is "
+            "an error."
+        )
     x, values = tensors_of_kind(tensor, updates, REAL, function, ("tensor", "updates"))
     places = as_indices(indices, f"{function}: indices")
     shape, depth = x.array.shape, places.array.shape[-1] if places.array.ndim else 0
     given, rest = places.array.shape[:-1], shape[depth:]
     if not depth or depth > len(shape) or values.array.shape != given + rest:
         raise invalid_argument(
-            f"{function}: indices of shape {places.shape} and updates of shape {values.shape} do not fit a tensor of shape "
-            f"{x.shape}: the last axis of indices holds coordinates, and updates has one entry for each of them."
+            f"{function}: indices of shape {places.shape} and updates of shape {values.shape} do "
+            "not fit a tensor of shape "
+            f"{x.shape}: the last axis of indices holds coordinates, and updates has one entry for "
+            "each of them."
         )
     size, count = math.prod(shape[:depth]), math.prod(given)
     flat = reshape(flat_index(places, sizes=shape[:depth]), shape=(count,))
@@ -243,29 +328,46 @@ def _extreme(reduce: Any, tensor: Any, indices: Any, updates: Any, policy: str, 
 
 @published("extract_volume_patches")
 def extract_volume_patches(
-    input: TensorLike, ksizes: Sequence[int], strides: Sequence[int], padding: str, name: str | None = None
+    input: TensorLike,
+    ksizes: Sequence[int],
+    strides: Sequence[int],
+    padding: str,
+    name: str | None = None,
 ) -> Tensor:
-    """The windows of a batch of volumes, each laid out in the last axis; sizes and strides are `[1, depth, height, width, 1]`.
+    """The windows of a batch of volumes, each laid out in the last axis; sizes and strides are
+    `[1, depth, height, width, 1]`.
 
     >>> import gradtape as tf
     >>> x = tf.reshape(tf.range(8.0), [1, 2, 2, 2, 1])
-    >>> tf.extract_volume_patches(x, [1, 1, 2, 2, 1], [1, 1, 1, 1, 1], "VALID").numpy().reshape(2, 4)
+    >>> tf.extract_volume_patches(x, [1, 1, 2, 2, 1], [1, 1, 1, 1, 1], "VALID").numpy().reshape(
+    ...     2, 4
+    ... )
     array([[0., 1., 2., 3.],
            [4., 5., 6., 7.]], dtype=float32)
     """
     x = of_kind(input, REAL, "extract_volume_patches", "input")
-    sizes, steps = (integers(v, f"extract_volume_patches: {a}") for v, a in ((ksizes, "ksizes"), (strides, "strides")))
+    sizes, steps = (
+        integers(v, f"extract_volume_patches: {a}")
+        for v, a in ((ksizes, "ksizes"), (strides, "strides"))
+    )
     if len(sizes) != 5 or len(steps) != 5 or min(*sizes, *steps) < 1:
         raise invalid_argument(
-            f"extract_volume_patches: ksizes={list(sizes)} and strides={list(steps)} must be five positive numbers each."
+            f"extract_volume_patches: ksizes={list(sizes)} and strides={list(steps)} must be five "
+            "positive numbers each."
         )
     if (sizes[0], sizes[4], steps[0], steps[4]) != (1, 1, 1, 1):
-        message = "extract_volume_patches: ksizes and strides must be 1 for the batch and the channels."
+        message = (
+            "extract_volume_patches: ksizes and strides must be 1 for the batch and the channels."
+        )
         raise UnimplementedError(None, None, message)
     if x.array.ndim != 5:
-        raise invalid_argument(f"extract_volume_patches: input must have 5 axes, got shape {x.shape}.")
+        raise invalid_argument(
+            f"extract_volume_patches: input must have 5 axes, got shape {x.shape}."
+        )
     if padding not in ("SAME", "VALID"):
-        raise invalid_argument(f"extract_volume_patches: padding must be 'SAME' or 'VALID', got {padding!r}.")
+        raise invalid_argument(
+            f"extract_volume_patches: padding must be 'SAME' or 'VALID', got {padding!r}."
+        )
     for axis in (3, 2, 1):  # from behind, so that the axes before stay where they are
         x = _windows(x, axis, sizes[axis], steps[axis], padding)
     laid_out = transpose(x, perm=(0, 1, 3, 5, 2, 4, 6, 7))
@@ -274,7 +376,9 @@ def extract_volume_patches(
 
 
 def _windows(x: Tensor, axis: int, size: int, step: int, padding: str) -> Tensor:
-    """The windows of one axis: a first axis that counts them, and a second one with their elements."""
+    """The windows of one axis: a first axis that counts them,
+    and a second one with their elements.
+    """
     length = x.array.shape[axis]
     if padding == "SAME":
         count = -(-length // step)
@@ -284,4 +388,6 @@ def _windows(x: Tensor, axis: int, size: int, step: int, padding: str) -> Tensor
         x = pad(x, paddings=tuple(around))
     else:
         count = max((length - size) // step + 1, 0)
-    return take(x, Tensor(np.arange(count)[:, None] * step + np.arange(size)), axis=axis, sparse=False)
+    return take(
+        x, Tensor(np.arange(count)[:, None] * step + np.arange(size)), axis=axis, sparse=False
+    )

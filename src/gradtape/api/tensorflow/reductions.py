@@ -1,15 +1,34 @@
-"""Reductions over axes (`tf.reduce_sum` and its kin), the index of an extremum, and running sums and products."""
+"""Reductions over axes (`tf.reduce_sum` and its kin), the index of an extremum,
+and running sums and products.
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
 from typing import Any
 
 from gradtape import dtypes
-from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, NUMERIC, ORDERED, REAL, boolean, of_kind
-from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike, axes, numpy_dtype, one_axis, tensor
+from gradtape.api.tensorflow.accepted import (
+    FLOATING,
+    INEXACT,
+    NUMERIC,
+    ORDERED,
+    REAL,
+    boolean,
+    of_kind,
+)
+from gradtape.api.tensorflow.arguments import (
+    AxisLike,
+    DTypeLike,
+    TensorLike,
+    axes,
+    numpy_dtype,
+    one_axis,
+    tensor,
+)
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions
@@ -19,19 +38,26 @@ _INDEX_DTYPES = (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.uint16)
 
 
 @published("reduce_sum", "math.reduce_sum")
-def reduce_sum(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """The sum over `axis`: an axis, a list of axes, or None for all of them; `keepdims` keeps them with size 1.
+def reduce_sum(
+    input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The sum over `axis`: an axis, a list of axes, or None for all of them;
+    `keepdims` keeps them with size 1.
 
     >>> import gradtape as tf
     >>> tf.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([4., 6.], dtype=float32)
     """
     x = of_kind(input_tensor, NUMERIC, "reduce_sum", "input_tensor")
-    return reductions.reduce_sum(x, axis=_axes(axis, x, "reduce_sum: axis"), keepdims=bool(keepdims))
+    return reductions.reduce_sum(
+        x, axis=_axes(axis, x, "reduce_sum: axis"), keepdims=bool(keepdims)
+    )
 
 
 @published("reduce_mean", "math.reduce_mean")
-def reduce_mean(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_mean(
+    input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """The mean over `axis`; the mean of integers is an integer, cut off towards 0.
 
     >>> import gradtape as tf
@@ -39,11 +65,15 @@ def reduce_mean(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool 
     np.float32(2.5)
     """
     x = of_kind(input_tensor, NUMERIC, "reduce_mean", "input_tensor")
-    return reductions.reduce_mean(x, axis=_axes(axis, x, "reduce_mean: axis"), keepdims=bool(keepdims))
+    return reductions.reduce_mean(
+        x, axis=_axes(axis, x, "reduce_mean: axis"), keepdims=bool(keepdims)
+    )
 
 
 @published("reduce_prod", "math.reduce_prod")
-def reduce_prod(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_prod(
+    input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """The product over `axis`.
 
     >>> import gradtape as tf
@@ -51,11 +81,15 @@ def reduce_prod(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool 
     array([ 2., 12.], dtype=float32)
     """
     x = of_kind(input_tensor, NUMERIC, "reduce_prod", "input_tensor")
-    return reductions.reduce_prod(x, axis=_axes(axis, x, "reduce_prod: axis"), keepdims=bool(keepdims))
+    return reductions.reduce_prod(
+        x, axis=_axes(axis, x, "reduce_prod: axis"), keepdims=bool(keepdims)
+    )
 
 
 @published("reduce_max", "math.reduce_max")
-def reduce_max(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_max(
+    input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """The largest element over `axis`; elements that tie share the gradient equally.
 
     >>> import gradtape as tf
@@ -64,11 +98,15 @@ def reduce_max(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool =
            [4.]], dtype=float32)
     """
     x = of_kind(input_tensor, REAL, "reduce_max", "input_tensor")
-    return reductions.reduce_max(x, axis=_axes(axis, x, "reduce_max: axis"), keepdims=bool(keepdims))
+    return reductions.reduce_max(
+        x, axis=_axes(axis, x, "reduce_max: axis"), keepdims=bool(keepdims)
+    )
 
 
 @published("reduce_min", "math.reduce_min")
-def reduce_min(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_min(
+    input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """The smallest element over `axis`; elements that tie share the gradient equally.
 
     >>> import gradtape as tf
@@ -76,11 +114,15 @@ def reduce_min(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool =
     np.float32(1.0)
     """
     x = of_kind(input_tensor, REAL, "reduce_min", "input_tensor")
-    return reductions.reduce_min(x, axis=_axes(axis, x, "reduce_min: axis"), keepdims=bool(keepdims))
+    return reductions.reduce_min(
+        x, axis=_axes(axis, x, "reduce_min: axis"), keepdims=bool(keepdims)
+    )
 
 
 @published("reduce_logsumexp", "math.reduce_logsumexp")
-def reduce_logsumexp(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_logsumexp(
+    input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """`log(reduce_sum(exp(x)))` over `axis`, without overflow for large `x`.
 
     >>> import gradtape as tf
@@ -88,11 +130,15 @@ def reduce_logsumexp(input_tensor: TensorLike, axis: AxisLike = None, keepdims: 
     np.float32(1000.69)
     """
     x = of_kind(input_tensor, FLOATING, "reduce_logsumexp", "input_tensor")
-    return reductions.reduce_logsumexp(x, axis=_axes(axis, x, "reduce_logsumexp: axis"), keepdims=bool(keepdims))
+    return reductions.reduce_logsumexp(
+        x, axis=_axes(axis, x, "reduce_logsumexp: axis"), keepdims=bool(keepdims)
+    )
 
 
 @published("math.reduce_variance")
-def reduce_variance(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_variance(
+    input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """The variance over `axis`: the mean of the squared distance from the mean.
 
     >>> import gradtape as tf
@@ -103,7 +149,9 @@ def reduce_variance(input_tensor: TensorLike, axis: AxisLike = None, keepdims: b
 
 
 @published("math.reduce_std")
-def reduce_std(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_std(
+    input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """The standard deviation over `axis`: the square root of the variance.
 
     >>> import gradtape as tf
@@ -126,12 +174,18 @@ def reduce_euclidean_norm(
     x = of_kind(input_tensor, NUMERIC, "reduce_euclidean_norm", "input_tensor")
     reduced = _axes(axis, x, "reduce_euclidean_norm: axis")
     computed = broadcasting.cast(x, dtype=dtypes.float64.numpy) if x.array.dtype.kind in "iu" else x
-    norm = elementary.sqrt(reductions.reduce_sum(_squared_size(computed), axis=reduced, keepdims=bool(keepdims)))
-    return norm if norm.array.dtype == x.array.dtype else broadcasting.cast(norm, dtype=x.array.dtype)
+    norm = elementary.sqrt(
+        reductions.reduce_sum(_squared_size(computed), axis=reduced, keepdims=bool(keepdims))
+    )
+    return (
+        norm if norm.array.dtype == x.array.dtype else broadcasting.cast(norm, dtype=x.array.dtype)
+    )
 
 
 @published("reduce_all", "math.reduce_all")
-def reduce_all(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_all(
+    input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """Whether all elements over `axis` are true.
 
     >>> import gradtape as tf
@@ -139,11 +193,15 @@ def reduce_all(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool =
     array([False,  True])
     """
     x = boolean(input_tensor, "reduce_all", "input_tensor")
-    return reductions.reduce_all(x, axis=_axes(axis, x, "reduce_all: axis"), keepdims=bool(keepdims))
+    return reductions.reduce_all(
+        x, axis=_axes(axis, x, "reduce_all: axis"), keepdims=bool(keepdims)
+    )
 
 
 @published("reduce_any", "math.reduce_any")
-def reduce_any(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None) -> Tensor:
+def reduce_any(
+    input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
     """Whether an element over `axis` is true.
 
     >>> import gradtape as tf
@@ -151,7 +209,9 @@ def reduce_any(input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool =
     array([ True,  True])
     """
     x = boolean(input_tensor, "reduce_any", "input_tensor")
-    return reductions.reduce_any(x, axis=_axes(axis, x, "reduce_any: axis"), keepdims=bool(keepdims))
+    return reductions.reduce_any(
+        x, axis=_axes(axis, x, "reduce_any: axis"), keepdims=bool(keepdims)
+    )
 
 
 @published("math.count_nonzero")
@@ -169,14 +229,25 @@ def count_nonzero(
     array([1, 2])
     """
     x = tensor(input, "count_nonzero: input")
-    nonzero = x if x.array.dtype.kind == "b" else arithmetic.not_equal(x, b"" if x.array.dtype.kind == "O" else 0)
+    nonzero = (
+        x
+        if x.array.dtype.kind == "b"
+        else arithmetic.not_equal(x, b"" if x.array.dtype.kind == "O" else 0)
+    )
     ones = broadcasting.cast(nonzero, dtype=dtypes.int64.numpy)
-    count = reductions.reduce_sum(ones, axis=_axes(axis, x, "count_nonzero: axis"), keepdims=bool(keepdims))
+    count = reductions.reduce_sum(
+        ones, axis=_axes(axis, x, "count_nonzero: axis"), keepdims=bool(keepdims)
+    )
     return broadcasting.cast(count, dtype=numpy_dtype(dtype))
 
 
 @published("argmax", "math.argmax")
-def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = dtypes.int64, name: str | None = None) -> Tensor:
+def argmax(
+    input: TensorLike,
+    axis: Any = None,
+    output_type: DTypeLike = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
     """The index of the largest element along `axis` (None: the first axis); of several, the first.
 
     >>> import gradtape as tf
@@ -184,11 +255,18 @@ def argmax(input: TensorLike, axis: Any = None, output_type: DTypeLike = dtypes.
     array([1, 0])
     """
     x = of_kind(input, ORDERED, "argmax", "input")
-    return reductions.argmax(x, axis=_one_axis(axis, x, "argmax: axis"), dtype=_index_dtype(output_type, "argmax"))
+    return reductions.argmax(
+        x, axis=_one_axis(axis, x, "argmax: axis"), dtype=_index_dtype(output_type, "argmax")
+    )
 
 
 @published("argmin", "math.argmin")
-def argmin(input: TensorLike, axis: Any = None, output_type: DTypeLike = dtypes.int64, name: str | None = None) -> Tensor:
+def argmin(
+    input: TensorLike,
+    axis: Any = None,
+    output_type: DTypeLike = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
     """The index of the smallest element along `axis` (None: the first axis); of several, the first.
 
     >>> import gradtape as tf
@@ -196,12 +274,21 @@ def argmin(input: TensorLike, axis: Any = None, output_type: DTypeLike = dtypes.
     array([0, 1])
     """
     x = of_kind(input, ORDERED, "argmin", "input")
-    return reductions.argmin(x, axis=_one_axis(axis, x, "argmin: axis"), dtype=_index_dtype(output_type, "argmin"))
+    return reductions.argmin(
+        x, axis=_one_axis(axis, x, "argmin: axis"), dtype=_index_dtype(output_type, "argmin")
+    )
 
 
 @published("cumsum", "math.cumsum")
-def cumsum(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
-    """Running sums along `axis`; `exclusive` leaves out the element itself, `reverse` runs from the end.
+def cumsum(
+    x: TensorLike,
+    axis: Any = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Running sums along `axis`; `exclusive` leaves out the element itself,
+    `reverse` runs from the end.
 
     >>> import gradtape as tf
     >>> tf.cumsum([1.0, 2.0, 3.0]).numpy()
@@ -213,8 +300,15 @@ def cumsum(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool 
 
 
 @published("math.cumprod")
-def cumprod(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
-    """Running products along `axis`; `exclusive` leaves out the element itself, `reverse` runs from the end.
+def cumprod(
+    x: TensorLike,
+    axis: Any = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Running products along `axis`; `exclusive` leaves out the element itself,
+    `reverse` runs from the end.
 
     >>> import gradtape as tf
     >>> tf.math.cumprod([2.0, 3.0, 4.0], exclusive=True).numpy()
@@ -240,12 +334,16 @@ def _index_dtype(output_type: Any, function: str) -> Any:
     dtype = dtypes.as_dtype(output_type)
     if dtype not in _INDEX_DTYPES:
         names = ", ".join(allowed.name for allowed in _INDEX_DTYPES)
-        raise invalid_argument(f"{function}: output_type is {dtype.name}, but an index is one of {names}.")
+        raise invalid_argument(
+            f"{function}: output_type is {dtype.name}, but an index is one of {names}."
+        )
     return dtype.numpy
 
 
 def _variance(input_tensor: Any, axis: Any, keepdims: Any, function: str) -> Any:
-    """Integers are refused with a TypeError, as in TensorFlow, since their variance is no integer."""
+    """Integers are refused with a TypeError, as in TensorFlow,
+    since their variance is no integer.
+    """
     x = of_kind(input_tensor, NUMERIC, function, "input_tensor")
     of_kind(x, INEXACT, function, "input_tensor", TypeError)
     reduced = _axes(axis, x, f"{function}: axis")

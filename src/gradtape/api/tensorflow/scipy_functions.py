@@ -1,7 +1,8 @@
 """`scipy.special.logsumexp`, `softmax` and `log_softmax` for Tensors.
 
-They are plain functions that turn what they get into an array before anything else, and ask no protocol. So there is no other way
-than to put functions in their places that look for Tensors first; what has none is handed on to SciPy's own.
+They are plain functions that turn what they get into an array before anything else, and ask no
+protocol. So there is no other way than to put functions in their places that look for Tensors
+first; what has none is handed on to SciPy's own.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from gradtape.ops.broadcasting import identity, stop_gradient
 from gradtape.ops.shaping import reshape
 
 
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
-    """The logarithm of the sum of `b * exp(a)`; NaN where that is negative, unless the sign is returned beside it.
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """The logarithm of the sum of `b * exp(a)`; NaN where that is negative,
+    unless the sign is returned beside it.
 
     >>> import gradtape as tf
     >>> logsumexp(tf.constant([1000.0, 1000.0]), b=[1.0, -0.5]).numpy().round(3)
@@ -29,14 +33,18 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     """
     if b is None:
         x = inexact(tensor_of(a, "logsumexp", "a"))
-        total = reductions.reduce_logsumexp(x, axis=_axes(axis, x, "logsumexp"), keepdims=bool(keepdims))
+        total = reductions.reduce_logsumexp(
+            x, axis=_axes(axis, x, "logsumexp"), keepdims=bool(keepdims)
+        )
         return (total, arithmetic.sign(elementary.exp(total))) if return_sign else total
     x, weights = (inexact(t) for t in promoted(tensors_of([a, b], "logsumexp", ("a", "b"))))
     axes = _axes(axis, x + weights, "logsumexp")
     x = selection.where(arithmetic.equal(weights, 0), -np.inf, x)
     top = stop_gradient(reductions.reduce_max(x, axis=axes, keepdims=True))
     top = selection.where(arithmetic.is_finite(top), top, 0.0)
-    total = reductions.reduce_sum(weights * elementary.exp(x - top), axis=axes, keepdims=bool(keepdims))
+    total = reductions.reduce_sum(
+        weights * elementary.exp(x - top), axis=axes, keepdims=bool(keepdims)
+    )
     top = top if keepdims else reductions.reduce_sum(top, axis=axes)
     if return_sign:
         return elementary.log(arithmetic.absolute(total)) + top, arithmetic.sign(total)
@@ -63,8 +71,16 @@ def log_softmax(x: Any, axis: Any = None) -> Tensor:
     return _over_axes("log_softmax", activations.log_softmax, identity, x, axis)
 
 
-def _over_axes(function: str, op: Callable[..., Any], of_logarithms: Callable[[Any], Any], value: Any, axis: Any) -> Any:
-    """An op for one axis, over several; `of_logarithms` makes its result of logarithms of probabilities."""
+def _over_axes(
+    function: str,
+    op: Callable[..., Any],
+    of_logarithms: Callable[[Any], Any],
+    value: Any,
+    axis: Any,
+) -> Any:
+    """An op for one axis, over several; `of_logarithms` makes its result of logarithms of
+    probabilities.
+    """
     x = inexact(tensor_of(value, function, "x"))
     shape, axes = x.array.shape, _axes(axis, x, function)
     if len(axes) == 1:
@@ -92,7 +108,9 @@ def record() -> None:
 def _for_tensors(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(theirs)
     def function(*args: Any, **keywords: Any) -> Any:
-        given = [value for value in (*args, *keywords.values()) if isinstance(value, (Tensor, Variable))]
+        given = [
+            value for value in (*args, *keywords.values()) if isinstance(value, (Tensor, Variable))
+        ]
         if given and not any(value.dtype.is_complex for value in given):
             return ours(*args, **keywords)
         return theirs(*args, **keywords)

@@ -1,4 +1,6 @@
-"""Reductions by segment: `tf.math.segment_sum` and its kin for sorted segments, `unsorted_segment_*` for any order."""
+"""Reductions by segment: `tf.math.segment_sum` and its kin for sorted segments,
+`unsorted_segment_*` for any order.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = No
 
 @published("math.segment_mean")
 def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """The mean of the rows of each segment, 0 for a segment without rows; that of integers is cut off towards 0.
+    """The mean of the rows of each segment, 0 for a segment without rows;
+    that of integers is cut off towards 0.
 
     >>> import gradtape as tf
     >>> tf.math.segment_mean([1.0, 2.0, 3.0], [0, 0, 1]).numpy()
@@ -62,7 +65,8 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = N
 
 @published("math.segment_max")
 def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """The largest of the rows of each segment, 0 for a segment without rows; rows that tie share the gradient equally.
+    """The largest of the rows of each segment, 0 for a segment without rows;
+    rows that tie share the gradient equally.
 
     >>> import gradtape as tf
     >>> tf.math.segment_max([1.0, 2.0, 3.0], [0, 0, 2]).numpy()
@@ -74,7 +78,8 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = No
 
 @published("math.segment_min")
 def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """The smallest of the rows of each segment, 0 for a segment without rows; rows that tie share the gradient equally.
+    """The smallest of the rows of each segment, 0 for a segment without rows;
+    rows that tie share the gradient equally.
 
     >>> import gradtape as tf
     >>> tf.math.segment_min([1.0, 2.0, 3.0], [0, 0, 1]).numpy()
@@ -85,8 +90,11 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = No
 
 
 @published("math.unsorted_segment_sum")
-def unsorted_segment_sum(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
-    """The sum of the rows of each of `num_segments` segments; a row with a negative number belongs to none.
+def unsorted_segment_sum(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The sum of the rows of each of `num_segments` segments;
+    a row with a negative number belongs to none.
 
     >>> import gradtape as tf
     >>> tf.math.unsorted_segment_sum([1.0, 2.0, 3.0], [1, 0, 1], num_segments=3).numpy()
@@ -97,7 +105,9 @@ def unsorted_segment_sum(data: TensorLike, segment_ids: TensorLike, num_segments
 
 
 @published("math.unsorted_segment_mean")
-def unsorted_segment_mean(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
+def unsorted_segment_mean(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
     """The mean of the rows of each of `num_segments` segments, 0 for one without rows.
 
     >>> import gradtape as tf
@@ -109,8 +119,11 @@ def unsorted_segment_mean(data: TensorLike, segment_ids: TensorLike, num_segment
 
 
 @published("math.unsorted_segment_sqrt_n")
-def unsorted_segment_sqrt_n(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
-    """The sum of the rows of each of `num_segments` segments, divided by the square root of their number.
+def unsorted_segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The sum of the rows of each of `num_segments` segments,
+    divided by the square root of their number.
 
     >>> import gradtape as tf
     >>> tf.math.unsorted_segment_sqrt_n([1.0, 2.0, 3.0, 4.0], [0, 0, 0, 0], num_segments=1).numpy()
@@ -121,7 +134,9 @@ def unsorted_segment_sqrt_n(data: TensorLike, segment_ids: TensorLike, num_segme
 
 
 @published("math.unsorted_segment_prod")
-def unsorted_segment_prod(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
+def unsorted_segment_prod(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
     """The product of the rows of each of `num_segments` segments, 1 for one without rows.
 
     >>> import gradtape as tf
@@ -133,8 +148,11 @@ def unsorted_segment_prod(data: TensorLike, segment_ids: TensorLike, num_segment
 
 
 @published("math.unsorted_segment_max")
-def unsorted_segment_max(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
-    """The largest of the rows of each of `num_segments` segments; the least number of the dtype for one without rows.
+def unsorted_segment_max(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The largest of the rows of each of `num_segments` segments;
+    the least number of the dtype for one without rows.
 
     >>> import gradtape as tf
     >>> tf.math.unsorted_segment_max([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy()
@@ -145,8 +163,11 @@ def unsorted_segment_max(data: TensorLike, segment_ids: TensorLike, num_segments
 
 
 @published("math.unsorted_segment_min")
-def unsorted_segment_min(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Tensor:
-    """The smallest of the rows of each of `num_segments` segments; the greatest number of the dtype for one without rows.
+def unsorted_segment_min(
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The smallest of the rows of each of `num_segments` segments;
+    the greatest number of the dtype for one without rows.
 
     >>> import gradtape as tf
     >>> tf.math.unsorted_segment_min([1.0, 2.0, 3.0], [1, 0, 1], num_segments=2).numpy()
@@ -158,30 +179,46 @@ def unsorted_segment_min(data: TensorLike, segment_ids: TensorLike, num_segments
 
 def _sorted(data: Any, segment_ids: Any, kind: Kind, function: str) -> tuple[Tensor, Tensor, int]:
     """Rows, their segments, and how many of those there are: the last number says it."""
-    x, ids = of_kind(data, kind, function, "data"), as_indices(segment_ids, f"{function}: segment_ids")
+    x, ids = (
+        of_kind(data, kind, function, "data"),
+        as_indices(segment_ids, f"{function}: segment_ids"),
+    )
     if ids.array.ndim != 1 or not x.array.ndim or ids.array.shape[0] != x.array.shape[0]:
         raise invalid_argument(
-            f"{function}: segment_ids has shape {ids.shape} and data has shape {x.shape}: each row of data needs one number."
+            f"{function}: segment_ids has shape {ids.shape} and data has shape {x.shape}: each row "
+            "of data needs one number."
         )
     numbers = known(ids, f"{function}: segment_ids", f"use gradtape.math.unsorted_{function}")
     if not numbers.size:
         return x, ids, 0
     if numbers[0] < 0 or (numbers[1:] < numbers[:-1]).any():
         raise invalid_argument(
-            f"{function}: segment_ids must not be negative and must not fall, got {numbers}: use gradtape.math.unsorted_{function}."
+            f"{function}: segment_ids must not be negative and must not fall, got {numbers}: use "
+            f"gradtape.math.unsorted_{function}."
         )
     return x, ids, int(numbers[-1]) + 1
 
 
-def _unsorted(data: Any, segment_ids: Any, num_segments: Any, kind: Kind, function: str) -> tuple[Tensor, Tensor, int]:
-    """Rows, their segments, and how many of those there are. Segments may have several axes, which become one."""
-    x, ids = of_kind(data, kind, function, "data"), as_indices(segment_ids, f"{function}: segment_ids")
+def _unsorted(
+    data: Any, segment_ids: Any, num_segments: Any, kind: Kind, function: str
+) -> tuple[Tensor, Tensor, int]:
+    """Rows, their segments, and how many of those there are.
+
+    Segments may have several axes, which become one.
+    """
+    x, ids = (
+        of_kind(data, kind, function, "data"),
+        as_indices(segment_ids, f"{function}: segment_ids"),
+    )
     size = as_int(num_segments, f"{function}: num_segments")
     if size < 0:
         raise invalid_argument(f"{function}: num_segments={size} is negative.")
     shape, given = x.array.shape, ids.array.shape
     if shape[: len(given)] != given:
-        raise invalid_argument(f"{function}: data of shape {x.shape} does not begin with the shape of segment_ids, {ids.shape}.")
+        raise invalid_argument(
+            f"{function}: data of shape {x.shape} does not begin with the shape of segment_ids, "
+            f"{ids.shape}."
+        )
     if len(given) == 1:
         return x, ids, size
     count = math.prod(given)
@@ -190,5 +227,10 @@ def _unsorted(data: Any, segment_ids: Any, num_segments: Any, kind: Kind, functi
 
 def _counts(x: Tensor, ids: Tensor, size: int) -> Any:
     """How many rows each segment has, at least 1, in the dtype of `x` and with its rank."""
-    ones = ones_like(reshape(ids, shape=(ids.array.shape[0], *(1,) * (x.array.ndim - 1))), dtype=np.dtype(np.int64))
-    return cast(maximum(segments.segment_sum(ones, ids, size=size), np.int64(1)), dtype=x.array.dtype)
+    ones = ones_like(
+        reshape(ids, shape=(ids.array.shape[0], *(1,) * (x.array.ndim - 1))),
+        dtype=np.dtype(np.int64),
+    )
+    return cast(
+        maximum(segments.segment_sum(ones, ids, size=size), np.int64(1)), dtype=x.array.dtype
+    )

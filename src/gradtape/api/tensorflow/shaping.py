@@ -1,4 +1,6 @@
-"""Moving elements: `tf.reshape`, `tf.transpose`, `tf.concat`, `tf.split`, `tf.pad`, `tf.slice` and their kin."""
+"""Moving elements: `tf.reshape`, `tf.transpose`, `tf.concat`, `tf.split`, `tf.pad`,
+`tf.slice` and their kin.
+"""
 
 from __future__ import annotations
 
@@ -49,21 +51,27 @@ def _complete(sizes: Shape, shape: Shape) -> Shape:
     """A new shape with -1 replaced; among no elements, by what the sizes other than 0 leave."""
     unknown = sizes.count(-1)
     if unknown > 1 or any(size < -1 for size in sizes):
-        raise invalid_argument(f"reshape: shape={list(sizes)} may have one -1 and no other negative size.")
+        raise invalid_argument(
+            f"reshape: shape={list(sizes)} may have one -1 and no other negative size."
+        )
     if not unknown:
         return sizes
     nonzero = math.prod(size for size in shape if size) if 0 in sizes else math.prod(shape)
     known = math.prod(size for size in sizes if size > 0)
     if nonzero % known:
         raise invalid_argument(
-            f"reshape: a tensor of shape {shape} cannot have the shape {list(sizes)}: its size is not a multiple of {known}."
+            f"reshape: a tensor of shape {shape} cannot have the shape {list(sizes)}: its size is "
+            f"not a multiple of {known}."
         )
     return tuple(nonzero // known if size == -1 else size for size in sizes)
 
 
 @published("transpose")
-def transpose(a: TensorLike, perm: AxisLike = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
-    """The axes of `a` in the order `perm`, reversed if it is None; complex values may be conjugated as well.
+def transpose(
+    a: TensorLike, perm: AxisLike = None, conjugate: bool = False, name: str = "transpose"
+) -> Tensor:
+    """The axes of `a` in the order `perm`, reversed if it is None;
+    complex values may be conjugated as well.
 
     >>> import gradtape as tf
     >>> tf.transpose([[1, 2, 3], [4, 5, 6]]).numpy()
@@ -76,7 +84,9 @@ def transpose(a: TensorLike, perm: AxisLike = None, conjugate: bool = False, nam
     order = tuple(range(rank))[::-1] if perm is None else axes(perm, rank, "transpose: perm")
     assert order is not None
     if len(order) != rank:
-        raise invalid_argument(f"transpose: perm={list(order)} must name each of the {rank} axes of a once.")
+        raise invalid_argument(
+            f"transpose: perm={list(order)} must name each of the {rank} axes of a once."
+        )
     moved = shaping.transpose(x, perm=order)
     return broadcasting.conj(moved) if conjugate and x.array.dtype.kind == "c" else moved
 
@@ -117,10 +127,15 @@ def squeeze(input: TensorLike, axis: AxisLike = None, name: str | None = None) -
     x = TENSORFLOW.tensor(input, "squeeze: input")
     sizes = x.array.shape
     named = [] if axis is None else integers(axis, "squeeze: axis")
-    dropped = {one_axis(a, len(sizes), "squeeze: axis") for a in named} or {i for i, n in enumerate(sizes) if n == 1}
+    dropped = {one_axis(a, len(sizes), "squeeze: axis") for a in named} or {
+        i for i, n in enumerate(sizes) if n == 1
+    }
     for place in dropped:
         if sizes[place] != 1:
-            raise invalid_argument(f"squeeze: axis {place} of a tensor of shape {x.shape} has size {sizes[place]}, not 1.")
+            raise invalid_argument(
+                f"squeeze: axis {place} of a tensor of shape {x.shape} has size "
+                f"{sizes[place]}, not 1."
+            )
     return shaping.reshape(x, shape=tuple(n for i, n in enumerate(sizes) if i not in dropped))
 
 
@@ -161,7 +176,9 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     tensors = TENSORFLOW.tensors(values, "stack: values")
     shapes = {x.array.shape for x in tensors}
     if len(shapes) > 1:
-        raise invalid_argument(f"stack: values must have one shape, got {', '.join(map(str, sorted(shapes)))}.")
+        raise invalid_argument(
+            f"stack: values must have one shape, got {', '.join(map(str, sorted(shapes)))}."
+        )
     return shaping.stack(*tensors, axis=_axis_in_range(axis, tensors[0].array.ndim + 1, "stack"))
 
 
@@ -174,7 +191,9 @@ def _axis_in_range(axis: Any, rank: int, function: str) -> int:
 
 
 @published("unstack")
-def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
+def unstack(
+    value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack"
+) -> list[Tensor]:
     """The slices of `value` along an axis, as a list.
 
     >>> import gradtape as tf
@@ -184,15 +203,22 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
     x = TENSORFLOW.tensor(value, "unstack: value")
     place = _axis_in_range(axis, x.array.ndim, "unstack")
     if num is not None and num != x.array.shape[place]:
-        raise invalid_argument(f"unstack: axis {place} of a tensor of shape {x.shape} has no {num} entries.")
+        raise invalid_argument(
+            f"unstack: axis {place} of a tensor of shape {x.shape} has no {num} entries."
+        )
     return shaping.unstack(x, axis=place)
 
 
 @published("split")
 def split(
-    value: TensorLike, num_or_size_splits: Any, axis: AxisLike = 0, num: int | None = None, name: str = "split"
+    value: TensorLike,
+    num_or_size_splits: Any,
+    axis: AxisLike = 0,
+    num: int | None = None,
+    name: str = "split",
 ) -> list[Tensor]:
-    """Pieces of `value` along an axis: a number of equal ones, or a list of sizes, of which one may be -1 for what is left.
+    """Pieces of `value` along an axis: a number of equal ones, or a list of sizes,
+    of which one may be -1 for what is left.
 
     >>> import gradtape as tf
     >>> [x.numpy() for x in tf.split([1, 2, 3, 4, 5], [1, -1])]
@@ -207,7 +233,9 @@ def split(
     else:
         count = as_int(num_or_size_splits, "split: num_or_size_splits")
         if count < 1 or total % count:
-            raise invalid_argument(f"split: axis {place} has size {total}, which {count} pieces cannot share equally.")
+            raise invalid_argument(
+                f"split: axis {place} has size {total}, which {count} pieces cannot share equally."
+            )
         sizes = (total // count,) * count
     return shaping.split(x, sizes=sizes, axis=place)
 
@@ -218,7 +246,8 @@ def _split_sizes(sizes: Shape, total: int, num: int | None) -> Shape:
     fits = sum(complete) == total and min(complete, default=-1) >= 0 and sizes.count(-1) < 2
     if not fits or num not in (None, len(sizes)):
         raise invalid_argument(
-            f"split: an axis of size {total} cannot be split into num_or_size_splits={list(sizes)}, num={num}."
+            f"split: an axis of size {total} cannot be split into "
+            f"num_or_size_splits={list(sizes)}, num={num}."
         )
     return complete
 
@@ -235,15 +264,23 @@ def tile(input: TensorLike, multiples: ShapeLike, name: str | None = None) -> Te
     x = TENSORFLOW.tensor(input, "tile: input")
     counts = as_shape(multiples, "tile: multiples")
     if len(counts) != x.array.ndim:
-        raise invalid_argument(f"tile: multiples={list(counts)} must have {x.array.ndim} entries, one for each axis of input.")
+        raise invalid_argument(
+            f"tile: multiples={list(counts)} must have {x.array.ndim} entries, one for each axis "
+            "of input."
+        )
     return shaping.tile(x, multiples=counts)
 
 
 @published("pad")
 def pad(
-    tensor: TensorLike, paddings: Any, mode: str = "CONSTANT", constant_values: TensorLike = 0, name: str | None = None
+    tensor: TensorLike,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    constant_values: TensorLike = 0,
+    name: str | None = None,
 ) -> Tensor:
-    """`tensor` with `paddings[i]` (before, after) added along axis i: a constant, or the edge mirrored with or without itself.
+    """`tensor` with `paddings[i]` (before, after) added along axis i: a constant, or the edge
+    mirrored with or without itself.
 
     >>> import gradtape as tf
     >>> tf.pad([1, 2, 3], [[1, 2]]).numpy(), tf.pad([1, 2, 3], [[1, 2]], "REFLECT").numpy()
@@ -265,15 +302,21 @@ def pad(
 def _mirrored(size: int, pair: tuple[int, int], kind: Any, axis: int) -> Any:
     """The positions of an axis with its edges mirrored."""
     if max(pair) > size - (kind == "REFLECT"):
-        raise invalid_argument(f"pad: paddings[{axis}]={list(pair)} is too wide for mode {kind} on an axis of size {size}.")
+        raise invalid_argument(
+            f"pad: paddings[{axis}]={list(pair)} is too wide for mode {kind} on an axis of "
+            f"size {size}."
+        )
     return np.pad(np.arange(size), pair, mode=kind.lower())
 
 
 def _paddings(paddings: Any, shape: Shape) -> tuple[tuple[int, int], ...]:
     table = np.asarray(TENSORFLOW.tensor(paddings, "pad: paddings").array)
-    if table.shape != (len(shape), 2) or (table.size and (table.dtype.kind not in "iu" or table.min() < 0)):
+    if table.shape != (len(shape), 2) or (
+        table.size and (table.dtype.kind not in "iu" or table.min() < 0)
+    ):
         raise invalid_argument(
-            f"pad: paddings must be integers of at least 0 in shape ({len(shape)}, 2), a pair for each axis, got {table.tolist()}."
+            f"pad: paddings must be integers of at least 0 in shape ({len(shape)}, 2), a pair for "
+            f"each axis, got {table.tolist()}."
         )
     return tuple((low, high) for low, high in table.tolist())
 
@@ -302,7 +345,9 @@ def reverse(tensor: TensorLike, axis: AxisLike, name: str | None = None) -> Tens
            [4, 3]], dtype=int32)
     """
     x = TENSORFLOW.tensor(tensor, "reverse: tensor")
-    return shaping.reverse(x, axis=axes(integers(axis, "reverse: axis"), x.array.ndim, "reverse: axis"))
+    return shaping.reverse(
+        x, axis=axes(integers(axis, "reverse: axis"), x.array.ndim, "reverse: axis")
+    )
 
 
 @published("roll")
@@ -316,13 +361,18 @@ def roll(input: TensorLike, shift: Any, axis: AxisLike, name: str | None = None)
     x = TENSORFLOW.tensor(input, "roll: input")
     steps, places = integers(shift, "roll: shift"), integers(axis, "roll: axis")
     if len(steps) != len(places):
-        raise invalid_argument(f"roll: shift={list(steps)} and axis={list(places)} must have as many entries.")
-    return shaping.roll(x, shift=steps, axis=tuple(one_axis(a, x.array.ndim, "roll: axis") for a in places))
+        raise invalid_argument(
+            f"roll: shift={list(steps)} and axis={list(places)} must have as many entries."
+        )
+    return shaping.roll(
+        x, shift=steps, axis=tuple(one_axis(a, x.array.ndim, "roll: axis") for a in places)
+    )
 
 
 @published("broadcast_to")
 def broadcast_to(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """`input` repeated along axes of size 1, and along new ones in front, until it has the given shape.
+    """`input` repeated along axes of size 1, and along new ones in front,
+    until it has the given shape.
 
     >>> import gradtape as tf
     >>> tf.broadcast_to([1, 2], [2, 2]).numpy()
@@ -333,13 +383,16 @@ def broadcast_to(input: TensorLike, shape: ShapeLike, name: str | None = None) -
     sizes, wanted = x.array.shape, as_shape(shape, "broadcast_to: shape")
     added = len(wanted) - len(sizes)
     if added < 0 or any(n not in (1, m) for n, m in zip(sizes, wanted[added:], strict=True)):
-        raise invalid_argument(f"broadcast_to: input of shape {x.shape} cannot be broadcast to shape={list(wanted)}.")
+        raise invalid_argument(
+            f"broadcast_to: input of shape {x.shape} cannot be broadcast to shape={list(wanted)}."
+        )
     return broadcasting.broadcast_to(x, shape=wanted)
 
 
 @published("slice")
 def slice(input_: TensorLike, begin: ShapeLike, size: ShapeLike, name: str | None = None) -> Tensor:
-    """The block of `size` elements that starts at `begin`; a size of -1 goes to the end of its axis.
+    """The block of `size` elements that starts at `begin`;
+    a size of -1 goes to the end of its axis.
 
     >>> import gradtape as tf
     >>> tf.slice([[1, 2, 3], [4, 5, 6]], [0, 1], [-1, 2]).numpy()
@@ -354,12 +407,20 @@ def slice(input_: TensorLike, begin: ShapeLike, size: ShapeLike, name: str | Non
     starts = integers(begin, "slice: begin")
     if not len(starts) == len(counts) == len(shape):
         raise invalid_argument(
-            f"slice: begin={list(starts)} and size={list(counts)} must have {len(shape)} entries, one for each axis of input_."
+            f"slice: begin={list(starts)} and size={list(counts)} must have {len(shape)} entries, "
+            "one for each axis of input_."
         )
-    ends = [n if count == -1 else start + count for start, count, n in zip(starts, counts, shape, strict=True)]
+    ends = [
+        n if count == -1 else start + count
+        for start, count, n in zip(starts, counts, shape, strict=True)
+    ]
     if not all(0 <= start <= end <= n for start, end, n in zip(starts, ends, shape, strict=True)):
-        raise invalid_argument(f"slice: begin={list(starts)}, size={list(counts)} is not inside the shape {x.shape}.")
-    return shaping.getitem(x, key=tuple(builtins.slice(start, end) for start, end in zip(starts, ends, strict=True)))
+        raise invalid_argument(
+            f"slice: begin={list(starts)}, size={list(counts)} is not inside the shape {x.shape}."
+        )
+    return shaping.getitem(
+        x, key=tuple(builtins.slice(start, end) for start, end in zip(starts, ends, strict=True))
+    )
 
 
 def _any_traced(values: Any) -> bool:
@@ -371,15 +432,20 @@ def _slice_from(x: Tensor, begin: Any, counts: tuple[int, ...]) -> Tensor:
     starts = [begin[i] for i in range(len(begin))]
     if not len(starts) == len(counts) == x.array.ndim:
         raise invalid_argument(
-            f"slice: begin and size={list(counts)} must have {x.array.ndim} entries, one for each axis of input_."
+            f"slice: begin and size={list(counts)} must have {x.array.ndim} entries, one for each "
+            "axis of input_."
         )
     for axis, (start, count) in enumerate(zip(starts, counts, strict=True)):
         if not is_traced(start):
-            part = builtins.slice(as_int(start, "slice: begin"), None if count == -1 else as_int(start, "slice: begin") + count)
+            part = builtins.slice(
+                as_int(start, "slice: begin"),
+                None if count == -1 else as_int(start, "slice: begin") + count,
+            )
             x = shaping.getitem(x, key=(*(builtins.slice(None),) * axis, part))
         elif count < 0:
             raise invalid_argument(
-                f"slice: size={list(counts)} must say how much to take where begin is known to the program alone."
+                f"slice: size={list(counts)} must say how much to take where begin is known to the "
+                "program alone."
             )
         else:
             x = indexing.take(x, start + np.arange(count, dtype=start.array.dtype), axis=axis)
@@ -402,8 +468,8 @@ def strided_slice(
 ) -> Tensor:
     """`input_[begin:end:strides]` for several axes; bit i of a mask changes what entry i means.
 
-    `begin_mask` and `end_mask` leave a bound open, `ellipsis_mask` stands for `...`, `new_axis_mask` for a new axis, and
-    `shrink_axis_mask` takes the one element at `begin`.
+    `begin_mask` and `end_mask` leave a bound open, `ellipsis_mask` stands for `...`,
+    `new_axis_mask` for a new axis, and `shrink_axis_mask` takes the one element at `begin`.
 
     >>> import gradtape as tf
     >>> tf.strided_slice([[1, 2, 3], [4, 5, 6]], [0, 0], [2, 3], [1, 2]).numpy()
@@ -414,14 +480,15 @@ def strided_slice(
     steps = (1,) * len(starts) if strides is None else integers(strides, "strided_slice: strides")
     if not len(starts) == len(ends) == len(steps) or 0 in steps:
         raise invalid_argument(
-            f"strided_slice: begin={list(starts)}, end={list(ends)} and strides={list(steps)} must be as long as each other, "
+            f"strided_slice: begin={list(starts)}, end={list(ends)} and strides={list(steps)} must "
+            "be as long as each other, "
             "and no stride may be 0."
         )
     begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask = (
         as_int(mask, f"strided_slice: {name}")
         for mask, name in (
-            (begin_mask, "begin_mask"), (end_mask, "end_mask"), (ellipsis_mask, "ellipsis_mask"), (new_axis_mask, "new_axis_mask"),
-            (shrink_axis_mask, "shrink_axis_mask"),
+            (begin_mask, "begin_mask"), (end_mask, "end_mask"), (ellipsis_mask, "ellipsis_mask"),
+            (new_axis_mask, "new_axis_mask"), (shrink_axis_mask, "shrink_axis_mask"),
         )
     )  # fmt: skip
     key: list[Any] = []
@@ -433,18 +500,32 @@ def strided_slice(
             key.append(None)
         elif shrink_axis_mask & bit:
             if step != 1:
-                raise invalid_argument(f"strided_slice: strides[{i}]={step} must be 1 where shrink_axis_mask takes one element.")
+                raise invalid_argument(
+                    f"strided_slice: strides[{i}]={step} must be 1 where shrink_axis_mask takes "
+                    "one element."
+                )
             key.append(start)
         else:
-            key.append(builtins.slice(None if begin_mask & bit else start, None if end_mask & bit else stop, step))
+            key.append(
+                builtins.slice(
+                    None if begin_mask & bit else start, None if end_mask & bit else stop, step
+                )
+            )
     if var is not None and not isinstance(var, Variable):
         raise TypeError(f"strided_slice: var must be a Variable, got {var!r}.")
-    return var[tuple(key)] if var is not None else index(TENSORFLOW.tensor(input_, "strided_slice: input_"), tuple(key))
+    return (
+        var[tuple(key)]
+        if var is not None
+        else index(TENSORFLOW.tensor(input_, "strided_slice: input_"), tuple(key))
+    )
 
 
 @published("repeat")
-def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Each element of `input`, or each slice along `axis`, repeated; `repeats` is a number or one for each of them.
+def repeat(
+    input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None
+) -> Tensor:
+    """Each element of `input`, or each slice along `axis`, repeated;
+    `repeats` is a number or one for each of them.
 
     >>> import gradtape as tf
     >>> tf.repeat([1, 2, 3], [2, 0, 1]).numpy()
@@ -461,16 +542,22 @@ def repeat(input: TensorLike, repeats: Any, axis: int | None = None, name: str |
     if len(counts) == 1:
         (count,) = counts
         before, behind = sizes[: place + 1], sizes[place + 1 :]
-        spread = broadcasting.broadcast_to(shaping.reshape(x, shape=(*before, 1, *behind)), shape=(*before, count, *behind))
+        spread = broadcasting.broadcast_to(
+            shaping.reshape(x, shape=(*before, 1, *behind)), shape=(*before, count, *behind)
+        )
         return shaping.reshape(spread, shape=(*sizes[:place], sizes[place] * count, *behind))
     if len(counts) != sizes[place]:
-        raise ValueError(f"repeat: repeats has {len(counts)} entries, but axis {place} of input has size {sizes[place]}.")
+        raise ValueError(
+            f"repeat: repeats has {len(counts)} entries, but axis {place} of input has size "
+            f"{sizes[place]}."
+        )
     return indexing.take(x, np.repeat(np.arange(sizes[place]), counts), axis=place, sparse=False)
 
 
 @published("meshgrid")
 def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Tensor]:
-    """The coordinates of a grid over the given vectors; `indexing="ij"` keeps their order, "xy" swaps the first two axes.
+    """The coordinates of a grid over the given vectors; `indexing="ij"` keeps their order, "xy"
+    swaps the first two axes.
 
     >>> import gradtape as tf
     >>> [x.numpy().tolist() for x in tf.meshgrid([1, 2, 3], [4, 5])]
@@ -479,7 +566,9 @@ def meshgrid(*args: TensorLike, **kwargs: Any) -> list[Tensor]:
     indexing_of = kwargs.pop("indexing", "xy")
     kwargs.pop("name", None)
     if kwargs:
-        raise TypeError(f"meshgrid: unexpected keyword arguments {sorted(kwargs)}; it takes indexing and name.")
+        raise TypeError(
+            f"meshgrid: unexpected keyword arguments {sorted(kwargs)}; it takes indexing and name."
+        )
     if indexing_of not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing_of!r}.")
     vectors = [TENSORFLOW.tensor(x, f"meshgrid: args[{i}]") for i, x in enumerate(args)]

@@ -1,18 +1,27 @@
 """Special functions: `tf.math.lgamma` and its kin, and the functions of `tf.math.special`.
 
-Integers are refused and half precision is computed in float32, as for all functions of real numbers. Every parameter that a
-function is smooth in has a derivative, of every order: `igamma`, `igammac` and `betainc` by their parameters, which is a
-numerical integral, and `zeta` by its exponent, which is a numerical series.
+Integers are refused and half precision is computed in float32, as for all functions of real
+numbers. Every parameter that a function is smooth in has a derivative, of every order: `igamma`,
+`igammac` and `betainc` by their parameters, which is a numerical integral, and `zeta` by its
+exponent, which is a numerical series.
 """
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
 import numpy as np
 
-from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, Kind, of_kind, pair_of_kind, tensors_of_kind
+from gradtape.api.tensorflow.accepted import (
+    FLOATING,
+    INEXACT,
+    Kind,
+    of_kind,
+    pair_of_kind,
+    tensors_of_kind,
+)
 from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
@@ -24,7 +33,8 @@ from gradtape.published import published
 
 @published("math.erf")
 def erf(x: TensorLike, name: str | None = None) -> Tensor:
-    """The error function: twice the probability that a normal variable of variance 1/2 lies between 0 and `x`.
+    """The error function: twice the probability that a normal variable of variance 1/2 lies between
+    0 and `x`.
 
     >>> import gradtape as tf
     >>> tf.math.erf([0.0, 0.5]).numpy().round(4)
@@ -296,9 +306,14 @@ def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     """
     x = of_kind(x, FLOATING, "lbeta")
     if not x.array.ndim:
-        raise invalid_argument("lbeta: x must have at least one axis, whose numbers are the arguments of beta; got a scalar.")
+        raise invalid_argument(
+            "lbeta: x must have at least one axis, whose numbers are the arguments of beta; "
+            "got a scalar."
+        )
     last = (x.array.ndim - 1,)
-    return reduce_sum(special_gamma.lgamma(x), axis=last) - special_gamma.lgamma(reduce_sum(x, axis=last))
+    return reduce_sum(special_gamma.lgamma(x), axis=last) - special_gamma.lgamma(
+        reduce_sum(x, axis=last)
+    )
 
 
 @published("math.polygamma")
@@ -325,7 +340,8 @@ def zeta(x: TensorLike, q: TensorLike, name: str | None = None) -> Tensor:
 
 @published("math.igamma")
 def igamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """The lower regularised incomplete gamma function: the probability that a gamma variable of shape `a` is less than `x`.
+    """The lower regularised incomplete gamma function: the probability that a gamma variable of
+    shape `a` is less than `x`.
 
     >>> import gradtape as tf
     >>> tf.math.igamma([1.0, 2.0], 1.0).numpy().round(4)
@@ -347,7 +363,8 @@ def igammac(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
 
 @published("math.betainc")
 def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """The regularised incomplete beta function: the probability that a beta variable with `a` and `b` is less than `x`.
+    """The regularised incomplete beta function: the probability that a beta variable with `a` and
+    `b` is less than `x`.
 
     >>> import gradtape as tf
     >>> tf.math.betainc(2.0, 3.0, [0.25, 0.5]).numpy().round(4)
@@ -355,7 +372,10 @@ def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None
     """
     names = ("a", "b", "x")
     tensors = TENSORFLOW.tensors([a, b, x], [f"betainc: {argument}" for argument in names])
-    checked = [of_kind(value, FLOATING, "betainc", argument) for value, argument in zip(tensors, names, strict=True)]
+    checked = [
+        of_kind(value, FLOATING, "betainc", argument)
+        for value, argument in zip(tensors, names, strict=True)
+    ]
     return special_integrals.betainc(*checked)
 
 
@@ -372,7 +392,9 @@ def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @published("math.nextafter")
 def nextafter(x1: TensorLike, x2: TensorLike, name: str | None = None) -> Tensor:
-    """The number beside `x1` in the direction of `x2`. It moves with `x1`, so that its gradient is that of `x1`.
+    """The number beside `x1` in the direction of `x2`.
+
+    It moves with `x1`, so that its gradient is that of `x1`.
 
     >>> import gradtape as tf
     >>> tf.math.nextafter([1.0], [2.0]).numpy()

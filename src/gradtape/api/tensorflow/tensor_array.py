@@ -1,7 +1,10 @@
-"""`TensorArray`: a list of tensors of one dtype that is written and read by index. In eager code it is a Python list.
+"""`TensorArray`: a list of tensors of one dtype that is written and read by index.
 
-In a program that is being traced, an array that is written or read at an index which only the program will know is one tensor, whose
-rows are the entries. As such it goes through the program's loops and branches.
+In eager code it is a Python list.
+
+In a program that is being traced, an array that is written or read at an index which only the
+program will know is one tensor, whose rows are the entries. As such it goes through the program's
+loops and branches.
 """
 
 from __future__ import annotations
@@ -31,9 +34,10 @@ _CLEARED = object()
 class TensorArray:
     """A list of tensors; what is written into it and read from it again is differentiable.
 
-    Writing changes the array itself and gives it back, so that `array = array.write(i, x)` works here as in a graph. A read
-    with `read` clears the entry, unless `clear_after_read` is False. In a `function`, as in a graph, writing gives another array, and
-    the size must be known while the function is traced.
+    Writing changes the array itself and gives it back, so that `array = array.write(i, x)` works
+    here as in a graph. A read with `read` clears the entry, unless `clear_after_read` is False. In
+    a `function`, as in a graph, writing gives another array, and the size must be known while the
+    function is traced.
 
     >>> import gradtape as tf
     >>> array = tf.TensorArray(tf.float32, size=3)
@@ -63,7 +67,8 @@ class TensorArray:
             raise ValueError("TensorArray: size is missing; with dynamic_size=True it may be 0.")
         if is_traced(size):
             raise NotTraceableError(
-                "TensorArray: in a gradtape.function size must be known while the function is traced: pass a number, or take it from "
+                "TensorArray: in a gradtape.function size must be known while the function is "
+                "traced: pass a number, or take it from "
                 "a shape."
             )
         self._dtype = dtypes.as_dtype(dtype)
@@ -123,12 +128,19 @@ class TensorArray:
         if self._by_rows(index):
             array._fit(entry)
             row = reshape(array._row(index, "write"), shape=(1,))
-            array._rows = set_rows(array._as_rows(), row, reshape(entry, shape=(1, *entry.array.shape)))
+            array._rows = set_rows(
+                array._as_rows(), row, reshape(entry, shape=(1, *entry.array.shape))
+            )
             return array
         place = as_int(index, "TensorArray.write: index")
         if place < 0 or (place >= len(self) and not self._dynamic):
             raise OutOfRangeError(
-                None, None, f"TensorArray.write: index {place} is not in [0, {len(self)}): use dynamic_size=True."
+                None,
+                None,
+                (
+                    f"TensorArray.write: index {place} is not in [0, {len(self)}): use "
+                    "dynamic_size=True."
+                ),
             )
         array._put(place, entry)
         return array
@@ -140,7 +152,12 @@ class TensorArray:
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """The entries at `indices` as one tensor, with a new first axis."""
         if self._by_rows(indices):
-            return take(self._as_rows(), as_indices(indices, "TensorArray.gather: indices"), axis=0, sparse=False)
+            return take(
+                self._as_rows(),
+                as_indices(indices, "TensorArray.gather: indices"),
+                axis=0,
+                sparse=False,
+            )
         places = integers(indices, "TensorArray.gather: indices")
         for place in places:
             self._check_place(place, "gather")
@@ -156,7 +173,9 @@ class TensorArray:
             return self._zeros((0, *self._known_shape()[1:]))
         for place, entry in enumerate(entries):
             if not entry.array.ndim:
-                raise invalid_argument(f"TensorArray.concat: the entry {place} is a scalar: use stack.")
+                raise invalid_argument(
+                    f"TensorArray.concat: the entry {place} is a scalar: use stack."
+                )
         return concat(*entries, axis=0)
 
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
@@ -164,7 +183,9 @@ class TensorArray:
         whole = self._with_axis(value, "unstack")
         count = whole.array.shape[0]
         if count > len(self) and not self._dynamic:
-            raise ValueError(f"TensorArray.unstack: {count} slices do not fit an array of size {len(self)}.")
+            raise ValueError(
+                f"TensorArray.unstack: {count} slices do not fit an array of size {len(self)}."
+            )
         array = self._to_change()
         if inside_a_program():
             array._fit_shape(whole.array.shape[1:])
@@ -173,14 +194,23 @@ class TensorArray:
             array._replace(unstack(whole, axis=0))
         return array
 
-    def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
+    def scatter(
+        self, indices: TensorLike, value: TensorLike, name: str | None = None
+    ) -> TensorArray:
         """Writes the slices of `value` along its first axis at `indices`."""
         whole = self._with_axis(value, "scatter")
         by_rows = self._by_rows(indices)
-        places: Any = as_indices(indices, "TensorArray.scatter: indices") if by_rows else integers(indices, "TensorArray.scatter: indices")  # fmt: skip
+        places: Any = (
+            as_indices(indices, "TensorArray.scatter: indices")
+            if by_rows
+            else integers(indices, "TensorArray.scatter: indices")
+        )
         count = places.array.size if by_rows else len(places)
         if count != whole.array.shape[0]:
-            raise invalid_argument(f"TensorArray.scatter: there are {count} indices, but {whole.array.shape[0]} slices.")
+            raise invalid_argument(
+                f"TensorArray.scatter: there are {count} indices, but "
+                f"{whole.array.shape[0]} slices."
+            )
         array = self._to_change()
         if by_rows:
             array._fit_shape(whole.array.shape[1:])
@@ -192,11 +222,19 @@ class TensorArray:
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
         """Makes parts of `value`, `lengths` rows each, the entries."""
-        sizes, whole = integers(lengths, "TensorArray.split: lengths"), self._with_axis(value, "split")
+        sizes, whole = (
+            integers(lengths, "TensorArray.split: lengths"),
+            self._with_axis(value, "split"),
+        )
         if sum(sizes) != whole.array.shape[0]:
-            raise invalid_argument(f"TensorArray.split: lengths={list(sizes)} do not add up to {whole.array.shape[0]} rows.")
+            raise invalid_argument(
+                f"TensorArray.split: lengths={list(sizes)} do not add up to "
+                f"{whole.array.shape[0]} rows."
+            )
         if len(sizes) != len(self) and not self._dynamic:
-            raise invalid_argument(f"TensorArray.split: {len(sizes)} parts do not fit an array of size {len(self)}.")
+            raise invalid_argument(
+                f"TensorArray.split: {len(sizes)} parts do not fit an array of size {len(self)}."
+            )
         array = self._to_change()
         array._replace(split(whole, sizes=sizes, axis=0), shapes=False)
         return array
@@ -230,7 +268,9 @@ class TensorArray:
         return self._rows is not None or self._element_shape.is_fully_defined()
 
     def __gradtape_like__(self, other: TensorArray) -> TensorArray:
-        """This array with the element shape that another one, into which something was written, has."""
+        """This array with the element shape that another one,
+        into which something was written, has.
+        """
         array = self._copy()
         array._element_shape = other._element_shape
         return array
@@ -242,18 +282,25 @@ class TensorArray:
         return array
 
     def _to_change(self) -> TensorArray:
-        """The array that a write changes: a program may run what was traced any number of times, so that this one stays."""
+        """The array that a write changes: a program may run what was traced any number of times,
+        so that this one stays.
+        """
         return self._copy() if inside_a_program() else self
 
     def _by_rows(self, index: Any) -> bool:
-        return self._rows is not None or is_traced(index) or (isinstance(index, (list, tuple)) and any(map(is_traced, index)))
+        return (
+            self._rows is not None
+            or is_traced(index)
+            or (isinstance(index, (list, tuple)) and any(map(is_traced, index)))
+        )
 
     def _row(self, index: Any, method: str) -> Tensor:
         """The number of a row as a tensor."""
         if is_traced(index):
             if self._dynamic and method == "write":
                 raise NotTraceableError(
-                    "TensorArray.write: in a gradtape.function an array cannot grow at an index that only the program will know: "
+                    "TensorArray.write: in a gradtape.function an array cannot grow at an index "
+                    "that only the program will know: "
                     "give the array its size, without dynamic_size."
                 )
             return as_indices(index, f"TensorArray.{method}: index")
@@ -263,7 +310,9 @@ class TensorArray:
 
     def _check_place(self, place: int, method: str) -> None:
         if not 0 <= place < len(self):
-            raise OutOfRangeError(None, None, f"TensorArray.{method}: index {place} is not in [0, {len(self)}).")
+            raise OutOfRangeError(
+                None, None, f"TensorArray.{method}: index {place} is not in [0, {len(self)})."
+            )
 
     def _as_rows(self) -> Tensor:
         if self._rows is not None:
@@ -280,14 +329,19 @@ class TensorArray:
         found = operand(value)
         if isinstance(found, Tensor):
             if found.dtype != self._dtype:
-                raise invalid_argument(f"{argument} has dtype {found.dtype.name}, but the array holds {self._dtype.name}.")
+                raise invalid_argument(
+                    f"{argument} has dtype {found.dtype.name}, but the array holds "
+                    f"{self._dtype.name}."
+                )
             return found
         return as_tensor(value, self._dtype, argument=argument)
 
     def _with_axis(self, value: Any, method: str) -> Tensor:
         whole = self._converted(value, f"TensorArray.{method}: value")
         if not whole.array.ndim:
-            raise invalid_argument(f"TensorArray.{method}: value must have at least one axis, got a scalar.")
+            raise invalid_argument(
+                f"TensorArray.{method}: value must have at least one axis, got a scalar."
+            )
         return whole
 
     def _fit(self, entry: Tensor) -> None:
@@ -297,7 +351,8 @@ class TensorArray:
     def _fit_shape(self, shape: Any) -> None:
         if not self._element_shape.is_compatible_with(shape):
             raise ValueError(
-                f"TensorArray: an entry of shape {TensorShape(shape)} does not fit the element shape {self._element_shape}."
+                f"TensorArray: an entry of shape {TensorShape(shape)} does not fit the element "
+                f"shape {self._element_shape}."
             )
         if self._infers or inside_a_program():
             self._element_shape = self._element_shape.merge_with(shape)
@@ -319,7 +374,8 @@ class TensorArray:
         entry = self._entries[place]
         if entry is _CLEARED:
             raise invalid_argument(
-                f"TensorArray: the entry {place} was cleared when it was read: use clear_after_read=False to read it again."
+                f"TensorArray: the entry {place} was cleared when it was read: use "
+                "clear_after_read=False to read it again."
             )
         return self._zeros(self._known_shape()) if entry is None else entry
 
@@ -327,12 +383,15 @@ class TensorArray:
         entries = [self._entry(place) for place in places]
         if entries:
             return stack(*entries, axis=0)
-        return self._zeros((0, *(self._known_shape() if self._element_shape.is_fully_defined() else ())))
+        return self._zeros(
+            (0, *(self._known_shape() if self._element_shape.is_fully_defined() else ()))
+        )
 
     def _known_shape(self) -> tuple[int, ...]:
         if not self._element_shape.is_fully_defined():
             raise ValueError(
-                f"TensorArray: an entry was never written, and the element shape is {self._element_shape}: give element_shape."
+                "TensorArray: an entry was never written, and the element shape is "
+                f"{self._element_shape}: give element_shape."
             )
         return tuple(self._element_shape)
 

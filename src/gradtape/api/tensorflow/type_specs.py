@@ -1,4 +1,6 @@
-"""`TypeSpec` and what describes an IndexedSlices or a SparseTensor; `TensorSpec`, which is one too, lives with the shapes."""
+"""`TypeSpec` and what describes an IndexedSlices or a SparseTensor; `TensorSpec`,
+which is one too, lives with the shapes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from gradtape.shapes import TensorShape, TensorSpec
 
 @published("TypeSpec")
 class TypeSpec(ABC):  # noqa: B024 - nothing is abstract: it is there for isinstance
-    """What is known of a value without its contents: `TensorSpec`, `SparseTensorSpec` and `IndexedSlicesSpec` are such specs.
+    """What is known of a value without its contents: `TensorSpec`, `SparseTensorSpec` and
+    `IndexedSlicesSpec` are such specs.
 
     >>> import gradtape as tf
     >>> isinstance(tf.TensorSpec([2], tf.float32), tf.TypeSpec)
@@ -34,11 +37,13 @@ class IndexedSlicesSpec(TypeSpec):
     """The shapes and dtypes of an IndexedSlices.
 
     >>> import gradtape as tf
-    >>> tf.IndexedSlicesSpec([3, 2], tf.float32).is_compatible_with(tf.IndexedSlices([[1.0, 2.0]], [0], [3, 2]))
-    False
-    >>> tf.IndexedSlicesSpec([3, 2], indices_dtype=tf.int32, dense_shape_dtype=tf.int32).is_compatible_with(
+    >>> tf.IndexedSlicesSpec([3, 2], tf.float32).is_compatible_with(
     ...     tf.IndexedSlices([[1.0, 2.0]], [0], [3, 2])
     ... )
+    False
+    >>> tf.IndexedSlicesSpec(
+    ...     [3, 2], indices_dtype=tf.int32, dense_shape_dtype=tf.int32
+    ... ).is_compatible_with(tf.IndexedSlices([[1.0, 2.0]], [0], [3, 2]))
     True
     """
 
@@ -55,12 +60,18 @@ class IndexedSlicesSpec(TypeSpec):
         self._shape = TensorShape(shape)
         self._values_dtype = dtypes.as_dtype(dtype)
         self._indices_dtype = dtypes.as_dtype(indices_dtype)
-        self._dense_shape_dtype = None if dense_shape_dtype is None else dtypes.as_dtype(dense_shape_dtype)
+        self._dense_shape_dtype = (
+            None if dense_shape_dtype is None else dtypes.as_dtype(dense_shape_dtype)
+        )
         self._indices_shape = TensorShape([None] if indices_shape is None else indices_shape)
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Whether a spec or an IndexedSlices has these dtypes and shapes that fit."""
-        other = _spec_of_slices(spec_or_value) if isinstance(spec_or_value, IndexedSlices) else spec_or_value
+        other = (
+            _spec_of_slices(spec_or_value)
+            if isinstance(spec_or_value, IndexedSlices)
+            else spec_or_value
+        )
         return (
             isinstance(other, IndexedSlicesSpec)
             and self._dtypes() == other._dtypes()
@@ -81,13 +92,20 @@ class IndexedSlicesSpec(TypeSpec):
         return hash((*self._dtypes(), self._shape, self._indices_shape))
 
     def __repr__(self) -> str:
-        parts = (self._shape, self._values_dtype, self._indices_dtype, self._dense_shape_dtype, self._indices_shape)
+        parts = (
+            self._shape,
+            self._values_dtype,
+            self._indices_dtype,
+            self._dense_shape_dtype,
+            self._indices_shape,
+        )
         return f"IndexedSlicesSpec({', '.join(map(repr, parts))})"
 
 
 @published("SparseTensorSpec")
 class SparseTensorSpec(TypeSpec):
-    """The shape and dtype of a SparseTensor, for the `input_signature` of a function: how many elements it has is open.
+    """The shape and dtype of a SparseTensor, for the `input_signature` of a function:
+    how many elements it has is open.
 
     >>> import gradtape as tf
     >>> x = tf.sparse.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
@@ -118,7 +136,10 @@ class SparseTensorSpec(TypeSpec):
     def from_value(cls, value: Any) -> SparseTensorSpec:
         """The spec of a SparseTensor."""
         if not isinstance(value, SparseTensor):
-            raise TypeError(f"SparseTensorSpec.from_value: value must be a SparseTensor, got {type(value).__name__}.")
+            raise TypeError(
+                "SparseTensorSpec.from_value: value must be a SparseTensor, got "
+                f"{type(value).__name__}."
+            )
         return cls(value.shape, value.dtype)
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
@@ -144,7 +165,8 @@ class SparseTensorSpec(TypeSpec):
 
 @published("type_spec_from_value")
 def type_spec_from_value(value: Any) -> TensorSpec | IndexedSlicesSpec | SparseTensorSpec:
-    """The spec that describes a tensor, a Variable, an IndexedSlices, a SparseTensor, or what can be made a tensor.
+    """The spec that describes a tensor, a Variable, an IndexedSlices, a SparseTensor,
+    or what can be made a tensor.
 
     >>> import gradtape as tf
     >>> tf.type_spec_from_value(tf.constant([1.0, 2.0]))
@@ -159,7 +181,9 @@ def type_spec_from_value(value: Any) -> TensorSpec | IndexedSlicesSpec | SparseT
     try:
         found = as_tensor(value, argument="type_spec_from_value: value")
     except (TypeError, ValueError) as error:
-        raise TypeError(f"type_spec_from_value: there is no spec for {value!r} of type {type(value).__name__}.") from error
+        raise TypeError(
+            f"type_spec_from_value: there is no spec for {value!r} of type {type(value).__name__}."
+        ) from error
     return TensorSpec(found.shape, found.dtype)
 
 

@@ -1,11 +1,13 @@
-"""A Variable's value as a JAX array: what compiled functions read and write, without a copy to NumPy in between.
+"""A Variable's value as a JAX array: what compiled functions read and write,
+without a copy to NumPy in between.
 
-`variable.held` is the value as a JAX array, beside `variable.array` or instead of it. A write by eager code drops it. A Variable
-that a compiled function wrote, or a large one that it read, has only `held` until eager code asks for its array: so a buffer that
-nobody looked at can be handed to the next call for good, and is written over there.
+`variable.held` is the value as a JAX array, beside `variable.array` or instead of it. A write by
+eager code drops it. A Variable that a compiled function wrote, or a large one that it read, has
+only `held` until eager code asks for its array: so a buffer that nobody looked at can be handed to
+the next call for good, and is written over there.
 
-A `PlacedVariable` was made on a device other than the host. `HiddenState` is what programs keep for themselves from one call to the
-next, such as how many random numbers they have drawn.
+A `PlacedVariable` was made on a device other than the host. `HiddenState` is what programs keep for
+themselves from one call to the next, such as how many random numbers they have drawn.
 """
 
 from __future__ import annotations
@@ -33,9 +35,11 @@ _LARGE = 2**16  # bytes of which a second copy is worth the trouble
 
 
 class HiddenState(Variable):
-    """A whole number, or some, that programs read and write as they do Variables, without being asked to.
+    """A whole number, or some, that programs read and write as they do Variables,
+    without being asked to.
 
-    Under `vmap` all examples share one state. Where a loop gives each example its own, the largest counts: states only grow.
+    Under `vmap` all examples share one state. Where a loop gives each example its own, the largest
+    counts: states only grow.
     """
 
     hidden = True
@@ -48,7 +52,8 @@ class HiddenState(Variable):
 class PlacedVariable(Variable):
     """A Variable on a device of XLA's, its `place`. Its array is a JAX array.
 
-    A program may write over the array it is given, so that one which eager code has seen is copied for it first.
+    A program may write over the array it is given, so that one which eager code has seen is copied
+    for it first.
     """
 
     place: Any
@@ -70,7 +75,8 @@ class PlacedVariable(Variable):
 
     def for_a_program(self) -> Any:
         while self._seen:
-            if self._renew(xla_devices.copied):  # no signal is answered between this and what follows
+            # No signal is answered between this and what follows.
+            if self._renew(xla_devices.copied):
                 self._seen = False
         return self._buffer
 
@@ -80,7 +86,9 @@ class PlacedVariable(Variable):
             pass
 
     def _renew(self, make: Callable[[Any], Any]) -> bool:
-        """Replaces the buffer by what is made of it; gives False, and changes nothing, if a signal handler has written it meanwhile."""
+        """Replaces the buffer by what is made of it; gives False, and changes nothing, if a signal
+        handler has written it meanwhile.
+        """
         buffer = self._buffer
         try:
             made = make(buffer)
@@ -111,7 +119,9 @@ class PlacedVariable(Variable):
         return XlaTensor(self.array, self._joint_node(state.recorders))
 
     def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
-        return xla_devices.put(super()._compatible(value, method, argument=argument), self.place.device)
+        return xla_devices.put(
+            super()._compatible(value, method, argument=argument), self.place.device
+        )
 
     def _combined(self, ufunc: np.ufunc, array: Any, change: Any) -> Any:
         return xla_engine.run(xla_engine.bind(ufunc.__name__), [array, change], {})
@@ -122,7 +132,9 @@ class PlacedVariable(Variable):
             return
         self.tell_recorders()
         with writing.lock:
-            while not self.swap(array := self.array, xla_engine.written_at(array, key, values, ufunc)):
+            while not self.swap(
+                array := self.array, xla_engine.written_at(array, key, values, ufunc)
+            ):
                 pass
 
 
@@ -132,13 +144,17 @@ def hold(variable: Variable, value: Any) -> None:
 
 
 class Writes:
-    """The Variables that a program writes. Their new values arrive together, at whatever moment a signal does.
+    """The Variables that a program writes.
 
-    Python runs signal handlers between two instructions of its own, and an exception of theirs there would leave Variables whose memory
-    the program has been handed, and whose new values nobody has. So what follows on the program's call, up to the last Variable's
-    attribute, is done by iterators of Python's own, without an instruction in between.
+    Their new values arrive together, at whatever moment a signal does.
 
-    A Variable of a class that keeps its array in its own way, or on a device that the program may not have run on, comes after that.
+    Python runs signal handlers between two instructions of its own, and an exception of theirs
+    there would leave Variables whose memory the program has been handed, and whose new values
+    nobody has. So what follows on the program's call, up to the last Variable's attribute, is done
+    by iterators of Python's own, without an instruction in between.
+
+    A Variable of a class that keeps its array in its own way, or on a device that the program may
+    not have run on, comes after that.
     """
 
     def __init__(self, variables: Sequence[Variable], outputs: int = 0) -> None:
@@ -148,20 +164,24 @@ class Writes:
         self._known = [v.__dict__ for v in variables]
         self._placed = [v.__dict__ for v in variables if type(v) is PlacedVariable]
         self._apart = [v for v in variables if v.keeps_array]
-        self._checked: list[tuple[dict[str, Any], str, Any]] = []  # what must be there still when it runs
+        # What must be there still when it runs.
+        self._checked: list[tuple[dict[str, Any], str, Any]] = []
         self._is_plain = not self._apart
 
     def after(self, taken: dict[int, Any], *, unseen: bool = False) -> Writes:
-        """The same for a program that was given arrays `taken` from Variables, by the identities of these.
+        """The same for a program that was given arrays `taken` from Variables,
+        by the identities of these.
 
-        It is a DisturbedError if a signal handler has written one of them since; and, with `unseen`, if it has read a PlacedVariable,
-        whose buffer the program would write over.
+        It is a DisturbedError if a signal handler has written one of them since; and, with
+        `unseen`, if it has read a PlacedVariable, whose buffer the program would write over.
         """
         made = Writes.__new__(Writes)
         made.__dict__.update(self.__dict__)
         made._checked = [
             (known, attribute, taken[id(variable)])
-            for variable, known, attribute in zip(self.variables, self._known, self._attributes, strict=True)
+            for variable, known, attribute in zip(
+                self.variables, self._known, self._attributes, strict=True
+            )
             if id(variable) in taken and (attribute == "_buffer" or not variable.keeps_array)
         ]
         if unseen:
@@ -169,8 +189,15 @@ class Writes:
         made._is_plain = self._is_plain and not made._checked
         return made
 
-    def run(self, program: Callable[..., Iterable[Any]], given: Iterable[Any], done: list[Any] | None = None) -> list[Any]:
-        """The outputs of a program, which must be a compiled function itself, with arrays `given`; `done` has something in it then."""
+    def run(
+        self,
+        program: Callable[..., Iterable[Any]],
+        given: Iterable[Any],
+        done: list[Any] | None = None,
+    ) -> list[Any]:
+        """The outputs of a program, which must be a compiled function itself, with arrays `given`;
+        `done` has something in it then.
+        """
         outputs: list[Any] = []
         results = chain.from_iterable(starmap(program, (given,)))
         work = chain(
@@ -190,13 +217,20 @@ class Writes:
 
     def store(self, values: Iterable[Any]) -> None:
         """Gives each Variable its value, a JAX array that nobody else has."""
-        self._do(chain(map(setitem, self._known, self._attributes, values), map(dict.pop, self._known, _ARRAY, _NOTHING)))
+        self._do(
+            chain(
+                map(setitem, self._known, self._attributes, values),
+                map(dict.pop, self._known, _ARRAY, _NOTHING),
+            )
+        )
 
     def _do(self, work: Iterator[Any]) -> None:
         if self._checked:
             known, names, expected = zip(*self._checked, strict=True)
             work = chain(map(undisturbed, map(is_, map(dict.get, known, names), expected)), work)
-        xla_engine.call_uncollected(deque, chain(work, map(setitem, self._placed, repeat("_seen"), repeat(False))), 0)
+        xla_engine.call_uncollected(
+            deque, chain(work, map(setitem, self._placed, repeat("_seen"), repeat(False))), 0
+        )
         for variable in self._apart:
             if isinstance(variable, PlacedVariable):
                 variable.come_home()
@@ -206,7 +240,9 @@ class Writes:
 
 
 class DisturbedError(Exception):
-    """A signal handler has used a Variable after it was read, and before what follows from that was written: nothing has been."""
+    """A signal handler has used a Variable after it was read, and before what follows from that was
+    written: nothing has been.
+    """
 
 
 class _Undisturbed(dict[bool, None]):
@@ -221,17 +257,23 @@ _ARRAY, _NOTHING = repeat("array"), repeat(None)
 
 
 _ALONE = 3
-"""How many references there are to an array that a Variable holds and one other place knows: both, and that which counts them."""
+"""How many references there are to an array that a Variable holds and one other place knows: both,
+and that which counts them.
+"""
 
 
 def places_of(written: Sequence[Any], taken: Sequence[Any], offset: int) -> list[tuple[int, Any]]:
-    """The Variables that a program writes, each with its number among what it takes in, which begins at `offset`."""
+    """The Variables that a program writes, each with its number among what it takes in,
+    which begins at `offset`.
+    """
     identities = {id(variable) for variable in written}
     return [(offset + i, outside) for i, outside in enumerate(taken) if id(outside) in identities]
 
 
 class _Loans:
-    """How often a Variable's value was lent: where that has not changed, nobody needs to look for what is lent."""
+    """How often a Variable's value was lent: where that has not changed,
+    nobody needs to look for what is lent.
+    """
 
     count = 0
 
@@ -240,18 +282,23 @@ loans = _Loans()
 
 
 def lend(variable: Variable) -> Any:
-    """The Variable's value as a JAX array for something that may keep it, such as a tape that records a call."""
+    """The Variable's value as a JAX array for something that may keep it,
+    such as a tape that records a call.
+    """
     known = variable.__dict__
     while True:
         value = held(variable)
         known["lent"] = True
         loans.count += 1
-        if is_value(variable, value):  # else a signal handler has written it since, and maybe over it
+        # Else a signal handler has written it since, and maybe over it.
+        if is_value(variable, value):
             return value
 
 
 def is_value(variable: Variable, value: Any) -> bool:
-    """Whether a JAX array is still what `held` gives of a Variable; of one of a class with its own ways it is not known."""
+    """Whether a JAX array is still what `held` gives of a Variable;
+    of one of a class with its own ways it is not known.
+    """
     known = variable.__dict__
     if type(variable) is PlacedVariable:
         return known["_buffer"] is value
@@ -259,7 +306,8 @@ def is_value(variable: Variable, value: Any) -> bool:
 
 
 def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
-    """Puts copies of arrays that are still lent in the places of a program's inputs that it writes over.
+    """Puts copies of arrays that are still lent in the places of a program's inputs that it writes
+    over.
 
     `more` is how many references there are beside those of the Variable and of the list.
     """
@@ -273,7 +321,9 @@ def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more
 
 
 def keep_lent(variables: Sequence[Variable]) -> None:
-    """Gives Variables that a program is about to write over copies of arrays that are still lent."""
+    """Gives Variables that a program is about to write over copies of arrays that are still
+    lent.
+    """
     for variable in variables:
         known = variable.__dict__
         if "lent" in known:
@@ -281,7 +331,8 @@ def keep_lent(variables: Sequence[Variable]) -> None:
             own = _is_view(known.get("array"), value)  # which XLA itself respects
             if value is not None and getrefcount(value) > _ALONE + own:
                 copy = xla_devices.copied(value)
-                if "held" in known and known["held"] is value:  # and not what a signal handler has written
+                # And not what a signal handler has written.
+                if "held" in known and known["held"] is value:
                     known["held"] = copy
             known.pop("lent", None)
 
@@ -312,10 +363,13 @@ def _brought(variable: Variable, known: dict[str, Any]) -> Any:
         while True:
             array = variable.array
             value = xla_engine.device_put(array)
-            one_is_enough = array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array)
+            one_is_enough = (
+                array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array)
+            )
             if variable.keeps_array:
                 return value
-            if "array" in known and known["array"] is array:  # and not what a signal handler has written
+            # And not what a signal handler has written.
+            if "array" in known and known["array"] is array:
                 known["held"] = value
                 if one_is_enough:
                     del known["array"]

@@ -1,7 +1,9 @@
-"""What a program that is being traced will do on the host whenever it runs: prints, checks, Python functions.
+"""What a program that is being traced will do on the host whenever it runs: prints, checks,
+Python functions.
 
-They happen in the order of the program, in its loops and branches too: a hidden state goes through all of them, from one to the next. That
-keeps them in the program even if nobody needs their results, and out of its derivatives.
+They happen in the order of the program, in its loops and branches too: a hidden state goes through
+all of them, from one to the next. That keeps them in the program even if nobody needs their
+results, and out of its derivatives.
 """
 
 from __future__ import annotations
@@ -28,26 +30,42 @@ _NUMBER: Spec = (), np.dtype(np.int32)
 _order = HiddenState(np.int32(0), "order_on_host")
 
 
-def call_in_order(function: Callable[..., Sequence[Any]], specs: Sequence[Spec], arrays: Sequence[Any]) -> list[Any]:
-    """The arrays, of the shapes and dtypes `specs`, that a function of NumPy arrays gives when the program comes by here."""
+def call_in_order(
+    function: Callable[..., Sequence[Any]], specs: Sequence[Spec], arrays: Sequence[Any]
+) -> list[Any]:
+    """The arrays, of the shapes and dtypes `specs`,
+    that a function of NumPy arrays gives when the program comes by here.
+    """
     trace = here.state.trace
     assert trace is not None
     given = trace.taken_in([tensor_of(array) for array in arrays])
     with xla_engine.wide():
-        number, *values = [xla_engine.to_xla(tensor.array) for tensor in (trace.value(_order), *given)]
+        number, *values = [
+            xla_engine.to_xla(tensor.array) for tensor in (trace.value(_order), *given)
+        ]
         after, *results = call_host(_given_on(function), [_NUMBER, *specs], [number, *values])
     trace.write(_order, after)
     return results
 
 
-def call_for_results(function: Callable[..., Sequence[Any]], specs: Sequence[Spec], arrays: Sequence[Any]) -> list[Any]:
-    """The same for a function that only computes: when it runs, and whether, depends on who needs the results."""
+def call_for_results(
+    function: Callable[..., Sequence[Any]], specs: Sequence[Spec], arrays: Sequence[Any]
+) -> list[Any]:
+    """The same for a function that only computes: when it runs, and whether,
+    depends on who needs the results.
+    """
     with xla_engine.wide():
-        return call_host(_by_itself(function), specs, [xla_engine.to_xla(array) for array in arrays])
+        return call_host(
+            _by_itself(function), specs, [xla_engine.to_xla(array) for array in arrays]
+        )
 
 
-def call_in_order_unless(condition: Any, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
-    """Lets the program call a function of NumPy arrays, which raises an error, if not all truth values of a condition hold."""
+def call_in_order_unless(
+    condition: Any, function: Callable[..., Any], arrays: Sequence[Any]
+) -> None:
+    """Lets the program call a function of NumPy arrays, which raises an error, if not all truth
+    values of a condition hold.
+    """
     trace = here.state.trace
     assert trace is not None
     call = _given_on(function)
@@ -55,12 +73,16 @@ def call_in_order_unless(condition: Any, function: Callable[..., Any], arrays: S
     def checked(tensors: Sequence[Tensor]) -> list[Any]:
         """The number that goes on, after a check; of batches, all examples are checked at once."""
         with xla_engine.wide():
-            number, holds, *given = [xla_engine.to_xla(_in_all_examples(tensor)) for tensor in tensors]
+            number, holds, *given = [
+                xla_engine.to_xla(_in_all_examples(tensor)) for tensor in tensors
+            ]
             lax = xla_engine.namespace().lax
             fails = lambda *values: call_host(call, [_NUMBER], values)[0]
             return [lax.cond(holds.all(), lambda number, *_: number, fails, number, *given)]
 
-    given = trace.taken_in([trace.value(_order), *(tensor_of(array) for array in (condition, *arrays))])
+    given = trace.taken_in(
+        [trace.value(_order), *(tensor_of(array) for array in (condition, *arrays))]
+    )
     (after,) = trace.listed(checked, given, checked(given))
     trace.write(_order, after)
 
@@ -88,7 +110,9 @@ def _by_itself(function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence
 
 @block
 def _alone() -> Iterator[None]:
-    """A block that neither tapes nor batches nor programs see, although it may run on the thread that is waiting for it."""
+    """A block that neither tapes nor batches nor programs see,
+    although it may run on the thread that is waiting for it.
+    """
     state = here.state
     levels, state.levels = state.levels, ()
     try:

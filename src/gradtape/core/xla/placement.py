@@ -1,6 +1,7 @@
 """Where eager code computes: `Host`, with NumPy, or an `XlaDevice`, with `jax.numpy`.
 
-An op on a device has its operands moved there. A tape records the move, so that a gradient goes back to where its source is.
+An op on a device has its operands moved there. A tape records the move, so that a gradient goes
+back to where its source is.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ class Host:
         """A Tensor's values here; what only a program will know stays where it is."""
         if isinstance(tensor, BatchedTensor):
             return _move_batch(self, tensor)
-        if type(tensor) is HeldTensor or not xla_engine.is_xla(tensor.array) or xla_engine.is_traced(tensor.array):
+        if (
+            type(tensor) is HeldTensor
+            or not xla_engine.is_xla(tensor.array)
+            or xla_engine.is_traced(tensor.array)
+        ):
             return tensor
         return _recorded(tensor, Tensor(xla_engine.to_numpy(tensor.array)[()]), self)
 
@@ -71,7 +76,11 @@ Place = Host | XlaDevice
 
 def place_of(tensor: Tensor) -> Place:
     """Where a Tensor is; the host, for one that only a program will know."""
-    if type(tensor) is HeldTensor or not xla_engine.is_xla(tensor.array) or xla_engine.is_traced(tensor.array):
+    if (
+        type(tensor) is HeldTensor
+        or not xla_engine.is_xla(tensor.array)
+        or xla_engine.is_traced(tensor.array)
+    ):
         return HOST
     name = xla_devices.name_of(tensor.array)
     return HOST if name == HOST.name else XlaDevice(name)
@@ -121,7 +130,8 @@ class MoveRule:
 
 
 class RunOnDevice:
-    """Stands for `here.state.run` where ops are to run on a device: takes a NumPy kernel, and runs XLA's for the same op.
+    """Stands for `here.state.run` where ops are to run on a device: takes a NumPy kernel,
+    and runs XLA's for the same op.
 
     What is no op's kernel, or runs while a program is being traced, runs as ever: `plain` is how.
     """
@@ -138,14 +148,20 @@ class RunOnDevice:
         if dtype.kind == "O":
             return self.plain(kernel, *args, **params)
         arrays = [arg if hasattr(arg, "dtype") else np.asarray(arg, dtype) for arg in args]
-        result = xla_engine.run(on_xla, [xla_devices.put(array, self._place.device) for array in arrays], params)
+        result = xla_engine.run(
+            on_xla, [xla_devices.put(array, self._place.device) for array in arrays], params
+        )
         if here.state.checker is not None:
-            self.plain.look_at(kernel, result)  # type: ignore[attr-defined]  # it is what runs kernels then
+            # It is what runs kernels then.
+            self.plain.look_at(kernel, result)  # type: ignore[attr-defined]
         return Elsewhere(result)
 
 
 class Elsewhere:
-    """A kernel's result on a device other than the host. It has no dtype that a quick way through an op would know."""
+    """A kernel's result on a device other than the host.
+
+    It has no dtype that a quick way through an op would know.
+    """
 
     __slots__ = ("array",)
     dtype = None

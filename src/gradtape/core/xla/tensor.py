@@ -1,10 +1,11 @@
 """Tensors whose values live with XLA.
 
-`XlaTensor` is in a program that is being traced, or on an accelerator: ops compute with it on the XLA engine. `HeldTensor` is what a
-compiled function returned on the CPU: it has NumPy's view of the same memory from when it is first looked at, and ops take a plain
-Tensor for it.
+`XlaTensor` is in a program that is being traced, or on an accelerator: ops compute with it on the
+XLA engine. `HeldTensor` is what a compiled function returned on the CPU: it has NumPy's view of the
+same memory from when it is first looked at, and ops take a plain Tensor for it.
 
-They are classes of their own so that the quick ways through ops, which look for exactly `Tensor`, stay NumPy's.
+They are classes of their own so that the quick ways through ops, which look for exactly `Tensor`,
+stay NumPy's.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ class XlaTensor(Tensor):
     @property
     def device(self) -> str:
         """The name of the device that it is on; none in a program that is being traced."""
-        return "" if xla_engine.is_traced(self.array) else full_name(xla_devices.name_of(self.array))
+        return (
+            "" if xla_engine.is_traced(self.array) else full_name(xla_devices.name_of(self.array))
+        )
 
     def __dlpack__(self, **options: Any) -> Any:
         self._concrete("DLPack")
@@ -93,21 +96,31 @@ class XlaTensor(Tensor):
             raise _no_value(what, OperatorNotAllowedInGraphError, depth=3)
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if xla_engine.is_traced(self.array) else format(Tensor(np.asarray(self.array)), spec)
+        return (
+            repr(self)
+            if xla_engine.is_traced(self.array)
+            else format(Tensor(np.asarray(self.array)), spec)
+        )
 
     def __repr__(self) -> str:
         if not xla_engine.is_traced(self.array):
             return super().__repr__()
-        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, in a function that is being traced>"
+        return (
+            f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, in a function that is "
+            "being traced>"
+        )
 
     def __str__(self) -> str:
-        return repr(self) if xla_engine.is_traced(self.array) else str(Tensor(np.asarray(self.array)))
+        return (
+            repr(self) if xla_engine.is_traced(self.array) else str(Tensor(np.asarray(self.array)))
+        )
 
 
 def _no_value(what: str, error: type[Exception], depth: int = 2) -> Exception:
     """The error for a tensor whose value is asked for while a program is traced.
 
-    If it is a function of this package that asks, it needs the value where eager code has it, and the call is left to eager code.
+    If it is a function of this package that asks, it needs the value where eager code has it, and
+    the call is left to eager code.
     """
     frame = sys._getframe(depth)
     while frame.f_back is not None and _IN_NUMPY in frame.f_code.co_filename:
@@ -115,12 +128,15 @@ def _no_value(what: str, error: type[Exception], depth: int = 2) -> Exception:
     file = frame.f_code.co_filename
     if file.startswith(own_files.root) and not file.startswith(_FOR_THE_USER):
         return xla_engine.NotTraceableError(
-            f"{locate(*caller())}: the function called there needs the values of a tensor, which only the compiled program will have: "
+            f"{locate(*caller())}: the function called there needs the values of a tensor, which "
+            "only the compiled program will have: "
             "use Python numbers, or call it outside the function."
         )
     return error(
-        f"{what} is not available for a tensor in a gradtape.function: while the function is traced, a tensor stands for values that "
-        "only the compiled program will have. Use gradtape functions (gradtape.cond, gradtape.where, gradtape.print), or return the "
+        f"{what} is not available for a tensor in a gradtape.function: while the function is "
+        "traced, a tensor stands for values that "
+        "only the compiled program will have. Use gradtape functions (gradtape.cond, "
+        "gradtape.where, gradtape.print), or return the "
         "tensor and look at it outside."
     )
 
@@ -131,7 +147,9 @@ _FOR_THE_USER = (
     os.path.join(own_files.root, "core", ""),  # noqa: PTH118 - pathlib takes 4 ms to import
     os.path.join(own_files.root, "functions", "autograph", ""),  # noqa: PTH118
 )
-"""The folders whose functions ask for a value where the user's code does: a Variable's methods, and what AutoGraph puts in."""
+"""The folders whose functions ask for a value where the user's code does: a Variable's methods,
+and what AutoGraph puts in.
+"""
 
 
 class HeldTensor(Tensor):
@@ -167,11 +185,17 @@ def held_tensors(arrays: Sequence[Any]) -> list[Tensor]:
 
 def tensor_of(result: Any, node: Node | None = None) -> Tensor:
     """A kernel's result as the Tensor of its engine."""
-    return Tensor(result, node) if isinstance(result, (np.ndarray, np.generic)) else XlaTensor(result, node)
+    return (
+        Tensor(result, node)
+        if isinstance(result, (np.ndarray, np.generic))
+        else XlaTensor(result, node)
+    )
 
 
 def is_traced(value: Any) -> bool:
-    """Whether a value is a tensor, or a batch, that only a compiled program will know; a Variable is one inside a program."""
+    """Whether a value is a tensor, or a batch, that only a compiled program will know;
+    a Variable is one inside a program.
+    """
     if isinstance(value, Tensor):
         inner = getattr(value, "inner", value)
         return is_traced(inner) if inner is not value else xla_engine.is_traced(value.array)

@@ -1,17 +1,21 @@
-"""`Trace`: a program that is being traced, with what it has taken in from outside, what it has written, and what it has called.
+"""`Trace`: a program that is being traced, with what it has taken in from outside, what it has
+written, and what it has called.
 
-While `here.state.trace` is set, a Variable's value is the program's, not the Variable's own: reads become inputs of the program and
-writes its outputs. So does whatever else it did not compute itself, however the user's code holds it: a tensor of the program around
-it, or one of eager code that a tape follows.
+While `here.state.trace` is set, a Variable's value is the program's, not the Variable's own: reads
+become inputs of the program and writes its outputs. So does whatever else it did not compute
+itself, however the user's code holds it: a tensor of the program around it, or one of eager code
+that a tape follows.
 
-An input is known by its placeholder, a JAX array of its own that ops take like any other: when JAX has turned what was traced
-into a program, it lists the arrays that came from outside.
+An input is known by its placeholder, a JAX array of its own that ops take like any other: when JAX
+has turned what was traced into a program, it lists the arrays that came from outside.
 
-A *path* leads from an input of a program to a result if every call in between has a derivative there; the inputs from which there is one
-are kept as the bits of a number. So `stop_gradient` ends what is differentiated in a program as it does in eager code.
+A *path* leads from an input of a program to a result if every call in between has a derivative
+there; the inputs from which there is one are kept as the bits of a number. So `stop_gradient` ends
+what is differentiated in a program as it does in eager code.
 
-The user's code runs once. What it called (ops, other programs, loops) is kept as a list of `Call`s, which can be run again on other
-tensors, under whatever records then: every derivative of a program, and its form for a whole batch, comes from that list.
+The user's code runs once. What it called (ops, other programs, loops) is kept as a list of `Call`s,
+which can be run again on other tensors, under whatever records then: every derivative of a program,
+and its form for a whole batch, comes from that list.
 """
 
 from __future__ import annotations
@@ -36,11 +40,15 @@ if TYPE_CHECKING:
 
 
 class NeedsValues(Exception):  # noqa: N818 - it asks for something, and is no error
-    """Raised while tracing by what needs real values, such as a Variable's first value computed from an argument."""
+    """Raised while tracing by what needs real values,
+    such as a Variable's first value computed from an argument.
+    """
 
 
 class Capture:
-    """A Variable or Tensor from outside, and the Tensor that stands for its value in the program now."""
+    """A Variable or Tensor from outside, and the Tensor that stands for its value in the program
+    now.
+    """
 
     __slots__ = ("outside", "placeholder", "tensor", "written")
 
@@ -52,7 +60,8 @@ class Capture:
 
 
 class Call(NamedTuple):
-    """Something that a program called while it was traced: `run` gives its results again, from other values of `given`.
+    """Something that a program called while it was traced: `run` gives its results again,
+    from other values of `given`.
 
     `given` are Tensors, `results` the arrays that the call gave.
     """
@@ -64,11 +73,14 @@ class Call(NamedTuple):
 
 
 class Trace:
-    """One program that is being traced. `on_taking` hears of the stand-in for whatever it takes in, when that is first used.
+    """One program that is being traced.
 
-    `outside` holds the identities of Tensors that are known to come from outside. `program` makes a program of a function that this
-    one calls. A trace that is not `staged` is inside a body that XLA traces by itself: all that it needs is handed to it, so that it takes
-    nothing in and lists nothing.
+    `on_taking` hears of the stand-in for whatever it takes in, when that is first used.
+
+    `outside` holds the identities of Tensors that are known to come from outside. `program` makes a
+    program of a function that this one calls. A trace that is not `staged` is inside a body that
+    XLA traces by itself: all that it needs is handed to it, so that it takes nothing in and lists
+    nothing.
     """
 
     def __init__(
@@ -85,18 +97,23 @@ class Trace:
         self.made: set[int] = set()  # the Variables that were created while tracing
         self.calls: list[Call] | None = [] if staged else None
         self._program = program
-        self.on_op: Callable[..., None] | None = None  # hears of every op, its arrays, parameters and result
+        # Hears of every op, its arrays, parameters and result.
+        self.on_op: Callable[..., None] | None = None
         self._outside = outside
         self._on_taking = on_taking
         self._staged = staged
         self._tracer: Any = None  # JAX's own object for this tracing, which every tracer knows
-        self._placeholders: set[int] = set()  # the identities of the arrays that stand for what was taken in
+        # The identities of the arrays that stand for what was taken in.
+        self._placeholders: set[int] = set()
         self._seen: dict[int, Any] = {}  # the arrays that calls were given and gave, by identity
-        self._paths: dict[int, int] = {}  # by the identity of an array, the inputs from which there is a path to it
+        # By the identity of an array, the inputs from which there is a path to it.
+        self._paths: dict[int, int] = {}
         self._arguments = 0
 
     def begin(self, tracer: Any, arguments: Sequence[Any]) -> None:
-        """Learns what the tracers of this program have in common, from one of them, and which are its arguments."""
+        """Learns what the tracers of this program have in common, from one of them,
+        and which are its arguments.
+        """
         self._tracer = xla_engine.tracing_of(tracer)
         self._arguments = len(arguments)
         for number, array in enumerate(arguments):
@@ -111,20 +128,28 @@ class Trace:
         return self._begins(tensor) >> 1
 
     def has_path_to(self, tensor: Any) -> bool:
-        """Whether somebody may ask for a derivative by something that a tensor depends on, or by itself."""
+        """Whether somebody may ask for a derivative by something that a tensor depends on,
+        or by itself.
+        """
         return bool(self._begins(tensor))
 
     def _begins(self, tensor: Any) -> int:
-        """The same with one bit more, the lowest: it is set for what was computed on bare arrays, which is no input."""
+        """The same with one bit more, the lowest:
+        it is set for what was computed on bare arrays, which is no input.
+        """
         if not isinstance(tensor, Tensor) or not xla_engine.is_traced(tensor.array):
             return 0
         return self._paths.get(id(tensor.array), int(tensor.array.dtype in dtypes.TRAINABLE))
 
     def _may_be_asked_about(self, outside: Any) -> bool:
-        """Whether a derivative by something from outside may be wanted: not if it has come through `stop_gradient`, and no tape
-        follows it.
+        """Whether a derivative by something from outside may be wanted: not if it has come through
+        `stop_gradient`, and no tape follows it.
         """
-        if not isinstance(outside, Tensor) or isinstance(outside, BatchedTensor) or not xla_engine.is_traced(outside.array):
+        if (
+            not isinstance(outside, Tensor)
+            or isinstance(outside, BatchedTensor)
+            or not xla_engine.is_traced(outside.array)
+        ):
             return True
         if outside.node is not None and outside.node.scope.any_open():
             return True
@@ -144,7 +169,9 @@ class Trace:
         return array
 
     def entry(self, outside: Any) -> Capture:
-        """What is known of a Variable or a Tensor from outside, which is taken in if it was not yet."""
+        """What is known of a Variable or a Tensor from outside,
+        which is taken in if it was not yet.
+        """
         key = key_of(outside)
         taken = self.taken.get(key)
         if taken is None:
@@ -158,7 +185,9 @@ class Trace:
         return taken
 
     def value(self, outside: Variable | Tensor) -> Any:
-        """What stands for a Variable, at this point of the program, or for a Tensor from outside."""
+        """What stands for a Variable, at this point of the program,
+        or for a Tensor from outside.
+        """
         return self.entry(outside).tensor
 
     def taken_in(self, args: Sequence[Any]) -> list[Any]:
@@ -166,8 +195,12 @@ class Trace:
         return [self.value(arg) if self.comes_from_outside(arg) else arg for arg in args]
 
     def values_of(self, taken: Sequence[Any]) -> list[Tensor]:
-        """The values, at this point of the program, of Variables and Tensors that a part of it uses."""
-        return self.taken_in([value if isinstance(value, Tensor) else value.tensor() for value in taken])
+        """The values, at this point of the program,
+        of Variables and Tensors that a part of it uses.
+        """
+        return self.taken_in(
+            [value if isinstance(value, Tensor) else value.tensor() for value in taken]
+        )
 
     def comes_from_outside(self, value: Any) -> bool:
         """Whether something else stands for a value in this program."""
@@ -180,7 +213,11 @@ class Trace:
         if id(value) in self._outside or id(value) in self.taken:
             return True
         node = value.node
-        return node is not None and node.scope.any_open() and not any(part.stage is self for part in node.scope.recordings)
+        return (
+            node is not None
+            and node.scope.any_open()
+            and not any(part.stage is self for part in node.scope.recordings)
+        )
 
     def _has(self, array: Any) -> bool:
         """Whether a traced array is one of this program's own."""
@@ -190,7 +227,10 @@ class Trace:
         return id(array) in self._placeholders
 
     def _is_around(self, array: Any) -> bool:
-        """True: a traced array belongs to a program around this one. One of a program that has ended is refused."""
+        """True: a traced array belongs to a program around this one.
+
+        One of a program that has ended is refused.
+        """
         trace = self.around
         while trace is not None:
             if not trace._staged or trace._has(array):
@@ -199,10 +239,15 @@ class Trace:
         raise xla_engine.EndedError
 
     def write(self, variable: Variable, value: Any) -> None:
-        """Gives a Variable another value, an array, from here on; what it is connected with stays."""
+        """Gives a Variable another value, an array, from here on;
+        what it is connected with stays.
+        """
         taken = self.entry(variable)
         if isinstance(taken.tensor, BatchedTensor):
-            raise ValueError(f"'{variable.name}' cannot be assigned inside vmap: every example would give it another value.")
+            raise ValueError(
+                f"'{variable.name}' cannot be assigned inside vmap: every example would give it "
+                "another value."
+            )
         before = taken.tensor
         (after,) = self.taken_in([XlaTensor(self.own(value))])
         (array,) = self.listed(_assigned, [before, after], [after.array], [0b01])
@@ -210,7 +255,9 @@ class Trace:
         taken.written = True
 
     def own(self, value: Any) -> Any:
-        """A value as an array of this program, which the list of calls can tell from others also if it is a constant."""
+        """A value as an array of this program, which the list of calls can tell from others also if
+        it is a constant.
+        """
         with xla_engine.wide():
             array = xla_engine.to_xla(value)
             if self.calls is None or xla_engine.is_traced(array):
@@ -226,9 +273,12 @@ class Trace:
         results: Sequence[Any],
         paths: Sequence[int] | None = None,
     ) -> list[Any]:
-        """Keeps a call in the list; gives the arrays that are its results, each of which nothing else has given.
+        """Keeps a call in the list; gives the arrays that are its results,
+        each of which nothing else has given.
 
-        `paths` has, for each result, what is given from which there is a path to it; without it there is one from everything. So an array says which call it came from: `stop_gradient(x)` has the values of `x`, and is something else to a derivative.
+        `paths` has, for each result, what is given from which there is a path to it; without it
+        there is one from everything. So an array says which call it came from: `stop_gradient(x)`
+        has the values of `x`, and is something else to a derivative.
         """
         calls = self.calls
         if calls is None or not any(map(xla_engine.is_traced, results)):
@@ -242,18 +292,30 @@ class Trace:
             self._seen[id(array)] = array
             found.append(array)
             has_gradient = array.dtype in dtypes.TRAINABLE
-            self._paths[id(array)] = through(-1 if paths is None else paths[i], known) if has_gradient else 0
+            self._paths[id(array)] = (
+                through(-1 if paths is None else paths[i], known) if has_gradient else 0
+            )
         calls.append(Call(run, list(given), found, caller()))
         return found
 
-    def program(self, name: str, body: Callable[[list[Tensor]], list[Tensor]], specs: Sequence[Any], **options: Any) -> Any:
+    def program(
+        self,
+        name: str,
+        body: Callable[[list[Tensor]], list[Tensor]],
+        specs: Sequence[Any],
+        **options: Any,
+    ) -> Any:
         """A function that this program calls as a program of its own."""
         assert self._program is not None
-        return self._program(name, body, [(tuple(shape), dtype) for shape, dtype in specs], **options)
+        return self._program(
+            name, body, [(tuple(shape), dtype) for shape, dtype in specs], **options
+        )
 
     @block
     def unlisted(self) -> Iterator[None]:
-        """Lists nothing for the length of a block, whose results are then constants to every derivative."""
+        """Lists nothing for the length of a block,
+        whose results are then constants to every derivative.
+        """
         calls, self.calls = self.calls, None
         try:
             yield
@@ -272,7 +334,9 @@ class Trace:
 
 
 def through(path: int, paths: Sequence[int]) -> int:
-    """The inputs that a path begins at, if it begins at things to which `paths` lead from inputs."""
+    """The inputs that a path begins at, if it begins at things to which `paths` lead from
+    inputs.
+    """
     found = 0
     for i, begin in enumerate(paths):
         if path >> i & 1:
@@ -282,13 +346,19 @@ def through(path: int, paths: Sequence[int]) -> int:
 
 def key_of(outside: Any) -> int:
     """By what a thing from outside is known: a traced tensor by its array."""
-    if isinstance(outside, Tensor) and not isinstance(outside, BatchedTensor) and xla_engine.is_traced(outside.array):
+    if (
+        isinstance(outside, Tensor)
+        and not isinstance(outside, BatchedTensor)
+        and xla_engine.is_traced(outside.array)
+    ):
         return id(outside.array)
     return id(outside)
 
 
 def _assigned(tensors: list[Tensor]) -> list[Tensor]:
-    """A Variable's value before and after an assignment: the second, connected as the first is, also for a program that runs it again."""
+    """A Variable's value before and after an assignment: the second, connected as the first is,
+    also for a program that runs it again.
+    """
     before, after = tensors
     if isinstance(after, BatchedTensor):
         return [after.with_node(None)]
@@ -308,7 +378,9 @@ def one_for_all(tensor: Tensor) -> Tensor:
         return tensor
     smallest = np.iinfo(tensor.array.dtype).min  # of no examples
     with xla_engine.wide():
-        largest = xla_engine.namespace().max(xla_engine.to_xla(tensor.array), axis=tuple(range(len(levels))), initial=smallest)
+        largest = xla_engine.namespace().max(
+            xla_engine.to_xla(tensor.array), axis=tuple(range(len(levels))), initial=smallest
+        )
         return XlaTensor(largest)
 
 

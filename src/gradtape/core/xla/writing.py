@@ -1,7 +1,9 @@
-"""`writing.lock`: the lock of programs that write Variables, so that every thread sees a Variable before or after a write.
+"""`writing.lock`: the lock of programs that write Variables,
+so that every thread sees a Variable before or after a write.
 
-Such a program is handed the Variable's memory for good, and writes over it. Whoever reads a Variable meanwhile finds that memory gone,
-and waits here for the new value. Eager code takes the lock too where it changes a Variable while there are other threads.
+Such a program is handed the Variable's memory for good, and writes over it. Whoever reads a
+Variable meanwhile finds that memory gone, and waits here for the new value. Eager code takes the
+lock too where it changes a Variable while there are other threads.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ from gradtape.blocks import block
 
 
 class _Writing(threading.local):
-    """A lock that a thread may take twice, Python's own, so that no signal comes between taking it and knowing so.
+    """A lock that a thread may take twice, Python's own,
+    so that no signal comes between taking it and knowing so.
 
-    What a program calls on the host may call functions too, on any thread, while the program's own thread has the lock and waits. There
-    it is another lock, which nobody else knows.
+    What a program calls on the host may call functions too, on any thread, while the program's own
+    thread has the lock and waits. There it is another lock, which nobody else knows.
     """
 
     lock = threading.RLock()

@@ -1,14 +1,16 @@
 """What the C library does with the memory of arrays that are gone.
 
-A training step frees what it has recorded and then asks for as much again. glibc gives the memory back to the system in between,
-and the system hands out pages one by one as they are touched: for arrays of a few hundred kilobytes that takes longer than
-computing them. So up to 64 MB of freed memory stay with the process, and come to the next arrays.
+A training step frees what it has recorded and then asks for as much again. glibc gives the memory
+back to the system in between, and the system hands out pages one by one as they are touched: for
+arrays of a few hundred kilobytes that takes longer than computing them. So up to 64 MB of freed
+memory stay with the process, and come to the next arrays.
 
-Other threads have parts of memory of their own, in which glibc keeps what lies below anything that is still in use. What a thread
-has freed is given back when a large recording of its own is over, and when it ends; and as long as there are such threads, the 64 MB are
-shared among all.
+Other threads have parts of memory of their own, in which glibc keeps what lies below anything that
+is still in use. What a thread has freed is given back when a large recording of its own is over,
+and when it ends; and as long as there are such threads, the 64 MB are shared among all.
 
-`GRADTAPE_MALLOC=default` in the environment, or any setting of glibc's own, leaves everything as it is.
+`GRADTAPE_MALLOC=default` in the environment, or any setting of glibc's own, leaves everything as it
+is.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from typing import Any
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the names of glibc's malloc.h
 _LARGEST = 32 * 2**20  # arrays above this always come from the system; glibc allows no more
-_PAUSE = 1.0  # seconds between two times that memory is given back: the pages that are used again have to be fetched again
+# Seconds between two times that memory is given back: the pages that are used again have to be
+# fetched again.
+_PAUSE = 1.0
 
 _library: Any = None  # the C library, if it does as it was told
 _limit = 0  # the bytes that may be kept
@@ -30,7 +34,8 @@ _sharing = 0  # the threads, beside the main one, that have used much memory
 
 
 def keep_freed_memory(limit: int = 64 * 2**20) -> bool:
-    """Keeps up to `limit` bytes of freed memory for the arrays to come; says whether the C library can do so.
+    """Keeps up to `limit` bytes of freed memory for the arrays to come;
+    says whether the C library can do so.
 
     Where the environment has settings for glibc's malloc, they stay as they are.
     """
@@ -43,7 +48,10 @@ def keep_freed_memory(limit: int = 64 * 2**20) -> bool:
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallopt") or not hasattr(library, "malloc_trim"):
         return False
-    if library.mallopt(_MMAP_THRESHOLD, _LARGEST) != 1 or library.mallopt(_TRIM_THRESHOLD, limit) != 1:
+    if (
+        library.mallopt(_MMAP_THRESHOLD, _LARGEST) != 1
+        or library.mallopt(_TRIM_THRESHOLD, limit) != 1
+    ):
         return False
     _library, _limit = library, limit
     return True
@@ -76,7 +84,8 @@ class OfThread:
 
     def __del__(self) -> None:
         if self._shares:
-            bytearray(2**18)  # when that much is freed, glibc looks at what it keeps for this thread
+            # When that much is freed, glibc looks at what it keeps for this thread.
+            bytearray(2**18)
             give_back(at_once=True)
             _share(-1)
 

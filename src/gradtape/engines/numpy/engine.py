@@ -1,7 +1,7 @@
 """The NumPy engine: the embedded default for eager code on the CPU.
 
-A NumPy "array" here is an `ndarray` or a NumPy scalar: NumPy's own arithmetic turns 0-d arrays into scalars, and those are
-several times faster to compute with.
+A NumPy "array" here is an `ndarray` or a NumPy scalar: NumPy's own arithmetic turns 0-d arrays into
+scalars, and those are several times faster to compute with.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import numpy as np
 from gradtape.engines.numpy.allocator import keep_freed_memory
 
 Kernel = str | Callable[..., Any]
-"""A name in the array namespace, an operator such as `operator.add`, or a function whose first argument is `xp`."""
+"""A name in the array namespace, an operator such as `operator.add`,
+or a function whose first argument is `xp`.
+"""
 
 
 def bind(kernel: Kernel) -> Callable[..., Any]:
@@ -30,12 +32,13 @@ def bind(kernel: Kernel) -> Callable[..., Any]:
 
 
 def quiet_runner(on_invalid: Callable[[str, int], Any] | None = None) -> Callable[..., Any]:
-    """A `run(function, *args)` under which NumPy does not warn of overflow, division by zero and the like.
+    """A `run(function, *args)` under which NumPy does not warn of overflow,
+    division by zero and the like.
 
     `on_invalid` hears of operations that have no value, such as 0 times infinity.
 
-    The setting lives in a context of its own, which costs 0.04 µs a call where `numpy.errstate` costs 0.9 µs, and leaves
-    the user's own NumPy code as it was. A context serves one thread.
+    The setting lives in a context of its own, which costs 0.04 µs a call where `numpy.errstate`
+    costs 0.9 µs, and leaves the user's own NumPy code as it was. A context serves one thread.
     """
     context = contextvars.Context()
     context.run(np.seterr, all="ignore", invalid="ignore" if on_invalid is None else "call")
@@ -45,7 +48,9 @@ def quiet_runner(on_invalid: Callable[[str, int], Any] | None = None) -> Callabl
 
 
 def is_reentry(error: Exception) -> bool:
-    """Whether an error says that a context is in use: a signal handler has called an op in the midst of another one."""
+    """Whether an error says that a context is in use:
+    a signal handler has called an op in the midst of another one.
+    """
     return type(error) is RuntimeError and "cannot enter context" in str(error)
 
 

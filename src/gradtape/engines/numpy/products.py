@@ -21,19 +21,26 @@ def matmul(a: Any, b: Any) -> Any:
         product = _times_matrix(a, b)
         product_ran()
         return product
-    return a.dot(b)  # of two matrices; NumPy is half a microsecond sooner at BLAS by this way than by `@`
+    # Of two matrices; NumPy is half a microsecond sooner at BLAS by this way than by `@`.
+    return a.dot(b)
 
 
 def _times_matrix(a: Any, b: Any) -> Any:
-    """A batch times one matrix is one product of two matrices; NumPy goes through the batch, and takes up to a third longer.
+    """A batch times one matrix is one product of two matrices; NumPy goes through the batch, and
+    takes up to a third longer.
 
-    Few rows times a large transposed matrix, which is the gradient of a layer's input, takes OpenBLAS up to twice as long as the
-    same product the other way round, and turned.
+    Few rows times a large transposed matrix, which is the gradient of a layer's input, takes
+    OpenBLAS up to twice as long as the same product the other way round, and turned.
     """
     if a.ndim > 2:
         if not a.size or not a.flags.c_contiguous or a.shape[-1] != b.shape[0]:
             return np.matmul(a, b)
         return _times_matrix(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[1])
-    if len(a) <= _FEW_ROWS and b.size >= _LARGE and b.flags.f_contiguous and a.shape[1] == b.shape[0]:
+    if (
+        len(a) <= _FEW_ROWS
+        and b.size >= _LARGE
+        and b.flags.f_contiguous
+        and a.shape[1] == b.shape[0]
+    ):
         return np.ascontiguousarray(b.T.dot(a.T).T)
     return a.dot(b)

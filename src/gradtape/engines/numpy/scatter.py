@@ -1,7 +1,8 @@
 """Adding rows to an array at indices that may repeat, in NumPy.
 
-`ufunc.at` takes one row at a time, half a microsecond each. Rows that are all different can be read, combined and written back
-at once: ten times as fast. So they are taken in rounds, each of which is for the first occurrence of every index that is left.
+`ufunc.at` takes one row at a time, half a microsecond each. Rows that are all different can be
+read, combined and written back at once: ten times as fast. So they are taken in rounds, each of
+which is for the first occurrence of every index that is left.
 """
 
 from __future__ import annotations
@@ -17,26 +18,36 @@ _ROUNDS = 6
 
 
 def all_within(indices: Any, size: int) -> bool:
-    """Whether all indices are in [0, size): read as unsigned numbers, the negative ones are the largest."""
+    """Whether all indices are in [0, size): read as unsigned numbers,
+    the negative ones are the largest.
+    """
     if not indices.size:
         return True
-    if indices.dtype.kind == "i" and size >> (8 * indices.itemsize - 1):  # no positive one is too large
+    # No positive one is too large.
+    if indices.dtype.kind == "i" and size >> (8 * indices.itemsize - 1):
         return bool(indices.min() >= 0)
     return bool(indices.view(indices.dtype.str.replace("i", "u")).max() < size)
 
 
 def combine_rows(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None:
-    """`array[i] = ufunc(array[i], value)` for each index and row of values, in their order; no index is negative."""
+    """`array[i] = ufunc(array[i], value)` for each index and row of values, in their order;
+    no index is negative.
+    """
     write, *arguments = rows_to_combine(ufunc, array, indices, values)
     write(*arguments)
 
 
-def rows_to_combine(ufunc: np.ufunc, array: Any, indices: Any, values: Any, rounds: int = _ROUNDS) -> tuple[Any, ...]:
-    """The one call that does what `combine_rows` does, which no signal can cut in two: a function and its arguments.
+def rows_to_combine(
+    ufunc: np.ufunc, array: Any, indices: Any, values: Any, rounds: int = _ROUNDS
+) -> tuple[Any, ...]:
+    """The one call that does what `combine_rows` does, which no signal can cut in two:
+    a function and its arguments.
 
     The first of these is the array or a view of it, and nothing else in them refers to it.
     """
-    if not (array.ndim > 1 and array.size and array.flags.c_contiguous and not array.dtype.hasobject):
+    if not (
+        array.ndim > 1 and array.size and array.flags.c_contiguous and not array.dtype.hasobject
+    ):
         return ufunc.at, array, indices, values
     if rounds and len(indices) > _FEW:
         indices = indices.astype(np.intp, copy=False)
@@ -45,7 +56,8 @@ def rows_to_combine(ufunc: np.ufunc, array: Any, indices: Any, values: Any, roun
         place[indices[::-1]] = numbers[::-1]  # of what is written to one place the last stays
         repeated = place.take(indices) != numbers
         count = np.count_nonzero(repeated)
-        if 4 * count <= 3 * len(indices):  # else each index repeats so often that few are done in a round
+        # Else each index repeats so often that few are done in a round.
+        if 4 * count <= 3 * len(indices):
             old = array.take(indices, 0)
             rows = ufunc(old, values, out=old)
             if count:  # the first occurrence of an index gathers what the later ones bring
@@ -55,7 +67,8 @@ def rows_to_combine(ufunc: np.ufunc, array: Any, indices: Any, values: Any, roun
                 )
                 write(*arguments)
                 indices, rows = indices[::-1], rows[::-1]
-            wholes = _as_wholes(array, f"V{array.nbytes // len(array)}")  # a row as one element: half the time
+            # A row as one element: half the time.
+            wholes = _as_wholes(array, f"V{array.nbytes // len(array)}")
             return setitem, wholes, indices, _as_wholes(rows, wholes.dtype)
     return _one_by_one(ufunc, array, indices, values)
 

@@ -1,7 +1,9 @@
-"""Elementwise work on large arrays: in blocks that stay in the processor's cache, shared among threads.
+"""Elementwise work on large arrays: in blocks that stay in the processor's cache,
+shared among threads.
 
-NumPy computes an expression op by op, each over the whole array, on one core. `shared` runs the whole expression on one block after
-another, and gives each thread a part of the blocks. The results are the same to the last bit, as no element depends on another.
+NumPy computes an expression op by op, each over the whole array, on one core. `shared` runs the
+whole expression on one block after another, and gives each thread a part of the blocks. The results
+are the same to the last bit, as no element depends on another.
 """
 
 from __future__ import annotations
@@ -21,14 +23,20 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 LARGE = 2**19
-"""From so many elements on (two megabytes of float32) work is shared: below, waking a thread takes as long as it saves."""
+"""From so many elements on (two megabytes of float32) work is shared: below,
+waking a thread takes as long as it saves.
+"""
 
 VERY_LARGE = 2**20
-"""The same for derivatives, which are often a product or two of values that are there already: as fast as memory is."""
+"""The same for derivatives, which are often a product or two of values that are there already:
+as fast as memory is.
+"""
 
-_SETTLED = 0.03  # seconds for which the threads of BLAS keep a core after a product, looking for the next one
+# Seconds for which the threads of BLAS keep a core after a product, looking for the next one.
+_SETTLED = 0.03
 
-_BLOCK = 2**18  # smaller ones spend more time between the calls of NumPy than they save in the cache
+# Smaller ones spend more time between the calls of NumPy than they save in the cache.
+_BLOCK = 2**18
 
 _UFUNCS: dict[Any, Any] = {operator.neg: np.negative}  # what can write its result where it belongs
 
@@ -40,7 +48,9 @@ _pool: ThreadPoolExecutor | None = None
 
 
 def set_threads(count: int) -> None:
-    """How many threads share the work on a large array: 1 for none but the caller's own, 0 for as many as the process has cores."""
+    """How many threads share the work on a large array: 1 for none but the caller's own, 0 for as
+    many as the process has cores.
+    """
     global _chosen, _pool
     _chosen = count
     _pool, old = None, _pool
@@ -56,7 +66,8 @@ def chosen() -> int:
 def threads() -> int:
     """How many threads share the work of the calling thread.
 
-    Only the main thread shares its work: others are likely to be workers of a pool that has its own plan for the cores.
+    Only the main thread shares its work: others are likely to be workers of a pool that has its own
+    plan for the cores.
     """
     if threading.current_thread() is not threading.main_thread():
         return 1
@@ -64,7 +75,9 @@ def threads() -> int:
 
 
 def _named(*variables: str) -> int:
-    """The number of threads that the environment asks numerical libraries to use; 0 if it does not."""
+    """The number of threads that the environment asks numerical libraries to use;
+    0 if it does not.
+    """
     for variable in (*variables, "OMP_NUM_THREADS"):
         named = os.environ.get(variable, "")
         if named.isdecimal() and int(named):
@@ -79,14 +92,18 @@ def cores() -> int:
 
 
 def product_ran() -> None:
-    """Notes that BLAS has computed a product large enough to wake its own threads: for a while there is no core for others."""
+    """Notes that BLAS has computed a product large enough to wake its own threads: for a while
+    there is no core for others.
+    """
     global _last_product
     if _BLAS_SHARES:
         _last_product = perf_counter()
 
 
 def shared(function: Callable[..., Any], *values: Any) -> Any:
-    """`function(*values)` for a function that works element by element on arrays of one shape; other values are given as they are."""
+    """`function(*values)` for a function that works element by element on arrays of one shape;
+    other values are given as they are.
+    """
     if perf_counter() - _last_product < _SETTLED:
         return function(*values)
     arrays = [value for value in values if type(value) is np.ndarray]
@@ -128,7 +145,9 @@ def shared(function: Callable[..., Any], *values: Any) -> Any:
 
 
 def other_threads() -> int:
-    """How many Python threads there are beside the caller's and those that share its work, which see nothing but their blocks."""
+    """How many Python threads there are beside the caller's and those that share its work, which
+    see nothing but their blocks.
+    """
     return threading.active_count() - 1 - (0 if _pool is None else len(_pool._threads))
 
 
@@ -137,10 +156,14 @@ def _part(values: list[Any], start: int, stop: int) -> list[Any]:
 
 
 def _workers(count: int) -> ThreadPoolExecutor:
-    """The threads beside the caller's own. NumPy's warnings are off in them, as they are where ops run."""
+    """The threads beside the caller's own.
+
+    NumPy's warnings are off in them, as they are where ops run.
+    """
     global _pool
     if _pool is None:
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - many programs never need it
+        # Many programs never need it.
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
         _pool = ThreadPoolExecutor(count - 1, "gradtape", initializer=_be_quiet)
     return _pool

@@ -9,7 +9,10 @@ from typing import Any
 
 from gradtape.engines.xla.engine import load
 
-_EVERYTHING = {"jax_persistent_cache_min_compile_time_secs": 0.0, "jax_persistent_cache_min_entry_size_bytes": -1}
+_EVERYTHING = {
+    "jax_persistent_cache_min_compile_time_secs": 0.0,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+}
 _before: dict[str, Any] = {}
 
 
@@ -34,7 +37,8 @@ def _set(settings: dict[str, Any]) -> None:
     for name, value in settings.items():
         _before.setdefault(name, getattr(config, name))
         config.update(name, value)
-    import_module("jax.experimental.compilation_cache.compilation_cache").reset_cache()  # it has looked at the settings already
+    # It has looked at the settings already.
+    import_module("jax.experimental.compilation_cache.compilation_cache").reset_cache()
 
 
 def _default() -> str:

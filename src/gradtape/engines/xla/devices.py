@@ -1,4 +1,6 @@
-"""The devices that XLA knows, by TensorFlow's names such as `GPU:0`; `CPU:0` is the host, where NumPy runs too."""
+"""The devices that XLA knows, by TensorFlow's names such as `GPU:0`; `CPU:0` is the host,
+where NumPy runs too.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"
 
 @cache
 def devices() -> dict[str, Any]:
-    """The devices of this process by name, the host's first; only the host's name if JAX is not installed."""
+    """The devices of this process by name, the host's first;
+    only the host's name if JAX is not installed.
+    """
     try:
         jax = load()
     except ImportError:
@@ -37,7 +41,9 @@ def visible() -> dict[str, Any]:
 
 
 def show_only(names: set[str], kinds: set[str]) -> None:
-    """Hides the devices of some kinds, but for those of these names; programs run on one that is left."""
+    """Hides the devices of some kinds, but for those of these names;
+    programs run on one that is left.
+    """
     for name in devices():
         if name.partition(":")[0] in kinds:
             (_hidden.discard if name in names else _hidden.add)(name)
@@ -54,7 +60,9 @@ def _of_the_host(jax: Any) -> list[Any]:
 
 
 def is_on_host(array: Any) -> bool:
-    """Whether NumPy can see an array's memory: whether it is NumPy's, or a JAX array on the host's device."""
+    """Whether NumPy can see an array's memory: whether it is NumPy's,
+    or a JAX array on the host's device.
+    """
     known = devices()
     return len(known) == 1 or isinstance(array, np.ndarray) or array.devices() == {known["CPU:0"]}
 
@@ -72,7 +80,9 @@ def where_wanted(arrays: Sequence[Any]) -> Sequence[Any]:
 
 
 def name_of(array: Any) -> str:
-    """The name of the device on which an array is; of the first one, if it is spread over several."""
+    """The name of the device on which an array is; of the first one,
+    if it is spread over several.
+    """
     device = min(array.devices(), key=lambda found: found.id)
     return next((name for name, known in devices().items() if known == device), "CPU:0")
 

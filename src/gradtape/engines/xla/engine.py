@@ -1,7 +1,10 @@
-"""The XLA engine: kernels on `jax.numpy`, for compiled functions and for accelerators. JAX is loaded when it is first needed.
+"""The XLA engine: kernels on `jax.numpy`, for compiled functions and for accelerators.
 
-gradtape promotes dtypes before a kernel is called, and knows 64-bit numbers; JAX has them behind a switch. The switch is thrown
-around every use here, for this thread alone, so that the process's own JAX code is left as it is.
+JAX is loaded when it is first needed.
+
+gradtape promotes dtypes before a kernel is called, and knows 64-bit numbers; JAX has them behind a
+switch. The switch is thrown around every use here, for this thread alone, so that the process's own
+JAX code is left as it is.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from gradtape.blocks import Block, block
 from gradtape.engines.numpy.engine import Kernel
 
 COLLECTS_ANYWHERE = sys.version_info < (3, 12)
-"""Whether Python collects garbage in the midst of a call, and not only between two of its own instructions."""
+"""Whether Python collects garbage in the midst of a call,
+and not only between two of its own instructions.
+"""
 
 
 @cache
@@ -35,7 +40,8 @@ def load() -> ModuleType:
         import jax  # noqa: PLC0415 - an optional package, loaded when it is first needed
     except ImportError as error:
         raise ImportError(
-            "gradtape.function and accelerators need JAX, which is not installed: pip install 'gradtape[xla]'."
+            "gradtape.function and accelerators need JAX, which is not installed: pip install "
+            "'gradtape[xla]'."
         ) from error
     return jax
 
@@ -64,11 +70,15 @@ if hasattr(os, "register_at_fork"):
 
 
 def check_process() -> None:
-    """Refuses to use XLA in a child of a process that has used it: the child would wait for threads that only its parent has."""
+    """Refuses to use XLA in a child of a process that has used it: the child would wait for threads
+    that only its parent has.
+    """
     if _lost:
         raise RuntimeError(
-            "gradtape.function and accelerators cannot be used in this process: it was forked from one that had used them, and XLA's "
-            "threads were not copied. Start processes with `multiprocessing.get_context('spawn')`, or fork before the first function "
+            "gradtape.function and accelerators cannot be used in this process: it was forked from "
+            "one that had used them, and XLA's "
+            "threads were not copied. Start processes with `multiprocessing.get_context('spawn')`, "
+            "or fork before the first function "
             "is called. Eager code goes on working."
         )
 
@@ -82,7 +92,8 @@ class EndedError(TypeError):
 
     def __init__(self) -> None:
         super().__init__(
-            "a tensor of a gradtape.function that has ended, or of a branch or loop in one, is used outside it: return it from there "
+            "a tensor of a gradtape.function that has ended, or of a branch or loop in one, is "
+            "used outside it: return it from there "
             "instead of keeping it."
         )
 
@@ -129,13 +140,16 @@ def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
         yield
     finally:
         if before is _ABSENT:
-            del own["device"]  # so that the thread follows the preference of all threads again, which may change
+            # So that the thread follows the preference of all threads again, which may change.
+            del own["device"]
         else:
             own["device"] = before
 
 
 def wide() -> AbstractContextManager[Any]:
-    """The switch for 64-bit numbers, for the length of a block on this thread; there, its programs run where they are to run."""
+    """The switch for 64-bit numbers, for the length of a block on this thread; there, its programs
+    run where they are to run.
+    """
     device = _preferred.device
     return _Wide() if device is None else _wide_on(device())
 
@@ -147,11 +161,14 @@ def _wide_on(device: Any) -> Iterator[None]:
 
 
 class Uncollected(Block):
-    """A block in which JAX is used, without garbage collections on Python 3.11. They go on when all threads have left theirs.
+    """A block in which JAX is used, without garbage collections on Python 3.11.
 
-    There jaxlib gathers the source lines of an operation in a buffer of the thread's, and then makes an object for them, which may begin
-    a collection. If a finalizer, or a signal handler that arrives in it, uses JAX, its lines overwrite the buffer, code objects are
-    released once too often, and Python crashes.
+    They go on when all threads have left theirs.
+
+    There jaxlib gathers the source lines of an operation in a buffer of the thread's, and then
+    makes an object for them, which may begin a collection. If a finalizer, or a signal handler that
+    arrives in it, uses JAX, its lines overwrite the buffer, code objects are released once too
+    often, and Python crashes.
     """
 
     entered: ClassVar[set[Uncollected]] = set()
@@ -185,8 +202,8 @@ class Uncollected(Block):
 def call_uncollected(function: Callable[..., Any], *args: Any) -> Any:
     """The same for one call of a compiled function, which should take no longer for it.
 
-    It is all done in one instruction of Python's, but for a collection in it: that runs finalizers, and what JAX does after each, and
-    there signals are answered, in the midst of the call.
+    It is all done in one instruction of Python's, but for a collection in it: that runs finalizers,
+    and what JAX does after each, and there signals are answered, in the midst of the call.
     """
     if not COLLECTS_ANYWHERE or not gc.isenabled():
         return function(*args)
@@ -212,7 +229,10 @@ def call_compiled(function: Callable[..., Any], *args: Any) -> Any:
 
 @cache
 def _traces() -> Any:
-    """What JAX's threads are tracing. If an exception of a signal handler arrives when it stops tracing, it does not."""
+    """What JAX's threads are tracing.
+
+    If an exception of a signal handler arrives when it stops tracing, it does not.
+    """
     load()
     return import_module("jax._src.core").trace_ctx
 
@@ -225,7 +245,10 @@ def trace_again(trace: Any) -> None:
 
 @cache
 def _setting(name: str) -> Any:
-    """A setting of JAX's, to be changed for this thread alone. Its own context manager does not end if it is interrupted."""
+    """A setting of JAX's, to be changed for this thread alone.
+
+    Its own context manager does not end if it is interrupted.
+    """
     load()
     return getattr(import_module("jax._src.config"), name)
 
@@ -248,7 +271,9 @@ class _Setting(Block):
 
 
 class _Outside(threading.local):
-    """The switch for 64-bit numbers as the user's code has it on this thread, outside all blocks of `wide`, if it is in any."""
+    """The switch for 64-bit numbers as the user's code has it on this thread,
+    outside all blocks of `wide`, if it is in any.
+    """
 
     switch: Any = _ABSENT
 
@@ -286,20 +311,26 @@ class _Wide(_Setting):
 
 
 def _loaded() -> Any:
-    """JAX, if it is there and has not just begun to be imported, by another thread or by what a signal has interrupted."""
+    """JAX, if it is there and has not just begun to be imported,
+    by another thread or by what a signal has interrupted.
+    """
     jax = sys.modules.get("jax")
     return jax if jax is not None and hasattr(jax, "enable_x64") and hasattr(jax, "core") else None
 
 
 def evaluating() -> AbstractContextManager[Any]:
-    """A block in which JAX, if it is there, computes at once, also where it is tracing or compiling a program."""
+    """A block in which JAX, if it is there, computes at once,
+    also where it is tracing or compiling a program.
+    """
     jax = _loaded()
     return nullcontext() if jax is None else _evaluating(jax)
 
 
 @block
 def _evaluating(jax: ModuleType) -> Iterator[None]:
-    """With the switch for 64-bit numbers as it is outside, so that what was compiled there is not compiled once more for in here."""
+    """With the switch for 64-bit numbers as it is outside, so that what was compiled there is not
+    compiled once more for in here.
+    """
     outside = _outside.switch
     with jax.core.eval_context():
         if outside is _ABSENT:
@@ -316,7 +347,8 @@ def _evaluating(jax: ModuleType) -> Iterator[None]:
 class Namespace:
     """What a kernel sees as `xp`: `jax.numpy`, and beside it what NumPy has no names for.
 
-    `lax` is XLA's own operations, `special` and `dense` are `jax.scipy.special` and `jax.scipy.linalg`, `nn` is `jax.nn`.
+    `lax` is XLA's own operations, `special` and `dense` are `jax.scipy.special` and
+    `jax.scipy.linalg`, `nn` is `jax.nn`.
     """
 
     def __init__(self) -> None:
@@ -329,7 +361,9 @@ class Namespace:
 
     @property
     def on_cpu(self) -> bool:
-        """Whether programs run on the CPU unless another device is named, so that kernels may choose what is fastest there."""
+        """Whether programs run on the CPU unless another device is named, so that kernels may
+        choose what is fastest there.
+        """
         return self.jax.default_backend() == "cpu"
 
     def __getattr__(self, name: str) -> Any:
@@ -368,16 +402,24 @@ def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any
         return run(kernel, [load().device_put(array, first.device) for array in arrays], params)
     except errors.UnexpectedTracerError:
         raise EndedError from None
-    except (errors.ConcretizationTypeError, errors.NonConcreteBooleanIndexError, errors.TracerArrayConversionError) as error:
+    except (
+        errors.ConcretizationTypeError,
+        errors.NonConcreteBooleanIndexError,
+        errors.TracerArrayConversionError,
+    ) as error:
         raise NotTraceableError(
-            "inside a gradtape.function its result would have to depend on values that only the compiled program will have, such as "
-            "a shape that does: use gradtape.where with three arguments or another function whose result has a known shape, or "
+            "inside a gradtape.function its result would have to depend on values that only the "
+            "compiled program will have, such as "
+            "a shape that does: use gradtape.where with three arguments or another function whose "
+            "result has a known shape, or "
             "call it outside the function."
         ) from error
 
 
 def recovers(error: Exception) -> bool:
-    """Whether a call failed because JAX takes another one, which a signal handler ended, for one that still runs; then it forgets all."""
+    """Whether a call failed because JAX takes another one, which a signal handler ended, for one
+    that still runs; then it forgets all.
+    """
     if not isinstance(error, RecursionError) or "Recursively calling" not in str(error):
         return False
     load().clear_caches()
@@ -385,12 +427,19 @@ def recovers(error: Exception) -> bool:
 
 
 def needs_values(error: Exception) -> bool:
-    """Whether an error says that something needs the values of a tracer, which only the compiled program will have."""
+    """Whether an error says that something needs the values of a tracer,
+    which only the compiled program will have.
+    """
     if isinstance(error, NotTraceableError):
         return True
     errors = load().errors
     return isinstance(
-        error, (errors.ConcretizationTypeError, errors.NonConcreteBooleanIndexError, errors.TracerArrayConversionError)
+        error,
+        (
+            errors.ConcretizationTypeError,
+            errors.NonConcreteBooleanIndexError,
+            errors.TracerArrayConversionError,
+        ),
     )
 
 
@@ -401,7 +450,9 @@ def are_apart(error: Exception) -> bool:
 
 def is_gone(error: Exception) -> bool:
     """Whether an error says that a program has been handed the memory of an array for good."""
-    return isinstance(error, (RuntimeError, ValueError)) and any(words in str(error) for words in _GONE)
+    return isinstance(error, (RuntimeError, ValueError)) and any(
+        words in str(error) for words in _GONE
+    )
 
 
 _GONE = ("Array has been deleted", "Buffer has been deleted")
@@ -417,7 +468,9 @@ _placeholders: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 def is_traced(value: Any) -> bool:
-    """Whether a value is a tracer or a placeholder: it stands for an array that a compiled program will have."""
+    """Whether a value is a tracer or a placeholder:
+    it stands for an array that a compiled program will have.
+    """
     jax = _loaded()
     if jax is None or value is None:
         return False
@@ -446,16 +499,20 @@ def to_xla(array: Any) -> Any:
 def _refuse_strings(dtype: Any) -> None:
     if np.dtype(dtype).kind == "O":
         raise NotTraceableError(
-            "XLA has no strings. In a gradtape.function a tensor of strings is a constant: it can be compared, indexed and returned, but "
-            "not chosen, carried by a loop or kept in a Variable by the compiled program. Let the program give a number, and look the "
+            "XLA has no strings. In a gradtape.function a tensor of strings is a constant: it can "
+            "be compared, indexed and returned, but "
+            "not chosen, carried by a loop or kept in a Variable by the compiled program. Let the "
+            "program give a number, and look the "
             "string up outside."
         )
 
 
 def placeholder(shape: tuple[int, ...], dtype: Any) -> Any:
-    """An array that stands for an input of a program while it is traced; no two are the same object.
+    """An array that stands for an input of a program while it is traced;
+    no two are the same object.
 
-    Its zeros are pages that nobody touches, and so take no memory: a model's Variables have a placeholder each.
+    Its zeros are pages that nobody touches, and so take no memory: a model's Variables have a
+    placeholder each.
     """
     from mmap import mmap  # noqa: PLC0415 - for programs alone
 
@@ -485,7 +542,9 @@ def device_put(array: Any) -> Any:
 
 
 def shares_memory(array: Any, values: np.ndarray[Any, Any]) -> bool:
-    """Whether a JAX array on this machine's CPU has the memory of the NumPy array that it was made of."""
+    """Whether a JAX array on this machine's CPU has the memory of the NumPy array that it was made
+    of.
+    """
     return to_numpy(array).ctypes.data == values.ctypes.data
 
 
@@ -495,7 +554,9 @@ def to_numpy(array: Any) -> np.ndarray[Any, Any]:
 
 
 def written_at(array: Any, key: Any, values: Any, ufunc: np.ufunc | None) -> Any:
-    """A copy of `array` with `array[key]` set, or combined with `values` by `ufunc`, repeated indices counting every time."""
+    """A copy of `array` with `array[key]` set, or combined with `values` by `ufunc`, repeated
+    indices counting every time.
+    """
     with wide():
         place = array.at[key]
         if ufunc is None:

@@ -1,6 +1,8 @@
-"""Calls from XLA's programs back to the host: kernels that only NumPy has, prints, checks, Python functions.
+"""Calls from XLA's programs back to the host: kernels that only NumPy has, prints, checks,
+Python functions.
 
-An exception on the host ends the program. XLA makes another of it, which has only its text; `original` gives the first one back.
+An exception on the host ends the program. XLA makes another of it, which has only its text;
+`original` gives the first one back.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _numbers = count()
 
 
 def host_kernel(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """An XLA kernel that calls a NumPy kernel back on the host: for ops that XLA has no way to compute.
+    """An XLA kernel that calls a NumPy kernel back on the host:
+    for ops that XLA has no way to compute.
 
     The result's shape and dtype come from one run of the kernel on ones.
     """
@@ -50,12 +53,15 @@ def host_kernel(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def call_host(
-    function: Callable[..., Sequence[Any]], specs: Sequence[tuple[tuple[int, ...], Any]], arrays: Sequence[Any]
+    function: Callable[..., Sequence[Any]],
+    specs: Sequence[tuple[tuple[int, ...], Any]],
+    arrays: Sequence[Any],
 ) -> list[Any]:
-    """What a function of NumPy arrays gives, as arrays of the shapes and dtypes `specs`; call it inside `wide()`.
+    """What a function of NumPy arrays gives, as arrays of the shapes and dtypes `specs`;
+    call it inside `wide()`.
 
-    The function may be left out if nobody needs its results. Numbers of 64 bits travel as words of 32, because it may run on a thread
-    of JAX's own, where the switch for them is off.
+    The function may be left out if nobody needs its results. Numbers of 64 bits travel as words of
+    32, because it may run on a thread of JAX's own, where the switch for them is off.
     """
     jax = load()
     _silence_jax()
@@ -68,9 +74,13 @@ def call_host(
         ]
         try:
             found = function(*given)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the caller of the program is to see it
+        except Exception as error:  # noqa: BLE001
+            # Whatever it is, the caller of the program is to see it.
             raise HostError(_keep(error)) from None
-        return [_host_words(np.asarray(f, dtype).reshape(shape)) for f, (shape, dtype) in zip(found, specs, strict=True)]
+        return [
+            _host_words(np.asarray(f, dtype).reshape(shape))
+            for f, (shape, dtype) in zip(found, specs, strict=True)
+        ]
 
     carried = [_host_words(np.empty(shape, dtype)) for shape, dtype in specs]
     results = jax.pure_callback(
@@ -79,7 +89,10 @@ def call_host(
         *map(_words, arrays),
         vmap_method="sequential",
     )
-    return [_from_words(words, np.dtype(dtype)) for words, (_, dtype) in zip(results, specs, strict=True)]
+    return [
+        _from_words(words, np.dtype(dtype))
+        for words, (_, dtype) in zip(results, specs, strict=True)
+    ]
 
 
 def _keep(error: Exception) -> str:
@@ -97,7 +110,9 @@ def original(error: Exception) -> Exception:
 
 @cache
 def _silence_jax() -> None:
-    """JAX writes an exception of the host to its log; ours are raised again where the program was called."""
+    """JAX writes an exception of the host to its log;
+    ours are raised again where the program was called.
+    """
     import logging  # noqa: PLC0415 - for programs alone
 
     logging.getLogger("jax._src.callback").addFilter(
@@ -111,10 +126,17 @@ def is_wide(dtype: Any) -> bool:
 
 
 def _host_words(array: Any) -> Any:
-    """A NumPy array with the 32-bit words of each number in a new last axis, if it has more than one."""
+    """A NumPy array with the 32-bit words of each number in a new last axis,
+    if it has more than one.
+    """
     if not is_wide(array.dtype):
         return array
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint32).reshape(*array.shape, array.itemsize // 4)
+    return (
+        np.ascontiguousarray(array)
+        .reshape(-1)
+        .view(np.uint32)
+        .reshape(*array.shape, array.itemsize // 4)
+    )
 
 
 def _words(array: Any) -> Any:

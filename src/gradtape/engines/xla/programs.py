@@ -20,7 +20,8 @@ _LONG_VECTORS = ("xla_cpu_prefer_vector_width", "512")
 def uses(jaxpr: Any, primitive: str) -> bool:
     """Whether a program, or a part of it such as the body of a loop, has an operation of JAX's."""
     return any(
-        equation.primitive.name == primitive or any(uses(part, primitive) for part in parts(equation.params))
+        equation.primitive.name == primitive
+        or any(uses(part, primitive) for part in parts(equation.params))
         for equation in jaxpr.eqns
     )
 
@@ -37,9 +38,10 @@ def parts(params: dict[str, Any]) -> Iterator[Any]:
 def compiler_options(jaxpr: Any) -> dict[str, str] | None:
     """What XLA's compiler is told, beside its defaults and what the user has set in XLA_FLAGS.
 
-    On a CPU it leaves convolutions to a library, which runs some of them on one core where there are two, and takes twice as
-    long for others. From about eight cores on, the library is as fast as its own. And it makes no use of vectors of 512 bits, as
-    the first processors that had them slowed down: on later ones they take half the time for large elementwise programs.
+    On a CPU it leaves convolutions to a library, which runs some of them on one core where there
+    are two, and takes twice as long for others. From about eight cores on, the library is as fast
+    as its own. And it makes no use of vectors of 512 bits, as the first processors that had them
+    slowed down: on later ones they take half the time for large elementwise programs.
     """
     if load().default_backend() != "cpu":
         return None
@@ -47,11 +49,15 @@ def compiler_options(jaxpr: Any) -> dict[str, str] | None:
     if cores() <= _FEW_CORES and uses(jaxpr, "conv_general_dilated"):
         wanted.append(_PRODUCTS_ALONE)
     flags = os.environ.get("XLA_FLAGS", "")
-    return {name: value for name, value in wanted if name not in flags and _is_known(name, value)} or None
+    return {
+        name: value for name, value in wanted if name not in flags and _is_known(name, value)
+    } or None
 
 
 class UnpreparedError(Exception):
-    """A compiled function cannot be called without Python code of JAX's, as at its first call: nothing has been done."""
+    """A compiled function cannot be called without Python code of JAX's,
+    as at its first call: nothing has been done.
+    """
 
 
 class _Nothing:
@@ -68,18 +74,28 @@ _UNPREPARED = _Nothing(), None, True
 class Guarded:
     """A function that JAX has compiled to give a list, as `program`, which runs no Python code.
 
-    If JAX would need some, at a first call or after a change of its settings, `program` does nothing, and to iterate over what it gives
-    is an UnpreparedError. `prepare` calls it with whatever it needs.
+    If JAX would need some, at a first call or after a change of its settings, `program` does
+    nothing, and to iterate over what it gives is an UnpreparedError. `prepare` calls it with
+    whatever it needs.
     """
 
     def __init__(self, call: Any) -> None:
-        compiled = call if hasattr(call, "_cache_miss") else call._executable.create_cpp_call(call._params)
-        self._miss = (lambda *args: (call(*args), None, False)) if compiled is None else compiled._cache_miss
+        compiled = (
+            call if hasattr(call, "_cache_miss") else call._executable.create_cpp_call(call._params)
+        )
+        self._miss = (
+            (lambda *args: (call(*args), None, False)) if compiled is None else compiled._cache_miss
+        )
         self._preparing: int | None = None  # the thread that is
-        pxla, tree = import_module("jax._src.interpreters.pxla"), import_module("jax._src.tree_util")
+        pxla, tree = (
+            import_module("jax._src.interpreters.pxla"),
+            import_module("jax._src.tree_util"),
+        )
         keys, registry = pxla.JitGlobalCppCacheKeys(), tree.dispatch_registry
         make = import_module("jaxlib._jax").pjit
-        self.program = make("program", None, self._missed, [], [], keys, registry, pxla.cc_shard_arg)
+        self.program = make(
+            "program", None, self._missed, [], [], keys, registry, pxla.cc_shard_arg
+        )
 
     def _missed(self, *args: Any) -> Any:
         """JAX's own answer where it is not prepared: results, and what it needs to be so."""
@@ -95,15 +111,20 @@ class Guarded:
 
 
 def is_inside_another(error: Exception) -> bool:
-    """Whether an error says that a program with options of its own is called while another one is traced."""
+    """Whether an error says that a program with options of its own is called while another one is
+    traced.
+    """
     return "compiler_options" in str(error) and "top-level" in str(error)
 
 
 @cache
 def _has_long_vectors() -> bool:
-    """Whether the processor has vectors of 512 bits and is of a generation that does not pay for them: it has bfloat16 too."""
+    """Whether the processor has vectors of 512 bits and is of a generation that does not pay for
+    them: it has bfloat16 too.
+    """
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as about:  # noqa: PTH123 - pathlib takes 4 ms to import
+        # pathlib takes 4 ms to import.
+        with open("/proc/cpuinfo", encoding="utf-8") as about:  # noqa: PTH123
             return any("avx512_bf16" in line.split() for line in about if line.startswith("flags"))
     except OSError:
         return False

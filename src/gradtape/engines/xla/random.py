@@ -1,6 +1,7 @@
 """Random numbers on XLA: a generator with the methods of NumPy's that `tf.random` draws with.
 
-Its numbers depend on its words alone, by the cipher Threefry, so that a compiled program can compute them from words that it reads.
+Its numbers depend on its words alone, by the cipher Threefry, so that a compiled program can
+compute them from words that it reads.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ Shape = tuple[int, ...]
 
 
 class XlaRandom:
-    """The random numbers that belong to some words of 64 bits: Python's integers, or a program's scalars or pairs of uint32.
+    """The random numbers that belong to some words of 64 bits: Python's integers, or a program's
+    scalars or pairs of uint32.
 
     Every draw, as of NumPy's generators, gives others than those before.
     """
@@ -46,26 +48,41 @@ class XlaRandom:
         return load().random.wrap_key_data(_hashed(self._pair, self._draws), impl="threefry2x32")
 
     def draw(self, sample: Callable[..., Any], shape: Shape, *params: Any) -> Any:
-        """`sample(self, shape, *params)`; the methods below are for such functions, which may compute with 64-bit numbers."""
+        """`sample(self, shape, *params)`; the methods below are for such functions, which may
+        compute with 64-bit numbers.
+        """
         with wide():
             return sample(self, shape, *params)
 
-    def for_each(self, sample: Callable[..., Any], sizes: Shape, shape: Shape, values: Any, *, same: bool) -> Any:
-        """`sample(self, shape, own)` for every example of batches of these sizes, each with its `own` part of `values`.
+    def for_each(
+        self, sample: Callable[..., Any], sizes: Shape, shape: Shape, values: Any, *, same: bool
+    ) -> Any:
+        """`sample(self, shape, own)` for every example of batches of these sizes,
+        each with its `own` part of `values`.
 
-        Before the axes of one example, `values` has one for each batch, of size 1 if all have the same. All examples draw the `same`
-        numbers, or each its own.
+        Before the axes of one example, `values` has one for each batch, of size 1 if all have the
+        same. All examples draw the `same` numbers, or each its own.
         """
         own = values.shape[len(sizes) :]
         with wide():
             if not same:
                 between = (1,) * (len(shape) - len(own))
-                return sample(self, (*sizes, *shape), values.reshape(*values.shape[: len(sizes)], *between, *own))
+                return sample(
+                    self,
+                    (*sizes, *shape),
+                    values.reshape(*values.shape[: len(sizes)], *between, *own),
+                )
             whole = namespace().broadcast_to(values, (*sizes, *own)).reshape(-1, *own)
-            return load().vmap(lambda value: sample(self, shape, value))(whole).reshape(*sizes, *shape)
+            return (
+                load().vmap(lambda value: sample(self, shape, value))(whole).reshape(*sizes, *shape)
+            )
 
-    def on_host(self, sample: Callable[[Any], Sequence[Any]], specs: Sequence[tuple[Shape, Any]]) -> list[Any]:
-        """What `sample(rng)` draws with a generator of NumPy's, for what XLA cannot draw; `specs` are its shapes and dtypes."""
+    def on_host(
+        self, sample: Callable[[Any], Sequence[Any]], specs: Sequence[tuple[Shape, Any]]
+    ) -> list[Any]:
+        """What `sample(rng)` draws with a generator of NumPy's, for what XLA cannot draw; `specs`
+        are its shapes and dtypes.
+        """
 
         def drawn(words: Any) -> Sequence[Any]:
             key = np.array([*np.ascontiguousarray(words, np.uint32).view(np.uint64), 0], np.uint64)
@@ -84,7 +101,9 @@ class XlaRandom:
     def random(self, shape: Shape, dtype: Any) -> Any:
         return load().random.uniform(self.key(), shape, dtype)
 
-    def integers(self, low: Any, high: Any, shape: Shape, dtype: Any = np.int64, *, endpoint: bool = False) -> Any:
+    def integers(
+        self, low: Any, high: Any, shape: Shape, dtype: Any = np.int64, *, endpoint: bool = False
+    ) -> Any:
         """Integers in [low, high); with `endpoint`, of the whole range of their dtype."""
         jax, dtype = load(), np.dtype(dtype)
         if not endpoint:
@@ -99,7 +118,9 @@ class XlaRandom:
         return load().random.poisson(self.key(), to_xla(rates), shape, np.int64)
 
     def binomial(self, trials: Any, chances: Any, shape: Shape) -> Any:
-        return load().random.binomial(self.key(), to_xla(trials.astype(np.float64)), to_xla(chances), shape, np.float64)
+        return load().random.binomial(
+            self.key(), to_xla(trials.astype(np.float64)), to_xla(chances), shape, np.float64
+        )
 
     def permuted(self, values: Any, axis: int) -> Any:
         """Every row along `axis` in an order of its own."""
@@ -107,14 +128,20 @@ class XlaRandom:
 
 
 def of_examples(words: Any, sample: Callable[..., Any], shape: Shape, values: Sequence[Any]) -> Any:
-    """`sample(rng, shape, *own)` for every row of `words`, a key with the counter 0, and of each of `values`."""
+    """`sample(rng, shape, *own)` for every row of `words`, a key with the counter 0,
+    and of each of `values`.
+    """
     with wide():
         given = [to_xla(array) for array in (words, *values)]
-        return load().vmap(lambda pair, *own: sample(XlaRandom([pair[0], pair[1], 0, 0]), shape, *own))(*given)
+        return load().vmap(
+            lambda pair, *own: sample(XlaRandom([pair[0], pair[1], 0, 0]), shape, *own)
+        )(*given)
 
 
 def halves(word: int) -> Any:
-    """An integer of 64 bits as two of 32, the lower one first: a program that knows no others runs without JAX's switch for them."""
+    """An integer of 64 bits as two of 32, the lower one first: a program that knows no others runs
+    without JAX's switch for them.
+    """
     return np.array([word % (1 << 32), (word >> 32) % (1 << 32)], np.uint32)
 
 
@@ -127,11 +154,15 @@ def next_of(pair: Any) -> Any:
 
 
 def moved_on(state: Any, steps: Any) -> Any:
-    """Three words of 64 bits, of which the first two are a counter of 128 that moves on by `steps`."""
+    """Three words of 64 bits, of which the first two are a counter of 128 that moves on by
+    `steps`.
+    """
     with wide():
         low, high, key = to_xla(state).astype(np.uint64)
         after = low + namespace().asarray(steps, np.uint64)
-        return namespace().stack([after, high + (after < low).astype(np.uint64), key]).astype(np.int64)
+        return (
+            namespace().stack([after, high + (after < low).astype(np.uint64), key]).astype(np.int64)
+        )
 
 
 def _enciphered(words: Sequence[Any]) -> Any:

@@ -1,7 +1,8 @@
 """`Block`: a piece of the user's code that XLA runs, and the variables it changes.
 
-malt makes functions of the body of an `if` or a loop. They take nothing and return nothing, but read and write the variables of the
-function around them; `get_state` and `set_state` give and take those that they change. A program is traced by running each once.
+malt makes functions of the body of an `if` or a loop. They take nothing and return nothing, but
+read and write the variables of the function around them; `get_state` and `set_state` give and take
+those that they change. A program is traced by running each once.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ SetState = Callable[[tuple[Any, ...]], None]
 
 
 class Block:
-    """Functions that malt has made of a statement, the variables it changes, `names`, and what they hold before it, `before`."""
+    """Functions that malt has made of a statement, the variables it changes, `names`, and what they
+    hold before it, `before`.
+    """
 
-    def __init__(self, get_state: GetState, set_state: SetState, names: Sequence[str], *parts: Any) -> None:
+    def __init__(
+        self, get_state: GetState, set_state: SetState, names: Sequence[str], *parts: Any
+    ) -> None:
         self._get, self._set = get_state, set_state
         self.names = names
         self.before = get_state()
@@ -26,7 +31,9 @@ class Block:
         """What a part gives when the variables hold `values`, and what they hold after it."""
         return in_a_block(lambda: self._run_on(part, values))
 
-    def _run_on(self, part: Callable[[], Any], values: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    def _run_on(
+        self, part: Callable[[], Any], values: Sequence[Any]
+    ) -> tuple[Any, tuple[Any, ...]]:
         now = self._get()
         try:
             self._set(tuple(values))
@@ -57,7 +64,10 @@ def in_a_block(function: Callable[[], Any]) -> Any:
 
 
 def list_append(values: Any, value: Any) -> Any:
-    """`values.append(value)` and the list. In a part of a program it is another list: the other branch must not see it."""
+    """`values.append(value)` and the list.
+
+    In a part of a program it is another list: the other branch must not see it.
+    """
     if type(values) is list and _running.blocks > 0:
         return [*values, value]
     values.append(value)

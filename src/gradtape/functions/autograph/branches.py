@@ -1,4 +1,6 @@
-"""`if` and `a if c else b`: Python's own where the condition is known, XLA's where only the program will know it."""
+"""`if` and `a if c else b`: Python's own where the condition is known,
+XLA's where only the program will know it.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def if_stmt(
         orelse()
 
 
-def traced_if(condition: Any, block: Block, body: Callable[[], Any], orelse: Callable[[], Any], outputs: int) -> None:
+def traced_if(
+    condition: Any, block: Block, body: Callable[[], Any], orelse: Callable[[], Any], outputs: int
+) -> None:
     """An `if` statement of the program."""
 
     def run(part: Callable[[], Any], *, holds: bool) -> Sequence[Any]:
@@ -66,15 +70,21 @@ def traced_if(condition: Any, block: Block, body: Callable[[], Any], orelse: Cal
     block.finish([*found, *block.before[outputs:]])
 
 
-def if_exp(condition: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], text: str) -> Any:
+def if_exp(
+    condition: Any, if_true: Callable[[], Any], if_false: Callable[[], Any], text: str
+) -> Any:
     """A conditional expression."""
     if not is_traced(condition):
         return if_true() if condition else if_false()
     runs = [lambda: [in_a_block(if_true)], lambda: [in_a_block(if_false)]]
-    return _chosen(truth(condition, "a conditional expression"), runs, [f"... if {text} else ..."])[0]
+    return _chosen(truth(condition, "a conditional expression"), runs, [f"... if {text} else ..."])[
+        0
+    ]
 
 
-def _chosen(condition: Tensor, runs: Sequence[Callable[[], Sequence[Any]]], names: Sequence[str]) -> list[Any]:
+def _chosen(
+    condition: Tensor, runs: Sequence[Callable[[], Sequence[Any]]], names: Sequence[str]
+) -> list[Any]:
     """The values that one of two branches gives, chosen when the program runs."""
     branches = [_Branch(run) for run in runs]
     left = [_is_left(names, branch.values) for branch in branches]
@@ -82,12 +92,21 @@ def _chosen(condition: Tensor, runs: Sequence[Callable[[], Sequence[Any]]], name
     merged, places = [], [0, 0]
     for name, a, b in values:
         merged.append(_Merged(name, [a, b], left, places))
-        places = [place + sum(len(_computed(leaf)) for leaf in nest.flatten(v)) for place, v in zip(places, [a, b], strict=True)]
+        places = [
+            place + sum(len(_computed(leaf)) for leaf in nest.flatten(v))
+            for place, v in zip(places, [a, b], strict=True)
+        ]
     taken = together(*(branch.closed.taken for branch in branches))
     written = together(*(branch.closed.written for branch in branches))
     choices = [[choice for m in merged for choice in m.choices[i]] for i in range(len(branches))]
-    bodies = [branch.body(taken, written, choice) for branch, choice in zip(branches, choices, strict=True)]
-    paths = [branch.paths(taken, written, choice) for branch, choice in zip(branches, choices, strict=True)]
+    bodies = [
+        branch.body(taken, written, choice)
+        for branch, choice in zip(branches, choices, strict=True)
+    ]
+    paths = [
+        branch.paths(taken, written, choice)
+        for branch, choice in zip(branches, choices, strict=True)
+    ]
     results = Switch(bodies, paths).call([index_of(condition), *values_now(taken)])
     count = len(results) - len(written)
     write_back(written, results[count:])
@@ -105,27 +124,44 @@ class _Branch:
 
     def _tensors(self, tensors: list[Tensor]) -> list[Tensor]:
         self.values = [nest.map_structure(_settled, value) for value in self._run()]
-        return [as_tensor(source_object(part)) for leaf in nest.flatten(list(self.values)) for part in _computed(leaf)]
+        return [
+            as_tensor(source_object(part))
+            for leaf in nest.flatten(list(self.values))
+            for part in _computed(leaf)
+        ]
 
-    def body(self, taken: Sequence[Any], written: Sequence[Any], choices: Sequence[_Choice]) -> Body:
-        """The branch as a body that gives what XLA is to choose from, and then the values of what is written."""
+    def body(
+        self, taken: Sequence[Any], written: Sequence[Any], choices: Sequence[_Choice]
+    ) -> Body:
+        """The branch as a body that gives what XLA is to choose from,
+        and then the values of what is written.
+        """
         run, count = self.closed.body(taken, written), len(self.closed.outputs)
 
         def chosen_from(tensors: list[Tensor]) -> list[Tensor]:
             found = run(tensors)
-            wanted = [as_spec(c.part if c.place is None else found[c.place], c.spec) for c in choices]
+            wanted = [
+                as_spec(c.part if c.place is None else found[c.place], c.spec) for c in choices
+            ]
             return [*wanted, *found[count:]]
 
         return chosen_from
 
-    def paths(self, taken: Sequence[Any], written: Sequence[Any], choices: Sequence[_Choice]) -> list[int]:
+    def paths(
+        self, taken: Sequence[Any], written: Sequence[Any], choices: Sequence[_Choice]
+    ) -> list[int]:
         """For each output of that body, the inputs from which there is a path to it."""
         found = self.closed.paths(taken, written)
-        return [*(0 if c.place is None else found[c.place] for c in choices), *found[len(self.closed.outputs) :]]
+        return [
+            *(0 if c.place is None else found[c.place] for c in choices),
+            *found[len(self.closed.outputs) :],
+        ]
 
 
 class _Choice(NamedTuple):
-    """A tensor after a branch that XLA may choose: the branch's result number `place`, or the constant `part`."""
+    """A tensor after a branch that XLA may choose: the branch's result number `place`,
+    or the constant `part`.
+    """
 
     place: int | None
     part: Any
@@ -133,7 +169,9 @@ class _Choice(NamedTuple):
 
 
 def _settled(leaf: Any) -> Any:
-    """A leaf whose tensors are computed: outside the branch, nothing can be computed from those inside."""
+    """A leaf whose tensors are computed: outside the branch,
+    nothing can be computed from those inside.
+    """
     parts = parts_of(leaf) if nest.is_composite(leaf) else []
     return made_of(leaf, iter(parts)) if parts else leaf
 
@@ -144,7 +182,9 @@ def _computed(leaf: Any) -> list[Any]:
 
 
 def _is_left(names: Sequence[str], values: Sequence[Any]) -> bool:
-    """Whether a branch ends with return, break or continue, so that what it has not defined will not be used."""
+    """Whether a branch ends with return, break or continue,
+    so that what it has not defined will not be used.
+    """
     return any(value is True and is_flag(name) for name, value in zip(names, values, strict=True))
 
 
@@ -155,7 +195,9 @@ _MISSING = object()
 class _Merged:
     """One variable after two branches: what stays what it is, and what XLA chooses."""
 
-    def __init__(self, name: str, values: list[Any], left: Sequence[bool], places: Sequence[int]) -> None:
+    def __init__(
+        self, name: str, values: list[Any], left: Sequence[bool], places: Sequence[int]
+    ) -> None:
         self._name = name
         after = list(values)
         undefined = [is_undefined(value) for value in values]
@@ -163,10 +205,14 @@ class _Merged:
             leaves = [(values[0], values[0])]
         elif any(undefined):
             missing = undefined.index(True)
-            if not left[missing] and not isinstance(values[missing], UndefinedReturnValue):  # it may be returned later
+            # It may be returned later.
+            if not left[missing] and not isinstance(values[missing], UndefinedReturnValue):
                 self._refuse_undefined(missing)
             values = [values[1 - missing]] * 2
-            leaves = [(leaf, _MISSING if is_like_a_tensor(leaf) else leaf) for leaf in nest.flatten(values[0])]
+            leaves = [
+                (leaf, _MISSING if is_like_a_tensor(leaf) else leaf)
+                for leaf in nest.flatten(values[0])
+            ]
         else:
             self._refuse_unless_alike(values)
             leaves = list(zip(*(nest.flatten(value) for value in values), strict=True))
@@ -174,12 +220,15 @@ class _Merged:
         leaves = [(shaped_like(a, b), b) for a, b in leaves]
         self._shapes = [a for a, _ in leaves]
         self._specs = [None if is_same(a, b) else self._spec(a, b) for a, b in leaves]
-        self.choices = [self._from(value, place) for value, place in zip(after, places, strict=True)]
+        self.choices = [
+            self._from(value, place) for value, place in zip(after, places, strict=True)
+        ]
 
     def _refuse_undefined(self, branch: int) -> None:
         name = "the first branch" if branch == 0 else "the other branch (`else`)"
         raise ValueError(
-            f"{in_words(self._name)} is undefined after {name} of an `if` on a tensor, but used later: give it a value in both branches, "
+            f"{in_words(self._name)} is undefined after {name} of an `if` on a tensor, but used "
+            "later: give it a value in both branches, "
             "or before."
         )
 
@@ -188,7 +237,8 @@ class _Merged:
             nest.assert_same_structure(*values)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{in_words(self._name)} has another structure after one branch than after the other: {error}"
+                f"{in_words(self._name)} has another structure after one branch than after the "
+                f"other: {error}"
             ) from None
 
     def _spec(self, a: Any, b: Any) -> list[Spec]:
@@ -198,11 +248,15 @@ class _Merged:
         if a is None or b is None:
             other = described(b if a is None else a)
             raise ValueError(
-                f"{in_words(self._name)} is None after one branch of an `if` on a tensor, and {other} after the other."
+                f"{in_words(self._name)} is None after one branch of an `if` on a tensor, and "
+                f"{other} after the other."
             )
-        if not (is_like_a_tensor(a) and is_like_a_tensor(b)) or nest.is_composite(a) != nest.is_composite(b):
+        if not (is_like_a_tensor(a) and is_like_a_tensor(b)) or nest.is_composite(
+            a
+        ) != nest.is_composite(b):
             raise TypeError(
-                f"{in_words(self._name)} is {described(a)} after one branch of an `if` on a tensor and {described(b)} after the other: only "
+                f"{in_words(self._name)} is {described(a)} after one branch of an `if` on a tensor "
+                f"and {described(b)} after the other: only "
                 "tensors and numbers can depend on a tensor."
             )
         parts = zip(parts_of(a), parts_of(shaped_like(b, a)), strict=True)
@@ -212,7 +266,8 @@ class _Merged:
         (shape, dtype), (other_shape, other) = spec(a), spec(b)
         if shape != other_shape:
             raise NotTraceableError(
-                f"{in_words(self._name)} has the shape {shape} after one branch of an `if` on a tensor and {other_shape} after the other: in a "
+                f"{in_words(self._name)} has the shape {shape} after one branch of an `if` on a "
+                f"tensor and {other_shape} after the other: in a "
                 "gradtape.function it must be the same."
             )
         if dtype == other:
@@ -224,15 +279,23 @@ class _Merged:
         if is_number(b) and fits(b, dtype):
             return shape, dtype
         raise TypeError(
-            f"{in_words(self._name)} has the dtype {dtypes.from_numpy(dtype).name} after one branch of an `if` on a tensor and "
+            f"{in_words(self._name)} has the dtype {dtypes.from_numpy(dtype).name} after one "
+            "branch of an `if` on a tensor and "
             f"{dtypes.from_numpy(other).name} after the other: cast one."
         )
 
     def _from(self, value: Any, place: int) -> list[_Choice]:
-        """What XLA chooses from after a branch that gave `value`, whose tensors are its results from number `place` on."""
+        """What XLA chooses from after a branch that gave `value`,
+        whose tensors are its results from number `place` on.
+        """
         leaves = zip(nest.flatten(value), self._shapes, self._specs, strict=False)
         if is_undefined(value):
-            return [_Choice(None, zeros(one), one) for wanted in self._specs if wanted is not None for one in wanted]
+            return [
+                _Choice(None, zeros(one), one)
+                for wanted in self._specs
+                if wanted is not None
+                for one in wanted
+            ]
         found = []
         for leaf, shape, wanted in leaves:
             own = len(_computed(leaf))

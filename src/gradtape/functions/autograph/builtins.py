@@ -20,7 +20,11 @@ from gradtape.ops.broadcasting import cast
 
 
 def _int(*args: Any, **kwargs: Any) -> Any:
-    return _as_dtype(np.int32, *args) if len(args) == 1 and is_traced(args[0]) else int(*args, **kwargs)
+    return (
+        _as_dtype(np.int32, *args)
+        if len(args) == 1 and is_traced(args[0])
+        else int(*args, **kwargs)
+    )
 
 
 def _float(*args: Any) -> Any:
@@ -38,7 +42,9 @@ def _extremum(python: Callable[..., Any], op: Callable[..., Any]) -> Callable[..
         values = list(args[0]) if len(args) == 1 else list(args)
         if kwargs or not any(map(is_traced, values)):
             return python(values, **kwargs)
-        return functools.reduce(op, [as_tensor(source_object(value)) if is_traced(value) else value for value in values])
+        return functools.reduce(
+            op, [as_tensor(source_object(value)) if is_traced(value) else value for value in values]
+        )
 
     return of
 
@@ -85,7 +91,11 @@ overloads: dict[int, Callable[..., Any]] = {
         builtins.all: _all,
     }.items()
 }
-"""What is called in the place of a builtin function, by its identity: not everything that is called can be hashed."""
+"""What is called in the place of a builtin function, by its identity:
+not everything that is called can be hashed.
+"""
 
-takes_functions = frozenset(map(id, (builtins.map, builtins.filter, builtins.sorted, functools.reduce)))
+takes_functions = frozenset(
+    map(id, (builtins.map, builtins.filter, builtins.sorted, functools.reduce))
+)
 """The identities of builtin functions that call what they are given."""

@@ -1,4 +1,7 @@
-"""`converted_call`: what a call in converted code becomes. It converts the user's own functions, and leaves those of libraries alone."""
+"""`converted_call`: what a call in converted code becomes.
+
+It converts the user's own functions, and leaves those of libraries alone.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,19 @@ _NOT_RUN_AT_ONCE = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _LIBRARIES = frozenset(
     {
         *sys.stdlib_module_names,
-        *("PIL", "absl", "einops", "gradtape", "jax", "jaxlib", "keras", "keras_gradtape", "malt", "matplotlib", "ml_dtypes"),
+        *(
+            "PIL",
+            "absl",
+            "einops",
+            "gradtape",
+            "jax",
+            "jaxlib",
+            "keras",
+            "keras_gradtape",
+            "malt",
+            "matplotlib",
+            "ml_dtypes",
+        ),
         *("numpy", "optree", "pandas", "scipy", "sklearn", "tensorflow"),
     }
 )
@@ -43,17 +58,22 @@ class FunctionScope:
     def __exit__(self, *exception: object) -> None: ...
 
     def ret(self, value: Any, returned: Any) -> Any:
-        """The function's result; `returned` tells whether a return statement was reached, which perhaps only the program knows."""
+        """The function's result; `returned` tells whether a return statement was reached, which
+        perhaps only the program knows.
+        """
         if isinstance(value, UndefinedReturnValue):
             return None
         if value is not None and is_traced(returned):
             raise ValueError(
-                f"{location()}: a value is returned only where a condition on tensors holds: a function must return one in every case."
+                f"{location()}: a value is returned only where a condition on tensors holds: a "
+                "function must return one in every case."
             )
         return value
 
 
-def with_function_scope(body: Callable[[FunctionScope], Any], scope_name: str, options: ConversionOptions) -> Any:
+def with_function_scope(
+    body: Callable[[FunctionScope], Any], scope_name: str, options: ConversionOptions
+) -> Any:
     """The body of a converted lambda."""
     return body(FunctionScope("<lambda>", scope_name, options))
 
@@ -70,7 +90,10 @@ def _is_converted(function: FunctionType) -> bool:
 
 
 def converted_call(
-    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, scope: FunctionScope | None = None
+    f: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    scope: FunctionScope | None = None,
 ) -> Any:
     """Calls a function, converted if it is the user's."""
     given = kwargs or {}
@@ -97,7 +120,9 @@ def converted_call(
 
 
 def python_function(f: Any) -> tuple[FunctionType | None, tuple[Any, ...]]:
-    """The Python function that a call of `f` runs, and what comes before its arguments; None for classes and what is not Python."""
+    """The Python function that a call of `f` runs, and what comes before its arguments; None for
+    classes and what is not Python.
+    """
     if isinstance(f, FunctionType):
         return f, ()
     if isinstance(f, MethodType):
@@ -111,7 +136,8 @@ def python_function(f: Any) -> tuple[FunctionType | None, tuple[Any, ...]]:
 
 def to_converted(function: FunctionType, *, recursive: bool = True) -> FunctionType:
     """A function in its converted form; itself if it is that already, or cannot run at once."""
-    from gradtape.functions.autograph import operators  # noqa: PLC0415 - it names this module's functions
+    # It names this module's functions.
+    from gradtape.functions.autograph import operators  # noqa: PLC0415
 
     if _is_converted(function) or function.__code__.co_flags & _NOT_RUN_AT_ONCE:
         return function
@@ -125,15 +151,27 @@ def _is_of_library(function: FunctionType) -> bool:
 
 
 def _call_of_library(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A library's function, as it is. The functions that one of gradtape's is given are the user's, and converted."""
+    """A library's function, as it is.
+
+    The functions that one of gradtape's is given are the user's, and converted.
+    """
     module = str(getattr(f, "__module__", ""))
-    if not isinstance(f, FunctionType) or not module.startswith("gradtape.") or module.startswith(_TAKE_FUNCTIONS_AS_THEY_ARE):
-        return run_as_it_is(f, args, kwargs, "the functions of libraries, and what these call, are not converted")
+    if (
+        not isinstance(f, FunctionType)
+        or not module.startswith("gradtape.")
+        or module.startswith(_TAKE_FUNCTIONS_AS_THEY_ARE)
+    ):
+        return run_as_it_is(
+            f, args, kwargs, "the functions of libraries, and what these call, are not converted"
+        )
     if f.__name__ == "range" and module == "gradtape.api.tensorflow.creation":
         numbers = tensor_range(*args, **kwargs)
         if numbers is not None:
             return numbers
-    return f(*map(_converted_argument, args), **{name: _converted_argument(value) for name, value in kwargs.items()})
+    return f(
+        *map(_converted_argument, args),
+        **{name: _converted_argument(value) for name, value in kwargs.items()},
+    )
 
 
 def _converted_argument(value: Any) -> Any:

@@ -1,7 +1,9 @@
-"""`converted`: a function whose `if`, `while`, `for`, `and`, ... have become calls of the operators of this package.
+"""`converted`: a function whose `if`, `while`, `for`, `and`,
+... have become calls of the operators of this package.
 
-The work is done by the converters of the package malt. The converted function has the globals, the closure and the defaults of the
-original, and its code stands, for tracebacks and source locations, in the lines of the user's file.
+The work is done by the converters of the package malt. The converted function has the globals, the
+closure and the defaults of the original, and its code stands, for tracebacks and source locations,
+in the lines of the user's file.
 """
 
 from __future__ import annotations
@@ -42,8 +44,12 @@ _lock = threading.RLock()  # a signal handler may convert a function too
 _factories: weakref.WeakKeyDictionary[CodeType, dict[Any, Factory]] = weakref.WeakKeyDictionary()
 
 
-def converted(function: FunctionType, operators: ModuleType, *, recursive: bool = True) -> FunctionType:
-    """A function that does the same as `function`, with `operators` in the places of Python's control flow."""
+def converted(
+    function: FunctionType, operators: ModuleType, *, recursive: bool = True
+) -> FunctionType:
+    """A function that does the same as `function`,
+    with `operators` in the places of Python's control flow.
+    """
     code = function.__code__
     key = code.co_filename, recursive  # equal code objects may come from different files
     with _lock:
@@ -73,17 +79,29 @@ class Factory:
         name, tree = _converted_tree(node, function, recursive=recursive)
         module = _module_around(name, tree, code.co_freevars)
         _set_positions(module, _first_line(code))
-        compiled = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+        compiled = compile(
+            module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True
+        )
         maker = _find(_find(compiled, "outer_"), "inner_")
-        self._maker = _replaced(maker, name, lambda found: users.renamed(found, code.co_name, code.co_qualname))
+        self._maker = _replaced(
+            maker, name, lambda found: users.renamed(found, code.co_name, code.co_qualname)
+        )
 
     def make(self, function: FunctionType, operators: ModuleType) -> FunctionType:
-        """The converted function, with the globals, the closure and the defaults of the original."""
+        """The converted function, with the globals,
+        the closure and the defaults of the original.
+        """
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         closure = tuple([cells[name] for name in self._maker.co_freevars])
-        made: FunctionType = FunctionType(self._maker, function.__globals__, closure=closure)(operators)
+        made: FunctionType = FunctionType(self._maker, function.__globals__, closure=closure)(
+            operators
+        )
         made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-        made.__name__, made.__qualname__, made.__module__ = function.__name__, function.__qualname__, function.__module__
+        made.__name__, made.__qualname__, made.__module__ = (
+            function.__name__,
+            function.__qualname__,
+            function.__module__,
+        )
         made.__doc__ = function.__doc__
         return made
 
@@ -100,13 +118,25 @@ def _converted_tree(node: Any, function: FunctionType, *, recursive: bool) -> tu
     namespace = inspect_utils.getnamespace(function)
     namer = naming.Namer(namespace)
     name = namer.new_symbol(f"ag__{'lambda' if isinstance(node, ast.Lambda) else node.name}", ())
-    info = transformer.EntityInfo(name=name, source_code="", source_file="", future_features=(), namespace=namespace)
+    info = transformer.EntityInfo(
+        name=name, source_code="", source_file="", future_features=(), namespace=namespace
+    )
     options = converter.ConversionOptions(recursive=recursive, optional_features=None)
     context = transformer.Context(info, namer, converter.ProgramContext(options=options))
     try:
         return name, _run_converters(node, context)
-    except (AssertionError, AttributeError, KeyError, LookupError, NotImplementedError, TypeError, ValueError) as error:
-        raise NotConvertedError(f"malt could not convert it: {type(error).__name__}: {error}") from error
+    except (
+        AssertionError,
+        AttributeError,
+        KeyError,
+        LookupError,
+        NotImplementedError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise NotConvertedError(
+            f"malt could not convert it: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _run_converters(node: Any, context: Any) -> Any:
@@ -130,7 +160,8 @@ def _run_converters(node: Any, context: Any) -> Any:
 class _Directives(directives.DirectivesTransformer):  # type: ignore[misc]
     """malt's converter of `set_loop_options`, which looks for its own function of that name."""
 
-    def visit_Name(self, node: ast.Name) -> Any:  # noqa: N802 - a visitor's method is named after the node
+    # A visitor's method is named after the node.
+    def visit_Name(self, node: ast.Name) -> Any:  # noqa: N802
         return _as_malts(super().visit_Name(node))
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
@@ -144,9 +175,14 @@ def _as_malts(node: Any) -> Any:
 
 
 class _Calls(call_trees.CallTreeTransformer):  # type: ignore[misc]
-    """malt's converter of calls. Functions that look at the frame they are called from are called as they are."""
+    """malt's converter of calls.
 
-    _frame_readers = frozenset({"breakpoint", "dir", "eval", "exec", "globals", "locals", "print", "super", "vars"})
+    Functions that look at the frame they are called from are called as they are.
+    """
+
+    _frame_readers = frozenset(
+        {"breakpoint", "dir", "eval", "exec", "globals", "locals", "print", "super", "vars"}
+    )
 
     def visit_Call(self, node: ast.Call) -> Any:  # noqa: N802
         if isinstance(node.func, ast.Name) and node.func.id in self._frame_readers:
@@ -164,13 +200,17 @@ class _Reads(variables.VariableAccessTransformer):  # type: ignore[misc]
 
 
 def _module_around(name: str, tree: Any, free_variables: tuple[str, ...]) -> ast.Module:
-    """A module with a definition in a function that has the operators as its parameter, in one that has the closure's names."""
+    """A module with a definition in a function that has the operators as its parameter,
+    in one that has the closure's names.
+    """
     if isinstance(tree, ast.Lambda):
         tree = ast.Assign([ast.Name(name, ast.Store())], tree)
     else:
         tree.name = name
     closure = " = ".join([*free_variables, "None"])
-    module = ast.parse(f"def outer_():\n {closure}\n def inner_(ag__):\n  return {name}\n return inner_")
+    module = ast.parse(
+        f"def outer_():\n {closure}\n def inner_(ag__):\n  return {name}\n return inner_"
+    )
     (outer,) = module.body
     assert isinstance(outer, ast.FunctionDef)
     inner = outer.body[1]
@@ -179,7 +219,8 @@ def _module_around(name: str, tree: Any, free_variables: tuple[str, ...]) -> ast
     return module
 
 
-# Positions: every node of the user's code remembers its own, and everything that the converters made has that of what it was made from.
+# Positions: every node of the user's code remembers its own, and everything that the converters
+# made has that of what it was made from.
 
 
 def _remember_positions(tree: ast.AST) -> None:
@@ -205,7 +246,10 @@ def _position(node: Any) -> _Position | None:
 
 
 def _set_positions(node: Any, around: _Position) -> None:
-    """Gives every node a position: its own, or that of the node around it. Makes lists of tuples, too, as `compile` wants them."""
+    """Gives every node a position: its own, or that of the node around it.
+
+    Makes lists of tuples, too, as `compile` wants them.
+    """
     position = anno.getanno(node, anno.Basic.ORIGIN, default=around)
     if "lineno" in node._attributes:
         node.lineno, node.end_lineno, node.col_offset, node.end_col_offset = position
@@ -221,7 +265,8 @@ def _set_positions(node: Any, around: _Position) -> None:
             _set_positions(value, position)
 
 
-# Names: code objects have the names of the user's functions, those that the converters made that of the function around them.
+# Names: code objects have the names of the user's functions, those that the converters made that of
+# the function around them.
 
 
 class _UsersFunctions:
@@ -229,11 +274,18 @@ class _UsersFunctions:
 
     def __init__(self, tree: ast.AST) -> None:
         inside = [node for node in ast.walk(tree) if node is not tree]
-        self._names = {node.name for node in inside if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        self._names = {
+            node.name for node in inside if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        }
         self._lambdas = {node.lineno for node in inside if isinstance(node, ast.Lambda)}
 
     def renamed(self, code: CodeType, name: str, qualified_name: str) -> CodeType:
-        constants = tuple([self._inner(c, name, qualified_name) if isinstance(c, CodeType) else c for c in code.co_consts])
+        constants = tuple(
+            [
+                self._inner(c, name, qualified_name) if isinstance(c, CodeType) else c
+                for c in code.co_consts
+            ]
+        )
         return code.replace(co_name=name, co_qualname=qualified_name, co_consts=constants)
 
     def _inner(self, code: CodeType, name: str, qualified_name: str) -> CodeType:
@@ -253,6 +305,11 @@ def _find(code: CodeType, name: str) -> CodeType:
 
 
 def _replaced(code: CodeType, name: str, change: Callable[[CodeType], CodeType]) -> CodeType:
-    """A maker's code with the code of the function that it makes changed: the one of that name, or its lambda."""
-    constants = [change(c) if isinstance(c, CodeType) and c.co_name in (name, "<lambda>") else c for c in code.co_consts]
+    """A maker's code with the code of the function that it makes changed: the one of that name,
+    or its lambda.
+    """
+    constants = [
+        change(c) if isinstance(c, CodeType) and c.co_name in (name, "<lambda>") else c
+        for c in code.co_consts
+    ]
     return code.replace(co_consts=tuple(constants))

@@ -1,4 +1,6 @@
-"""Functions that run as they are: what is said about them, once, and what a tensor in an `if` of theirs is told."""
+"""Functions that run as they are: what is said about them, once,
+and what a tensor in an `if` of theirs is told.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ talk = Talk()
 
 
 class ExplainedError(OperatorNotAllowedInGraphError):
-    """A tensor of a program was used as a Python value; the message says where, and why AutoGraph did not prevent it."""
+    """A tensor of a program was used as a Python value; the message says where,
+    and why AutoGraph did not prevent it.
+    """
 
 
 def warn_once(function: FunctionType, why: str) -> None:
@@ -51,20 +55,27 @@ def warn_once(function: FunctionType, why: str) -> None:
     if key not in _said:
         _said.add(key)
         log_warning(
-            "AutoGraph could not convert %s (%s:%s), because %s. It runs as it is; decorate it with "
+            "AutoGraph could not convert %s (%s:%s), because %s. It runs as it is; "
+            "decorate it with "
             "gradtape.autograph.experimental.do_not_convert to say that this is meant.",
             code.co_qualname, code.co_filename, code.co_firstlineno, why,
         )  # fmt: skip
 
 
-def run_as_it_is(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
+def run_as_it_is(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], why: str
+) -> Any:
     """Calls a function that is not converted; an error in it says why."""
     name = getattr(f, "__qualname__", repr(f))
     return run_explaining(f, args, kwargs, f"AutoGraph has not converted '{name}', because {why}.")
 
 
-def run_explaining(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], explanation: str) -> Any:
-    """Calls a function; where it takes a tensor of the program for a Python value, the error says where, and explains."""
+def run_explaining(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], explanation: str
+) -> Any:
+    """Calls a function; where it takes a tensor of the program for a Python value,
+    the error says where, and explains.
+    """
     try:
         return f(*args, **kwargs)
     except ExplainedError:

@@ -1,7 +1,8 @@
-"""`LoopVariables`: the variables of a loop that XLA runs, which must be of the same kind after every step.
+"""`LoopVariables`: the variables of a loop that XLA runs,
+which must be of the same kind after every step.
 
-Numbers of Python's become tensors, of the dtype that a step gives them. What is undefined before the loop gets the shape and
-dtype that it has after a step.
+Numbers of Python's become tensors, of the dtype that a step gives them. What is undefined before
+the loop gets the shape and dtype that it has after a step.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class OfBlockError(Exception):
 
 
 class FirstStepDiffersError(OfBlockError, ValueError):
-    """A variable is of another kind before the loop than after a step; a loop of known length can do its first step apart."""
+    """A variable is of another kind before the loop than after a step;
+    a loop of known length can do its first step apart.
+    """
 
 
 class ListGrowsError(OfBlockError, TypeError):
@@ -74,45 +77,85 @@ def looped(block: Block, run: Callable[[LoopVariables], list[Any]]) -> None:
 
 
 class LoopVariables:
-    """The variables of a loop with their first values; `tensors` are those leaves of them that XLA carries along."""
+    """The variables of a loop with their first values;
+    `tensors` are those leaves of them that XLA carries along.
+    """
 
     def __init__(self, block: Block, values: Sequence[Any]) -> None:
         self._block = block
         self._values = values
         self._leaves = [nest.flatten(value) for value in values]
-        self._specs = [[specs_of(leaf) if _is_carried(leaf) else None for leaf in leaves] for leaves in self._leaves]
+        self._specs = [
+            [specs_of(leaf) if _is_carried(leaf) else None for leaf in leaves]
+            for leaves in self._leaves
+        ]
         self.tensors = self._carried(values)
-        self._later: dict[int, Any] = {}  # by their numbers, variables that are undefined before the loop, as a step leaves them
+        # By their numbers, variables that are undefined before the loop, as a step leaves them.
+        self._later: dict[int, Any] = {}
 
     def _carried(self, values: Sequence[Any]) -> list[Tensor]:
-        pairs = [(nest.flatten(value), specs) for value, specs in zip(values, self._specs, strict=True) if any(specs)]
+        pairs = [
+            (nest.flatten(value), specs)
+            for value, specs in zip(values, self._specs, strict=True)
+            if any(specs)
+        ]
         leaves = [pair for found, specs in pairs for pair in zip(found, specs, strict=True)]
-        return [tensor for leaf, wanted in leaves if wanted is not None for tensor in tensors_in(leaf, wanted)]
+        return [
+            tensor
+            for leaf, wanted in leaves
+            if wanted is not None
+            for tensor in tensors_in(leaf, wanted)
+        ]
 
     def packed(self, tensors: Sequence[Any]) -> list[Any]:
         """Values of the variables, with some tensors in the places of those that are carried."""
         given = iter(tensors)
         pairs = zip(self._values, self._leaves, self._specs, strict=True)
-        return [_filled(value, leaves, specs, given) if any(specs) else value for value, leaves, specs in pairs]
+        return [
+            _filled(value, leaves, specs, given) if any(specs) else value
+            for value, leaves, specs in pairs
+        ]
 
     def packed_after(self, tensors: Sequence[Any]) -> list[Any]:
-        """The values of all variables after the loop; those that were undefined before it stand last among the tensors."""
+        """The values of all variables after the loop;
+        those that were undefined before it stand last among the tensors.
+        """
         found, given = self.packed(tensors), iter(tensors[len(self.tensors) :])
         for number, value in self._later.items():
-            found[number] = nest.map_structure(lambda leaf: made_of(leaf, given) if _is_carried(leaf) else leaf, value)
+            found[number] = nest.map_structure(
+                lambda leaf: made_of(leaf, given) if _is_carried(leaf) else leaf, value
+            )
         return found
 
     def tensors_after(self, values: Sequence[Any]) -> list[Tensor]:
-        """The tensors to carry on, from the variables after a step, which must be of the kinds they had before."""
+        """The tensors to carry on, from the variables after a step,
+        which must be of the kinds they had before.
+        """
         names = self._block.names
-        first = [self._fitted(name, before, after) for name, before, after in zip(names, self._values, values, strict=True)]
+        first = [
+            self._fitted(name, before, after)
+            for name, before, after in zip(names, self._values, values, strict=True)
+        ]
         if any(a is not b for a, b in zip(first, self._values, strict=True)):
             raise _Again(first)
-        # What is read before it has a value is an error that this run has found, so that it needs no value before the loop.
+        # What is read before it has a value is an error that this run has found, so that it needs
+        # no value before the loop.
         before = enumerate(self._values)
-        self._later = {i: values[i] for i, value in before if is_undefined(value) and not is_undefined(values[i])}
-        later = [leaf for value in self._later.values() for leaf in nest.flatten(value) if _is_carried(leaf)]
-        return [*self._carried(values), *(tensor for leaf in later for tensor in tensors_in(leaf, specs_of(leaf)))]
+        self._later = {
+            i: values[i]
+            for i, value in before
+            if is_undefined(value) and not is_undefined(values[i])
+        }
+        later = [
+            leaf
+            for value in self._later.values()
+            for leaf in nest.flatten(value)
+            if _is_carried(leaf)
+        ]
+        return [
+            *self._carried(values),
+            *(tensor for leaf in later for tensor in tensors_in(leaf, specs_of(leaf))),
+        ]
 
     def _fitted(self, name: str, before: Any, after: Any) -> Any:
         """The first value of a variable, or another one that fits what it is after a step."""
@@ -124,17 +167,28 @@ class LoopVariables:
             raise ValueError(f"{in_words(name)} is deleted in the loop.")
         if before is None:
             raise FirstStepDiffersError(
-                f"{in_words(name)} is None before the loop, and {described(after)} after a step: {_SET}", self._block
+                f"{in_words(name)} is None before the loop, and {described(after)} after a "
+                f"step: {_SET}",
+                self._block,
             )
         if type(before) is type(after) is list and len(before) < len(after):
-            raise ListGrowsError(f"{in_words(name)} is a list that grows in a loop on tensors: use a TensorArray.", self._block)
+            raise ListGrowsError(
+                f"{in_words(name)} is a list that grows in a loop on tensors: use a TensorArray.",
+                self._block,
+            )
         try:
             nest.assert_same_structure(before, after)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"{in_words(name)} has another structure after a step than before: {error}") from None
+            raise TypeError(
+                f"{in_words(name)} has another structure after a step than before: {error}"
+            ) from None
         old = nest.flatten(before)
         new = [self._fitted_leaf(name, a, b) for a, b in zip(old, nest.flatten(after), strict=True)]
-        return before if all(a is b for a, b in zip(old, new, strict=True)) else nest.pack_sequence_as(before, new)
+        return (
+            before
+            if all(a is b for a, b in zip(old, new, strict=True))
+            else nest.pack_sequence_as(before, new)
+        )
 
     def _fitted_leaf(self, name: str, before: Any, after: Any) -> Any:
         if not _is_carried(before):
@@ -144,22 +198,29 @@ class LoopVariables:
                 return _ValueOf(source_object(before))
             if before is None:
                 raise FirstStepDiffersError(
-                    f"{in_words(name)} is None before the loop, and {described(after)} after a step: {_SET}", self._block
+                    f"{in_words(name)} is None before the loop, and {described(after)} after a "
+                    f"step: {_SET}",
+                    self._block,
                 )
             raise TypeError(
-                f"{in_words(name)} changes from {described(before)} to {described(after)} in a loop on tensors: only tensors and "
+                f"{in_words(name)} changes from {described(before)} to {described(after)} in a "
+                "loop on tensors: only tensors and "
                 "numbers can."
             )
         if not is_like_a_tensor(after) or nest.is_composite(before) != nest.is_composite(after):
             raise TypeError(
-                f"{in_words(name)} is {described(before)} before a loop on tensors, and {described(after)} after a step."
+                f"{in_words(name)} is {described(before)} before a loop on tensors, and "
+                f"{described(after)} after a step."
             )
         if not nest.is_composite(before):
             return self._with_dtype(name, before, after)
         first = shaped_like(before, after)
-        if specs_of(first) != specs_of(after) and [d for _, d in specs_of(first)] == [d for _, d in specs_of(after)]:
+        if specs_of(first) != specs_of(after) and [d for _, d in specs_of(first)] == [
+            d for _, d in specs_of(after)
+        ]:
             raise NotTraceableError(
-                f"{in_words(name)} grows in a loop on tensors, whose variables keep their shapes in XLA: give it its size."
+                f"{in_words(name)} grows in a loop on tensors, whose variables keep their shapes "
+                "in XLA: give it its size."
             )
         for one, other in zip(parts_of(first), parts_of(after), strict=True):
             self._with_dtype(name, one, other)
@@ -168,14 +229,23 @@ class LoopVariables:
     def _with_dtype(self, name: str, before: Any, after: Any) -> Any:
         (shape, dtype), (new_shape, new) = spec(before), spec(after)
         if shape != new_shape:
-            message = f"{in_words(name)} has the shape {shape} before a loop on tensors, and {new_shape} after a step: {_KEEP}"
-            raise FirstStepDiffersError(message, self._block) if is_number(before) else ValueError(message)
+            message = (
+                f"{in_words(name)} has the shape {shape} before a loop on tensors, and "
+                f"{new_shape} "
+                f"after a step: {_KEEP}"
+            )
+            raise (
+                FirstStepDiffersError(message, self._block)
+                if is_number(before)
+                else ValueError(message)
+            )
         if dtype == new or (is_number(after) and fits(after, dtype)):
             return before
         if is_number(before) and fits(before, new):
             return Tensor(np.asarray(before, new))
         raise TypeError(
-            f"{in_words(name)} has the dtype {dtypes.from_numpy(dtype).name} before a loop on tensors, and "
+            f"{in_words(name)} has the dtype {dtypes.from_numpy(dtype).name} before a loop on "
+            "tensors, and "
             f"{dtypes.from_numpy(new).name} after a step: cast it."
         )
 
@@ -184,9 +254,14 @@ _SET = "give it a tensor of that kind before the loop."
 _KEEP = "in a gradtape.function a variable keeps its shape from step to step."
 
 
-def _filled(value: Any, leaves: Sequence[Any], specs: Sequence[Any], tensors: Iterator[Tensor]) -> Any:
+def _filled(
+    value: Any, leaves: Sequence[Any], specs: Sequence[Any], tensors: Iterator[Tensor]
+) -> Any:
     """A value with the next tensors in the places of the leaves that have specs."""
-    filled = [leaf if wanted is None else made_of(leaf, tensors) for leaf, wanted in zip(leaves, specs, strict=True)]
+    filled = [
+        leaf if wanted is None else made_of(leaf, tensors)
+        for leaf, wanted in zip(leaves, specs, strict=True)
+    ]
     return nest.pack_sequence_as(value, filled)
 
 

@@ -1,4 +1,6 @@
-"""`while` and `for`: Python's own where the number of steps is known to Python, XLA's where tensors decide on it."""
+"""`while` and `for`: Python's own where the number of steps is known to Python,
+XLA's where tensors decide on it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from gradtape.core.xla.trace import inside_a_program
 from gradtape.functions import traced
 from gradtape.functions.autograph.blocks import Block, GetState, SetState
 from gradtape.functions.autograph.branches import traced_if
-from gradtape.functions.autograph.loop_variables import FirstStepDiffersError, ListGrowsError, LoopVariables, looped
+from gradtape.functions.autograph.loop_variables import (
+    FirstStepDiffersError,
+    ListGrowsError,
+    LoopVariables,
+    looped,
+)
 from gradtape.functions.autograph.rows import Progression, Rows, rows_of
 from gradtape.functions.autograph.truth import truth
 from gradtape.functions.autograph.values import location
@@ -66,7 +73,10 @@ def for_stmt(
     names: Sequence[str],
     options: dict[str, Any],
 ) -> None:
-    """A `for` loop. `extra_test` is there if the loop may end early: it tells whether it goes on."""
+    """A `for` loop.
+
+    `extra_test` is there if the loop may end early: it tells whether it goes on.
+    """
     rows = rows_of(iterated)
     new_block = functools.partial(Block, get_state, set_state, names, extra_test, body)
     if rows is None:
@@ -80,16 +90,24 @@ def for_stmt(
 
 
 def _for_python(
-    iterated: Any, extra_test: Callable[[], Any] | None, body: Callable[[Any], Any], new_block: Callable[[], Block]
+    iterated: Any,
+    extra_test: Callable[[], Any] | None,
+    body: Callable[[Any], Any],
+    new_block: Callable[[], Block],
 ) -> None:
-    """Python's loop. Once a tensor decides whether it has ended, every further step is an `if` of the program."""
+    """Python's loop.
+
+    Once a tensor decides whether it has ended, every further step is an `if` of the program.
+    """
     goes_on: Any = True
     for entry in iterated:
         if extra_test is not None:
             goes_on = extra_test()
         if is_traced(goes_on):
             block = new_block()
-            traced_if(goes_on, block, functools.partial(body, entry), lambda: None, len(block.names))
+            traced_if(
+                goes_on, block, functools.partial(body, entry), lambda: None, len(block.names)
+            )
         elif goes_on:
             body(entry)
         else:
@@ -104,11 +122,23 @@ def _for_rows(rows: Rows, body: Callable[[Any], Any], new_block: Callable[[], Bl
 
     def run(variables: LoopVariables) -> list[Any]:
         def step(tensors: Any, entry: Any) -> list[Tensor]:
-            return variables.tensors_after(block.run(lambda: body(rows.entry(entry)), variables.packed(tensors))[1])
+            return variables.tensors_after(
+                block.run(lambda: body(rows.entry(entry)), variables.packed(tensors))[1]
+            )
 
         nothing, given = lambda *_: (), rows.tensors
         state = variables.tensors
-        last, _ = traced.scan("for", step, state, given, given, rows.length, reverse=False, collect=nothing, may_add=True)
+        last, _ = traced.scan(
+            "for",
+            step,
+            state,
+            given,
+            given,
+            rows.length,
+            reverse=False,
+            collect=nothing,
+            may_add=True,
+        )
         return last
 
     try:
@@ -125,7 +155,9 @@ def _for_rows(rows: Rows, body: Callable[[Any], Any], new_block: Callable[[], Bl
             body(entry)
 
 
-def _for_rows_until(rows: Rows, extra_test: Callable[[], Any], body: Callable[[Any], Any], block: Block) -> None:
+def _for_rows_until(
+    rows: Rows, extra_test: Callable[[], Any], body: Callable[[Any], Any], block: Block
+) -> None:
     """A loop over rows that may end early; since it is bounded, it has a gradient."""
     if not rows.length:
         return
@@ -141,13 +173,19 @@ def _for_rows_until(rows: Rows, extra_test: Callable[[], Any], body: Callable[[A
             return [add(place, 1), *variables.tensors_after(after)]
 
         first = Tensor(np.zeros((), np.int32))
-        return list(traced.while_loop(holds, step, [first, *variables.tensors], rows.length, may_add=True))[1:]
+        return list(
+            traced.while_loop(holds, step, [first, *variables.tensors], rows.length, may_add=True)
+        )[1:]
 
     looped(block, run)
 
 
 def _for_numbers(
-    numbers: Progression, extra_test: Callable[[], Any] | None, body: Callable[[Any], Any], block: Block, bound: int | None
+    numbers: Progression,
+    extra_test: Callable[[], Any] | None,
+    body: Callable[[Any], Any],
+    block: Block,
+    bound: int | None,
 ) -> None:
     """A loop over numbers up to one that only the program will know."""
 
@@ -156,13 +194,17 @@ def _for_numbers(
             inside = numbers.contains(number)
             if extra_test is None:
                 return inside
-            return logical_and(inside, truth(block.run(extra_test, variables.packed(tensors))[0], "a `for`"))
+            return logical_and(
+                inside, truth(block.run(extra_test, variables.packed(tensors))[0], "a `for`")
+            )
 
         def step(number: Tensor, *tensors: Tensor) -> list[Tensor]:
             after = block.run(lambda: body(number), variables.packed(tensors))[1]
             return [add(number, numbers.step), *variables.tensors_after(after)]
 
-        return list(traced.while_loop(holds, step, [numbers.start, *variables.tensors], bound, may_add=True))[1:]
+        return list(
+            traced.while_loop(holds, step, [numbers.start, *variables.tensors], bound, may_add=True)
+        )[1:]
 
     looped(block, run)
 
@@ -173,5 +215,8 @@ def _bound(options: dict[str, Any]) -> int | None:
     if limit is None:
         return None
     if is_traced(limit):
-        raise ValueError(f"{location()}: set_loop_options: maximum_iterations must be known when the function is traced.")
+        raise ValueError(
+            f"{location()}: set_loop_options: maximum_iterations must be known when the function "
+            "is traced."
+        )
     return int(as_tensor(limit, argument="set_loop_options: maximum_iterations"))

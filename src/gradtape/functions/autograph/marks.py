@@ -13,7 +13,8 @@ from gradtape.published import published
 
 @published("autograph.experimental.Feature")
 class Feature(enum.Enum):
-    """TensorFlow's names of parts of the conversion that can be chosen; here they are always as they are best.
+    """TensorFlow's names of parts of the conversion that can be chosen;
+    here they are always as they are best.
 
     >>> import gradtape as tf
     >>> tf.autograph.experimental.Feature.LISTS.name
@@ -65,9 +66,13 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
 
 @published("autograph.experimental.set_loop_options")
 def set_loop_options(
-    parallel_iterations: Any = None, swap_memory: Any = None, maximum_iterations: Any = None, shape_invariants: Any = None
+    parallel_iterations: Any = None,
+    swap_memory: Any = None,
+    maximum_iterations: Any = None,
+    shape_invariants: Any = None,
 ) -> None:
-    """Options of the loop whose first statement this is: in a function, `maximum_iterations` bounds it, and it has a gradient.
+    """Options of the loop whose first statement this is: in a function, `maximum_iterations` bounds
+    it, and it has a gradient.
 
     >>> import gradtape as tf
     >>> @tf.function

@@ -9,7 +9,12 @@ from malt.core.converter import ConversionOptions
 
 from gradtape.functions.autograph.blocks import list_append
 from gradtape.functions.autograph.branches import if_exp, if_stmt
-from gradtape.functions.autograph.calls import FunctionScope, autograph_artifact, converted_call, with_function_scope
+from gradtape.functions.autograph.calls import (
+    FunctionScope,
+    autograph_artifact,
+    converted_call,
+    with_function_scope,
+)
 from gradtape.functions.autograph.loops import for_stmt, while_stmt
 from gradtape.functions.autograph.truth import and_, assert_stmt, not_, or_
 from gradtape.functions.autograph.values import Undefined, UndefinedReturnValue, ld, ldu

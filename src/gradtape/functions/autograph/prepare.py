@@ -1,4 +1,6 @@
-"""What is done to a function's syntax tree before the package malt converts it: its own conversions leave these out, or refuse them."""
+"""What is done to a function's syntax tree before the package malt converts it: its own conversions
+leave these out, or refuse them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ _FunctionNode = ast.FunctionDef | ast.Lambda
 
 
 def prepared(node: _FunctionNode, qualified_name: str) -> _FunctionNode:
-    """A definition without decorators, defaults and annotations, with everything spelled out that depends on where it stands."""
+    """A definition without decorators, defaults and annotations, with everything spelled out that
+    depends on where it stands.
+    """
     _refuse_what_cannot_be_converted(node)
     _without_surroundings(node)
     found = _Spelled(_class_of(qualified_name)).visit(node)
@@ -19,15 +23,25 @@ def prepared(node: _FunctionNode, qualified_name: str) -> _FunctionNode:
 
 
 def _without_surroundings(node: _FunctionNode) -> None:
-    """Takes away what was evaluated when the function was defined; the converted one gets the same defaults as objects."""
+    """Takes away what was evaluated when the function was defined;
+    the converted one gets the same defaults as objects.
+    """
     nothing = ast.Constant(None)
     node.args.defaults = [nothing for _ in node.args.defaults]
-    node.args.kw_defaults = [None if default is None else nothing for default in node.args.kw_defaults]
+    node.args.kw_defaults = [
+        None if default is None else nothing for default in node.args.kw_defaults
+    ]
     if isinstance(node, ast.FunctionDef):
         node.decorator_list = []
         node.returns = None
         given = node.args
-        for parameter in [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]:
+        for parameter in [
+            *given.posonlyargs,
+            *given.args,
+            *given.kwonlyargs,
+            given.vararg,
+            given.kwarg,
+        ]:
             if parameter is not None:
                 parameter.annotation = None
 
@@ -41,8 +55,8 @@ def _class_of(qualified_name: str) -> str | None:
 class _Spelled(ast.NodeTransformer):
     """Writes out what means something only where it stands.
 
-    `super()` and private names are those of the class; `assert` and `append` become calls of operators, the latter one that assigns
-    the list, so that it counts as changed.
+    `super()` and private names are those of the class; `assert` and `append` become calls of
+    operators, the latter one that assigns the list, so that it counts as changed.
     """
 
     def __init__(self, owner: str | None) -> None:
@@ -75,13 +89,19 @@ class _Spelled(ast.NodeTransformer):
         ):
             return node
         name = call.func.value.id
-        if call.func.attr != "append" or len(call.args) != 1 or call.keywords or name not in self._assigned[-1]:
+        if (
+            call.func.attr != "append"
+            or len(call.args) != 1
+            or call.keywords
+            or name not in self._assigned[-1]
+        ):
             return node
         appended = _operator("list_append", [call.func.value, *call.args])
         return _at(ast.Assign([ast.Name(name, ast.Store())], appended), node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        owner, self._owner = self._owner, None  # Python itself knows private names in the body of a class
+        # Python itself knows private names in the body of a class.
+        owner, self._owner = self._owner, None
         self.generic_visit(node)
         self._owner = owner
         return node
@@ -89,7 +109,9 @@ class _Spelled(ast.NodeTransformer):
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         self.generic_visit(node)
         if node.name is not None:  # malt looks for a node where Python has a name
-            caught = ast.Assign([ast.Name(node.name, ast.Store())], _operator("caught_exception", []))
+            caught = ast.Assign(
+                [ast.Name(node.name, ast.Store())], _operator("caught_exception", [])
+            )
             node.body.insert(0, _at(caught, node))
             node.name = None
         return node
@@ -102,7 +124,12 @@ class _Spelled(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self._first[-1] is not None:
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id == "super"
+            and not node.args
+            and self._first[-1] is not None
+        ):
             names = [ast.Name("__class__", ast.Load()), ast.Name(self._first[-1], ast.Load())]
             node.args = [ast.copy_location(name, node) for name in names]
         return node
@@ -124,7 +151,9 @@ class _Spelled(ast.NodeTransformer):
         self.generic_visit(node)
         message = ast.Constant(None) if node.msg is None else node.msg
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        return _at(ast.Expr(_operator("assert_stmt", [node.test, ast.Lambda(nothing, message)])), node)
+        return _at(
+            ast.Expr(_operator("assert_stmt", [node.test, ast.Lambda(nothing, message)])), node
+        )
 
 
 def _assigned_in(function: ast.AST) -> set[str]:
@@ -168,7 +197,8 @@ def _refuse_what_cannot_be_converted(node: ast.AST) -> None:
             raise NotConvertedError(f"it contains {refused[type(part)]} (line {part.lineno})")  # type: ignore[attr-defined]
         for name in _names_lost_in(part):
             raise NotConvertedError(
-                f"it assigns '{name.target.id}' with := where that would be lost (line {name.lineno}): use = before"
+                f"it assigns '{name.target.id}' with := where that would be lost (line "
+                f"{name.lineno}): use = before"
             )
 
 

@@ -15,7 +15,8 @@ from gradtape.published import published
 def to_graph(
     entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
 ) -> Callable[..., Any]:
-    """A function converted by AutoGraph: in eager code it does the same, in a function that is traced it can be called as it is.
+    """A function converted by AutoGraph: in eager code it does the same, in a function that is
+    traced it can be called as it is.
 
     >>> import gradtape as tf
     >>> def size(x):
@@ -29,12 +30,16 @@ def to_graph(
     try:
         found = to_converted(function, recursive=recursive)
     except fallback.NotConvertedError as error:
-        raise ValueError(f"to_graph: {function.__qualname__} cannot be converted, because {error}.") from None
+        raise ValueError(
+            f"to_graph: {function.__qualname__} cannot be converted, because {error}."
+        ) from None
     return MethodType(found, entity.__self__) if isinstance(entity, MethodType) else found
 
 
 @published("autograph.to_code")
-def to_code(entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None) -> str:
+def to_code(
+    entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
+) -> str:
     """The source code of a function as AutoGraph converts it.
 
     >>> import gradtape as tf
@@ -49,13 +54,17 @@ def to_code(entity: Callable[..., Any], recursive: bool = True, experimental_opt
     try:
         return source_code(function, recursive=recursive)
     except fallback.NotConvertedError as error:
-        raise ValueError(f"to_code: {function.__qualname__} cannot be converted, because {error}.") from None
+        raise ValueError(
+            f"to_code: {function.__qualname__} cannot be converted, because {error}."
+        ) from None
 
 
 def _function(entity: Any, name: str) -> FunctionType:
     """The Python function behind what can be converted."""
     python_function = getattr(entity, "python_function", entity)
-    function = python_function.__func__ if isinstance(python_function, MethodType) else python_function
+    function = (
+        python_function.__func__ if isinstance(python_function, MethodType) else python_function
+    )
     if not isinstance(function, FunctionType):
         raise TypeError(f"{name}: entity must be a Python function or method, got {entity!r}.")
     return function
@@ -63,7 +72,8 @@ def _function(entity: Any, name: str) -> FunctionType:
 
 @published("autograph.set_verbosity")
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
-    """How much AutoGraph tells in the log `gradtape`: with a level of 1 or more, which functions it converts.
+    """How much AutoGraph tells in the log `gradtape`: with a level of 1 or more,
+    which functions it converts.
 
     >>> import gradtape as tf
     >>> tf.autograph.set_verbosity(0)

@@ -1,4 +1,6 @@
-"""What a `for` loop of a program runs over: the rows of tensors, or numbers up to one that only the program knows."""
+"""What a `for` loop of a program runs over: the rows of tensors,
+or numbers up to one that only the program knows.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,16 @@ from gradtape.ops.shaping import getitem
 
 
 class Rows:
-    """The rows of tensors of one length; `entry` makes what the loop's variable is from a row of each."""
+    """The rows of tensors of one length; `entry` makes what the loop's variable is from a row of
+    each.
+    """
 
     def __init__(self, tensors: Sequence[Tensor], entry: Callable[[Sequence[Tensor]], Any]) -> None:
         self.entry = entry
         self.length: int = min(t.array.shape[0] for t in tensors)
-        self.tensors = [t if t.array.shape[0] == self.length else _part(t, slice(self.length)) for t in tensors]
+        self.tensors = [
+            t if t.array.shape[0] == self.length else _part(t, slice(self.length)) for t in tensors
+        ]
 
     def number(self, place: Any) -> Any:
         """The entry of a row; its number may be a tensor."""
@@ -41,7 +47,11 @@ class Rows:
 
     def first(self, count: int | None) -> Rows:
         """No more than so many rows."""
-        return self if count is None else Rows([_part(t, slice(count)) for t in self.tensors], self.entry)
+        return (
+            self
+            if count is None
+            else Rows([_part(t, slice(count)) for t in self.tensors], self.entry)
+        )
 
     def after_first(self) -> Rows:
         return Rows([_part(t, slice(1, None)) for t in self.tensors], self.entry)
@@ -52,7 +62,9 @@ def _part(tensor: Tensor, part: slice) -> Tensor:
 
 
 class Progression:
-    """The numbers from `start` in steps of `step` before `stop`, one of which is a tensor of the program."""
+    """The numbers from `start` in steps of `step` before `stop`,
+    one of which is a tensor of the program.
+    """
 
     def __init__(self, start: Any, stop: Any, step: Any, *, dtype: Any = None) -> None:
         given = [as_tensor(source_object(value), argument="range") for value in (start, stop, step)]
@@ -67,13 +79,18 @@ class Progression:
 
     def __gradtape_tensor__(self, *others: Any) -> Any:
         raise NotTraceableError(
-            f"{location()}: in a program of XLA's only a `for` loop can run over a range up to a tensor; elsewhere its length must be "
+            f"{location()}: in a program of XLA's only a `for` loop can run over a range up to a "
+            "tensor; elsewhere its length must be "
             "known when the function is traced: make it a Python integer, or take it from a shape."
         )
 
     __iter__ = __len__ = __getitem__ = __neg__ = __abs__ = __gradtape_tensor__
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __gradtape_tensor__
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __gradtape_tensor__
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = (
+        __gradtape_tensor__
+    )
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = (
+        __rmatmul__
+    ) = __gradtape_tensor__
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __gradtape_tensor__
     __hash__ = None  # type: ignore[assignment]
 
@@ -100,19 +117,32 @@ def rows_of(iterated: Any) -> Rows | Progression | None:
 
 def range_(*args: Any) -> Any:
     """`range`: over tensors, it is what `gradtape.range` gives."""
-    if not inside_a_program() or not any(isinstance(source_object(arg), (Tensor, Variable)) for arg in args):
+    if not inside_a_program() or not any(
+        isinstance(source_object(arg), (Tensor, Variable)) for arg in args
+    ):
         return range(*args)
-    start, stop, step = (args[0], args[1], args[2] if len(args) > 2 else 1) if len(args) > 1 else (0, args[0], 1)
+    start, stop, step = (
+        (args[0], args[1], args[2] if len(args) > 2 else 1) if len(args) > 1 else (0, args[0], 1)
+    )
     return tensor_range(start, stop, step) or _known(start, stop, step)
 
 
 def _known(*bounds: Any) -> Tensor:
     arrays = [as_tensor(source_object(bound), argument="range").array for bound in bounds]
-    return Tensor(np.arange(*arrays, dtype=functools.reduce(dtypes.promote, [array.dtype for array in arrays])))
+    return Tensor(
+        np.arange(
+            *arrays, dtype=functools.reduce(dtypes.promote, [array.dtype for array in arrays])
+        )
+    )
 
 
-def tensor_range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None) -> Progression | None:
-    """What `gradtape.range` cannot give: numbers whose bounds only the program will know. None if they are all known."""
+def tensor_range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None
+) -> Progression | None:
+    """What `gradtape.range` cannot give: numbers whose bounds only the program will know.
+
+    None if they are all known.
+    """
     bounds = (0, start, delta) if limit is None else (start, limit, delta)
     if not any(map(is_traced, bounds)):
         return None
@@ -137,7 +167,9 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     ends = np.cumsum([len(r.tensors) for r in rows]).tolist()
 
     def entry(entries: Sequence[Tensor]) -> tuple[Any, ...]:
-        parts = [entries[end - len(r.tensors) : end] for r, end in builtins.zip(rows, ends, strict=True)]
+        parts = [
+            entries[end - len(r.tensors) : end] for r, end in builtins.zip(rows, ends, strict=True)
+        ]
         return tuple(r.entry(part) for r, part in builtins.zip(rows, parts, strict=True))
 
     return Rows([tensor for r in rows for tensor in r.tensors], entry)

@@ -1,4 +1,6 @@
-"""From a Python function to its syntax tree: the tree has the line and column numbers of the user's file."""
+"""From a Python function to its syntax tree: the tree has the line and column numbers of the user's
+file.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,25 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if len(lines) < code.co_firstlineno:
-        raise NotConvertedError(f"its source code is not available (it was defined in {code.co_filename})")
+        raise NotConvertedError(
+            f"its source code is not available (it was defined in {code.co_filename})"
+        )
     changed = f"line {code.co_firstlineno} of {code.co_filename} has changed since it was loaded"
     try:
         node = _lambda(code, lines) if code.co_name == "<lambda>" else _definition(code, lines)
     except (SyntaxError, tokenize.TokenError) as error:
         raise NotConvertedError(f"{changed}, or cannot be parsed: {error}") from None
-    if not isinstance(node, (ast.FunctionDef, ast.Lambda)) or _signature(node) != _signature_of(code):
+    if not isinstance(node, (ast.FunctionDef, ast.Lambda)) or _signature(node) != _signature_of(
+        code
+    ):
         raise NotConvertedError(changed)
     return node
 
 
 def _definition(code: CodeType, lines: list[str]) -> ast.AST:
-    """A `def`, from the lines it takes; a block around them makes the indentation of a method right."""
+    """A `def`, from the lines it takes; a block around them makes the indentation of a method
+    right.
+    """
     block = inspect.getblock(lines[code.co_firstlineno - 1 :])
     indented = block[0][:1].isspace()
     tree: ast.AST = ast.parse("".join(["if True:\n", *block] if indented else block))
@@ -48,7 +56,8 @@ def _lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
         found = _innermost_around(code, found)
     if len(found) != 1:
         raise NotConvertedError(
-            f"there are {len(found)} lambdas like it in line {code.co_firstlineno}: give it a line of its own, or a def"
+            f"there are {len(found)} lambdas like it in line {code.co_firstlineno}: give it a line "
+            "of its own, or a def"
         )
     return copy.deepcopy(found[0])
 
@@ -60,16 +69,24 @@ def _lambdas(source: str) -> list[ast.Lambda]:
 
 
 def _innermost_around(code: CodeType, nodes: list[ast.Lambda]) -> list[ast.Lambda]:
-    """Those of some lambdas whose body is the smallest that holds all of a code object's instructions."""
+    """Those of some lambdas whose body is the smallest that holds all of a code object's
+    instructions.
+    """
     known = [
-        (line, column, end, last) for line, end, column, last in code.co_positions() if None not in (line, end, column, last)
+        (line, column, end, last)
+        for line, end, column, last in code.co_positions()
+        if None not in (line, end, column, last)
     ]
     spans = [(p[:2], p[2:]) for p in known if p[:2] != p[2:]]
     if not spans:  # the interpreter was told to keep no columns
         return nodes
     first, last = min(s for s, _ in spans), max(e for _, e in spans)
     around = [node for node in nodes if _begin(node.body) <= first and last <= _end(node.body)]
-    return [node for node in around if not any(_begin(node.body) < _begin(other.body) for other in around)]
+    return [
+        node
+        for node in around
+        if not any(_begin(node.body) < _begin(other.body) for other in around)
+    ]
 
 
 def _begin(node: ast.expr) -> tuple[int, int]:
@@ -85,10 +102,20 @@ def _signature(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
     given = node.args
     several = [parameter for parameter in (given.vararg, given.kwarg) if parameter is not None]
-    return [name, *(parameter.arg for parameter in [*given.posonlyargs, *given.args, *given.kwonlyargs, *several])]
+    return [
+        name,
+        *(
+            parameter.arg
+            for parameter in [*given.posonlyargs, *given.args, *given.kwonlyargs, *several]
+        ),
+    ]
 
 
 def _signature_of(code: CodeType) -> list[str]:
     flags = (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS)
-    count = code.co_argcount + code.co_kwonlyargcount + sum(bool(code.co_flags & flag) for flag in flags)
+    count = (
+        code.co_argcount
+        + code.co_kwonlyargcount
+        + sum(bool(code.co_flags & flag) for flag in flags)
+    )
     return [code.co_name, *code.co_varnames[:count]]

@@ -1,4 +1,6 @@
-"""Truth values: `and`, `or`, `not` and `assert`, and what is known of a flag inside a branch that depends on it."""
+"""Truth values: `and`, `or`, `not` and `assert`, and what is known of a flag inside a branch that
+depends on it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def truth(value: Any, what: str) -> Tensor:
     shape = tuple(found.array.shape)
     if np.prod(shape, dtype=int) != 1:
         raise ValueError(
-            f"{location()}: the truth value of a tensor of shape {shape} is ambiguous in {what}: use gradtape.reduce_all or "
+            f"{location()}: the truth value of a tensor of shape {shape} is ambiguous in {what}: "
+            "use gradtape.reduce_all or "
             "gradtape.reduce_any."
         )
     if shape:
@@ -67,18 +70,30 @@ def or_(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
     return _combined(value, second(), "`or`", logical_or, second_if=False)
 
 
-def _combined(first: Any, second: Any, what: str, logical: Callable[..., Any], *, second_if: bool) -> Any:
-    """Of two tensors of one dtype that are no truth values, one of them, as in Python; else the truth of both together."""
+def _combined(
+    first: Any, second: Any, what: str, logical: Callable[..., Any], *, second_if: bool
+) -> Any:
+    """Of two tensors of one dtype that are no truth values, one of them, as in Python;
+    else the truth of both together.
+    """
     holds, other = truth(first, what), as_tensor(source_object(second))
     tensor = as_tensor(source_object(first))
-    if other.array.dtype == np.bool_ or other.array.dtype != tensor.array.dtype or other.array.shape != tensor.array.shape:
+    if (
+        other.array.dtype == np.bool_
+        or other.array.dtype != tensor.array.dtype
+        or other.array.shape != tensor.array.shape
+    ):
         return logical(holds, truth(other, what))
     return where(holds, other, tensor) if second_if else where(holds, tensor, other)
 
 
 def known_if(condition: Any, holds: bool, values: Sequence[Any]) -> list[Any]:
-    """The values of variables in a branch: a flag that the condition is, or negates, is known there."""
-    flag, known = (condition.flag, not holds) if isinstance(condition, Negation) else (condition, holds)
+    """The values of variables in a branch: a flag that the condition is, or negates,
+    is known there.
+    """
+    flag, known = (
+        (condition.flag, not holds) if isinstance(condition, Negation) else (condition, holds)
+    )
     if not isinstance(flag, Tensor) or flag.array.dtype != np.bool_:
         return list(values)
     return [known if value is flag else value for value in values]
@@ -87,7 +102,9 @@ def known_if(condition: Any, holds: bool, values: Sequence[Any]) -> list[Any]:
 def assert_stmt(condition: Any, message: Callable[[], Any]) -> None:
     """An `assert` statement; the program itself checks what only it will know."""
     if is_traced(condition):
-        _check_when_run(truth(condition, "an `assert`"), f"{location()}: the assertion failed", message())
+        _check_when_run(
+            truth(condition, "an `assert`"), f"{location()}: the assertion failed", message()
+        )
     elif not condition:
         text = message()
         raise AssertionError if text is None else AssertionError(text)

@@ -1,4 +1,6 @@
-"""The values of the user's variables: what of them XLA can hold, and as tensors of which shapes and dtypes."""
+"""The values of the user's variables: what of them XLA can hold,
+and as tensors of which shapes and dtypes.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class UndefinedReturnValue:
 def ld(value: Any) -> Any:
     """A variable that the user's code reads."""
     if isinstance(value, Undefined):
-        raise UnboundLocalError(f"cannot access variable '{value.name}' where it is not associated with a value")
+        raise UnboundLocalError(
+            f"cannot access variable '{value.name}' where it is not associated with a value"
+        )
     return value
 
 
@@ -94,14 +98,18 @@ def made_of(leaf: Any, tensors: Iterator[Tensor]) -> Any:
 
 
 def shaped_like(leaf: Any, other: Any) -> Any:
-    """A leaf; a TensorArray into which nothing was written has the shape of the entries of another."""
+    """A leaf; a TensorArray into which nothing was written has the shape of the entries of
+    another.
+    """
     empty = nest.is_composite(leaf) and type(leaf) is type(other) and not parts_of(leaf)
     return leaf.__gradtape_like__(other) if empty else leaf
 
 
 def is_same(a: Any, b: Any) -> bool:
     """Whether two values are one and the same, or equal constants."""
-    return a is b or (type(a) is type(b) and isinstance(a, (bool, int, float, complex, str, bytes)) and a == b)
+    return a is b or (
+        type(a) is type(b) and isinstance(a, (bool, int, float, complex, str, bytes)) and a == b
+    )
 
 
 def spec(value: Any) -> Spec:
@@ -119,7 +127,11 @@ def fits(number: Any, dtype: Any) -> bool:
     order = "biufc"
     kind = "f" if dtypes.from_numpy(dtype).is_floating else np.dtype(dtype).kind
     given = np.asarray(number).dtype.kind
-    return given == kind if given == "b" else kind != "b" and order.index(given) <= order.index("i" if kind == "u" else kind)
+    return (
+        given == kind
+        if given == "b"
+        else kind != "b" and order.index(given) <= order.index("i" if kind == "u" else kind)
+    )
 
 
 def as_spec(value: Any, wanted: Spec) -> Tensor:
@@ -142,7 +154,12 @@ def described(value: Any) -> str:
     """A value in the words of an error message."""
     if is_undefined(value):
         return "undefined"
-    if isinstance(source_object(value), Variable) or not is_like_a_tensor(value) or is_number(value) or nest.is_composite(value):
+    if (
+        isinstance(source_object(value), Variable)
+        or not is_like_a_tensor(value)
+        or is_number(value)
+        or nest.is_composite(value)
+    ):
         return repr(value)
     shape, dtype = spec(value)
     return f"a tensor {dtypes.from_numpy(dtype).name}{list(shape)}"

@@ -1,1 +1,3 @@
-"""`GradientTape.jacobian`, `batch_jacobian` and `gradient_per_example`: many rows of cotangents, or of tangents, in one walk."""
+"""`GradientTape.jacobian`, `batch_jacobian` and `gradient_per_example`: many rows of cotangents, or
+of tangents, in one walk.
+"""

@@ -1,7 +1,9 @@
-"""`GradientTape.jacobian` and `batch_jacobian`: every element of a target by every element of its sources.
+"""`GradientTape.jacobian` and `batch_jacobian`: every element of a target by every element of its
+sources.
 
-In reverse mode the target's elements go back, many in one walk; in forward mode the sources' elements go forward. Both run in
-chunks that fit into a limit of memory, and as loops where a function of the user's cannot take a batch.
+In reverse mode the target's elements go back, many in one walk; in forward mode the sources'
+elements go forward. Both run in chunks that fit into a limit of memory, and as loops where a
+function of the user's cannot take a batch.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from gradtape.transforms.jacobians.pushes import NotLinearError, Pushes
 
 Unconnected = UnconnectedGradients | str
 
-_FORWARD_IF = 3  # measured: where the sources have this many times fewer elements, forward mode is the faster one
+# Measured: where the sources have this many times fewer elements, forward mode is the faster one.
+_FORWARD_IF = 3
 
 
 def jacobian(
@@ -57,7 +60,8 @@ def jacobian(
 
     def of(one: Any) -> Any:
         if sparse:
-            from gradtape.transforms.sparse.sparsity import sparse_jacobian  # noqa: PLC0415 - few need it, and it is not small
+            # Few need it, and it is not small.
+            from gradtape.transforms.sparse.sparsity import sparse_jacobian  # noqa: PLC0415
 
             filled = sparse_jacobian(tape, recording, one, leaves, unconnected, mode, pace)
         else:
@@ -68,7 +72,9 @@ def jacobian(
             ]
         return nest.pack_sequence_as(sources, filled) if nest.is_nested(sources) else filled[0]
 
-    results = differentiated(tape, recording, "jacobian", targets, lambda: [of(one) for one in targets])
+    results = differentiated(
+        tape, recording, "jacobian", targets, lambda: [of(one) for one in targets]
+    )
     return nest.pack_sequence_as(target, results) if nest.is_nested(target) else results[0]
 
 
@@ -93,9 +99,15 @@ def batch_jacobian(
     (one_source,) = leaves_of(source, "batch_jacobian: source")
     shape, source_shape = one_target.array.shape, one_source.array.shape
     if len(shape) < 2 or len(source_shape) < 2:
-        raise ValueError(f"batch_jacobian: target and source need rank 2 or more, got shapes {shape} and {source_shape}.")
+        raise ValueError(
+            f"batch_jacobian: target and source need rank 2 or more, got shapes {shape} and "
+            f"{source_shape}."
+        )
     if shape[0] != source_shape[0]:
-        raise ValueError(f"batch_jacobian: target and source differ in the batch size: {shape[0]} and {source_shape[0]}.")
+        raise ValueError(
+            f"batch_jacobian: target and source differ in the batch size: {shape[0]} and "
+            f"{source_shape[0]}."
+        )
 
     def run() -> Any:
         by_example = _by_example(tape, recording, one_target, one_source, mode, pace)
@@ -110,8 +122,13 @@ def batch_jacobian(
 
 def pace_of(method: str, parallel_iterations: Any, use_pfor: Any, memory_limit: Any) -> Pace:
     """The options that say how many elements go at once, checked."""
-    for name, value in (("parallel_iterations", parallel_iterations), ("memory_limit", memory_limit)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
+    for name, value in (
+        ("parallel_iterations", parallel_iterations),
+        ("memory_limit", memory_limit),
+    ):
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1
+        ):
             raise ValueError(f"{method}: {name} must be a positive integer or None, got {value!r}.")
     return Pace(parallel_iterations, memory_limit, loop=not use_pfor)
 
@@ -121,7 +138,13 @@ def _check_mode(method: str, mode: Any) -> None:
         raise ValueError(f"{method}: mode must be 'auto', 'forward' or 'reverse', got {mode!r}.")
 
 
-def differentiated(tape: GradientTape, recording: Recording, method: str, targets: Sequence[Any], run: Callable[[], Any]) -> Any:
+def differentiated(
+    tape: GradientTape,
+    recording: Recording,
+    method: str,
+    targets: Sequence[Any],
+    run: Callable[[], Any],
+) -> Any:
     """`run()` as the one differentiation that a non-persistent tape gives."""
     tape._leave_before_differentiating(method)
     nodes = [node for target in targets if (node := tape._node_of(target)) is not None]
@@ -137,7 +160,12 @@ def differentiated(tape: GradientTape, recording: Recording, method: str, target
 
 
 def jacobians(
-    tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Any], mode: str, pace: Pace
+    tape: GradientTape,
+    recording: Recording,
+    target: Any,
+    sources: Sequence[Any],
+    mode: str,
+    pace: Pace,
 ) -> list[Tensor | None]:
     """The Jacobian by each source; None where there is no path."""
     array = target.array
@@ -151,7 +179,10 @@ def jacobians(
 
     def forward() -> list[Tensor | None]:
         pushes = Pushes(tape, recording, target, sources)
-        return [_turned(pushes.push_identity(i, pace), array, source.array) for i, source in enumerate(sources)]
+        return [
+            _turned(pushes.push_identity(i, pace), array, source.array)
+            for i, source in enumerate(sources)
+        ]
 
     connected = [source for source in sources if tape._node_of(source) is not None]
     size = sum(source.array.size for source in connected)
@@ -169,14 +200,22 @@ def _turned(columns: Tensor | None, array: Any, source: Any) -> Tensor | None:
     return turned if turned.array.dtype == source.dtype else cast(turned, dtype=source.dtype)
 
 
-def _by_example(tape: GradientTape, recording: Recording, target: Any, source: Any, mode: str, pace: Pace) -> Tensor | None:
-    """The Jacobians of all examples, with shape [examples, elements of the target, elements of the source]."""
+def _by_example(
+    tape: GradientTape, recording: Recording, target: Any, source: Any, mode: str, pace: Pace
+) -> Tensor | None:
+    """The Jacobians of all examples, with shape [examples, elements of the target,
+    elements of the source].
+    """
     array, by = target.array, source.array
     examples, outputs, inputs = len(array), math.prod(array.shape[1:]), math.prod(by.shape[1:])
 
     def reverse() -> Tensor | None:
         (rows,) = pull_identity(tape, recording, target, [source], pace, examples=True)
-        return None if rows is None else transpose(reshape(rows, shape=(outputs, examples, inputs)), perm=(1, 0, 2))
+        return (
+            None
+            if rows is None
+            else transpose(reshape(rows, shape=(outputs, examples, inputs)), perm=(1, 0, 2))
+        )
 
     def forward() -> Tensor | None:
         columns = Pushes(tape, recording, target, [source]).push_identity(0, pace, examples=True)
@@ -187,7 +226,9 @@ def _by_example(tape: GradientTape, recording: Recording, target: Any, source: A
 
     connected = [] if tape._node_of(source) is None else [source]
     smaller = _FORWARD_IF * inputs < outputs
-    return _either("batch_jacobian", tape, target, connected, mode, forward, reverse, smaller=smaller)
+    return _either(
+        "batch_jacobian", tape, target, connected, mode, forward, reverse, smaller=smaller
+    )
 
 
 def _either(
@@ -206,7 +247,8 @@ def _either(
     without_path = tape._node_of(target) is None or not connected
     if mode == "forward" and "c" in kinds:
         raise ValueError(
-            f"{method}: mode='forward' takes real targets and sources only: a complex Jacobian is defined by the gradients of reverse "
+            f"{method}: mode='forward' takes real targets and sources only: a complex Jacobian is "
+            "defined by the gradients of reverse "
             "mode; use mode='reverse', or the real and imaginary parts."
         )
     if mode == "forward" and not without_path:
@@ -214,32 +256,47 @@ def _either(
             return forward()
         except (DepartureError, LookupError, NotLinearError) as error:
             raise ValueError(
-                f"{method}: mode='forward' differentiates the gradient functions on the way by their cotangents, which failed: "
+                f"{method}: mode='forward' differentiates the gradient functions on the way by "
+                "their cotangents, which failed: "
                 f"{error}; use mode='reverse'."
             ) from error
     if mode == "auto" and smaller and "c" not in kinds and not without_path:
         try:
             return forward()
-        except Exception:  # noqa: BLE001 - reverse mode needs less of a user's gradient function, and raises what is really wrong
+        except Exception:  # noqa: BLE001
+            # Reverse mode needs less of a user's gradient function, and raises what is really
+            # wrong.
             return reverse()
     return reverse()
 
 
-def _warn_of_dependence(tape: GradientTape, recording: Recording, target: Any, source: Any, by_example: Tensor) -> None:
-    """Compares a gradient along a random cotangent with what the Jacobians of the examples make of it."""
+def _warn_of_dependence(
+    tape: GradientTape, recording: Recording, target: Any, source: Any, by_example: Tensor
+) -> None:
+    """Compares a gradient along a random cotangent with what the Jacobians of the examples make of
+    it.
+    """
     jacobians, array = by_example.array, target.array
     node, by = tape._node_of(target), tape._node_of(source)
-    if node is None or by is None or not isinstance(jacobians, np.ndarray) or len(jacobians) < 2 or not jacobians.size:
+    if (
+        node is None
+        or by is None
+        or not isinstance(jacobians, np.ndarray)
+        or len(jacobians) < 2
+        or not jacobians.size
+    ):
         return
     probe = probe_for(array)
     with here.state.only([]):
         pulled = dense(tape._pull({node: probe}, [by], recording, release=False)[by])
     expected = (pulled.array if isinstance(pulled, Tensor) else pulled).reshape(len(jacobians), -1)
     found = np.matmul(probe.reshape(len(probe), 1, -1), jacobians)[:, 0, :]
-    largest = size_of(jacobians, 1).max(1, keepdims=True)  # one axis after the other, which is several times faster
+    # One axis after the other, which is several times faster.
+    largest = size_of(jacobians, 1).max(1, keepdims=True)
     if differ(found, expected, largest, jacobians.dtype):
         warnings.warn(
-            "GradientTape.batch_jacobian: the examples of the batch depend on each other, so the result mixes their derivatives. "
+            "GradientTape.batch_jacobian: the examples of the batch depend on each other, so the "
+            "result mixes their derivatives. "
             "Use jacobian for all of them, or check_independence=False if this is meant.",
             RuntimeWarning,
             stacklevel=_frames_to_user(),

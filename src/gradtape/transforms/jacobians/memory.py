@@ -14,7 +14,8 @@ from gradtape.core.thread import here
 
 _UNASKED = 32 * 2**20  # walks that need less than this are not worth asking the machine what it has
 _SHARE = 4  # a walk may take this part of what is free, unless the caller sets a limit
-_PLANNED = 15 / 16  # of a limit; the rest is for the recording, and for what kernels take for themselves
+# Of a limit; the rest is for the recording, and for what kernels take for themselves.
+_PLANNED = 15 / 16
 _ASSUMED = 2 * 2**30  # what is taken to be free where the machine does not say
 
 
@@ -27,12 +28,14 @@ def in_chunks(
     expected: float = 0,
     seed_bytes: int = 0,
 ) -> Iterator[tuple[int, int, Any]]:
-    """`run(start, stop)` for one range of `count` rows after another, as triples of start, stop and result.
+    """`run(start, stop)` for one range of `count` rows after another, as triples of start,
+    stop and result.
 
-    A range has no more than `most` rows, and no more than fit into `limit` bytes (None: a quarter of what is free). If the rows
-    are `expected`, in bytes for each, to fit all at once, they go at once; else the first goes alone, and what each range was
-    seen to take decides about the next. `seed_bytes` is what a row takes before any op has run. A range for which there
-    was not enough memory is cut in half.
+    A range has no more than `most` rows, and no more than fit into `limit` bytes (None: a quarter
+    of what is free). If the rows are `expected`, in bytes for each, to fit all at once, they go at
+    once; else the first goes alone, and what each range was seen to take decides about the next.
+    `seed_bytes` is what a row takes before any op has run. A range for which there was not enough
+    memory is cut in half.
     """
     size = max(1, count if most is None else min(count, most))
     if limit is None:
@@ -66,7 +69,8 @@ def in_chunks(
 class Meter(Block):
     """The most bytes that the results of a thread's ops took at one time in a `with` block: `peak`.
 
-    It sees each kernel's result, and when that goes; it does not see what a kernel needs for itself.
+    It sees each kernel's result, and when that goes; it does not see what a kernel needs for
+    itself.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,11 @@
-"""`GradientTape.gradient_per_example`: the gradient of each example's loss by itself, as differentially private training needs it.
+"""`GradientTape.gradient_per_example`: the gradient of each example's loss by itself, as
+differentially private training needs it.
 
-If examples have nothing to do with each other, one backward walk over the whole batch has the cotangent of each of them in its
-own row of every intermediate result. Only where a result meets what all examples share, such as a weight, would their
-gradients be added up: that op's rule runs once more, for each example with its own rows of what was saved. What looks like a
-batch may be none, so a random probe checks the outcome; the Jacobian of the losses is the way that always holds.
+If examples have nothing to do with each other, one backward walk over the whole batch has the
+cotangent of each of them in its own row of every intermediate result. Only where a result meets
+what all examples share, such as a weight, would their gradients be added up: that op's rule runs
+once more, for each example with its own rows of what was saved. What looks like a batch may be
+none, so a random probe checks the outcome; the Jacobian of the losses is the way that always holds.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ def gradient_per_example(
     if len(found) != 1 or len(found[0].array.shape) != 1 or not found[0].dtype.is_floating:
         given = ", ".join(f"{loss.dtype.name}{list(loss.array.shape)}" for loss in found)
         raise ValueError(
-            f"gradient_per_example: losses must be one tensor of real numbers with shape [examples], got {given or 'nothing'}; "
+            "gradient_per_example: losses must be one tensor of real numbers with shape "
+            f"[examples], got {given or 'nothing'}; "
             "do not take the mean or sum over the batch."
         )
     norm = None if clip_norm is None else _checked_norm(clip_norm)
@@ -76,11 +79,15 @@ def gradient_per_example(
 def _checked_norm(clip_norm: Any) -> float:
     array = np.asarray(clip_norm.array if hasattr(clip_norm, "array") else clip_norm)
     if array.shape != () or array.dtype.kind not in "iuf" or not array > 0:
-        raise ValueError(f"gradient_per_example: clip_norm must be a positive number, got {clip_norm!r}.")
+        raise ValueError(
+            f"gradient_per_example: clip_norm must be a positive number, got {clip_norm!r}."
+        )
     return float(array)
 
 
-def _gradients(tape: GradientTape, recording: Recording, losses: Any, leaves: Sequence[Any], pace: Pace) -> list[Tensor | None]:
+def _gradients(
+    tape: GradientTape, recording: Recording, losses: Any, leaves: Sequence[Any], pace: Pace
+) -> list[Tensor | None]:
     """The gradients of all examples, stacked; None where there is no path."""
     array, node = losses.array, tape._node_of(losses)
     plain = nothing_records() and type(array) is np.ndarray and len(array) > 1
@@ -90,7 +97,8 @@ def _gradients(tape: GradientTape, recording: Recording, losses: Any, leaves: Se
             return Examples(tape, recording, losses, nodes).gradients(pace)
         except MemoryError:
             raise
-        except Exception:  # noqa: BLE001, S110 - whatever fails on rows of its own, the Jacobian finds out what is really wrong
+        except Exception:  # noqa: BLE001, S110
+            # Whatever fails on rows of its own, the Jacobian finds out what is really wrong.
             pass
     return pull_identity(tape, recording, losses, leaves, pace)
 
@@ -102,10 +110,13 @@ class MixedError(Exception):
 class Examples:
     """A batch of losses whose examples are taken to be independent.
 
-    A Node is the batch's if its cotangent has a row for each example; what it computes from, and is not the batch's, is shared.
+    A Node is the batch's if its cotangent has a row for each example; what it computes from, and is
+    not the batch's, is shared.
     """
 
-    def __init__(self, tape: GradientTape, recording: Recording, losses: Any, nodes: Sequence[Node | None]) -> None:
+    def __init__(
+        self, tape: GradientTape, recording: Recording, losses: Any, nodes: Sequence[Node | None]
+    ) -> None:
         self._tape, self._recording, self._nodes = tape, recording, nodes
         self._array = losses.array
         self._start: Node = tape._node_of(losses)  # type: ignore[assignment]
@@ -113,7 +124,9 @@ class Examples:
         ones = np.ones(self._array.shape, self._array.dtype)
         found = tape._pull({self._start: ones}, list(path.leading), recording, release=False)
         size = len(self._array)
-        self._batch = {node: g for node, g in found.items() if node not in path.sources and _has_rows(g, size)}
+        self._batch = {
+            node: g for node, g in found.items() if node not in path.sources and _has_rows(g, size)
+        }
         self._edges = [
             (node, i)
             for node in self._batch
@@ -124,12 +137,19 @@ class Examples:
     def gradients(self, pace: Pace) -> list[Tensor | None]:
         """The gradients, or `MixedError`."""
         size, probe = len(self._array), probe_for(self._array)
-        expected = self._tape._pull({self._start: probe}, self._nodes, self._recording, release=False)
+        expected = self._tape._pull(
+            {self._start: probe}, self._nodes, self._recording, release=False
+        )
         stacks = {node: Stack(size) for node in expected}
         totals: dict[Node, Any] = dict.fromkeys(expected, 0)
         largest: dict[Node, Any] = dict.fromkeys(expected, 0)
-        per_row = sum(dense(g).nbytes for g in expected.values()) + sum(map(_bytes, self._batch.values())) / size
-        for start, stop, found in in_chunks(size, self._rows, limit=pace.limit, most=pace.most, expected=2 * per_row):
+        per_row = (
+            sum(dense(g).nbytes for g in expected.values())
+            + sum(map(_bytes, self._batch.values())) / size
+        )
+        for start, stop, found in in_chunks(
+            size, self._rows, limit=pace.limit, most=pace.most, expected=2 * per_row
+        ):
             if found.keys() != expected.keys():
                 raise MixedError
             for node, rows in found.items():
@@ -140,10 +160,15 @@ class Examples:
         for node, g in expected.items():
             if differ(totals[node], dense(g).reshape(-1), largest[node], self._array.dtype):
                 raise MixedError
-        return [stacks[node].joined() if node is not None and node in stacks else None for node in self._nodes]
+        return [
+            stacks[node].joined() if node is not None and node in stacks else None
+            for node in self._nodes
+        ]
 
     def _rows(self, start: int, stop: int) -> dict[Node, Tensor]:
-        """The gradients of some examples: each op between the batch and what is shared, then back through the latter."""
+        """The gradients of some examples: each op between the batch and what is shared,
+        then back through the latter.
+        """
         with Level(stop - start) as level:
             seeds: dict[Node, Any] = {}
             for node, i in self._edges:
@@ -151,15 +176,26 @@ class Examples:
                 rows = here.state.walk(self._recording, self._pulled, node, i, start, stop, level)
                 if rows is not None:
                     seeds[parent] = rows if parent not in seeds else seeds[parent] + rows
-            found = here.state.walk(self._recording, pull_rows, seeds, self._nodes, self._recording, level, False)
+            found = here.state.walk(
+                self._recording, pull_rows, seeds, self._nodes, self._recording, level, False
+            )
         return {node: Tensor(array) for node, array in found.items()}
 
     def _pulled(self, node: Node, index: int, start: int, stop: int, level: Level) -> Any:
         """What a Node's rule gives for one parent when every example is a batch of its own."""
         rule: Any = node.rule
-        own = Node(rule, self._rows_of(node.saved, start, stop, level), node.params, node.parents, node.scope, node.where)
+        own = Node(
+            rule,
+            self._rows_of(node.saved, start, stop, level),
+            node.params,
+            node.parents,
+            node.scope,
+            node.where,
+        )
         wanted = [parent if i == index else None for i, parent in enumerate(node.parents)]
-        g = mapped(self._batch[node], lambda array: BatchedTensor(Tensor(array[start:stop, None]), level))
+        g = mapped(
+            self._batch[node], lambda array: BatchedTensor(Tensor(array[start:stop, None]), level)
+        )
         pulled = rule.pull_tensors(own, g, wanted)[index]
         return None if pulled is None else whole(dense(pulled), level).array
 
@@ -167,13 +203,25 @@ class Examples:
         """What was saved for the whole batch, as it would have been saved for each example."""
         size = len(self._array)
         if isinstance(saved, Tensor):
-            shared = saved.node is not None and self._recording in saved.node.scope and saved.node not in self._batch
+            shared = (
+                saved.node is not None
+                and self._recording in saved.node.scope
+                and saved.node not in self._batch
+            )
             saved = saved if shared else saved.array
         if isinstance(saved, np.ndarray):
-            return BatchedTensor(Tensor(saved[start:stop, None]), level) if saved.shape[:1] == (size,) else Tensor(saved)
+            return (
+                BatchedTensor(Tensor(saved[start:stop, None]), level)
+                if saved.shape[:1] == (size,)
+                else Tensor(saved)
+            )
         if type(saved) is tuple and saved and all(type(n) is int for n in saved):
             return (1, *saved[1:]) if saved[0] == size else saved  # a shape
-        return type(saved)(self._rows_of(part, start, stop, level) for part in saved) if type(saved) in (tuple, list) else saved
+        return (
+            type(saved)(self._rows_of(part, start, stop, level) for part in saved)
+            if type(saved) in (tuple, list)
+            else saved
+        )
 
 
 def _has_rows(g: Any, size: int) -> bool:
@@ -212,4 +260,6 @@ def _squares(g: Tensor) -> Tensor:
 
 def _beside(factors: Tensor, g: Tensor) -> Tensor:
     lined_up = reshape(factors, shape=(*factors.array.shape, *(1,) * (len(g.array.shape) - 1)))
-    return lined_up if lined_up.array.dtype == g.array.dtype else cast(lined_up, dtype=g.array.dtype)
+    return (
+        lined_up if lined_up.array.dtype == g.array.dtype else cast(lined_up, dtype=g.array.dtype)
+    )

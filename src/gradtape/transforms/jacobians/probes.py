@@ -9,19 +9,25 @@ import numpy as np
 
 
 def probe_for(array: Any) -> Any:
-    """A cotangent of random numbers whose sizes lie between 1 and 2, so that a unit vector is no larger in any element."""
+    """A cotangent of random numbers whose sizes lie between 1 and 2,
+    so that a unit vector is no larger in any element.
+    """
     numbers = np.random.default_rng(0).uniform(-1, 1, array.shape)
     return np.asarray(numbers + np.sign(numbers)).astype(array.dtype)
 
 
 def differ(found: Any, expected: Any, largest: Any, dtype: Any) -> bool:
-    """Whether two ways to one product differ by more than rounding, `largest` being the size of the terms that were added.
+    """Whether two ways to one product differ by more than rounding,
+    `largest` being the size of the terms that were added.
 
-    What is not finite proves nothing. Half precision is rounded at every op, so that more is allowed there.
+    What is not finite proves nothing. Half precision is rounded at every op, so that more is
+    allowed there.
     """
     precision = np.finfo(dtype) if dtype.kind == "c" else ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     with np.errstate(all="ignore"):
-        allowed = float(precision.eps) ** (1 / 3 if dtype.itemsize == 2 else 1 / 2) * np.maximum(largest, np.abs(expected))
+        allowed = float(precision.eps) ** (1 / 3 if dtype.itemsize == 2 else 1 / 2) * np.maximum(
+            largest, np.abs(expected)
+        )
         return bool(np.any(np.abs(found - expected) > allowed))
 
 

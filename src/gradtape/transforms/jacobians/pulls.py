@@ -27,7 +27,9 @@ Seeded = dict[Node, Tensor]
 
 
 class Pace(NamedTuple):
-    """How many rows go back at once: `most` of them (None: any number), within `limit` bytes (None: a share of what is free)."""
+    """How many rows go back at once: `most` of them (None: any number), within `limit` bytes (None:
+    a share of what is free).
+    """
 
     most: int | None = None
     limit: int | None = None
@@ -35,15 +37,25 @@ class Pace(NamedTuple):
 
 
 def pull_identity(
-    tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Any], pace: Pace, *, examples: bool = False
+    tape: GradientTape,
+    recording: Recording,
+    target: Any,
+    sources: Sequence[Any],
+    pace: Pace,
+    *,
+    examples: bool = False,
 ) -> list[Tensor | None]:
-    """For each source, its cotangents for a one of every element of the target, stacked; None where there is no path.
+    """For each source, its cotangents for a one of every element of the target, stacked;
+    None where there is no path.
 
     With `examples`, the ones are set in every example of the target's first axis alike.
     """
     array, nodes = target.array, [tape._node_of(source) for source in sources]
     if tape._node_of(target) is None or not target.dtype.is_trainable:
-        return [_identity(target, examples) if source is target and source.dtype.is_trainable else None for source in sources]
+        return [
+            _identity(target, examples) if source is target and source.dtype.is_trainable else None
+            for source in sources
+        ]
     seeds = Seeds(tape, recording, target, nodes, examples=examples)
     if not seeds.count or not array.size:
         return [
@@ -54,20 +66,38 @@ def pull_identity(
     for start, stop, found in _in_chunks(tape, recording, seeds, nodes, pace):
         for node, rows in found.items():
             stacks.setdefault(node, Stack(seeds.count)).put(start, stop, rows)
-    return [stacks[node].joined() if node is not None and node in stacks else None for node in nodes]
+    return [
+        stacks[node].joined() if node is not None and node in stacks else None for node in nodes
+    ]
 
 
-def pull_diagonal(tape: GradientTape, recording: Recording, target: Any, source: Any, pace: Pace) -> Tensor:
-    """The derivative of each element of the target by the source's element in its place; both have one shape."""
+def pull_diagonal(
+    tape: GradientTape, recording: Recording, target: Any, source: Any, pace: Pace
+) -> Tensor:
+    """The derivative of each element of the target by the source's element in its place;
+    both have one shape.
+    """
     node, array = tape._node_of(source), target.array
     rows = Stack(array.size)
-    if tape._node_of(target) is not None and target.dtype.is_trainable and node is not None and array.size:
+    if (
+        tape._node_of(target) is not None
+        and target.dtype.is_trainable
+        and node is not None
+        and array.size
+    ):
         seeds = Seeds(tape, recording, target, [node])
         for start, stop, found in _in_chunks(tape, recording, seeds, [node], pace):
             if node in found:
-                square = getitem(reshape(found[node], shape=(stop - start, array.size)), key=(slice(None), slice(start, stop)))
+                square = getitem(
+                    reshape(found[node], shape=(stop - start, array.size)),
+                    key=(slice(None), slice(start, stop)),
+                )
                 rows.put(start, stop, _apart(diagonal(square)))
-    return reshape(rows.joined(), shape=array.shape) if rows.filled else Tensor(np.zeros(array.shape, source.array.dtype))
+    return (
+        reshape(rows.joined(), shape=array.shape)
+        if rows.filled
+        else Tensor(np.zeros(array.shape, source.array.dtype))
+    )
 
 
 def _apart(x: Tensor) -> Tensor:
@@ -79,7 +109,9 @@ def _in_chunks(
     tape: GradientTape, recording: Recording, seeds: Seeds, nodes: Sequence[Node | None], pace: Pace
 ) -> Iterator[tuple[int, int, Seeded]]:
     """All rows of the seeds pulled back to `nodes`, chunk by chunk."""
-    pulls = Pulls(tape, recording, nodes, loop=pace.loop or (seeds.count == 1 and nothing_records()))
+    pulls = Pulls(
+        tape, recording, nodes, loop=pace.loop or (seeds.count == 1 and nothing_records())
+    )
     return in_chunks(
         seeds.count,
         lambda start, stop: pulls.many(lambda: {seeds.node: seeds.rows(start, stop)}),
@@ -100,7 +132,9 @@ def _identity(target: Any, examples: bool) -> Tensor:
 
 
 class Stack:
-    """Rows that come in chunks and go one behind another: into one array where nothing records, else joined by an op."""
+    """Rows that come in chunks and go one behind another:
+    into one array where nothing records, else joined by an op.
+    """
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -131,16 +165,24 @@ class Stack:
 class Pulls:
     """Walks back over a tape's recording to `nodes`, each with many rows of cotangents.
 
-    All rows go in one walk, or one after another if that fails: a custom gradient may not take a batch. What is really wrong
-    is raised again then. `loop` begins with one after another.
+    All rows go in one walk, or one after another if that fails: a custom gradient may not take a
+    batch. What is really wrong is raised again then. `loop` begins with one after another.
     """
 
-    def __init__(self, tape: GradientTape, recording: Recording, nodes: Sequence[Node | None], *, loop: bool = False) -> None:
+    def __init__(
+        self,
+        tape: GradientTape,
+        recording: Recording,
+        nodes: Sequence[Node | None],
+        *,
+        loop: bool = False,
+    ) -> None:
         self._tape, self._recording, self._nodes = tape, recording, nodes
         self._loop = loop
 
     def many(self, seeds: Seeded | Callable[[], Seeded]) -> Seeded:
-        """The cotangents of the nodes for every row of `seeds`, stacked; one that has no path from a seed is missing.
+        """The cotangents of the nodes for every row of `seeds`, stacked;
+        one that has no path from a seed is missing.
 
         A function that makes the seeds may be called twice, and what it makes is written over.
         """
@@ -159,18 +201,27 @@ class Pulls:
         with Level(_count(given)) as level:
             if plain and all(type(rows.array) is np.ndarray for rows in given.values()):
                 arrays = {node: rows.array for node, rows in given.items()}
-                found = here.state.walk(self._recording, pull_rows, arrays, self._nodes, self._recording, level, own)
+                found = here.state.walk(
+                    self._recording, pull_rows, arrays, self._nodes, self._recording, level, own
+                )
                 return {node: Tensor(array) for node, array in found.items()}
             found = self._walk({node: BatchedTensor(rows, level) for node, rows in given.items()})
             return {node: whole(dense(g), level) for node, g in found.items()}
 
     def _one_by_one(self, seeds: Seeded) -> Seeded:
-        tensors = not nothing_records() or any(isinstance(rows, XlaTensor) for rows in seeds.values())
+        tensors = not nothing_records() or any(
+            isinstance(rows, XlaTensor) for rows in seeds.values()
+        )
         found = []
         for i in range(_count(seeds)):
-            row = {node: getitem(rows, key=(i,)) if tensors else rows.array[i] for node, rows in seeds.items()}
+            row = {
+                node: getitem(rows, key=(i,)) if tensors else rows.array[i]
+                for node, rows in seeds.items()
+            }
             found.append(self._walk(row))
-        return {node: finished(stack(*[dense(row[node]) for row in found], axis=0)) for node in found[0]}
+        return {
+            node: finished(stack(*[dense(row[node]) for row in found], axis=0)) for node in found[0]
+        }
 
     def _walk(self, seeds: dict[Node, Any]) -> dict[Node, Any]:
         return self._tape._pull(seeds, self._nodes, self._recording, release=False)

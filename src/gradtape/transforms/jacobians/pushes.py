@@ -1,7 +1,8 @@
 """Forward products over what a tape has recorded: tangents of sources carried to a target.
 
-A backward walk is linear in the cotangent that it starts from. One such walk is recorded, and the backward walk over that
-recording is its transpose: it takes tangents of the sources to the target's. No op needs a rule for it.
+A backward walk is linear in the cotangent that it starts from. One such walk is recorded, and the
+backward walk over that recording is its transpose: it takes tangents of the sources to the
+target's. No op needs a rule for it.
 """
 
 from __future__ import annotations
@@ -25,20 +26,28 @@ from gradtape.transforms.jacobians.seeds import diagonal_rows
 
 
 class NotLinearError(ValueError):
-    """A gradient function of the user's cannot be pushed through: what it gives is not linear in its cotangent."""
+    """A gradient function of the user's cannot be pushed through:
+    what it gives is not linear in its cotangent.
+    """
 
 
 class RecordedWalk:
-    """The backward walk from `target` to `sources`, recorded so that tangents can be pushed along it any number of times.
+    """The backward walk from `target` to `sources`,
+    recorded so that tangents can be pushed along it any number of times.
 
-    If values of the cotangent leave the recording, as they do where a custom gradient calls `.numpy()`, a DepartureError says so.
+    If values of the cotangent leave the recording, as they do where a custom gradient calls
+    `.numpy()`, a DepartureError says so.
     """
 
-    def __init__(self, tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Any]) -> None:
+    def __init__(
+        self, tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Any]
+    ) -> None:
         array = target.array
         self._foreign = recording.foreign
         self._target = target
-        self._cotangent = Tensor(probe_for(array) if self._foreign else np.zeros(array.shape, array.dtype))
+        self._cotangent = Tensor(
+            probe_for(array) if self._foreign else np.zeros(array.shape, array.dtype)
+        )
         self._tape = GradientTape(persistent=True, watch_accessed_variables=False, strict=True)
         self.pulled: list[Tensor | None] = [None] * len(sources)
         node, nodes = tape._node_of(target), [tape._node_of(source) for source in sources]
@@ -46,10 +55,13 @@ class RecordedWalk:
             with self._tape:
                 self._tape.watch(self._cotangent)
                 found = tape._pull({node: self._cotangent}, nodes, recording, release=False)
-                self.pulled = [dense(found[n]) if n is not None and n in found else None for n in nodes]
+                self.pulled = [
+                    dense(found[n]) if n is not None and n in found else None for n in nodes
+                ]
 
     def push(self, index: int, tangents: Any, *, loop: bool = False) -> Tensor | None:
-        """The target's tangents, stacked, for stacked `tangents` of source `index`; None if there is no path.
+        """The target's tangents, stacked, for stacked `tangents` of source `index`;
+        None if there is no path.
 
         `loop` pushes one tangent after another.
         """
@@ -64,14 +76,17 @@ class RecordedWalk:
         return found[end] if end is not None and end in found else self._zeros(len(rows.array))
 
     def push_identity(self, index: int, pace: Pace, *, examples: bool = False) -> Tensor | None:
-        """The target's tangents for a one of every element of source `index`, stacked; None if there is no path.
+        """The target's tangents for a one of every element of source `index`, stacked;
+        None if there is no path.
 
         With `examples`, the ones are set in every example of the source's first axis alike.
         """
         pulled, recording = self.pulled[index], self._tape.scope
         if pulled is None or recording is None:
             return None
-        (rows,) = pull_identity(self._tape, recording, pulled, [self._cotangent], pace, examples=examples)
+        (rows,) = pull_identity(
+            self._tape, recording, pulled, [self._cotangent], pace, examples=examples
+        )
         if rows is None:
             shape = pulled.array.shape
             rows = self._zeros(int(np.prod(shape[1:] if examples else shape)))
@@ -91,25 +106,37 @@ class RecordedWalk:
         size = len(array)
         if examples:
             of_examples = array.reshape(size, array.shape[1], -1)
-            found = np.einsum("sbt,bt->bs", of_examples, self._cotangent.array.reshape(array.shape[1], -1))
+            found = np.einsum(
+                "sbt,bt->bs", of_examples, self._cotangent.array.reshape(array.shape[1], -1)
+            )
             expected = pulled.array.reshape(array.shape[1], size)
         else:
-            found, expected = array.reshape(size, -1) @ self._cotangent.array.reshape(-1), pulled.array.reshape(-1)
+            found, expected = (
+                array.reshape(size, -1) @ self._cotangent.array.reshape(-1),
+                pulled.array.reshape(-1),
+            )
         if differ(found, expected, size_of(array), array.dtype):
             raise NotLinearError(
-                "a custom gradient on the way does not give a linear function of its cotangent that can be differentiated"
+                "a custom gradient on the way does not give a linear function of its cotangent "
+                "that can be differentiated"
             )
 
 
 class Pushes:
-    """Tangents of `sources` pushed to `target`: by the short way where there is one, else along a recorded walk."""
+    """Tangents of `sources` pushed to `target`: by the short way where there is one,
+    else along a recorded walk.
+    """
 
-    def __init__(self, tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Any]) -> None:
+    def __init__(
+        self, tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Any]
+    ) -> None:
         self._tape, self._recording, self._target, self._sources = tape, recording, target, sources
         self._walk: RecordedWalk | None = None
 
     def push_identity(self, index: int, pace: Pace, *, examples: bool = False) -> Tensor | None:
-        """The target's tangents for a one of every element of source `index`, stacked; None if there is no path."""
+        """The target's tangents for a one of every element of source `index`, stacked;
+        None if there is no path.
+        """
         try:
             return self._short(self._sources[index], pace, examples)
         except NoShortWay:
@@ -120,7 +147,9 @@ class Pushes:
     def _short(self, source: Any, pace: Pace, examples: bool) -> Tensor:
         array, by = self._target.array, source.array
         node, source_node = self._tape._node_of(self._target), self._tape._node_of(source)
-        plain = nothing_records() and all(isinstance(one, np.ndarray) and one.dtype.kind == "f" for one in (array, by))
+        plain = nothing_records() and all(
+            isinstance(one, np.ndarray) and one.dtype.kind == "f" for one in (array, by)
+        )
         if node is None or source_node is None or not plain or not array.size or not by.size:
             raise NoShortWay
         way = ShortWay(self._recording, node, source_node)
@@ -144,6 +173,10 @@ class Pushes:
         return stack.joined()
 
 
-def push_along(tape: GradientTape, recording: Recording, target: Any, source: Any, tangents: Any) -> Tensor | None:
-    """The target's tangents for `tangents` of one source, both with the batch as their first axis; None without a path."""
+def push_along(
+    tape: GradientTape, recording: Recording, target: Any, source: Any, tangents: Any
+) -> Tensor | None:
+    """The target's tangents for `tangents` of one source,
+    both with the batch as their first axis; None without a path.
+    """
     return RecordedWalk(tape, recording, target, [source]).push(0, tangents)

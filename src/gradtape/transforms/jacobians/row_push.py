@@ -1,8 +1,9 @@
-"""A forward walk with many tangents at once on plain arrays: the quick way for Jacobians that nothing records.
+"""A forward walk with many tangents at once on plain arrays:
+the quick way for Jacobians that nothing records.
 
-It goes from Node to Node through elementwise ops, products with one matrix, and ops that only move elements: what their pulls
-saved is enough to push a tangent. A Node does not know its own shape, which other rules would need: those go by
-`RecordedWalk`.
+It goes from Node to Node through elementwise ops, products with one matrix, and ops that only move
+elements: what their pulls saved is enough to push a tangent. A Node does not know its own shape,
+which other rules would need: those go by `RecordedWalk`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class NoShortWay(Exception):  # noqa: N818 - it says which way to go, not that s
 
 
 class ShortWay:
-    """The Nodes from a source to a target, to push rows of tangents along; `NoShortWay` if one of them does not let them."""
+    """The Nodes from a source to a target, to push rows of tangents along;
+    `NoShortWay` if one of them does not let them.
+    """
 
     def __init__(self, recording: Recording, target: Node, source: Node) -> None:
         path = Path([target], [source], recording)
@@ -37,10 +40,14 @@ class ShortWay:
         self._order = path.between
         for node in self._order:
             rule: Any = node.rule
-            if type(rule) is not ElementwiseDerivative and (type(rule) is not Derivative or rule.op.rows is None):
+            if type(rule) is not ElementwiseDerivative and (
+                type(rule) is not Derivative or rule.op.rows is None
+            ):
                 raise NoShortWay
         self.expected = sum(map(saved_bytes, self._order))  # bytes that a row may take on its way
-        self._uses = Counter(parent for node in self._order for parent in node.parents if parent in path.leading)
+        self._uses = Counter(
+            parent for node in self._order for parent in node.parents if parent in path.leading
+        )
 
     def push(self, tangents: Any) -> Any:
         """The target's tangents for rows of the source's."""
@@ -62,7 +69,9 @@ def _pushed(node: Node, tangents: Sequence[Any]) -> Any:
     rule: Any = node.rule
     if type(rule) is ElementwiseDerivative:
         return _through_elements(rule, node, tangents)
-    found = here.state.run_on_host(rule.op.rows.push, tangents, lambda i: rule.named(node, i), **(node.params or {}))
+    found = here.state.run_on_host(
+        rule.op.rows.push, tangents, lambda i: rule.named(node, i), **(node.params or {})
+    )
     if found is None:
         raise NoShortWay
     return found
@@ -92,7 +101,9 @@ def _through_elements(rule: ElementwiseDerivative, node: Node, tangents: Sequenc
 
 
 def _is_finite(partial: Any) -> bool:
-    """Whether all of a derivative, which is real, is finite, and not so large that the sum of its squares is infinite."""
+    """Whether all of a derivative, which is real, is finite,
+    and not so large that the sum of its squares is infinite.
+    """
     if not partial.ndim:
         return math.isfinite(partial)
     flat = partial.reshape(-1)
@@ -100,7 +111,9 @@ def _is_finite(partial: Any) -> bool:
 
 
 def _broadcast(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any]) -> Shape | None:
-    """The shape of the output if an argument was broadcast to it, from whatever was saved that shows it; else None."""
+    """The shape of the output if an argument was broadcast to it,
+    from whatever was saved that shows it; else None.
+    """
     shapes: list[Shape] = []
     for i, tangent in enumerate(tangents):
         if tangent is not None:

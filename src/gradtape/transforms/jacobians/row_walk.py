@@ -1,8 +1,9 @@
 """A backward walk with many cotangents at once on plain arrays, for Jacobians that nothing records.
 
-Each cotangent is an array with the rows as its first axis. An elementwise op has the same partial derivatives for all rows: they
-are computed once, and multiply the rows, in place where nobody else has them. A product with one matrix is one product for all
-rows. Every other op runs on `BatchedTensor`s, as it would under `vmap`.
+Each cotangent is an array with the rows as its first axis. An elementwise op has the same partial
+derivatives for all rows: they are computed once, and multiply the rows, in place where nobody else
+has them. A product with one matrix is one product for all rows. Every other op runs on
+`BatchedTensor`s, as it would under `vmap`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from gradtape.transforms.vectorize import whole
 
 
 def nothing_records() -> bool:
-    """Whether plain arrays will do: no tape or accumulator, no vmap, no program that is being traced, no device but the host."""
+    """Whether plain arrays will do: no tape or accumulator, no vmap, no program that is being
+    traced, no device but the host.
+    """
     state = here.state
     return state.scope is None and not state.levels and state.trace is None and state.device is None
 
@@ -42,14 +45,22 @@ class Rows:
 
 
 def pull_rows(
-    seeds: dict[Node, Any], sources: Sequence[Node | None], recording: Recording, level: Level, own: bool
+    seeds: dict[Node, Any],
+    sources: Sequence[Node | None],
+    recording: Recording,
+    level: Level,
+    own: bool,
 ) -> dict[Node, Any]:
-    """The cotangents of `sources` for all rows of `seeds`; a source without a path from a seed is missing.
+    """The cotangents of `sources` for all rows of `seeds`;
+    a source without a path from a seed is missing.
 
-    `own` lets the walk write to the seeds. Kernels run through the thread's `run`, where a Meter may listen.
+    `own` lets the walk write to the seeds. Kernels run through the thread's `run`, where a Meter
+    may listen.
     """
     path = Path(seeds, sources, recording)
-    finite = True  # once a partial derivative was infinite, rows may be, which zeros among later ones must not meet either
+    # Once a partial derivative was infinite, rows may be, which zeros among later ones must not
+    # meet either.
+    finite = True
 
     def pull(node: Node, g: Any, parents: Sequence[Node | None]) -> Sequence[Any]:
         nonlocal finite
@@ -67,8 +78,12 @@ def pull_rows(
     return {node: rows.array for node, rows in found.items()}
 
 
-def _quickly(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -> Sequence[Any] | None:
-    """The cotangents of a Node's parents, as Rows, for the ops that most of a Jacobian goes through; None for others."""
+def _quickly(
+    node: Node, g: Any, parents: Sequence[Node | None], level: Level
+) -> Sequence[Any] | None:
+    """The cotangents of a Node's parents, as Rows, for the ops that most of a Jacobian goes
+    through; None for others.
+    """
     rule: Any = node.rule
     if type(g) is not Rows or type(g.array) is not np.ndarray or g.array.dtype.kind != "f":
         return None
@@ -79,7 +94,10 @@ def _quickly(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -
     declared = rule.op.rows
     if declared is None:
         return None
-    return [None if parent is None else _declared(declared, node, i, g, level) for i, parent in enumerate(parents)]
+    return [
+        None if parent is None else _declared(declared, node, i, g, level)
+        for i, parent in enumerate(parents)
+    ]
 
 
 def _declared(declared: RowRule, node: Node, index: int, g: Rows, level: Level) -> Rows:
@@ -88,11 +106,18 @@ def _declared(declared: RowRule, node: Node, index: int, g: Rows, level: Level) 
     found = here.state.run_on_host(declared.pulls[index], g.array, **rule.named(node, index))
     if found is not None:
         return Rows(found, own=declared.fresh)
-    return _through_rule(node, g, [parent if i == index else None for i, parent in enumerate(node.parents)], level)[index]
+    return _through_rule(
+        node, g, [parent if i == index else None for i, parent in enumerate(node.parents)], level
+    )[index]
 
 
-def _through_elements(rule: ElementwiseDerivative, node: Node, g: Rows, parents: Sequence[Node | None]) -> Sequence[Any] | None:
-    """An elementwise op: rows times its partial derivatives. None if one is infinite: zeros among the rows must not meet it."""
+def _through_elements(
+    rule: ElementwiseDerivative, node: Node, g: Rows, parents: Sequence[Node | None]
+) -> Sequence[Any] | None:
+    """An elementwise op: rows times its partial derivatives.
+
+    None if one is infinite: zeros among the rows must not meet it.
+    """
     op, array = rule.op, g.array
     two = len(op.arguments) > 1
     one = array.dtype.type(1)
@@ -121,7 +146,9 @@ def _through_elements(rule: ElementwiseDerivative, node: Node, g: Rows, parents:
 
 
 def _times(g: Rows, partial: Any, *, own: bool, shared: bool) -> Rows:
-    """Rows times numbers that are the same for all of them; `own` if the rows are not needed any more."""
+    """Rows times numbers that are the same for all of them;
+    `own` if the rows are not needed any more.
+    """
     array = g.array
     if not partial.ndim and partial == 1:
         if shared:
@@ -139,7 +166,9 @@ def _summed(rows: Rows, shape: Shape) -> Rows:
     return Rows(total, own=rows.own or total.size != rows.array.size)
 
 
-def _through_rule(node: Node, g: Any, parents: Sequence[Node | None], level: Level) -> Sequence[Any]:
+def _through_rule(
+    node: Node, g: Any, parents: Sequence[Node | None], level: Level
+) -> Sequence[Any]:
     """Any op, by its rule on BatchedTensors: as Rows or, by output, as PerOutput of Rows."""
     rule: Any = node.rule
     batch = mapped(g, lambda rows: BatchedTensor(Tensor(rows.array), level))
@@ -154,7 +183,11 @@ def _rows_of(pulled: Any, level: Level) -> Any:
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     """A cotangent, or those of several outputs, changed."""
-    return PerOutput((i, change(g)) for i, g in value.items()) if isinstance(value, dict) else change(value)
+    return (
+        PerOutput((i, change(g)) for i, g in value.items())
+        if isinstance(value, dict)
+        else change(value)
+    )
 
 
 def _sum(earlier: Any, cotangent: Any, parent: Node) -> Any:

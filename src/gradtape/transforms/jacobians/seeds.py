@@ -1,7 +1,9 @@
-"""The cotangents that a Jacobian's walk starts from: rows of an identity matrix, made as they are needed.
+"""The cotangents that a Jacobian's walk starts from: rows of an identity matrix,
+made as they are needed.
 
-The last ops before a target are often elementwise, and one matrix product before them. Their Jacobian is a diagonal matrix times
-a matrix that is known, so the walk may start behind them: what a batch of one-hot rows would compute there is mostly zeros.
+The last ops before a target are often elementwise, and one matrix product before them. Their
+Jacobian is a diagonal matrix times a matrix that is known, so the walk may start behind them: what
+a batch of one-hot rows would compute there is mostly zeros.
 """
 
 from __future__ import annotations
@@ -27,14 +29,22 @@ from gradtape.transforms.jacobians.row_walk import nothing_records
 
 
 class Seeds:
-    """One row for each element of a target, as cotangents of `node`: the target's own, or one that it depends on alone.
+    """One row for each element of a target, as cotangents of `node`: the target's own,
+    or one that it depends on alone.
 
-    With `examples`, the first axis of the target is a batch, and there is a row for each element of an example, the same for all
-    examples. `expected` is a guess at the bytes that a row takes on its way back.
+    With `examples`, the first axis of the target is a batch, and there is a row for each element of
+    an example, the same for all examples. `expected` is a guess at the bytes that a row takes on
+    its way back.
     """
 
     def __init__(
-        self, tape: GradientTape, recording: Recording, target: Any, sources: Sequence[Node | None], *, examples: bool = False
+        self,
+        tape: GradientTape,
+        recording: Recording,
+        target: Any,
+        sources: Sequence[Node | None],
+        *,
+        examples: bool = False,
     ) -> None:
         array = target.array
         self.node: Node = tape._node_of(target)  # type: ignore[assignment]
@@ -45,7 +55,11 @@ class Seeds:
         self._scale: Any = None
         self._matrix: Any = None
         path = Path([self.node], sources, recording)
-        self.expected = array.nbytes + sum(map(saved_bytes, path.nodes)) if isinstance(array, (np.ndarray, np.generic)) else 0
+        self.expected = (
+            array.nbytes + sum(map(saved_bytes, path.nodes))
+            if isinstance(array, (np.ndarray, np.generic))
+            else 0
+        )
         plain = nothing_records() and isinstance(array, np.ndarray)
         if (plain or (self._on_xla and _only_traced())) and array.size and array.dtype.kind == "f":
             self._start_behind(tape, path)
@@ -61,7 +75,10 @@ class Seeds:
         if self._on_xla and (self._matrix is not None or self._scale is not None):
             return self._rows_on_xla(start, stop)
         if self._matrix is not None:
-            factors, matrix = (np.ascontiguousarray(part) for part in (self._scale[:, start:stop].T, self._matrix[start:stop]))
+            factors, matrix = (
+                np.ascontiguousarray(part)
+                for part in (self._scale[:, start:stop].T, self._matrix[start:stop])
+            )
             return Tensor((factors[:, :, None] * matrix[:, None, :]).reshape(count, *self._shape))
         values = 1 if self._scale is None else self._scale[:, start:stop].T
         rows = Tensor(diagonal_rows(self._shape, self._dtype, start, stop, self.batch, values))
@@ -80,11 +97,19 @@ class Seeds:
         else:
             if self.batch == 1:
                 chosen = getitem(self._matrix, key=(slice(start, stop),))
-            else:  # a product leaves them in order, where a loop would go across a transposed matrix once for each example
-                chosen = self._placed(diagonal_rows((self.count,), self._dtype, start, stop)) @ self._matrix
+            else:
+                # A product leaves them in order, where a loop would go across a transposed matrix
+                # once for each example.
+                chosen = (
+                    self._placed(diagonal_rows((self.count,), self._dtype, start, stop))
+                    @ self._matrix
+                )
             matrix = reshape(chosen, shape=(count, 1, chosen.array.shape[1]))
             rows = matrix if rows is None else rows * matrix
-        return reshape(broadcast_to(rows, shape=(count, self.batch, rows.array.shape[2])), shape=(count, *self._shape))
+        return reshape(
+            broadcast_to(rows, shape=(count, self.batch, rows.array.shape[2])),
+            shape=(count, *self._shape),
+        )
 
     def _start_behind(self, tape: GradientTape, path: Path) -> None:
         """Goes back to where the Jacobian stops being diagonal, and through one matrix product."""
@@ -96,10 +121,16 @@ class Seeds:
             node, shape = step
         if node is not self.node:
             ones: Any = np.ones(self._shape, self._dtype)
-            pulled = tape._pull({self.node: self._placed(ones)}, [node], path.recording, release=False).get(node)
+            pulled = tape._pull(
+                {self.node: self._placed(ones)}, [node], path.recording, release=False
+            ).get(node)
             if not self._takes(pulled, shape):
                 return
-            self.node, self._shape, self._scale = node, shape, reshape(pulled, shape=(self.batch, self.count))
+            self.node, self._shape, self._scale = (
+                node,
+                shape,
+                reshape(pulled, shape=(self.batch, self.count)),
+            )
         if node not in path.sources:
             self._start_before_product(path.leading)
 
@@ -108,9 +139,14 @@ class Seeds:
         return on_xla(Tensor(array)) if self._on_xla else array
 
     def _takes(self, value: Any, shape: Any) -> bool:
-        """Whether a value is an array of the target's dtype and of some shape, as the walk has it."""
+        """Whether a value is an array of the target's dtype and of some shape,
+        as the walk has it.
+        """
         array = value.array if type(value) is XlaTensor else value
-        return type(value) is (XlaTensor if self._on_xla else np.ndarray) and (array.shape, array.dtype) == (shape, self._dtype)
+        return type(value) is (XlaTensor if self._on_xla else np.ndarray) and (
+            array.shape,
+            array.dtype,
+        ) == (shape, self._dtype)
 
     def _start_before_product(self, needed: set[Node]) -> None:
         node = self.node
@@ -141,8 +177,12 @@ def _only_traced() -> bool:
     return state.scope is None and not state.levels and state.trace is not None
 
 
-def diagonal_rows(shape: Any, dtype: Any, start: int, stop: int, batch: int = 1, values: Any = 1) -> Any:
-    """Rows of zeros, but for `values` on a diagonal that begins at `start`; the same in each of `batch` examples."""
+def diagonal_rows(
+    shape: Any, dtype: Any, start: int, stop: int, batch: int = 1, values: Any = 1
+) -> Any:
+    """Rows of zeros, but for `values` on a diagonal that begins at `start`;
+    the same in each of `batch` examples.
+    """
     count, steps = stop - start, np.arange(stop - start)
     rows = np.zeros((count, batch, math.prod(shape) // batch), dtype)
     rows[steps, :, start + steps] = values
@@ -150,7 +190,9 @@ def diagonal_rows(shape: Any, dtype: Any, start: int, stop: int, batch: int = 1,
 
 
 def _behind(node: Node, shape: Any, needed: set[Node], batch: int) -> tuple[Node, Any] | None:
-    """The one Node that `node` depends on, and its shape, if each of its elements goes into one element of `node`."""
+    """The one Node that `node` depends on, and its shape,
+    if each of its elements goes into one element of `node`.
+    """
     rule = node.rule
     places = [i for i, parent in enumerate(node.parents) if parent is not None and parent in needed]
     if not places or len({node.parents[i] for i in places}) > 1:
@@ -167,7 +209,9 @@ def _behind(node: Node, shape: Any, needed: set[Node], batch: int) -> tuple[Node
 
 
 def saved_bytes(node: Node) -> int:
-    """What a Node saved, in bytes; a shape counts as an array of it, since its pull will make one."""
+    """What a Node saved, in bytes; a shape counts as an array of it,
+    since its pull will make one.
+    """
     total = 0
     for saved in node.saved or ():
         for value in saved if type(saved) in (tuple, list) else (saved,):

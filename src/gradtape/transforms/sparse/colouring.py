@@ -1,4 +1,6 @@
-"""Colouring the columns of a sparse matrix: columns of one colour share no row, so one product computes them all."""
+"""Colouring the columns of a sparse matrix: columns of one colour share no row,
+so one product computes them all.
+"""
 
 from __future__ import annotations
 
@@ -11,34 +13,43 @@ import numpy as np
 
 Colours = np.ndarray[Any, Any]
 
-_MOST_PAIRS = 4_000_000  # of columns that share a row, up to which they are listed: about a second's work
+# Of columns that share a row, up to which they are listed: about a second's work.
+_MOST_PAIRS = 4_000_000
 _ROUNDS = 3  # of trying again: what they can save is saved by then
 
 
 def colour_columns(pattern: Any) -> tuple[Colours, int]:
-    """A colour for each column of a SciPy sparse matrix, counted from 0, and how many colours there are.
+    """A colour for each column of a SciPy sparse matrix, counted from 0,
+    and how many colours there are.
 
-    No two columns of one colour have an entry in the same row. There are at least as many colours as the fullest row has
-    entries: what is tried stops there, so that simple patterns are done at once. Equal patterns get equal colours.
+    No two columns of one colour have an entry in the same row. There are at least as many colours
+    as the fullest row has entries: what is tried stops there, so that simple patterns are done at
+    once. Equal patterns get equal colours.
     """
     by_column = pattern.tocsc()
     height, width = pattern.shape
     in_row = np.bincount(by_column.indices, minlength=height)
     fewest = int(in_row.max(initial=min(1, width)))
     filled = np.diff(by_column.indptr) > 0
-    if fewest == np.count_nonzero(filled):  # a row has them all, so that each needs a colour of its own
+    # A row has them all, so that each needs a colour of its own.
+    if fewest == np.count_nonzero(filled):
         return np.maximum(np.cumsum(filled) - 1, 0) * filled, fewest
 
     columns = _slices(by_column)
     colours, count = _greedy(columns, range(width), height)
     if count > fewest and np.sum(in_row.astype(np.int64) ** 2) <= _MOST_PAIRS:
         ones = by_column.astype(np.int32)
-        colours, count = min((colours, count), _by_saturation(_slices((ones.T @ ones).tocsc())), key=lambda found: found[1])
+        colours, count = min(
+            (colours, count),
+            _by_saturation(_slices((ones.T @ ones).tocsc())),
+            key=lambda found: found[1],
+        )
     shuffle = np.random.default_rng(0)
     for _ in range(_ROUNDS):
         if count == fewest:
             break
-        # Taken colour by colour, in any order of colours, columns need no more of them than before, and may need fewer.
+        # Taken colour by colour, in any order of colours, columns need no more of them than before,
+        # and may need fewer.
         order = np.argsort(shuffle.permutation(count)[colours], kind="stable")
         colours, count = _greedy(columns, order.tolist(), height)
     return colours, count
@@ -50,7 +61,8 @@ def _slices(by_column: Any) -> list[list[int]]:
     return [rows[start:stop] for start, stop in pairwise(starts)]
 
 
-# A set of colours is an integer with a bit for each: `~taken & (taken + 1)` is the first one that is not in `taken`.
+# A set of colours is an integer with a bit for each: `~taken & (taken + 1)` is the first one that
+# is not in `taken`.
 
 
 def _greedy(columns: list[list[int]], order: Iterable[int], height: int) -> tuple[Colours, int]:
@@ -72,7 +84,9 @@ def _greedy(columns: list[list[int]], order: Iterable[int], height: int) -> tupl
 
 
 def _by_saturation(neighbours: list[list[int]]) -> tuple[Colours, int]:
-    """The column that has the most colours around it goes next; of equal ones that with the most neighbours, then the first."""
+    """The column that has the most colours around it goes next; of equal ones that with the most
+    neighbours, then the first.
+    """
     around = [0] * len(neighbours)
     colours = np.full(len(neighbours), -1, np.intp)
     waiting = [(0, -len(near), column) for column, near in enumerate(neighbours)]

@@ -1,7 +1,8 @@
-"""What depends on what in a recording: the Nodes between a source and a target, and the links between their elements.
+"""What depends on what in a recording: the Nodes between a source and a target,
+and the links between their elements.
 
-Few ops need a rule for it. A pull is linear, and what it links is the transpose of what its op links; a pull is made of ops, so
-that its own recording shows it.
+Few ops need a rule for it. A pull is linear, and what it links is the transpose of what its op
+links; a pull is made of ops, so that its own recording shows it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Spec:
 
 
 class Several(dict[int, Spec]):
-    """The specs of those outputs of a Node that are on the way, by number: together they are one row of elements.
+    """The specs of those outputs of a Node that are on the way, by number:
+    together they are one row of elements.
 
     It is filled while the walk meets the outputs, and read when it comes to the Node itself.
     """
@@ -74,7 +76,8 @@ class Several(dict[int, Spec]):
 
     def cotangent(self, row: Tensor) -> Any:
         return PerOutput(
-            (i, self[i].cotangent(getitem(row, key=(slice(start, start + self[i].size),)))) for i, start in self.starts.items()
+            (i, self[i].cotangent(getitem(row, key=(slice(start, start + self[i].size),))))
+            for i, start in self.starts.items()
         )
 
 
@@ -82,20 +85,37 @@ Specs = dict[Node, "Spec | Several"]
 
 
 class Dependence:
-    """How the elements of a target depend on those of a source: a link, like that of a single op, made of those in between.
+    """How the elements of a target depend on those of a source: a link, like that of a single op,
+    made of those in between.
 
-    `connected` says whether there is a path, and `elements` how many elements there are on it. `within` are the names of the ops
-    whose pulls this recording is part of. The links in between are made when they are used, and not kept.
+    `connected` says whether there is a path, and `elements` how many elements there are on it.
+    `within` are the names of the ops whose pulls this recording is part of. The links in between
+    are made when they are used, and not kept.
     """
 
     def __init__(
-        self, recording: Recording, target: Node, source: Node, spec: Spec, source_size: int, within: frozenset[str] = frozenset()
+        self,
+        recording: Recording,
+        target: Node,
+        source: Node,
+        spec: Spec,
+        source_size: int,
+        within: frozenset[str] = frozenset(),
     ) -> None:
-        self._target, self._source, self._source_size, self._within = target, source, source_size, within
+        self._target, self._source, self._source_size, self._within = (
+            target,
+            source,
+            source_size,
+            within,
+        )
         self._specs: Specs = {target: spec}
-        met = [(node, _differentiated(node, wanted, self._specs)) for node, wanted in _between(target, source, recording)]
+        met = [
+            (node, _differentiated(node, wanted, self._specs))
+            for node, wanted in _between(target, source, recording)
+        ]
         reached = {source} & self._specs.keys()
-        self._steps: list[tuple[Node, list[int]]] = []  # Nodes, and which of their parents depend on the source
+        # Nodes, and which of their parents depend on the source.
+        self._steps: list[tuple[Node, list[int]]] = []
         for node, indices in reversed(met):
             linked = [i for i in indices if node.parents[i] in reached]
             if linked:
@@ -112,7 +132,9 @@ class Dependence:
         last_use = {node.parents[i]: node for node, linked in self._steps for i in linked}
         for node, linked in self._steps:
             parents: Any = [node.parents[i] for i in linked]
-            patterns[node] = _links(node, linked, self._specs, self._within).push([patterns[parent] for parent in parents])
+            patterns[node] = _links(node, linked, self._specs, self._within).push(
+                [patterns[parent] for parent in parents]
+            )
             for parent in set(parents):
                 if last_use[parent] is node:
                     del patterns[parent]
@@ -132,19 +154,31 @@ class Dependence:
         return patterns[self._source]
 
 
-def _between(target: Node, source: Node, recording: Recording) -> list[tuple[Node, list[Node | None]]]:
-    """The Nodes on the way from the target back to the source, each with its parents, None for those off the way."""
+def _between(
+    target: Node, source: Node, recording: Recording
+) -> list[tuple[Node, list[Node | None]]]:
+    """The Nodes on the way from the target back to the source, each with its parents,
+    None for those off the way.
+    """
     path = Path([target], [source], recording)
     leading = path.leading
-    return [(node, [parent if parent in leading else None for parent in node.parents]) for node in reversed(path.between)]
+    return [
+        (node, [parent if parent in leading else None for parent in node.parents])
+        for node in reversed(path.between)
+    ]
 
 
 def _differentiated(node: Node, wanted: Sequence[Node | None], specs: Specs) -> list[int]:
-    """Which of the wanted parents the Node's rule has a cotangent for. Their specs are those of the cotangents."""
+    """Which of the wanted parents the Node's rule has a cotangent for.
+
+    Their specs are those of the cotangents.
+    """
     if node not in specs or node.rule is None:
         return []
     found = []
-    for i, (parent, g) in enumerate(zip(wanted, node.rule.pull_arrays(node, specs[node].zeros(), wanted), strict=False)):
+    for i, (parent, g) in enumerate(
+        zip(wanted, node.rule.pull_arrays(node, specs[node].zeros(), wanted), strict=False)
+    ):
         if parent is not None and g is not None:
             found.append(i)
             if type(g) is PerOutput:
@@ -160,7 +194,9 @@ def _spec(g: Any) -> Spec:
 
 
 def _op_of(rule: Any) -> Any:
-    """The op that a rule is of, also if it is wrapped for complex numbers or half precision; None for a function's."""
+    """The op that a rule is of, also if it is wrapped for complex numbers or half precision;
+    None for a function's.
+    """
     while hasattr(rule, "_rule"):
         rule = rule._rule
     return getattr(rule, "op", None)
@@ -183,7 +219,9 @@ class Separate:
 
 
 class Joined:
-    """One link for the elements of all parents in a row: there may be many parents of few elements each."""
+    """One link for the elements of all parents in a row:
+    there may be many parents of few elements each.
+    """
 
     def __init__(self, link: Link, sizes: Sequence[int]) -> None:
         self._link = link
@@ -207,7 +245,9 @@ class Transposed:
         self._tape = tape  # with which the recording of the link would end
 
 
-def _links(node: Node, linked: Sequence[int], specs: Specs, within: frozenset[str]) -> Separate | Joined:
+def _links(
+    node: Node, linked: Sequence[int], specs: Specs, within: frozenset[str]
+) -> Separate | Joined:
     """The links of a Node with the parents at the given places."""
     rule: Any = node.rule
     spec = specs[node]
@@ -217,12 +257,19 @@ def _links(node: Node, linked: Sequence[int], specs: Specs, within: frozenset[st
     if isinstance(rule, OutputRule):
         whole: Any = specs[parents[0]]
         places = np.arange(spec.size)
-        return Separate([Link(pairs(places, whole.starts[rule.index] + places, spec.size, whole.size))])
+        return Separate(
+            [Link(pairs(places, whole.starts[rule.index] + places, spec.size, whole.size))]
+        )
     op = _op_of(rule)
     if op is not None:
         if op.links is None and op.moves:
             return _moved(node, op, linked, specs)
-        call = Call(op, node, spec.shape, {i: specs[parent].shape for i, parent in zip(linked, parents, strict=True)})
+        call = Call(
+            op,
+            node,
+            spec.shape,
+            {i: specs[parent].shape for i, parent in zip(linked, parents, strict=True)},
+        )
         links = [None if op.links is None else op.links(call, i) for i in linked]
         if None not in links:
             return Separate(links)
@@ -242,29 +289,42 @@ def _everything(spec: Any, parents: Sequence[Any]) -> Separate:
 
 
 def _moved(node: Node, op: Any, linked: Sequence[int], specs: Specs) -> Joined:
-    """The links of an op that puts each element somewhere, if anywhere: found by moving the elements' numbers, counted from 1."""
+    """The links of an op that puts each element somewhere, if anywhere: found by moving the
+    elements' numbers, counted from 1.
+    """
     spec = specs[node]
     tangents: list[Any] = [None] * len(node.parents)
     sizes: list[int] = []
     total = 0
     for i in linked:
         parent: Any = specs[node.parents[i]]  # type: ignore[index]
-        tangents[i] = Tensor(np.arange(total + 1.0, total + parent.size + 1.0).reshape(parent.shape))
+        tangents[i] = Tensor(
+            np.arange(total + 1.0, total + parent.size + 1.0).reshape(parent.shape)
+        )
         total += parent.size
         sizes.append(parent.size)
     if isinstance(spec, Several):
-        moved = transposed(op.rule, node, [Tensor(np.zeros(shape)) for shape, _ in node.saved[-1]], tangents)
+        moved = transposed(
+            op.rule, node, [Tensor(np.zeros(shape)) for shape, _ in node.saved[-1]], tangents
+        )
         parts = [(moved[i], spec[i]) for i in sorted(spec)]
     else:
         parts = [(transposed(op.rule, node, Tensor(np.zeros(spec.shape)), tangents), spec)]
-    rows = [np.zeros(output.size) if part is None else np.ravel(operand(part).array) for part, output in parts]
+    rows = [
+        np.zeros(output.size) if part is None else np.ravel(operand(part).array)
+        for part, output in parts
+    ]
     numbers = np.concatenate(rows).astype(np.intp)
     taken = np.flatnonzero(numbers)
     return Joined(Link(pairs(taken, numbers[taken] - 1, spec.size, total)), sizes)
 
 
-def _seen_from_pull(node: Node, linked: Sequence[int], specs: Specs, within: frozenset[str], *, strict: bool) -> Separate:
-    """The links that the recording of the Node's pull shows; `strict` refuses a pull that computes with anything but ops."""
+def _seen_from_pull(
+    node: Node, linked: Sequence[int], specs: Specs, within: frozenset[str], *, strict: bool
+) -> Separate:
+    """The links that the recording of the Node's pull shows;
+    `strict` refuses a pull that computes with anything but ops.
+    """
     spec, rule = specs[node], node.rule
     assert rule is not None
     tape = GradientTape(persistent=True, watch_accessed_variables=False, strict=strict)

@@ -1,7 +1,7 @@
 """Sparse Jacobians: where a derivative may be nonzero, and its values there from a few products.
 
-Columns of a Jacobian that share no row come out of one product with the sum of their unit vectors, and so do rows that share no
-column. A tridiagonal one of any size takes three products.
+Columns of a Jacobian that share no row come out of one product with the sum of their unit vectors,
+and so do rows that share no column. A tridiagonal one of any size takes three products.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 Product = Callable[[Tensor], Any]
 
-_DENSE_FROM = 0.25  # a Jacobian that is filled to this part, and needs a product for each element, is computed as a dense one
+# A Jacobian that is filled to this part, and needs a product for each element, is computed as a
+# dense one.
+_DENSE_FROM = 0.25
 
 
 def sparsity(tape: GradientTape, target: Any, source: Any) -> Any:
@@ -57,46 +59,68 @@ def sparse_jacobian(
     mode: str = "auto",
     pace: Pace = Pace(),  # noqa: B008 - it cannot change
 ) -> list[Any]:
-    """The Jacobian of one target by each source as a SciPy CSR array, with an entry wherever `sparsity` has one.
+    """The Jacobian of one target by each source as a SciPy CSR array,
+    with an entry wherever `sparsity` has one.
 
-    Its dtype is the source's, as that of a gradient; float32 for half precision, which SciPy does not have. Without a path it is
-    None, or has no entries if zeros are wanted. `mode` is "forward" for products with columns, "reverse" for products with rows,
-    or "auto" for whatever takes fewer.
+    Its dtype is the source's, as that of a gradient; float32 for half precision, which SciPy does
+    not have. Without a path it is None, or has no entries if zeros are wanted. `mode` is "forward"
+    for products with columns, "reverse" for products with rows, or "auto" for whatever takes fewer.
     """
     with _alone("jacobian", [target], sources):
-        return [_jacobian(tape, recording, target, source, unconnected, mode, pace) for source in sources]
+        return [
+            _jacobian(tape, recording, target, source, unconnected, mode, pace)
+            for source in sources
+        ]
 
 
 @contextmanager
 def _alone(method: str, targets: Sequence[Any], sources: Sequence[Any]) -> Iterator[None]:
     """A block that nothing records, and in which NumPy does not warn of infinities."""
     if here.state.levels:
-        raise ValueError(f"{method}: a sparse Jacobian inside vmap would be one matrix for each example: call it outside.")
+        raise ValueError(
+            f"{method}: a sparse Jacobian inside vmap would be one matrix for each example: call "
+            "it outside."
+        )
     if not all(isinstance(leaf.array, (np.ndarray, np.generic)) for leaf in (*targets, *sources)):
         raise ValueError(
-            f"{method}: a sparse Jacobian needs tensors on the CPU, outside gradtape.function: SciPy holds it. Call it there, or "
+            f"{method}: a sparse Jacobian needs tensors on the CPU, outside gradtape.function: "
+            "SciPy holds it. Call it there, or "
             "leave out sparse=True."
         )
     with here.state.only([]), np.errstate(all="ignore"):
         yield
 
 
-def _pattern(tape: GradientTape, recording: Recording, target: Any, source: Any) -> tuple[Any, Dependence | None]:
-    """The pattern, and the dependence that shows it; that is None without a path, and for a target that is the source."""
+def _pattern(
+    tape: GradientTape, recording: Recording, target: Any, source: Any
+) -> tuple[Any, Dependence | None]:
+    """The pattern, and the dependence that shows it; that is None without a path,
+    and for a target that is the source.
+    """
     from scipy.sparse import csr_array, eye_array  # noqa: PLC0415 - scipy is imported at first use
 
-    from gradtape.transforms.sparse.dependence import Dependence, Spec  # noqa: PLC0415 - few programs need it
+    # Few programs need it.
+    from gradtape.transforms.sparse.dependence import Dependence, Spec  # noqa: PLC0415
 
     size, source_size = target.array.size, source.array.size
     if _is_itself(target, source):
         return eye_array(size, dtype=bool, format="csr"), None
     node, source_node = tape._node_of(target), tape._node_of(source)
     if node is not None and source_node is not None:
-        dependence = Dependence(recording, node, source_node, Spec(tuple(target.array.shape), target.array.dtype), source_size)
+        dependence = Dependence(
+            recording,
+            node,
+            source_node,
+            Spec(tuple(target.array.shape), target.array.dtype),
+            source_size,
+        )
         if dependence.connected:
-            # From the side with fewer elements, since every pattern on the way has a column for each.
+            # From the side with fewer elements, since every pattern on the way has a column for
+            # each.
             ones = eye_array(min(size, source_size), dtype=bool, format="csr")
-            pattern = dependence.push(ones) if source_size <= size else dependence.pull(ones).T.tocsr()
+            pattern = (
+                dependence.push(ones) if source_size <= size else dependence.pull(ones).T.tocsr()
+            )
             pattern.sum_duplicates()
             return pattern, dependence
     return csr_array((size, source_size), dtype=bool), None
@@ -122,16 +146,28 @@ def _jacobian(
     given = source.array.dtype
     dtype = given if given.kind in "biufc" and given != np.float16 else np.dtype(np.float32)
     if dependence is None:
-        return pattern.astype(dtype) if _is_itself(target, source) or unconnected is UnconnectedGradients.ZERO else None
+        return (
+            pattern.astype(dtype)
+            if _is_itself(target, source) or unconnected is UnconnectedGradients.ZERO
+            else None
+        )
     columns, colours, count = _colours(pattern, *_directions(mode, recording, target, source))
     rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-    if not columns and count == pattern.shape[0] and pattern.nnz >= _DENSE_FROM * math.prod(pattern.shape):
+    if (
+        not columns
+        and count == pattern.shape[0]
+        and pattern.nnz >= _DENSE_FROM * math.prod(pattern.shape)
+    ):
         (found,) = pull_identity(tape, recording, target, [source], pace)
         data = np.reshape(found.array, pattern.shape)[rows, pattern.indices].astype(dtype)  # type: ignore[union-attr]
     else:
         product = _product(tape, recording, target, source, columns, pace)
-        seeded, lines, across = (source, pattern.indices, rows) if columns else (target, rows, pattern.indices)
-        data = _entries(product, seeded.array, lines, across, colours, count, dependence.elements, dtype, pace)
+        seeded, lines, across = (
+            (source, pattern.indices, rows) if columns else (target, rows, pattern.indices)
+        )
+        data = _entries(
+            product, seeded.array, lines, across, colours, count, dependence.elements, dtype, pace
+        )
     return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
@@ -139,33 +175,49 @@ def _directions(mode: str, recording: Recording, target: Any, source: Any) -> tu
     """Whether products with columns may be taken, and whether products with rows may be."""
     complex_numbers = target.dtype.is_complex or source.dtype.is_complex
     if mode == "forward" and (complex_numbers or recording.foreign):
-        what = "takes real targets and sources only" if complex_numbers else "does not go through custom gradients"
-        raise ValueError(f"jacobian: mode='forward' with sparse=True {what}: use mode='reverse' or 'auto'.")
+        what = (
+            "takes real targets and sources only"
+            if complex_numbers
+            else "does not go through custom gradients"
+        )
+        raise ValueError(
+            f"jacobian: mode='forward' with sparse=True {what}: use mode='reverse' or 'auto'."
+        )
     return mode != "reverse" and not complex_numbers and not recording.foreign, mode != "forward"
 
 
 def _colours(pattern: Any, columns_allowed: bool, rows_allowed: bool) -> tuple[bool, Colours, int]:
-    """Whether columns are coloured or rows, whichever takes fewer colours; the colours; and how many there are.
+    """Whether columns are coloured or rows, whichever takes fewer colours; the colours;
+    and how many there are.
 
     Rows are taken where both are alike, since forward products need a recorded walk.
     """
-    from gradtape.transforms.sparse.colouring import colour_columns  # noqa: PLC0415 - few programs need it
+    # Few programs need it.
+    from gradtape.transforms.sparse.colouring import colour_columns  # noqa: PLC0415
 
     def coloured(columns: bool) -> tuple[bool, Colours, int]:
         return columns, *colour_columns(pattern if columns else pattern.T)
 
     if not (columns_allowed and rows_allowed):
         return coloured(columns_allowed)
-    # Columns need at least as many colours as the fullest row has entries, and rows as the fullest column has.
-    fewest = {True: np.diff(pattern.indptr).max(initial=0), False: np.bincount(pattern.indices).max(initial=0)}
+    # Columns need at least as many colours as the fullest row has entries, and rows as the fullest
+    # column has.
+    fewest = {
+        True: np.diff(pattern.indptr).max(initial=0),
+        False: np.bincount(pattern.indices).max(initial=0),
+    }
     first = coloured(bool(fewest[True] < fewest[False]))
     if first[2] <= fewest[not first[0]]:
         return first
     return min(first, coloured(not first[0]), key=lambda found: (found[2], found[0]))
 
 
-def _product(tape: GradientTape, recording: Recording, target: Any, source: Any, columns: bool, pace: Pace) -> Product:
-    """The Jacobian times stacked tangents of the source, or its transpose times stacked cotangents of the target."""
+def _product(
+    tape: GradientTape, recording: Recording, target: Any, source: Any, columns: bool, pace: Pace
+) -> Product:
+    """The Jacobian times stacked tangents of the source,
+    or its transpose times stacked cotangents of the target.
+    """
     if columns:
         walk = RecordedWalk(tape, recording, target, [source])
         return lambda seeds: walk.push(0, seeds, loop=pace.loop)
@@ -177,12 +229,20 @@ def _product(tape: GradientTape, recording: Recording, target: Any, source: Any,
 
 
 def _entries(
-    product: Product, seeded: Any, lines: Any, across: Any, colours: Colours, count: int, elements: int, dtype: Any, pace: Pace
+    product: Product,
+    seeded: Any,
+    lines: Any,
+    across: Any,
+    colours: Colours,
+    count: int,
+    elements: int,
+    dtype: Any,
+    pace: Pace,
 ) -> Any:
     """The entries of a Jacobian from products with the sums of the unit vectors of each colour.
 
-    `lines` says on which of the coloured rows or columns each entry lies, and `across` where on it; `elements` is how many
-    elements a product computes on its way.
+    `lines` says on which of the coloured rows or columns each entry lies, and `across` where on it;
+    `elements` is how many elements a product computes on its way.
     """
     filled = np.unique(lines)
     colour_of = colours[lines]

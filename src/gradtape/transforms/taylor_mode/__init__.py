@@ -1,1 +1,3 @@
-"""`GradientTape.derivatives`: higher partial derivatives by one forward walk with truncated Taylor series."""
+"""`GradientTape.derivatives`: higher partial derivatives by one forward walk with truncated Taylor
+series.
+"""

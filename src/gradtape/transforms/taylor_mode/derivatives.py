@@ -1,8 +1,10 @@
-"""`GradientTape.derivatives`: partial derivatives of any order of a batched output, all in one forward sweep.
+"""`GradientTape.derivatives`: partial derivatives of any order of a batched output,
+all in one forward sweep.
 
-The sweep carries the partials of every value along (`gradtape.transforms.taylor_mode.jets`), which costs a small multiple of the forward
-pass, where nested tapes multiply the cost at each order. Where an op has no rule for it, walks over the recording, one order
-after another, give the same result.
+The sweep carries the partials of every value along (`gradtape.transforms.taylor_mode.jets`), which
+costs a small multiple of the forward pass, where nested tapes multiply the cost at each order.
+Where an op has no rule for it, walks over the recording, one order after another, give the same
+result.
 """
 
 from __future__ import annotations
@@ -48,23 +50,34 @@ def derivatives(
         recording,
         "derivatives",
         [one_target],
-        lambda: _found(tape, one_target, list(inputs.values()), _with_lower_ones(asked.values()), recording),
+        lambda: _found(
+            tape, one_target, list(inputs.values()), _with_lower_ones(asked.values()), recording
+        ),
     )
 
     def result(index: Index) -> Any:
         if not all(connected[i] for i in index):
             return unconnected_value(one_target, unconnected)
         partial = found.get(index)
-        return unconnected_value(one_target, UnconnectedGradients.ZERO) if partial is None else partial
+        return (
+            unconnected_value(one_target, UnconnectedGradients.ZERO) if partial is None else partial
+        )
 
     return {key: result(index) for key, index in asked.items()}
 
 
 def _found(
-    tape: GradientTape, target: Any, inputs: Sequence[Any], indices: Sequence[Index], recording: Recording
+    tape: GradientTape,
+    target: Any,
+    inputs: Sequence[Any],
+    indices: Sequence[Index],
+    recording: Recording,
 ) -> tuple[list[bool], Mapping[Index, Any]]:
-    """Which inputs the target depends on, and its partials, of which one that is missing or None is zero."""
-    from gradtape.transforms.taylor_mode.jets import Jets  # noqa: PLC0415 - these modules are loaded when they are first used
+    """Which inputs the target depends on, and its partials,
+    of which one that is missing or None is zero.
+    """
+    # These modules are loaded when they are first used.
+    from gradtape.transforms.taylor_mode.jets import Jets  # noqa: PLC0415
     from gradtape.transforms.taylor_mode.rules import rule_for  # noqa: PLC0415
 
     node = tape._node_of(target)
@@ -74,8 +87,16 @@ def _found(
     ones: dict[Node, dict[Index, Any]] = {}
     for i, (source, value) in enumerate(zip(nodes, inputs, strict=True)):
         if source is not None:
-            ones.setdefault(source, {})[(i,)] = Tensor(np.ones(value.array.shape, value.array.dtype))
-    jets = Jets(rule_for, {source: given.get for source, given in ones.items()}, node, target.array.shape, recording)
+            ones.setdefault(source, {})[(i,)] = Tensor(
+                np.ones(value.array.shape, value.array.dtype)
+            )
+    jets = Jets(
+        rule_for,
+        {source: given.get for source, given in ones.items()},
+        node,
+        target.array.shape,
+        recording,
+    )
     connected = [source in jets for source in nodes]
     if not any(connected):
         return connected, {}
@@ -86,9 +107,15 @@ def _found(
 
 
 def _walked(
-    tape: GradientTape, target: Any, inputs: Sequence[Any], indices: Sequence[Index], recording: Recording
+    tape: GradientTape,
+    target: Any,
+    inputs: Sequence[Any],
+    indices: Sequence[Index],
+    recording: Recording,
 ) -> Mapping[Index, Any]:
-    """The target's partials from walks that the tape itself records, so that those of the next order can go over them."""
+    """The target's partials from walks that the tape itself records,
+    so that those of the next order can go over them.
+    """
     resumed = not tape._recording
     if resumed:
         tape._start(here.state)
@@ -96,7 +123,9 @@ def _walked(
         found: dict[Index, Any] = {(): target}
         for index in indices:
             lower = found[index[:-1]]
-            found[index] = None if lower is None else _along(tape, lower, inputs[index[-1]], recording)
+            found[index] = (
+                None if lower is None else _along(tape, lower, inputs[index[-1]], recording)
+            )
     finally:
         if resumed:
             tape._stop()
@@ -104,35 +133,51 @@ def _walked(
 
 
 def _along(tape: GradientTape, target: Any, source: Any, recording: Recording) -> Any:
-    """The derivative of `target` where all of `source` is moved: the backward walk's own gradient by what it starts from."""
+    """The derivative of `target` where all of `source` is moved:
+    the backward walk's own gradient by what it starts from.
+    """
     node, source_node = tape._node_of(target), tape._node_of(source)
     if node is None:
         return None
     cotangent = Tensor(np.zeros(target.array.shape, target.array.dtype))
     with GradientTape(watch_accessed_variables=False) as walk:
         walk.watch(cotangent)
-        pulled = tape._pull({node: cotangent}, [source_node], recording, release=False).get(source_node)
+        pulled = tape._pull({node: cotangent}, [source_node], recording, release=False).get(
+            source_node
+        )
     return None if pulled is None else walk.gradient(dense(pulled), cotangent)
 
 
 def _with_lower_ones(asked: Iterable[Index]) -> list[Index]:
     """The indices that are asked for and all that they contain, the shorter ones first."""
-    every = {part for index in asked for order in range(1, len(index) + 1) for part in combinations(index, order)}
+    every = {
+        part
+        for index in asked
+        for order in range(1, len(index) + 1)
+        for part in combinations(index, order)
+    }
     return sorted(every, key=lambda index: (len(index), index))
 
 
 def _one_tensor(value: Any, argument: str) -> Any:
     leaves = leaves_of(value, f"derivatives: {argument}")
     if len(leaves) != 1:
-        raise ValueError(f"derivatives: {argument} must be one Tensor or Variable, got {len(leaves)} of them.")
+        raise ValueError(
+            f"derivatives: {argument} must be one Tensor or Variable, got {len(leaves)} of them."
+        )
     return leaves[0]
 
 
 def _named_sources(sources: Any, target: Any) -> dict[str, Any]:
     """The sources by name, each of which has something to move for every example of the target."""
-    if not isinstance(sources, Mapping) or not sources or not all(isinstance(name, str) and name for name in sources):
+    if (
+        not isinstance(sources, Mapping)
+        or not sources
+        or not all(isinstance(name, str) and name for name in sources)
+    ):
         raise TypeError(
-            f'derivatives: sources must be a dict from names to tensors, such as {{"x": x, "t": t}}, got {sources!r}.'
+            f'derivatives: sources must be a dict from names to tensors, such as {{"x": x, "t": '
+            f"t}}, got {sources!r}."
         )
     inputs = {name: _one_tensor(value, f"sources[{name!r}]") for name, value in sources.items()}
     for name, value in inputs.items():
@@ -140,40 +185,54 @@ def _named_sources(sources: Any, target: Any) -> dict[str, Any]:
         one_each = math.prod(shape[1:]) == 1 and shape[:1] == wanted[:1]
         if not (one_each or _broadcasts(shape, wanted)):
             raise ValueError(
-                f"derivatives: sources[{name!r}] has shape {shape}, but the target has shape {wanted}: a source needs one "
-                "element for each example. Take the columns apart inside the tape, such as x = points[:, 0:1]."
+                f"derivatives: sources[{name!r}] has shape {shape}, but the target has shape "
+                f"{wanted}: a source needs one "
+                "element for each example. Take the columns apart inside the tape, such as x = "
+                "points[:, 0:1]."
             )
     return inputs
 
 
 def _broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether every element of a target of shape `wanted` has an element of a source of `shape` beside it."""
+    """Whether every element of a target of shape `wanted` has an element of a source of `shape`
+    beside it.
+    """
     fits = zip(reversed(shape), reversed(wanted), strict=False)
     return len(shape) <= len(wanted) and all(size in (1, other) for size, other in fits)
 
 
 def _listed(partials: Any) -> Sequence[Any]:
     if isinstance(partials, str) or not isinstance(partials, Sequence):
-        raise TypeError(f'derivatives: partials must be a list of names, such as ["x", "xx"], got {partials!r}.')
+        raise TypeError(
+            f'derivatives: partials must be a list of names, such as ["x", "xx"], got {partials!r}.'
+        )
     return [tuple(key) if isinstance(key, list) else key for key in partials]
 
 
 def _names(key: Any, names: Sequence[str]) -> Sequence[str]:
     """The sources that a key says to differentiate by."""
     if isinstance(key, str):
-        parts: Sequence[Any] = list(key) if all(len(name) == 1 for name in names) else key.split("_")
+        parts: Sequence[Any] = (
+            list(key) if all(len(name) == 1 for name in names) else key.split("_")
+        )
         if key in names:
             if all(part in names for part in parts) and len(parts) > 1:
-                raise ValueError(f"derivatives: {key!r} is a source, and can be split into sources too: use a tuple of names.")
+                raise ValueError(
+                    f"derivatives: {key!r} is a source, and can be split into sources too: use a "
+                    "tuple of names."
+                )
             parts = [key]
     elif isinstance(key, tuple):
         parts = key
     else:
-        raise TypeError(f"derivatives: each of partials must be a string or a tuple of names, got {key!r}.")
+        raise TypeError(
+            f"derivatives: each of partials must be a string or a tuple of names, got {key!r}."
+        )
     unknown = [part for part in parts if part not in names]
     if unknown or not parts:
         raise ValueError(
-            f"derivatives: {key!r} in partials is not made of the sources' names, which are {list(names)}; "
+            f"derivatives: {key!r} in partials is not made of the sources' names, which are "
+            f"{list(names)}; "
             'join longer names by underscores, or give a tuple such as ("x", "x").'
         )
     return parts

@@ -1,4 +1,6 @@
-"""`Jets`: partial derivatives of every order, carried forward over what a tape has recorded, by what ops declare (`ops.jets`)."""
+"""`Jets`: partial derivatives of every order, carried forward over what a tape has recorded, by
+what ops declare (`ops.jets`).
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,11 @@ from gradtape.ops.jets import Index, NoRule, Partials, Shape, Step, plus
 
 
 class Jets:
-    """The partial derivatives of the Nodes that lead from `sources` to `target`, which has the given shape.
+    """The partial derivatives of the Nodes that lead from `sources` to `target`,
+    which has the given shape.
 
-    `sources` has the partials of some Nodes; if such a Node depends on another source in turn, what comes from there is added.
-    `rule_for` gives the partials of a RecordedStep's output.
+    `sources` has the partials of some Nodes; if such a Node depends on another source in turn, what
+    comes from there is added. `rule_for` gives the partials of a RecordedStep's output.
     """
 
     def __init__(
@@ -64,7 +67,8 @@ class Jets:
     def sweep(self, indices: Sequence[Index]) -> dict[Index, Any]:
         """The target's partials for `indices`, the shorter ones first.
 
-        It goes from Node to Node, so that a long recording needs no deep recursion, and lets go of what has been used up.
+        It goes from Node to Node, so that a long recording needs no deep recursion, and lets go of
+        what has been used up.
         """
         last_user = {parent: node for node in self._path for parent in node.parents}
         try:
@@ -89,12 +93,18 @@ class Jets:
             found.clear()
 
     def shape_of(self, node: Node) -> Shape:
-        """The shape of a Node's value, which Nodes do not keep: what those that use it have saved tells it."""
+        """The shape of a Node's value, which Nodes do not keep:
+        what those that use it have saved tells it.
+        """
         if not self._shapes:
             self._shapes[self._target] = self._shape
             for user in reversed(self._path):
                 for i, parent in enumerate(user.parents):
-                    shape = _argument_shape(user, i, self._shapes.get(user)) if parent in self._found else None
+                    shape = (
+                        _argument_shape(user, i, self._shapes.get(user))
+                        if parent in self._found
+                        else None
+                    )
                     if shape is not None and parent is not None:
                         self._shapes.setdefault(parent, shape)
         if node not in self._shapes:
@@ -103,9 +113,11 @@ class Jets:
 
 
 class RecordedStep(Step):
-    """One recorded op as its rule sees it: the partials of its inputs and of its output, and what its pulls saved.
+    """One recorded op as its rule sees it: the partials of its inputs and of its output,
+    and what its pulls saved.
 
-    Functions of a rule may call each other in circles, so they should hold on to the Step alone, which lets go of everything.
+    Functions of a rule may call each other in circles, so they should hold on to the Step alone,
+    which lets go of everything.
     """
 
     def __init__(self, jets: Jets, node: Node) -> None:
@@ -150,7 +162,9 @@ class RecordedStep(Step):
 
     def input(self, i: int) -> Partials:
         """The partials of argument `i`."""
-        return lambda index: self.jets.of(self.node.parents[i], index) if index else self.saved(self.op.arguments[i])
+        return lambda index: (
+            self.jets.of(self.node.parents[i], index) if index else self.saved(self.op.arguments[i])
+        )
 
     def output(self, index: Index) -> Any:
         """The partials of the output, of lower order than those that are being computed."""
@@ -168,29 +182,44 @@ class RecordedStep(Step):
         raise NoRule
 
     def saved_by(self, i: int) -> dict[str, Any]:
-        """What the pull of argument `i` has saved, by name: Tensors, or the parameters of the op."""
-        return dict(zip(self.op.saves[i], self._rule.saved(self.node, i, tensors=True), strict=True))
+        """What the pull of argument `i` has saved, by name: Tensors,
+        or the parameters of the op.
+        """
+        return dict(
+            zip(self.op.saves[i], self._rule.saved(self.node, i, tensors=True), strict=True)
+        )
 
     def _saves(self) -> list[tuple[tuple[str, ...], Any]]:
-        return list(zip(self.op.saves, self.node.saved, strict=False))  # behind them, several outputs have saved their shapes
+        # Behind them, several outputs have saved their shapes.
+        return list(zip(self.op.saves, self.node.saved, strict=False))
 
     def pull(self, i: int, g: Any, **changed: Any) -> Any:
         """The pull of argument `i` as it is declared, with some of what it saved `changed`."""
-        given = {name: value for name, value in self.saved_by(i).items() if not name.endswith("_broadcast")}
+        given = {
+            name: value
+            for name, value in self.saved_by(i).items()
+            if not name.endswith("_broadcast")
+        }
         return self.op.pulls[i](g, **{**given, **changed})
 
     def spread(self, value: Any, arguments: Sequence[int]) -> Any:
         """What an elementwise op makes of some of its arguments, in the shape of its output."""
-        return value if any(self.node.saved[i][0] is None for i in arguments) else self.in_full(value)
+        return (
+            value if any(self.node.saved[i][0] is None for i in arguments) else self.in_full(value)
+        )
 
     def in_full(self, value: Any) -> Any:
-        """A partial that may have been computed from smaller arguments, in the shape of the output."""
+        """A partial that may have been computed from smaller arguments,
+        in the shape of the output.
+        """
         shape = self.jets.shape_of(self.node)
         return value if value.array.shape == shape else broadcast_to(value, shape=shape)
 
 
 def declared(node: Node) -> Any:
-    """A Node's rule without what wraps it for complex numbers and half precision: jets follow the pulls as they are declared."""
+    """A Node's rule without what wraps it for complex numbers and half precision: jets follow the
+    pulls as they are declared.
+    """
     rule: Any = node.rule
     while isinstance(rule, (Conjugated, OnTensors)):
         rule = rule._rule
@@ -198,7 +227,9 @@ def declared(node: Node) -> Any:
 
 
 def _argument_shape(user: Node, i: int, out: Shape | None) -> Shape | None:
-    """The shape of argument `i` of an op, from what its pulls saved and the shape of its output; None if they do not say."""
+    """The shape of argument `i` of an op, from what its pulls saved and the shape of its output;
+    None if they do not say.
+    """
     rule = declared(user)
     if not isinstance(rule, Derivative):
         return None

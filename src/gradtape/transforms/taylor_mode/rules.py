@@ -1,7 +1,8 @@
-"""The rule by which a recorded op carries partial derivatives from its inputs to its output: its declared jet, or a derived one.
+"""The rule by which a recorded op carries partial derivatives from its inputs to its output: its
+declared jet, or a derived one.
 
-An elementwise op without a jet of its own has one from its pulls: the pull of ones is the slope, a recorded computation on what
-was saved, and the partials of that are found by the rules again.
+An elementwise op without a jet of its own has one from its pulls: the pull of ones is the slope, a
+recorded computation on what was saved, and the partials of that are found by the rules again.
 """
 
 from __future__ import annotations
@@ -36,8 +37,12 @@ def rule_for(step: RecordedStep) -> Partials:
 
 
 def _with_zeros(step: RecordedStep, partials: Partials) -> Partials:
-    """Strong zeros: a partial is zero where nothing that an elementwise op was given moves, whatever its derivative there."""
-    moving = [step.input(i) for i, pull in enumerate(step.op.pulls) if pull is not None and step.moves(i)]
+    """Strong zeros: a partial is zero where nothing that an elementwise op was given moves,
+    whatever its derivative there.
+    """
+    moving = [
+        step.input(i) for i, pull in enumerate(step.op.pulls) if pull is not None and step.moves(i)
+    ]
 
     def guarded(index: Index) -> Any:
         value = partials(index)
@@ -66,7 +71,9 @@ def _output(step: RecordedStep) -> Partials:
 
 
 def _elementwise(step: RecordedStep) -> Partials:
-    """Any elementwise op: a pull takes partials forward as it does tangents, and its slope moves on with what it depends on."""
+    """Any elementwise op: a pull takes partials forward as it does tangents,
+    and its slope moves on with what it depends on.
+    """
     moving = [i for i, pull in enumerate(step.op.pulls) if pull is not None and step.moves(i)]
     inputs = {i: step.input(i) for i in moving}
     slopes = step.cached(lambda i: _slope(step, i, moving))
@@ -76,7 +83,11 @@ def _elementwise(step: RecordedStep) -> Partials:
         through = None if inputs[i](index) is None else step.pull(i, inputs[i](index))
         if not rest:
             return through
-        moved = product_rule(rest, lambda part: slopes(i)(part) if part else None, lambda part: inputs[i](first + part))
+        moved = product_rule(
+            rest,
+            lambda part: slopes(i)(part) if part else None,
+            lambda part: inputs[i](first + part),
+        )
         return plus(through, moved)
 
     def partials(index: Index) -> Any:
@@ -84,7 +95,11 @@ def _elementwise(step: RecordedStep) -> Partials:
         total = None
         for value in terms.values():
             total = plus(total, value)
-        return total if total is None or len(step.op.arguments) == 1 else step.spread(total, list(terms))
+        return (
+            total
+            if total is None or len(step.op.arguments) == 1
+            else step.spread(total, list(terms))
+        )
 
     return partials
 
@@ -96,7 +111,9 @@ def _slope(step: RecordedStep, i: int, moving: list[int]) -> Partials:
     fresh = {name: identity(saved[name]) for name in of if isinstance(saved.get(name), Tensor)}
     if not fresh:
         return lambda index: None
-    shape = np.broadcast_shapes(*[value.array.shape for value in saved.values() if isinstance(value, Tensor)])
+    shape = np.broadcast_shapes(
+        *[value.array.shape for value in saved.values() if isinstance(value, Tensor)]
+    )
     dtype = next(iter(fresh.values())).array.dtype
     with GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(fresh)
@@ -104,7 +121,11 @@ def _slope(step: RecordedStep, i: int, moving: list[int]) -> Partials:
     node, recording = tape._node_of(slope), tape.scope
     if node is None or recording is None:
         return lambda index: None
-    sources = {leaf: of[name] for name, value in fresh.items() if (leaf := tape._node_of(value)) is not None}
+    sources = {
+        leaf: of[name]
+        for name, value in fresh.items()
+        if (leaf := tape._node_of(value)) is not None
+    }
     jets = Jets(rule_for, sources, node, shape, recording)
     jets.tape = tape  # with which the recording would end
     step.at_release.append(jets.release)

@@ -1,4 +1,6 @@
-"""Keras's core functions: conversion, slices and updates, gradients of one's own; control flow comes from its own file."""
+"""Keras's core functions: conversion, slices and updates, gradients of one's own;
+control flow comes from its own file.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,16 @@ from keras.src.backend.common import KerasVariable
 from keras.src.backend.common.name_scope import name_scope
 
 import gradtape as tf
-from keras_gradtape.src.control_flow import associative_scan, cond, fori_loop, map, scan, switch, vectorized_map, while_loop
+from keras_gradtape.src.control_flow import (
+    associative_scan,
+    cond,
+    fori_loop,
+    map,
+    scan,
+    switch,
+    vectorized_map,
+    while_loop,
+)
 from keras_gradtape.src.conversion import SPARSE, cast_tensor, name_of
 from keras_gradtape.src.conversion import convert_to_tensor as dense
 from keras_gradtape.src.output_spec import compute_output_spec
@@ -60,7 +71,9 @@ IS_THREAD_SAFE = True
 Function = Callable[..., Any]
 
 
-def convert_to_tensor(x: Any, dtype: Any = None, sparse: bool | None = None, ragged: bool | None = None) -> Any:
+def convert_to_tensor(
+    x: Any, dtype: Any = None, sparse: bool | None = None, ragged: bool | None = None
+) -> Any:
     """`x` as a tensor of `dtype`. A sparse tensor stays sparse unless `sparse` is False."""
     if type(x) is tf.Tensor and dtype is None and not ragged:  # the common case
         return x
@@ -96,14 +109,19 @@ def scatter(indices: Any, values: Any, shape: Sequence[int]) -> tf.Tensor:
     return tf.scatter_nd(dense(indices), dense(values), shape)
 
 
-def scatter_update(inputs: Any, indices: Any, updates: Any, reduction: str | None = None) -> tf.Tensor:
+def scatter_update(
+    inputs: Any, indices: Any, updates: Any, reduction: str | None = None
+) -> tf.Tensor:
     """`inputs` with the entries at `indices` set to `updates`, or combined with them."""
     inputs, indices = dense(inputs), dense(indices)
     updates = dense(updates, dtype=inputs.dtype)
     if reduction == "mul":
         return _scatter_multiply(inputs, indices, updates)
     if reduction not in _REDUCTIONS:
-        raise ValueError(f"scatter_update: reduction must be None, 'add', 'max', 'min' or 'mul', got {reduction!r}.")
+        raise ValueError(
+            "scatter_update: reduction must be None, 'add', 'max', 'min' or 'mul', got "
+            f"{reduction!r}."
+        )
     return _REDUCTIONS[reduction](inputs, indices, updates)
 
 
@@ -120,7 +138,9 @@ def _scatter_multiply(inputs: tf.Tensor, indices: tf.Tensor, updates: tf.Tensor)
     depth = indices.shape[-1]
     sizes, rest = tuple(inputs.shape)[:depth], tuple(inputs.shape)[depth:]
     flat = tf.reshape(_flat_index(tf.unstack(indices, axis=-1), sizes), [-1])
-    factors = tf.math.unsorted_segment_prod(tf.reshape(updates, [-1, *rest]), flat, math.prod(sizes))
+    factors = tf.math.unsorted_segment_prod(
+        tf.reshape(updates, [-1, *rest]), flat, math.prod(sizes)
+    )
     return inputs * tf.reshape(factors, inputs.shape)
 
 
@@ -137,13 +157,19 @@ def slice(inputs: Any, start_indices: Any, shape: Sequence[int]) -> tf.Tensor:
     inputs = dense(inputs)
     starts = _starts(start_indices)
     if len(starts) != len(shape):
-        raise ValueError(f"slice: start_indices={start_indices} and shape={shape} must have the same length.")
+        raise ValueError(
+            f"slice: start_indices={start_indices} and shape={shape} must have the same length."
+        )
     return tf.slice(inputs, starts, [int(size) for size in shape])
 
 
 def _starts(start_indices: Any) -> list[Any]:
     """Where a block begins: Python numbers, or scalar tensors that only a program will know."""
-    starts = start_indices if isinstance(start_indices, (list, tuple)) else list(tf.unstack(dense(start_indices)))
+    starts = (
+        start_indices
+        if isinstance(start_indices, (list, tuple))
+        else list(tf.unstack(dense(start_indices)))
+    )
     return [start if tf.is_symbolic_tensor(start) else int(start) for start in starts]
 
 
@@ -161,12 +187,16 @@ def slice_update(inputs: Any, start_indices: Any, updates: Any) -> tf.Tensor:
     for axis in range(depth):
         last = whole[axis] - block[axis]  # as far as the block can begin
         start = (
-            tf.clip_by_value(starts[axis], 0, last) if tf.is_symbolic_tensor(starts[axis]) else min(max(starts[axis], 0), last)
+            tf.clip_by_value(starts[axis], 0, last)
+            if tf.is_symbolic_tensor(starts[axis])
+            else min(max(starts[axis], 0), last)
         )
         along = np.arange(block[axis], dtype=np.int32).reshape([-1] + [1] * (depth - axis - 1))
         places = places * whole[axis] + (start + along)
     rows = tf.reshape(inputs, [math.prod(whole[:depth]), *whole[depth:]])
-    changed = tf.tensor_scatter_nd_update(rows, tf.reshape(places, [-1, 1]), tf.reshape(updates, [-1, *whole[depth:]]))
+    changed = tf.tensor_scatter_nd_update(
+        rows, tf.reshape(places, [-1, 1]), tf.reshape(updates, [-1, *whole[depth:]])
+    )
     return tf.reshape(changed, whole)
 
 
@@ -190,19 +220,25 @@ def custom_gradient(fun: Function) -> Function:
     with_gradient = tf.custom_gradient(fun)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = tree.map_structure(lambda leaf: leaf.value if isinstance(leaf, KerasVariable) else leaf, (args, kwargs))
+        args, kwargs = tree.map_structure(
+            lambda leaf: leaf.value if isinstance(leaf, KerasVariable) else leaf, (args, kwargs)
+        )
         return with_gradient(*args, **kwargs)
 
     return call
 
 
 def remat(f: Function) -> Function:
-    """A function like `f` that keeps only its arguments for the backward step, and runs again then."""
+    """A function like `f` that keeps only its arguments for the backward step,
+    and runs again then.
+    """
     return tf.recompute_grad(f)
 
 
 def device_scope(device_name: Any) -> AbstractContextManager[None]:
     """Runs a block on a device with one of Keras's names for it, such as "gpu:0"."""
     if not isinstance(device_name, str):
-        raise ValueError(f"device_name must be a string such as 'cpu:0' or 'gpu:0', got {device_name!r}.")
+        raise ValueError(
+            f"device_name must be a string such as 'cpu:0' or 'gpu:0', got {device_name!r}."
+        )
     return tf.device(f"/{device_name.lower().replace('cuda', 'gpu')}")

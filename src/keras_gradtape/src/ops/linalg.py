@@ -1,4 +1,6 @@
-"""Keras's `linalg` namespace: factorisations, systems of equations, norms, and derivatives along a direction."""
+"""Keras's `linalg` namespace: factorisations, systems of equations, norms,
+and derivatives along a direction.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def cholesky_inverse(a: Any, upper: bool = False) -> Any:
 
 
 def eig(a: Any) -> Any:
-    """The eigenvalues and eigenvectors of a square matrix, complex also where they happen to be real."""
+    """The eigenvalues and eigenvectors of a square matrix,
+    complex also where they happen to be real.
+    """
     return tf.linalg.eig(convert_to_tensor(a))
 
 
@@ -38,7 +42,10 @@ def eigh(a: Any) -> Any:
 def qr(x: Any, mode: str = "reduced") -> Any:
     """An orthogonal and an upper triangular matrix whose product is `x`."""
     if mode not in ("reduced", "complete"):
-        raise ValueError(f"`mode` argument value not supported. Expected one of {{'reduced', 'complete'}}. Received: mode={mode}")
+        raise ValueError(
+            f"`mode` argument value not supported. Expected one of {{'reduced', 'complete'}}. "
+            f"Received: mode={mode}"
+        )
     return tuple(gnp.linalg.qr(convert_to_tensor(x), mode))
 
 
@@ -49,7 +56,9 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
 
 def lu_factor(a: Any) -> Any:
-    """The triangular factors of a matrix in one, and its row exchanges: step i exchanges row i with row pivots[i]."""
+    """The triangular factors of a matrix in one, and its row exchanges:
+    step i exchanges row i with row pivots[i].
+    """
     a = convert_to_tensor(a)
     rows, columns = a.shape[-2:]
     if rows != columns:
@@ -65,7 +74,11 @@ def _exchanges(order: Any) -> Any:
     def step(i: Any, now: Any, pivots: Any) -> tuple[Any, Any, Any]:
         wanted = tf.gather(order, i, axis=-1)[..., None]
         other = cast_to(gnp.argmax(now == wanted, axis=-1, keepdims=True), "int32")
-        return i + 1, _exchanged(now[..., None], i, other)[..., 0], gnp.where(row == i, other, pivots)
+        return (
+            i + 1,
+            _exchanged(now[..., None], i, other)[..., 0],
+            gnp.where(row == i, other, pivots),
+        )
 
     start = (tf.constant(0), gnp.zeros_like(order) + row, gnp.zeros_like(order))
     return tf.while_loop(lambda i, *_: i < len(row), step, start)[2]
@@ -89,10 +102,16 @@ def _eliminated(a: Any) -> tuple[Any, Any]:
         other = cast_to(gnp.argmax(size, axis=-1, keepdims=True), "int32")
         a = _exchanged(a, i, other)
         top = tf.gather(a, i, axis=-2)[..., None, :]
-        factors = tf.math.divide_no_nan(tf.gather(a, i, axis=-1)[..., None], tf.gather(top, i, axis=-1)[..., None])
+        factors = tf.math.divide_no_nan(
+            tf.gather(a, i, axis=-1)[..., None], tf.gather(top, i, axis=-1)[..., None]
+        )
         below = row[:, None] > i
         reduced = gnp.where(below & (column > i), a - factors * top, a)
-        return i + 1, gnp.where(below & (column == i), factors, reduced), gnp.where(row[:steps] == i, other, pivots)
+        return (
+            i + 1,
+            gnp.where(below & (column == i), factors, reduced),
+            gnp.where(row[:steps] == i, other, pivots),
+        )
 
     start = (tf.constant(0), a, gnp.zeros((*a.shape[:-2], steps), "int32"))
     _, factors, pivots = tf.while_loop(lambda i, *_: i < steps, step, start)
@@ -157,7 +176,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
-    """The value of `fun` and its derivative along `tangents`; with `has_aux`, also what it gives besides."""
+    """The value of `fun` and its derivative along `tangents`; with `has_aux`,
+    also what it gives besides.
+    """
     besides: list[Any] = []
 
     def main(*args: Any) -> Any:

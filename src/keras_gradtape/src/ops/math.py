@@ -1,4 +1,6 @@
-"""Keras's `math` namespace: segments, the largest elements, Fourier transforms, special functions."""
+"""Keras's `math` namespace: segments, the largest elements, Fourier transforms,
+special functions.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,22 @@ def _segment_count(segment_ids: Any, num_segments: int | None) -> int:
 
 
 def _extremum(function: Callable[..., Any], of_nothing: float) -> Callable[..., Any]:
-    """The largest or smallest elements of segments; those of a segment without elements are infinite, where there is infinity."""
+    """The largest or smallest elements of segments; those of a segment without elements are
+    infinite, where there is infinity.
+    """
 
-    def call(data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False) -> Any:
+    def call(
+        data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
+    ) -> Any:
         data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
         count = _segment_count(ids, num_segments)
         found = function(data, ids, count)
         if not data.dtype.is_floating:
             return found
         sizes = tf.math.unsorted_segment_sum(gnp.ones_like(ids), ids, count)
-        return gnp.where(gnp.reshape(sizes, (count,) + (1,) * (data.ndim - 1)) > 0, found, of_nothing)
+        return gnp.where(
+            gnp.reshape(sizes, (count,) + (1,) * (data.ndim - 1)) > 0, found, of_nothing
+        )
 
     return call
 
@@ -38,14 +46,22 @@ segment_max = _extremum(tf.math.unsorted_segment_max, -float("inf"))
 segment_min = _extremum(tf.math.unsorted_segment_min, float("inf"))
 
 
-def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False) -> Any:
-    """The sums of the slices of `data` that have the same id; a negative id belongs to no segment."""
+def segment_sum(
+    data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
+) -> Any:
+    """The sums of the slices of `data` that have the same id;
+    a negative id belongs to no segment.
+    """
     data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     return tf.math.unsorted_segment_sum(data, ids, _segment_count(ids, num_segments))
 
 
-def segment_prod(data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False) -> Any:
-    """The products of the slices of `data` that have the same id; a negative id belongs to no segment."""
+def segment_prod(
+    data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
+) -> Any:
+    """The products of the slices of `data` that have the same id;
+    a negative id belongs to no segment.
+    """
     data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     return tf.math.unsorted_segment_prod(data, ids, _segment_count(ids, num_segments))
 
@@ -59,7 +75,9 @@ def top_k(x: Any, k: int, sorted: bool = True) -> Any:
 
 
 def in_top_k(targets: Any, predictions: Any, k: int) -> Any:
-    """Whether fewer than `k` elements of a row are larger than the one at the row's target; NaN is never large."""
+    """Whether fewer than `k` elements of a row are larger than the one at the row's target;
+    NaN is never large.
+    """
     targets, predictions = convert_to_tensor(targets), convert_to_tensor(predictions)
     ours = gnp.take_along_axis(predictions, targets[..., None], axis=-1)
     ours = gnp.where(gnp.isnan(ours), -float("inf"), ours)
@@ -72,7 +90,9 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def cdist(x: Any, y: Any) -> Any:
-    """The distance between every row of `x` and every row of `y`; the gradient of a distance of 0 is 0."""
+    """The distance between every row of `x` and every row of `y`;
+    the gradient of a distance of 0 is 0.
+    """
     x, y = together((x, y), float)
     if x.ndim < 2 or y.ndim < 2:
         raise ValueError("`cdist` inputs must have rank >= 2")
@@ -94,11 +114,14 @@ def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> Any
 def _get_complex_tensor_from_tuple(x: Any) -> Any:
     """The complex tensor of a pair of real ones."""
     if not isinstance(x, (tuple, list)) or len(x) != 2:
-        raise ValueError(f"Input `x` should be a tuple of two tensors - real and imaginary. Received: x={x}")
+        raise ValueError(
+            f"Input `x` should be a tuple of two tensors - real and imaginary. Received: x={x}"
+        )
     real, imag = map(convert_to_tensor, x)
     if real.shape != imag.shape:
         raise ValueError(
-            "Input `x` should be a tuple of two tensors - real and imaginary. Both the real and imaginary parts should have the "
+            "Input `x` should be a tuple of two tensors - real and imaginary. Both the real and "
+            "imaginary parts should have the "
             f"same shape. Received: x[0].shape = {real.shape}, x[1].shape = {imag.shape}"
         )
     if not (real.dtype.is_floating and imag.dtype.is_floating):
@@ -136,11 +159,21 @@ def irfft(x: Any, fft_length: int | None = None) -> Any:
     return gnp.fft.irfft(_get_complex_tensor_from_tuple(x), fft_length)
 
 
-def stft(x: Any, sequence_length: int, sequence_stride: int, fft_length: int, window: Any = "hann", center: bool = True) -> Any:
+def stft(
+    x: Any,
+    sequence_length: int,
+    sequence_stride: int,
+    fft_length: int,
+    window: Any = "hann",
+    center: bool = True,
+) -> Any:
     """The half spectra of frames of the last axis, each multiplied with a window."""
     x = convert_to_tensor(x)
     if x.dtype.name not in ("float32", "float64"):
-        raise TypeError(f"Invalid input type. Expected `float32` or `float64`. Received: input type={x.dtype.name}")
+        raise TypeError(
+            "Invalid input type. Expected `float32` or `float64`. Received: input "
+            f"type={x.dtype.name}"
+        )
     if fft_length < sequence_length:
         raise ValueError(
             "`fft_length` must equal or larger than `sequence_length`. "
@@ -148,7 +181,9 @@ def stft(x: Any, sequence_length: int, sequence_stride: int, fft_length: int, wi
         )
     shape_of = None if window is None else _window(window, sequence_length, fft_length, x.dtype)
     if center:
-        x = gnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(fft_length // 2, fft_length // 2)], mode="reflect")
+        x = gnp.pad(
+            x, [(0, 0)] * (x.ndim - 1) + [(fft_length // 2, fft_length // 2)], mode="reflect"
+        )
     return _pair(signal.stft(x, fft_length, sequence_stride, fft_length, shape_of))
 
 
@@ -180,13 +215,17 @@ def _window(window: Any, sequence_length: int, fft_length: int, dtype: Any) -> C
     if isinstance(window, str):
         if window not in named:
             raise ValueError(
-                f'If a string is passed to `window`, it must be one of `"hann"`, `"hamming"`. Received: window={window}'
+                'If a string is passed to `window`, it must be one of `"hann"`, `"hamming"`. '
+                f"Received: window={window}"
             )
         weights = named[window](sequence_length, dtype=dtype)
     else:
         weights = convert_to_tensor(window, dtype.name)
     if weights.shape != (sequence_length,):
-        raise ValueError(f"The shape of `window` must be equal to [sequence_length]. Received: window shape={weights.shape}")
+        raise ValueError(
+            "The shape of `window` must be equal to [sequence_length]. Received: window "
+            f"shape={weights.shape}"
+        )
     before = (fft_length - sequence_length) // 2
     padded = gnp.pad(weights, [(before, fft_length - sequence_length - before)])
     return lambda frame_length, dtype: padded

@@ -1,7 +1,8 @@
-"""How the functions of this backend take their arguments, and Keras's rules for the dtypes in which they compute.
+"""How the functions of this backend take their arguments,
+and Keras's rules for the dtypes in which they compute.
 
-A rule takes the name of a dtype to the name of another; float32 stays float32 by every rule. Python numbers are weak: they take
-the dtype of the tensors beside them.
+A rule takes the name of a dtype to the name of another; float32 stays float32 by every rule. Python
+numbers are weak: they take the dtype of the tensors beside them.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def sum_dtype(dtype: str) -> str:
 
 
 def at_least_float32(dtype: str) -> str:
-    """The dtype in which a long sum is taken: that of Keras's default float for integers, 32 bits for 16."""
+    """The dtype in which a long sum is taken: that of Keras's default float for integers,
+    32 bits for 16.
+    """
     return result_type(inexact(dtype), "float32")
 
 
@@ -81,15 +84,20 @@ def by_rule(x: Any, rule: DtypeRule) -> Any:
 
 
 def together(values: Sequence[Any], *more: Any, rule: DtypeRule | None = None) -> Sequence[Any]:
-    """Arguments of one op in the dtype in which they meet each other and `more` dtypes, or in what a rule makes of it.
+    """Arguments of one op in the dtype in which they meet each other and `more` dtypes,
+    or in what a rule makes of it.
 
     Python numbers beside tensors stay what they are, as gradtape treats them as Keras does.
     """
     return values if is_settled(values) else _brought_together(values, more, rule)
 
 
-def _brought_together(values: Sequence[Any], more: Sequence[Any], rule: DtypeRule | None) -> Sequence[Any]:
-    read = [value if type(value) in PYTHON_NUMBERS else convert_to_tensor(value) for value in values]
+def _brought_together(
+    values: Sequence[Any], more: Sequence[Any], rule: DtypeRule | None
+) -> Sequence[Any]:
+    read = [
+        value if type(value) in PYTHON_NUMBERS else convert_to_tensor(value) for value in values
+    ]
     found = [type(value) if type(value) in PYTHON_NUMBERS else value.dtype.name for value in read]
     dtype = result_type(*found, *more)
     if rule is not None:
@@ -100,7 +108,9 @@ def _brought_together(values: Sequence[Any], more: Sequence[Any], rule: DtypeRul
 
 
 def is_settled(values: Sequence[Any]) -> bool:
-    """Whether these are float32 tensors, and Python numbers beside them: no rule changes those, so nothing has to be found out."""
+    """Whether these are float32 tensors, and Python numbers beside them: no rule changes those, so
+    nothing has to be found out.
+    """
     found = False
     for value in values:
         if type(value) is tf.Tensor and value.dtype is tf.float32:
@@ -111,7 +121,12 @@ def is_settled(values: Sequence[Any]) -> bool:
 
 
 def tensors(values: Sequence[Any], *more: Any, rule: DtypeRule | None = None) -> list[Any]:
-    """As `together`, with tensors in the place of Python numbers too, for functions that need their shapes."""
+    """As `together`, with tensors in the place of Python numbers too,
+    for functions that need their shapes.
+    """
     met = together(values, *more, rule=rule)
     dtype = next(value.dtype for value in met if type(value) not in PYTHON_NUMBERS)
-    return [convert_to_tensor(value, dtype.name) if type(value) in PYTHON_NUMBERS else value for value in met]
+    return [
+        convert_to_tensor(value, dtype.name) if type(value) in PYTHON_NUMBERS else value
+        for value in met
+    ]

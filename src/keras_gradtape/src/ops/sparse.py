@@ -1,8 +1,10 @@
-"""Tensors that are mostly zero: what Keras's functions make of a `SparseTensor`, and of an `IndexedSlices`, which is sparse in its rows.
+"""Tensors that are mostly zero: what Keras's functions make of a `SparseTensor`, and of an
+`IndexedSlices`, which is sparse in its rows.
 
-What takes 0 to 0 is done to the values alone, and functions of two tensors bring their values together. Both need to know the places
-that hold values: while a program is traced these are not known, and only what is linear in one tensor leaves it sparse there. Places
-that are named several times add up.
+What takes 0 to 0 is done to the values alone, and functions of two tensors bring their values
+together. Both need to know the places that hold values: while a program is traced these are not
+known, and only what is linear in one tensor leaves it sparse there. Places that are named several
+times add up.
 """
 
 from __future__ import annotations
@@ -45,9 +47,15 @@ def _places(x: Any) -> np.ndarray[Any, Any]:
 def _made(like: Any, places: np.ndarray[Any, Any], values: Any) -> Any:
     """A tensor like another, with values at other places."""
     if isinstance(like, tf.IndexedSlices):
-        return tf.IndexedSlices(values, places.astype(np.asarray(like.indices).dtype), like.dense_shape)
+        return tf.IndexedSlices(
+            values, places.astype(np.asarray(like.indices).dtype), like.dense_shape
+        )
     shape = tuple(like.shape)
-    coordinates = np.stack(np.unravel_index(places, shape), axis=1) if shape else np.zeros((len(places), 0), np.int64)
+    coordinates = (
+        np.stack(np.unravel_index(places, shape), axis=1)
+        if shape
+        else np.zeros((len(places), 0), np.int64)
+    )
     return tf.SparseTensor(coordinates.astype(np.int64), values, shape)
 
 
@@ -65,7 +73,11 @@ def _added(x: Any, group: np.ndarray[Any, Any], count: int) -> Any:
 
 def _taken_at(x: Any, other: Any) -> Any:
     """The elements of a dense tensor at the places of a sparse one."""
-    return tf.gather(other, x.indices) if isinstance(x, tf.IndexedSlices) else tf.gather_nd(other, x.indices)
+    return (
+        tf.gather(other, x.indices)
+        if isinstance(x, tf.IndexedSlices)
+        else tf.gather_nd(other, x.indices)
+    )
 
 
 # Elementwise functions
@@ -81,13 +93,20 @@ def of_values(function: Function, x: Any, *args: Any, linear: bool = False) -> A
 
 
 def union(function: Function, x1: Any, x2: Any) -> Any:
-    """A function that takes 0 and 0 to 0: its result has values where one of the two has. With a dense tensor it is dense."""
+    """A function that takes 0 and 0 to 0: its result has values where one of the two has.
+
+    With a dense tensor it is dense.
+    """
     if type(x1) is not type(x2) or not _known(x1, x2):
         return function(convert_to_tensor(x1), convert_to_tensor(x2))
     first, second = _places(x1), _places(x2)
     places, group = np.unique(np.concatenate([first, second]), return_inverse=True)
     count = len(places)
-    return _made(x1, places, function(_added(x1, group[: len(first)], count), _added(x2, group[len(first) :], count)))
+    return _made(
+        x1,
+        places,
+        function(_added(x1, group[: len(first)], count), _added(x2, group[len(first) :], count)),
+    )
 
 
 def intersection(function: Function, x1: Any, x2: Any) -> Any:
@@ -99,12 +118,16 @@ def intersection(function: Function, x1: Any, x2: Any) -> Any:
     if type(x1) is not type(x2) or not _known(x1, x2):
         return function(convert_to_tensor(x1), convert_to_tensor(x2))
     x1, x2 = _once(x1), _once(x2)
-    places, first, second = np.intersect1d(_places(x1), _places(x2), assume_unique=True, return_indices=True)
+    places, first, second = np.intersect1d(
+        _places(x1), _places(x2), assume_unique=True, return_indices=True
+    )
     return _made(x1, places, function(tf.gather(x1.values, first), tf.gather(x2.values, second)))
 
 
 def _with_dense(function: Function, x: Any, other: Any) -> Any:
-    """A function of a sparse tensor and a number or dense tensor that is 0 where the first is; it is linear in the first."""
+    """A function of a sparse tensor and a number or dense tensor that is 0 where the first is;
+    it is linear in the first.
+    """
     if not np.ndim(other):
         return x.with_values(function(x.values, other))
     other, shape = convert_to_tensor(other), tuple(x.shape)
@@ -114,16 +137,26 @@ def _with_dense(function: Function, x: Any, other: Any) -> Any:
 
 
 def quotient(function: Function, x1: Any, x2: Any) -> Any:
-    """A quotient: by a dense tensor it has values also where that is 0 or NaN; by a sparse one it is dense."""
-    if is_sparse(x2) or (np.ndim(x2) and (not _known(x1) or tf.is_symbolic_tensor(convert_to_tensor(x2)))):
+    """A quotient: by a dense tensor it has values also where that is 0 or NaN;
+    by a sparse one it is dense.
+    """
+    if is_sparse(x2) or (
+        np.ndim(x2) and (not _known(x1) or tf.is_symbolic_tensor(convert_to_tensor(x2)))
+    ):
         return function(convert_to_tensor(x1), convert_to_tensor(x2))
     if np.ndim(x2):
         x2 = gnp.broadcast_to(convert_to_tensor(x2), tuple(x1.shape))
         holes = gnp.logical_or(x2 == 0, x2 != x2)  # noqa: PLR0124 - NaN differs from itself
-        rows = gnp.any(holes, axis=tuple(range(1, x2.ndim))) if isinstance(x1, tf.IndexedSlices) else holes
+        rows = (
+            gnp.any(holes, axis=tuple(range(1, x2.ndim)))
+            if isinstance(x1, tf.IndexedSlices)
+            else holes
+        )
         more = np.flatnonzero(np.asarray(rows))
         if len(more):
-            x1 = union(gnp.add, x1, _made(x1, more, tf.zeros([len(more), *x1.values.shape[1:]], x1.dtype)))
+            x1 = union(
+                gnp.add, x1, _made(x1, more, tf.zeros([len(more), *x1.values.shape[1:]], x1.dtype))
+            )
     return _with_dense(function, x1, x2)
 
 
@@ -133,13 +166,23 @@ def quotient(function: Function, x1: Any, x2: Any) -> Any:
 def summed(x: Any, axis: Any, keepdims: bool) -> Any:
     """The sums over axes, as a sparse tensor."""
     shape = tuple(x.shape)
-    axes = range(len(shape)) if axis is None else [a % len(shape) for a in np.atleast_1d(np.array(axis, int))]
+    axes = (
+        range(len(shape))
+        if axis is None
+        else [a % len(shape) for a in np.atleast_1d(np.array(axis, int))]
+    )
     kept = [a for a in range(len(shape)) if a not in axes]
     sizes = tuple(shape[a] for a in kept)
-    result = tf.SparseTensor(tf.gather(x.indices, np.array(kept, np.int64), axis=1), x.values, sizes)
+    result = tf.SparseTensor(
+        tf.gather(x.indices, np.array(kept, np.int64), axis=1), x.values, sizes
+    )
     if _known(x):
         result = _once(result)
-    return tf.sparse.reshape(result, [1 if a in axes else size for a, size in enumerate(shape)]) if keepdims else result
+    return (
+        tf.sparse.reshape(result, [1 if a in axes else size for a, size in enumerate(shape)])
+        if keepdims
+        else result
+    )
 
 
 def expanded(x: Any, axis: Any) -> Any:
@@ -154,9 +197,15 @@ def expanded(x: Any, axis: Any) -> Any:
 def squeezed(x: Any, axis: Any) -> Any:
     """Without axes of size 1."""
     shape = tuple(x.shape)
-    axes = [a for a, size in enumerate(shape) if size == 1] if axis is None else [a % len(shape) for a in np.atleast_1d(axis)]
+    axes = (
+        [a for a, size in enumerate(shape) if size == 1]
+        if axis is None
+        else [a % len(shape) for a in np.atleast_1d(axis)]
+    )
     if any(shape[a] != 1 for a in axes):
-        raise ValueError(f"squeeze: axis={axis} has an axis of a size other than 1. Received: x.shape={shape}")
+        raise ValueError(
+            f"squeeze: axis={axis} has an axis of a size other than 1. Received: x.shape={shape}"
+        )
     return tf.sparse.reshape(x, [size for a, size in enumerate(shape) if a not in axes])
 
 
@@ -167,7 +216,11 @@ def product(function: Function, x1: Any, x2: Any) -> Any:
     """The product of matrices, which is sparse if both are."""
     if isinstance(x1, tf.SparseTensor) and isinstance(x2, tf.SparseTensor):
         return tf.sparse.from_dense(function(convert_to_tensor(x1), convert_to_tensor(x2)))
-    if isinstance(x1, tf.SparseTensor) and len(x1.shape) == 2 == np.ndim(x2) and x1.dtype.is_floating:
+    if (
+        isinstance(x1, tf.SparseTensor)
+        and len(x1.shape) == 2 == np.ndim(x2)
+        and x1.dtype.is_floating
+    ):
         other = convert_to_tensor(x2)
         if other.dtype == x1.dtype:
             return tf.sparse.sparse_dense_matmul(x1, other)
@@ -180,7 +233,13 @@ def product(function: Function, x1: Any, x2: Any) -> Any:
 def counted(x: Any, weights: Any, minlength: int, count: Function) -> tf.SparseTensor:
     """How often each number is among the values of a vector, or of each row of a matrix."""
     numbers = x.values
-    weights = weights.values if is_sparse(weights) else None if weights is None else _taken_at(x, convert_to_tensor(weights))
+    weights = (
+        weights.values
+        if is_sparse(weights)
+        else None
+        if weights is None
+        else _taken_at(x, convert_to_tensor(weights))
+    )
     length = max(minlength, int(gnp.max(numbers)) + 1 if len(numbers) else 0)
     rows = tuple(x.shape)[:-1]
     if rows:

@@ -51,7 +51,11 @@ def test_everything_that_holds_variables_comes_back(tmp_path):
     restored.restore(path).assert_consumed()
     assert values(restored.net) == values(saved.net)
     assert int(restored.step) == 5
-    assert restored.rng.normal([3]).numpy().tolist() == expected.numpy().tolist() != drawn.numpy().tolist()
+    assert (
+        restored.rng.normal([3]).numpy().tolist()
+        == expected.numpy().tolist()
+        != drawn.numpy().tolist()
+    )
     assert float(restored.extra["a"][0]) == float(restored.inner.x) == 5.0
     assert int(restored.save_counter) == 1
 
@@ -59,7 +63,13 @@ def test_everything_that_holds_variables_comes_back(tmp_path):
 def test_keys_are_paths_that_other_tools_can_read(tmp_path):
     path = tf.train.Checkpoint(net=Net(1.0)).save(tmp_path / "ckpt")
     stored = load_file(f"{path}.safetensors")
-    assert sorted(stored) == ["net/layers/0", "net/layers/1/scale", "net/pair/0", "net/w", "save_counter"]
+    assert sorted(stored) == [
+        "net/layers/0",
+        "net/layers/1/scale",
+        "net/pair/0",
+        "net/w",
+        "save_counter",
+    ]
     assert stored["net/w"].tolist() == [[1.0, 2.0]]
 
 
@@ -72,7 +82,9 @@ def test_root_is_saved_by_its_own_names(tmp_path):
     assert (values(other), int(step)) == (values(net), 3)
 
 
-@pytest.mark.parametrize("make", [lambda v: v, lambda v: [v], lambda v: {"a": v}], ids=["variable", "list", "dict"])
+@pytest.mark.parametrize(
+    "make", [lambda v: v, lambda v: [v], lambda v: {"a": v}], ids=["variable", "list", "dict"]
+)
 def test_any_root_will_do(tmp_path, make):
     path = tf.train.Checkpoint(make(tf.Variable(2.0))).write(tmp_path / "root")
     v = tf.Variable(0.0)
@@ -134,7 +146,9 @@ def test_whole_numbers_are_keys_others_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "thing", [3, "text", np.ones(2), tf.constant(1.0), object()], ids=["int", "str", "array", "tensor", "object"]
+    "thing",
+    [3, "text", np.ones(2), tf.constant(1.0), object()],
+    ids=["int", "str", "array", "tensor", "object"],
 )
 def test_what_holds_no_variable_is_refused_by_name(thing):
     with pytest.raises(ValueError, match="Checkpoint: thing must be a Variable"):
@@ -144,7 +158,10 @@ def test_what_holds_no_variable_is_refused_by_name(thing):
 def test_plain_attributes_are_passed_over(tmp_path):
     checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
     checkpoint.epochs = 3
-    assert sorted(load_file(f"{checkpoint.write(tmp_path / 'plain')}.safetensors")) == ["save_counter", "v"]
+    assert sorted(load_file(f"{checkpoint.write(tmp_path / 'plain')}.safetensors")) == [
+        "save_counter",
+        "v",
+    ]
 
 
 def test_names_of_its_own_are_refused():
@@ -167,7 +184,11 @@ DTYPES = [
 @pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 0, 3), (2, 3)], ids=str)
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.name)
 def test_every_dtype_comes_back_bit_for_bit(tmp_path, dtype, shape):
-    bits = np.random.default_rng(0).integers(0, 2 if dtype == tf.bool else 256, (*shape, dtype.numpy.itemsize)).astype(np.uint8)
+    bits = (
+        np.random.default_rng(0)
+        .integers(0, 2 if dtype == tf.bool else 256, (*shape, dtype.numpy.itemsize))
+        .astype(np.uint8)
+    )
     array = bits.view(dtype.numpy).reshape(shape)  # NaNs of every kind among them
     v = tf.Variable(array, dtype=dtype)
     path = tf.train.Checkpoint(v=v).write(tmp_path / "bits")
@@ -196,7 +217,11 @@ def test_metadata_say_what_the_file_is(tmp_path):
     path = tf.train.Checkpoint(z=tf.Variable(1 + 2j)).save(tmp_path / "meta")
     header = (tmp_path / "meta-1.safetensors").read_bytes()
     metadata = json.loads(header[8 : 8 + int.from_bytes(header[:8], "little")])["__metadata__"]
-    assert (metadata["format"], metadata["version"], metadata["save_counter"]) == ("gradtape.checkpoint", "2", "1")
+    assert (metadata["format"], metadata["version"], metadata["save_counter"]) == (
+        "gradtape.checkpoint",
+        "2",
+        "1",
+    )
     assert json.loads(metadata["tensors"])["z"]["dtype"] == "complex128"
     assert load_file(f"{path}.safetensors")["z"].tolist() == [1.0, 2.0]
 
@@ -252,7 +277,11 @@ def test_no_path_restores_nothing():
     status = tf.train.Checkpoint(v=v).restore(None).expect_partial()
     status.initialize_or_restore()
     assert float(v) == 1.0
-    for check in (status.assert_consumed, status.assert_existing_objects_matched, status.assert_nontrivial_match):
+    for check in (
+        status.assert_consumed,
+        status.assert_existing_objects_matched,
+        status.assert_nontrivial_match,
+    ):
         with pytest.raises(AssertionError, match="nothing was restored"):
             check()
 
@@ -417,7 +446,13 @@ def test_it_is_not_for_the_inside_of_compiled_functions(tmp_path):
     checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
     path = checkpoint.write(tmp_path / "outside")
     manager = tf.train.CheckpointManager(checkpoint, tmp_path, 2)
-    for method in (checkpoint.save, checkpoint.write, checkpoint.read, checkpoint.restore, lambda _path: manager.save()):
+    for method in (
+        checkpoint.save,
+        checkpoint.write,
+        checkpoint.read,
+        checkpoint.restore,
+        lambda _path: manager.save(),
+    ):
 
         @tf.function(autograph=False)
         def call(method=method):
@@ -467,7 +502,10 @@ def test_saving_while_another_thread_assigns(tmp_path):
 def test_threads_that_save_get_numbers_of_their_own(tmp_path):
     checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
     paths = []
-    threads = [threading.Thread(target=lambda: paths.append(checkpoint.save(tmp_path / "model"))) for _ in range(6)]
+    threads = [
+        threading.Thread(target=lambda: paths.append(checkpoint.save(tmp_path / "model")))
+        for _ in range(6)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -480,9 +518,17 @@ def test_threads_that_save_get_numbers_of_their_own(tmp_path):
 
 
 def test_nothing_is_restored_if_one_shape_is_wrong(tmp_path):
-    path = tf.train.Checkpoint(a=tf.Variable(1.0), b=tf.Variable([1.0, 2.0])).write(tmp_path / "shapes")
+    path = tf.train.Checkpoint(a=tf.Variable(1.0), b=tf.Variable([1.0, 2.0])).write(
+        tmp_path / "shapes"
+    )
     a, b = tf.Variable(0.0), tf.Variable([0.0, 0.0, 0.0], name="bias")
-    with pytest.raises(ValueError, match=r"'b' has shape \(2,\) in '.*shapes', but the variable 'bias:0' has shape \(3,\): make"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"'b' has shape \(2,\) in '.*shapes', but the variable 'bias:0' has shape "
+            r"\(3,\): make"
+        ),
+    ):
         tf.train.Checkpoint(a=a, b=b).read(path)
     assert float(a) == 0.0
 
@@ -490,7 +536,10 @@ def test_nothing_is_restored_if_one_shape_is_wrong(tmp_path):
 def test_nothing_is_restored_if_one_dtype_is_wrong(tmp_path):
     path = tf.train.Checkpoint(a=tf.Variable(1.0), b=tf.Variable(2.0)).write(tmp_path / "dtypes")
     a, b = tf.Variable(0.0), tf.Variable(0.0, dtype=tf.float64, name="bias")
-    with pytest.raises(ValueError, match=r"'b' is float32 in '.*dtypes', but the variable 'bias:0' is float64: make"):
+    with pytest.raises(
+        ValueError,
+        match=r"'b' is float32 in '.*dtypes', but the variable 'bias:0' is float64: make",
+    ):
         tf.train.Checkpoint(a=a, b=b).read(path)
     assert float(a) == 0.0
 
@@ -529,7 +578,8 @@ def test_a_folder_without_permission_is_named(tmp_path, monkeypatch):
     checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
     monkeypatch.setattr(atomic_file.os, "replace", refuse)
     with pytest.raises(
-        tf.errors.PermissionDeniedError, match=r"model-1.safetensors' cannot be written \(Permission denied\): choose"
+        tf.errors.PermissionDeniedError,
+        match=r"model-1.safetensors' cannot be written \(Permission denied\): choose",
     ):
         checkpoint.save(tmp_path / "model")
     assert int(checkpoint.save_counter) == 0
@@ -568,18 +618,27 @@ class KerasVariable:
 
 class KerasObject:
     def __init__(self, optimizer=None, **variables):
-        self.variables = [KerasVariable(path.replace("__", "/"), value) for path, value in variables.items()]
+        self.variables = [
+            KerasVariable(path.replace("__", "/"), value) for path, value in variables.items()
+        ]
         self.optimizer = optimizer
 
 
 def test_keras_objects_are_saved_by_path(tmp_path):
     def program(value):
         optimizer = KerasObject(adam__iteration=value, adam__dense_kernel_momentum=value + 1)
-        return tf.train.Checkpoint(model=KerasObject(optimizer, dense__kernel=value + 2), single=KerasVariable("one", value + 3))
+        return tf.train.Checkpoint(
+            model=KerasObject(optimizer, dense__kernel=value + 2),
+            single=KerasVariable("one", value + 3),
+        )
 
     saved, restored = program(1.0), program(0.0)
     path = saved.write(tmp_path / "keras")
-    names = ["model/dense/kernel", "model/optimizer/adam/dense_kernel_momentum", "model/optimizer/adam/iteration"]
+    names = [
+        "model/dense/kernel",
+        "model/optimizer/adam/dense_kernel_momentum",
+        "model/optimizer/adam/iteration",
+    ]
     assert sorted(load_file(f"{path}.safetensors")) == [*names, "save_counter", "single"]
     restored.read(path).assert_consumed()
     assert [float(v.inner) for v in restored.model.optimizer.variables] == [1.0, 2.0]
@@ -587,18 +646,24 @@ def test_keras_objects_are_saved_by_path(tmp_path):
 
 
 def test_a_keras_model_made_again_has_other_numbers_in_its_names(tmp_path):
-    path = tf.train.Checkpoint(KerasObject(dense__kernel=1.0, dense_1__kernel=2.0, out__kernel=3.0)).write(tmp_path / "again")
+    path = tf.train.Checkpoint(
+        KerasObject(dense__kernel=1.0, dense_1__kernel=2.0, out__kernel=3.0)
+    ).write(tmp_path / "again")
     model = KerasObject(dense_1__kernel=0.0, dense_2__kernel=0.0, out__kernel=0.0)
     tf.train.Checkpoint(model).read(path).assert_consumed()
     assert [float(v.inner) for v in model.variables] == [1.0, 2.0, 3.0]
 
 
 def test_a_keras_model_with_other_layers_matches_by_name_alone(tmp_path):
-    path = tf.train.Checkpoint(KerasObject(dense__kernel=1.0, dense_1__kernel=2.0)).write(tmp_path / "fewer")
+    path = tf.train.Checkpoint(KerasObject(dense__kernel=1.0, dense_1__kernel=2.0)).write(
+        tmp_path / "fewer"
+    )
     model = KerasObject(dense_1__kernel=0.0)
     status = tf.train.Checkpoint(model).read(path)
     assert float(model.variables[0].inner) == 2.0
-    with pytest.raises(AssertionError, match=r"dense/kernel\n.*made by a Keras object, after restore"):
+    with pytest.raises(
+        AssertionError, match=r"dense/kernel\n.*made by a Keras object, after restore"
+    ):
         status.assert_consumed()
 
 

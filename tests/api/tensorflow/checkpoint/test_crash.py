@@ -1,4 +1,6 @@
-"""A process that is killed while it saves leaves the last good checkpoint; training that goes on from one gives the same numbers."""
+"""A process that is killed while it saves leaves the last good checkpoint; training that goes on
+from one gives the same numbers.
+"""
 
 import os
 import random
@@ -54,7 +56,8 @@ while True:
 def start(folder, death=-1):
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(folder), str(death)],
-        env=os.environ | {"PYTHONPATH": str(Path(tf.__file__).parent.parent), "OPENBLAS_NUM_THREADS": "1"},
+        env=os.environ
+        | {"PYTHONPATH": str(Path(tf.__file__).parent.parent), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -78,19 +81,32 @@ def test_a_process_killed_at_any_moment_leaves_a_good_checkpoint(tmp_path):
     reached = 0
     for _ in range(5):
         process = start(tmp_path)
-        assert int(process.stdout.readline()) == reached + 1  # it goes on where the one before was killed
+        # It goes on where the one before was killed.
+        assert int(process.stdout.readline()) == reached + 1
         time.sleep(moments.uniform(0.0, 0.2))
         process.kill()
         printed = [reached + 1, *(int(line) for line in process.stdout.read().splitlines())]
         process.wait()
         process.stdout.close()
         reached = restored(tmp_path)
-        assert reached in (printed[-1], printed[-1] + 1)  # the last save may have ended without being printed
+        # The last save may have ended without being printed.
+        assert reached in (printed[-1], printed[-1] + 1)
     assert reached >= 5
 
 
-# Of a save: the file to disk, in its place, its temporary folder away, the folder to disk; the same for the state; the oldest deleted.
-STEPS = ["sync", "replace", "clean", "sync folder", "sync state", "replace state", "clean state", "sync folder again", "delete"]
+# Of a save: the file to disk, in its place, its temporary folder away, the folder to disk; the same
+# for the state; the oldest deleted.
+STEPS = [
+    "sync",
+    "replace",
+    "clean",
+    "sync folder",
+    "sync state",
+    "replace state",
+    "clean state",
+    "sync folder again",
+    "delete",
+]
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
@@ -150,7 +166,9 @@ def test_a_checkpoint_is_on_the_disk_before_it_is_in_its_place(tmp_path, monkeyp
     for name in ("fsync", "replace"):
         original = getattr(os, name)
         monkeypatch.setattr(
-            atomic_file.os, name, lambda *args, name=name, original=original: (done.append(name), original(*args))
+            atomic_file.os,
+            name,
+            lambda *args, name=name, original=original: (done.append(name), original(*args)),
         )
     tensor_file.write_tensors(tmp_path / "model", [], {}, 0)
     assert done == ["fsync", "replace", *(["fsync"] if os.name != "nt" else [])]
@@ -179,7 +197,8 @@ def train():
     x = rng.normal([8, 4])
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(tf.square(tf.tanh(x @ w + b) - 0.3))
-    for variable, velocity, gradient in zip((w, b), (velocities["w"], velocities["b"]), tape.gradient(loss, (w, b))):
+    gradients = tape.gradient(loss, (w, b))
+    for variable, velocity, gradient in zip((w, b), (velocities["w"], velocities["b"]), gradients):
         velocity.assign(0.9 * velocity + gradient)
         variable.assign_sub(0.1 * velocity)
     step.assign_add(1)
@@ -189,16 +208,20 @@ if compiled:
 while int(step) < last:
     train()
 checkpoint.save(folder + "/ckpt")
-print(w.numpy().tobytes().hex(), b.numpy().tobytes().hex(), [v.numpy().tobytes().hex() for v in velocities.values()])
+of_velocities = [v.numpy().tobytes().hex() for v in velocities.values()]
+print(w.numpy().tobytes().hex(), b.numpy().tobytes().hex(), of_velocities)
 """
 
 
-@pytest.mark.parametrize("compiled", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["eager", "compiled"])
+@pytest.mark.parametrize(
+    "compiled", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["eager", "compiled"]
+)
 def test_training_goes_on_bit_for_bit(tmp_path, compiled):
     def train(folder, first, last):
         done = subprocess.run(
             [sys.executable, "-c", TRAINING, str(folder), str(first), str(last), str(compiled)],
-            env=os.environ | {"PYTHONPATH": str(Path(tf.__file__).parent.parent), "OPENBLAS_NUM_THREADS": "1"},
+            env=os.environ
+            | {"PYTHONPATH": str(Path(tf.__file__).parent.parent), "OPENBLAS_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
             check=False,

@@ -1,4 +1,6 @@
-"""Checkpoint files that are not as they were written, by accident or on purpose: each is refused, by name, and nothing is restored."""
+"""Checkpoint files that are not as they were written, by accident or on purpose: each is refused,
+by name, and nothing is restored.
+"""
 
 import base64
 import hashlib
@@ -39,13 +41,23 @@ def program(value):
     net = tf.Module()
     net.w, net.on = tf.Variable([value, value + 1]), tf.Variable(value > 0)
     return tf.train.Checkpoint(
-        net=net, rng=tf.random.Generator.from_seed(int(value)), names=[tf.Variable(["a", "bc"])], adam=Slots(value)
+        net=net,
+        rng=tf.random.Generator.from_seed(int(value)),
+        names=[tf.Variable(["a", "bc"])],
+        adam=Slots(value),
     )
 
 
 def values(checkpoint):
-    found = [*checkpoint.net.variables, checkpoint.rng.state, *checkpoint.names, checkpoint.save_counter]
-    return [v.numpy().tolist() for v in (*found, *(slot.inner for slot in checkpoint.adam.variables))]
+    found = [
+        *checkpoint.net.variables,
+        checkpoint.rng.state,
+        *checkpoint.names,
+        checkpoint.save_counter,
+    ]
+    return [
+        v.numpy().tolist() for v in (*found, *(slot.inner for slot in checkpoint.adam.variables))
+    ]
 
 
 TARGET = program(0.0)
@@ -62,7 +74,9 @@ def saved(tmp_path):
 
 
 def is_refused(file, raw, said=""):
-    """That a file with these bytes is a DataLossError that says what is whole, and that nothing was restored."""
+    """That a file with these bytes is a DataLossError that says what is whole,
+    and that nothing was restored.
+    """
     file.write_bytes(raw)
     with pytest.raises(tf.errors.DataLossError) as caught:
         TARGET.restore(file)
@@ -84,7 +98,11 @@ def test_a_sample_of_flipped_bits(saved):
     raw = saved.read_bytes()
     length = 8 + int.from_bytes(raw[:8], "little")
     chosen = random.Random(0)
-    for bit in (*range(64), *chosen.sample(range(64, 8 * length), 200), *chosen.sample(range(8 * length, 8 * len(raw)), 40)):
+    for bit in (
+        *range(64),
+        *chosen.sample(range(64, 8 * length), 200),
+        *chosen.sample(range(8 * length, 8 * len(raw)), 40),
+    ):
         is_refused(saved, flipped(raw, bit))
 
 
@@ -97,7 +115,9 @@ def test_every_flipped_bit(saved, part):
         is_refused(saved, flipped(raw, bit))
 
 
-@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)], ids=["sample", "every"])
+@pytest.mark.parametrize(
+    "step", [9, pytest.param(1, marks=pytest.mark.slow)], ids=["sample", "every"]
+)
 def test_every_length_that_is_too_short_or_too_long(saved, step):
     raw = saved.read_bytes()
     for length in range(0, len(raw), step):
@@ -153,7 +173,9 @@ def test_if_none_is_whole_it_says_so(tmp_path):
     for number in (1, 2):
         (tmp_path / f"model-{number}.safetensors").write_bytes(b"x" * 100)
     (tmp_path / "model-0.safetensors").mkdir()
-    with pytest.raises(tf.errors.DataLossError, match=r"is damaged \(.*\): and no other in its folder is whole"):
+    with pytest.raises(
+        tf.errors.DataLossError, match=r"is damaged \(.*\): and no other in its folder is whole"
+    ):
         checkpoint.restore(tmp_path / "model-2")
 
 
@@ -164,7 +186,13 @@ def taken_apart(raw):
     length = int.from_bytes(raw[:8], "little")
     header = json.loads(raw[8 : 8 + length])
     metadata = header["__metadata__"]
-    return header, metadata, json.loads(metadata["tensors"]), json.loads(metadata["objects"]), raw[8 + length :]
+    return (
+        header,
+        metadata,
+        json.loads(metadata["tensors"]),
+        json.loads(metadata["objects"]),
+        raw[8 + length :],
+    )
 
 
 def put_together(text, data):
@@ -179,7 +207,9 @@ def put_together(text, data):
 
 
 def with_changes(raw, change):
-    """A file in which `change` has changed something, with checksums that are right nevertheless."""
+    """A file in which `change` has changed something,
+    with checksums that are right nevertheless.
+    """
     header, metadata, tensors, objects, data = taken_apart(raw)
     texts = {"tensors": (tensors, metadata["tensors"]), "objects": (objects, metadata["objects"])}
     data = change(header, metadata, tensors, objects, data) or data
@@ -205,9 +235,9 @@ def fact(key=W, **entries):
 
 def node(key=None, **entries):
     """A change of the object with this value, or of the root."""
-    return lambda _header, _metadata, _tensors, objects, _data: next(one for one in objects if one["tensor"] == key).update(
-        entries
-    )
+    return lambda _header, _metadata, _tensors, objects, _data: next(
+        one for one in objects if one["tensor"] == key
+    ).update(entries)
 
 
 def meta(**entries):
@@ -313,9 +343,12 @@ HOSTILE = {
     "objects that are a number": meta(objects="7"),
     "arrays that are deep": meta(tensors='{"a":' * 100_000),
     "arrays that are a list": meta(tensors="[]"),
-    "an array given twice": meta(tensors='{"net/w": {"dtype": "float32", "crc32": 1}, "net/w": {"dtype": "float32", "crc32": 2}}'),
+    "an array given twice": meta(
+        tensors=('{"net/w": {"dtype": "float32", "crc32": 1}, "net/w": {"dtype": "float32", '
+             '"crc32": 2}}')),
     "sizes that are NaN": meta(tensors='{"net/w": {"dtype": "float32", "crc32": NaN}}'),
-    "a number of a million digits": meta(tensors='{"net/w": {"dtype": "float32", "crc32": ' + "9" * 10**6 + "}}"),
+    "a number of a million digits": meta(tensors='{"net/w": {"dtype": "float32", "crc32": ' + "9"
+        * 10**6 + "}}"),
     "metadata that are no text": meta(tensors=5),
     "version that is text": meta(version="two"),
     "version that is a number": meta(version=2),
@@ -357,12 +390,14 @@ RAW = {
     "a list": raw_header(b"[]"),
     "a number": raw_header(b"1"),
     "a string that does not end": raw_header(b'"' + b"\\" * 100_000),
-    "a name given twice": raw_header(b'{"__metadata__":{"format":"gradtape.checkpoint","format":"gradtape.checkpoint"}}'),
+    "a name given twice": raw_header(
+        b'{"__metadata__":{"format":"gradtape.checkpoint","format":"gradtape.checkpoint"}}'),
     "not UTF-8": raw_header(b'{"\xff":1}'),
     "UTF-16": raw_header("{}".encode("utf-16")),
     "a length of nine exabytes": (2**63).to_bytes(8, "little") + b"{}",
     "a length one too long": (3).to_bytes(8, "little") + b"{}",
-    "two checksums": raw_header(b'{"__metadata__":{"header_sha256":"' + b"0" * 64 + b'","a":"","header_sha256":"' + b"0" * 64 + b'"}}'),
+    "two checksums": raw_header(b'{"__metadata__":{"header_sha256":"' + b"0" * 64
+        + b'","a":"","header_sha256":"' + b"0" * 64 + b'"}}'),
 }  # fmt: skip
 
 
@@ -379,7 +414,8 @@ def test_a_folder_a_pipe_and_a_device_are_no_checkpoints(saved):
     (folder / "device.safetensors").symlink_to("/dev/zero")
     for name in ("folder", "pipe", "device"):
         with pytest.raises(
-            tf.errors.DataLossError, match=rf"{name}.safetensors' is damaged .it is no file.*model-2', which is whole"
+            tf.errors.DataLossError,
+            match=rf"{name}.safetensors' is damaged .it is no file.*model-2', which is whole",
         ):
             program(0.0).restore(folder / name)
     (folder / "dangling.safetensors").symlink_to(folder / "nowhere")
@@ -407,21 +443,24 @@ def test_no_memory_is_taken_for_sizes_that_a_file_only_claims(saved):
 # Files of the first version, which have no checksum of the header
 
 FIRST = base64.b64decode("""
-0AQAAAAAAAB7Il9fbWV0YWRhdGFfXyI6eyJ0ZW5zb3JzIjoie1wid1wiOiB7XCJkdHlwZVwiOiBcImZsb2F0MzJcIiwgXCJjcmMzMlwiOiA3NzU5MjMwNjJ9
-LCBcInpcIjoge1wiZHR5cGVcIjogXCJjb21wbGV4MTI4XCIsIFwiY3JjMzJcIjogMjA3NDMxNTEwM30sIFwic1wiOiB7XCJkdHlwZVwiOiBcInN0cmluZ1wi
-LCBcInNoYXBlXCI6IFsyXSwgXCJsZW5ndGhzXCI6IFsxLCAyXSwgXCJjcmMzMlwiOiA4OTE1Njg1Nzh9LCBcImVcIjoge1wiZHR5cGVcIjogXCJib29sXCIs
-IFwiY3JjMzJcIjogMjc2ODYyNTQzNX0sIFwic2F2ZV9jb3VudGVyXCI6IHtcImR0eXBlXCI6IFwiaW50NjRcIiwgXCJjcmMzMlwiOiAyODQ0MzE5NzM1fSwg
-XCJoLzBcIjoge1wiZHR5cGVcIjogXCJiZmxvYXQxNlwiLCBcImNyYzMyXCI6IDEwMTEyMTQ0NzZ9fSIsInZlcnNpb24iOiIxIiwiZm9ybWF0IjoiZ3JhZHRh
-cGUuY2hlY2twb2ludCIsIm9iamVjdHMiOiJbe1wiY2hpbGRyZW5cIjoge1wid1wiOiAxLCBcInpcIjogMiwgXCJzXCI6IDMsIFwiZVwiOiA0LCBcImhcIjog
-NSwgXCJzYXZlX2NvdW50ZXJcIjogNn0sIFwidGVuc29yXCI6IG51bGx9LCB7XCJjaGlsZHJlblwiOiB7fSwgXCJ0ZW5zb3JcIjogXCJ3XCJ9LCB7XCJjaGls
-ZHJlblwiOiB7fSwgXCJ0ZW5zb3JcIjogXCJ6XCJ9LCB7XCJjaGlsZHJlblwiOiB7fSwgXCJ0ZW5zb3JcIjogXCJzXCJ9LCB7XCJjaGlsZHJlblwiOiB7fSwg
-XCJ0ZW5zb3JcIjogXCJlXCJ9LCB7XCJjaGlsZHJlblwiOiB7XCIwXCI6IDd9LCBcInRlbnNvclwiOiBudWxsfSwge1wiY2hpbGRyZW5cIjoge30sIFwidGVu
-c29yXCI6IFwic2F2ZV9jb3VudGVyXCJ9LCB7XCJjaGlsZHJlblwiOiB7fSwgXCJ0ZW5zb3JcIjogXCJoLzBcIn1dIiwic2F2ZV9jb3VudGVyIjoiMSJ9LCJz
-YXZlX2NvdW50ZXIiOnsiZHR5cGUiOiJJNjQiLCJzaGFwZSI6W10sImRhdGFfb2Zmc2V0cyI6WzAsOF19LCJ6Ijp7ImR0eXBlIjoiRjY0Iiwic2hhcGUiOlsy
-XSwiZGF0YV9vZmZzZXRzIjpbOCwyNF19LCJ3Ijp7ImR0eXBlIjoiRjMyIiwic2hhcGUiOlsyXSwiZGF0YV9vZmZzZXRzIjpbMjQsMzJdfSwiaC8wIjp7ImR0
-eXBlIjoiQkYxNiIsInNoYXBlIjpbMV0sImRhdGFfb2Zmc2V0cyI6WzMyLDM0XX0sInMiOnsiZHR5cGUiOiJVOCIsInNoYXBlIjpbM10sImRhdGFfb2Zmc2V0
-cyI6WzM0LDM3XX0sImUiOnsiZHR5cGUiOiJCT09MIiwic2hhcGUiOlsxXSwiZGF0YV9vZmZzZXRzIjpbMzcsMzhdfX0gIAEAAAAAAAAAAAAAAAAA8D8AAAAA
-AAAAQAAAgD8AAABAwD9hYmMB
+0AQAAAAAAAB7Il9fbWV0YWRhdGFfXyI6eyJ0ZW5zb3JzIjoie1wid1wiOiB7XCJkdHlwZVwiOiBcImZsb2F0MzJcIiwgXCJjcmMz
+MlwiOiA3NzU5MjMwNjJ9LCBcInpcIjoge1wiZHR5cGVcIjogXCJjb21wbGV4MTI4XCIsIFwiY3JjMzJcIjogMjA3NDMxNTEwM30s
+IFwic1wiOiB7XCJkdHlwZVwiOiBcInN0cmluZ1wiLCBcInNoYXBlXCI6IFsyXSwgXCJsZW5ndGhzXCI6IFsxLCAyXSwgXCJjcmMz
+MlwiOiA4OTE1Njg1Nzh9LCBcImVcIjoge1wiZHR5cGVcIjogXCJib29sXCIsIFwiY3JjMzJcIjogMjc2ODYyNTQzNX0sIFwic2F2
+ZV9jb3VudGVyXCI6IHtcImR0eXBlXCI6IFwiaW50NjRcIiwgXCJjcmMzMlwiOiAyODQ0MzE5NzM1fSwgXCJoLzBcIjoge1wiZHR5
+cGVcIjogXCJiZmxvYXQxNlwiLCBcImNyYzMyXCI6IDEwMTEyMTQ0NzZ9fSIsInZlcnNpb24iOiIxIiwiZm9ybWF0IjoiZ3JhZHRh
+cGUuY2hlY2twb2ludCIsIm9iamVjdHMiOiJbe1wiY2hpbGRyZW5cIjoge1wid1wiOiAxLCBcInpcIjogMiwgXCJzXCI6IDMsIFwi
+ZVwiOiA0LCBcImhcIjogNSwgXCJzYXZlX2NvdW50ZXJcIjogNn0sIFwidGVuc29yXCI6IG51bGx9LCB7XCJjaGlsZHJlblwiOiB7
+fSwgXCJ0ZW5zb3JcIjogXCJ3XCJ9LCB7XCJjaGlsZHJlblwiOiB7fSwgXCJ0ZW5zb3JcIjogXCJ6XCJ9LCB7XCJjaGlsZHJlblwi
+OiB7fSwgXCJ0ZW5zb3JcIjogXCJzXCJ9LCB7XCJjaGlsZHJlblwiOiB7fSwgXCJ0ZW5zb3JcIjogXCJlXCJ9LCB7XCJjaGlsZHJl
+blwiOiB7XCIwXCI6IDd9LCBcInRlbnNvclwiOiBudWxsfSwge1wiY2hpbGRyZW5cIjoge30sIFwidGVuc29yXCI6IFwic2F2ZV9j
+b3VudGVyXCJ9LCB7XCJjaGlsZHJlblwiOiB7fSwgXCJ0ZW5zb3JcIjogXCJoLzBcIn1dIiwic2F2ZV9jb3VudGVyIjoiMSJ9LCJz
+YXZlX2NvdW50ZXIiOnsiZHR5cGUiOiJJNjQiLCJzaGFwZSI6W10sImRhdGFfb2Zmc2V0cyI6WzAsOF19LCJ6Ijp7ImR0eXBlIjoi
+RjY0Iiwic2hhcGUiOlsyXSwiZGF0YV9vZmZzZXRzIjpbOCwyNF19LCJ3Ijp7ImR0eXBlIjoiRjMyIiwic2hhcGUiOlsyXSwiZGF0
+YV9vZmZzZXRzIjpbMjQsMzJdfSwiaC8wIjp7ImR0eXBlIjoiQkYxNiIsInNoYXBlIjpbMV0sImRhdGFfb2Zmc2V0cyI6WzMyLDM0
+XX0sInMiOnsiZHR5cGUiOiJVOCIsInNoYXBlIjpbM10sImRhdGFfb2Zmc2V0cyI6WzM0LDM3XX0sImUiOnsiZHR5cGUiOiJCT09M
+Iiwic2hhcGUiOlsxXSwiZGF0YV9vZmZzZXRzIjpbMzcsMzhdfX0gIAEAAAAAAAAAAAAAAAAA8D8AAAAAAAAAQAAAgD8AAABAwD9h
+YmMB
 """)
 
 
@@ -440,13 +479,23 @@ def test_files_of_the_first_version_are_read(tmp_path):
     (tmp_path / "old.safetensors").write_bytes(FIRST)
     made, checkpoint = first_program()
     checkpoint.restore(tmp_path / "old").assert_consumed()
-    assert [np.asarray(v.numpy()).tolist() for v in made] == [[1.0, 2.0], 1 + 2j, [b"a", b"bc"], [True], [1.5]]
+    assert [np.asarray(v.numpy()).tolist() for v in made] == [
+        [1.0, 2.0],
+        1 + 2j,
+        [b"a", b"bc"],
+        [True],
+        [1.5],
+    ]
     assert int(checkpoint.save_counter) == 1
 
 
-@pytest.mark.parametrize("step", [37, pytest.param(1, marks=pytest.mark.slow)], ids=["sample", "every"])
+@pytest.mark.parametrize(
+    "step", [37, pytest.param(1, marks=pytest.mark.slow)], ids=["sample", "every"]
+)
 def test_flipped_bits_of_the_first_version(tmp_path, step):
-    """Its header has no checksum, so that names can change; but no value is ever wrong, and no other error is raised."""
+    """Its header has no checksum, so that names can change; but no value is ever wrong,
+    and no other error is raised.
+    """
     file = tmp_path / "old.safetensors"
     expected = [[1.0, 2.0], 1 + 2j, [b"a", b"bc"], [True], [1.5]]
     for bit in range(0, 8 * len(FIRST), step):

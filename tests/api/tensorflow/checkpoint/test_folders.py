@@ -1,4 +1,6 @@
-"""A folder of checkpoints that comes from anywhere: whatever its files say, nothing outside is touched, and nothing of the user's."""
+"""A folder of checkpoints that comes from anywhere: whatever its files say, nothing outside is
+touched, and nothing of the user's.
+"""
 
 import json
 import os
@@ -17,7 +19,9 @@ HOUR = 3600
 
 
 def made(folder, max_to_keep=1, **options):
-    return tf.train.CheckpointManager(tf.train.Checkpoint(v=tf.Variable(1.0)), folder, max_to_keep, **options)
+    return tf.train.CheckpointManager(
+        tf.train.Checkpoint(v=tf.Variable(1.0)), folder, max_to_keep, **options
+    )
 
 
 def names(folder):
@@ -69,15 +73,22 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("entry", ["model_checkpoint_path", "all_model_checkpoint_paths", "paths_being_deleted"])
+@pytest.mark.parametrize(
+    "entry", ["model_checkpoint_path", "all_model_checkpoint_paths", "paths_being_deleted"]
+)
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
 def test_a_name_that_leads_out_of_the_folder_is_refused(folder, name, entry):
     if isinstance(name, str):
-        name = name.replace("/{outside}", str(folder.parent / "outside")).replace("/{folder}", str(folder))
+        name = name.replace("/{outside}", str(folder.parent / "outside")).replace(
+            "/{folder}", str(folder)
+        )
     changes = {entry: name if entry == "model_checkpoint_path" else [name]}
     write_state(folder, **changes)
     for call in (lambda: made(folder), lambda: tf.train.latest_checkpoint(folder)):
-        with pytest.raises(tf.errors.DataLossError, match=r"run/checkpoint' is no list of checkpoints .* or remove this file"):
+        with pytest.raises(
+            tf.errors.DataLossError,
+            match=r"run/checkpoint' is no list of checkpoints .* or remove this file",
+        ):
             call()
     (folder / "checkpoint").unlink()
     assert made(folder).save() == str(folder / "ckpt-1")
@@ -183,7 +194,9 @@ def test_a_link_in_the_place_of_a_file_is_replaced_not_followed(folder):
 # Temporary folders
 
 
-def left_behind(folder, name=".gradtape-0123456789abcdef.tmp", *, mark=True, age=2 * HOUR, file_age=None):
+def left_behind(
+    folder, name=".gradtape-0123456789abcdef.tmp", *, mark=True, age=2 * HOUR, file_age=None
+):
     temporary = folder / name
     temporary.mkdir()
     (temporary / "new").write_bytes(b"half")
@@ -218,7 +231,13 @@ def test_a_folder_without_the_mark_stays(folder):
 
 
 @pytest.mark.parametrize(
-    "name", [".checkpoint.0123456789abcdef.tmp", ".ckpt-1.safetensors.0123.tmp", "mine.tmp", ".gradtape-mine"]
+    "name",
+    [
+        ".checkpoint.0123456789abcdef.tmp",
+        ".ckpt-1.safetensors.0123.tmp",
+        "mine.tmp",
+        ".gradtape-mine",
+    ],
 )
 def test_a_folder_of_the_users_stays(folder, name):
     assert not is_removed_by_a_save(left_behind(folder, name, mark=False))
@@ -259,7 +278,9 @@ def test_a_save_marks_the_folder_that_it_fills(tmp_path, monkeypatch):
     seen = []
     replace = os.replace
     monkeypatch.setattr(
-        atomic_file.os, "replace", lambda old, new: (seen.append(atomic_file._is_ours(Path(old).parent)), replace(old, new))
+        atomic_file.os,
+        "replace",
+        lambda old, new: (seen.append(atomic_file._is_ours(Path(old).parent)), replace(old, new)),
     )
     made(tmp_path).save()
     assert seen == [True, True]
@@ -270,15 +291,23 @@ def test_a_save_marks_the_folder_that_it_fills(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["n" * 225, "ü" * 112, "a b\n'\"\\:*", "é.safetensors"], ids=["225 letters", "224 bytes", "odd", "suffix"]
+    "name",
+    ["n" * 225, "ü" * 112, "a b\n'\"\\:*", "é.safetensors"],
+    ids=["225 letters", "224 bytes", "odd", "suffix"],
 )
 def test_long_and_odd_names(tmp_path, name):
     for folder in ("manager", "save"):
         checkpoint = tf.train.Checkpoint(v=tf.Variable(3.0))
         manager = tf.train.CheckpointManager(checkpoint, tmp_path / folder, 2, checkpoint_name=name)
         for _ in range(3):
-            path = manager.save() if folder == "manager" else checkpoint.save(tmp_path / folder / name)
-        assert path == tf.train.latest_checkpoint(tmp_path / folder) == str(tmp_path / folder / f"{name}-3")
+            path = (
+                manager.save() if folder == "manager" else checkpoint.save(tmp_path / folder / name)
+            )
+        assert (
+            path
+            == tf.train.latest_checkpoint(tmp_path / folder)
+            == str(tmp_path / folder / f"{name}-3")
+        )
         checkpoint.v.assign(0.0)
         checkpoint.restore(path).assert_consumed()
         assert float(checkpoint.v) == 3.0

@@ -1,4 +1,6 @@
-"""Saving and restoring, interrupted at every line: by an exception, as Ctrl-C raises one, and by a signal handler that saves itself."""
+"""Saving and restoring, interrupted at every line: by an exception, as Ctrl-C raises one, and by a
+signal handler that saves itself.
+"""
 
 import json
 import linecache
@@ -21,8 +23,18 @@ SAVING = str(Path(checkpoint_package.__file__).parent)
 RESTORING = (SAVING, variable_module.__file__)
 
 
-UNINTERRUPTED = ("with ", "try:", "self._state = state", "self._newest[folder] = mine", "self._latest_order = order")
-COMPARISONS = ("if self._state is before", "if folder not in self._newest", "if self._latest_order > order")
+UNINTERRUPTED = (
+    "with ",
+    "try:",
+    "self._state = state",
+    "self._newest[folder] = mine",
+    "self._latest_order = order",
+)
+COMPARISONS = (
+    "if self._state is before",
+    "if folder not in self._newest",
+    "if self._latest_order > order",
+)
 
 
 class StopError(BaseException):
@@ -30,10 +42,11 @@ class StopError(BaseException):
 
 
 def interrupted_at(number, work, interrupt, *, files=SAVING, opcodes=False):
-    """Does the work, and calls `interrupt` before line (or instruction) number so-and-so; whether there is such a line.
+    """Does the work, and calls `interrupt` before line (or instruction) number so-and-so;
+    whether there is such a line.
 
-    Where Python answers no signal, since nothing is called, there is none: between the end of a block and the call of `__exit__`, and
-    between a comparison and the assignment that rests on it.
+    Where Python answers no signal, since nothing is called, there is none: between the end of a
+    block and the call of `__exit__`, and between a comparison and the assignment that rests on it.
     """
     left = number
 
@@ -42,8 +55,13 @@ def interrupted_at(number, work, interrupt, *, files=SAVING, opcodes=False):
         if not frame.f_code.co_filename.startswith(files):
             return None
         frame.f_trace_opcodes = opcodes
-        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno or 0).lstrip()  # what ends a block has no line
-        if event == ("opcode" if opcodes else "line") and line and not line.startswith(UNINTERRUPTED + opcodes * COMPARISONS):
+        # What ends a block has no line.
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno or 0).lstrip()
+        if (
+            event == ("opcode" if opcodes else "line")
+            and line
+            and not line.startswith(UNINTERRUPTED + opcodes * COMPARISONS)
+        ):
             if left == 0:
                 sys.settrace(None)
                 left = -1
@@ -88,12 +106,20 @@ def state_of(folder):
 
 
 def on_disk(folder):
-    return sorted(path.name.removesuffix(".safetensors") for path in folder.iterdir() if path.suffix == ".safetensors")
+    return sorted(
+        path.name.removesuffix(".safetensors")
+        for path in folder.iterdir()
+        if path.suffix == ".safetensors"
+    )
 
 
 FINE = pytest.mark.parametrize(
     ("opcodes", "stride"),
-    [(False, 8), pytest.param(False, 1, marks=pytest.mark.slow), pytest.param(True, 5, marks=pytest.mark.slow)],
+    [
+        (False, 8),
+        pytest.param(False, 1, marks=pytest.mark.slow),
+        pytest.param(True, 5, marks=pytest.mark.slow),
+    ],
     ids=["some lines", "lines", "instructions"],
 )
 
@@ -134,7 +160,9 @@ def test_a_save_that_is_interrupted_anywhere_leaves_a_good_checkpoint(tmp_path, 
 
 @FINE
 def test_a_handler_that_saves_while_a_save_runs(tmp_path, opcodes, stride):
-    """The handler's checkpoint is whole when it returns; in the end the latest is that of the later moment, and none is left over."""
+    """The handler's checkpoint is whole when it returns; in the end the latest is that of the later
+    moment, and none is left over.
+    """
     number = 0
     while True:
         folder = tmp_path / f"{number % 2}-{number}"
@@ -150,7 +178,12 @@ def test_a_handler_that_saves_while_a_save_runs(tmp_path, opcodes, stride):
             assert restored(folder) == 7.0
 
         outer = []
-        hit = interrupted_at(number, lambda manager=manager, outer=outer: outer.append(manager.save()), handler, opcodes=opcodes)
+        hit = interrupted_at(
+            number,
+            lambda manager=manager, outer=outer: outer.append(manager.save()),
+            handler,
+            opcodes=opcodes,
+        )
         assert restored(folder) == (7.0 if hit else 2.0)
         assert outer != inner
         assert len(manager.checkpoints) == 2
@@ -239,7 +272,9 @@ def test_signals_at_random_moments_of_saving(tmp_path):
 
 
 def test_a_handler_that_saves_while_another_thread_saves_and_the_program_writes(tmp_path):
-    """The other thread waits for the Variables that the interrupted code writes, and the handler for nothing that the thread has."""
+    """The other thread waits for the Variables that the interrupted code writes, and the handler
+    for nothing that the thread has.
+    """
     from gradtape.core.xla.writing import writing
 
     a, b, manager = program(tmp_path)
@@ -282,21 +317,30 @@ def training(value):
     optimizer = type("Optimizer", (), {})()
     optimizer.variables = [Slot([value])]
     checkpoint = tf.train.Checkpoint(
-        v=[tf.Variable([value, value]) for _ in range(3)], rng=tf.random.Generator.from_seed(int(value)), optimizer=optimizer
+        v=[tf.Variable([value, value]) for _ in range(3)],
+        rng=tf.random.Generator.from_seed(int(value)),
+        optimizer=optimizer,
     )
     checkpoint.save_counter.assign(int(value))
     return checkpoint
 
 
 def values(checkpoint):
-    found = [*checkpoint.v, checkpoint.rng.state, checkpoint.save_counter, checkpoint.optimizer.variables[0].inner]
+    found = [
+        *checkpoint.v,
+        checkpoint.rng.state,
+        checkpoint.save_counter,
+        checkpoint.optimizer.variables[0].inner,
+    ]
     return [v.numpy().tolist() for v in found]
 
 
 @RAISES_WHERE_SIGNALS_DO
 @FINE
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
-def test_a_restore_that_is_interrupted_anywhere_gives_all_values_or_none(tmp_path, compiled, opcodes, stride):
+def test_a_restore_that_is_interrupted_anywhere_gives_all_values_or_none(
+    tmp_path, compiled, opcodes, stride
+):
     path = training(5.0).write(tmp_path / "five")
     target = training(1.0)
     old, new = values(target), values(training(5.0))
@@ -306,11 +350,15 @@ def test_a_restore_that_is_interrupted_anywhere_gives_all_values_or_none(tmp_pat
         if compiled:
             step()  # the values are XLA's
         try:
-            hit = interrupted_at(number, lambda: target.restore(path), stop, files=RESTORING, opcodes=opcodes)
+            hit = interrupted_at(
+                number, lambda: target.restore(path), stop, files=RESTORING, opcodes=opcodes
+            )
         except StopError:
             hit = True
         assert values(target) in (old, new)
-        for variable, value in zip([*target.v, target.rng.state, target.save_counter], old[:-1], strict=True):
+        for variable, value in zip(
+            [*target.v, target.rng.state, target.save_counter], old[:-1], strict=True
+        ):
             variable.assign(np.asarray(value).astype(variable.dtype.numpy))
         target.optimizer.variables[0].assign(old[-1])
         number += stride
@@ -346,7 +394,9 @@ def test_two_interrupts_one_after_the_other(tmp_path):
     for number in range(40):
 
         def work(number=number):
-            interrupted_at(number, lambda: target.restore(path), stop, files=f"{SAVING}{os.sep}restoring.py")
+            interrupted_at(
+                number, lambda: target.restore(path), stop, files=f"{SAVING}{os.sep}restoring.py"
+            )
 
         with pytest.raises(StopError):
             work()

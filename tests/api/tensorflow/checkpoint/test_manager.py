@@ -1,4 +1,6 @@
-"""`tf.train.CheckpointManager` and `tf.train.latest_checkpoint`: which checkpoints a folder keeps, and which is the latest."""
+"""`tf.train.CheckpointManager` and `tf.train.latest_checkpoint`:
+which checkpoints a folder keeps, and which is the latest.
+"""
 
 import json
 from pathlib import Path
@@ -15,12 +17,18 @@ def names(folder):
 
 
 def made(folder, max_to_keep=2, **options):
-    return tf.train.CheckpointManager(tf.train.Checkpoint(v=tf.Variable(1.0)), folder, max_to_keep, **options)
+    return tf.train.CheckpointManager(
+        tf.train.Checkpoint(v=tf.Variable(1.0)), folder, max_to_keep, **options
+    )
 
 
 def test_the_latest_are_kept(tmp_path):
     manager = made(tmp_path / "a" / "b")
-    assert (manager.latest_checkpoint, manager.checkpoints, manager.checkpoint_interval) == (None, [], None)
+    assert (manager.latest_checkpoint, manager.checkpoints, manager.checkpoint_interval) == (
+        None,
+        [],
+        None,
+    )
     assert not (tmp_path / "a").exists()
     paths = [manager.save() for _ in range(4)]
     assert paths == [str(tmp_path / "a" / "b" / f"ckpt-{number}") for number in (1, 2, 3, 4)]
@@ -58,7 +66,9 @@ def test_none_keeps_all(tmp_path):
     assert len(made(tmp_path, max_to_keep=None).checkpoints) == 3
 
 
-@pytest.mark.parametrize("number", [10, tf.constant(10), tf.Variable(10)], ids=["int", "tensor", "variable"])
+@pytest.mark.parametrize(
+    "number", [10, tf.constant(10), tf.Variable(10)], ids=["int", "tensor", "variable"]
+)
 def test_numbers_of_ones_own(tmp_path, number):
     manager = made(tmp_path)
     assert manager.save(checkpoint_number=number) == str(tmp_path / "ckpt-10")
@@ -165,7 +175,9 @@ def test_latest_checkpoint_of_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", 'model_checkpoint_path: "ckpt-1"\n'], ids=["empty", "list", "dict", "tensorflow"]
+    "text",
+    ["", "[]", "{}", 'model_checkpoint_path: "ckpt-1"\n'],
+    ids=["empty", "list", "dict", "tensorflow"],
 )
 def test_a_state_file_of_others_is_refused(tmp_path, text):
     (tmp_path / "checkpoint").write_text(text)
@@ -176,7 +188,10 @@ def test_a_state_file_of_others_is_refused(tmp_path, text):
 def test_the_state_file_is_json(tmp_path):
     made(tmp_path).save()
     state = json.loads((tmp_path / "checkpoint").read_text())
-    assert (state["model_checkpoint_path"], state["all_model_checkpoint_paths"]) == ("ckpt-1", ["ckpt-1"])
+    assert (state["model_checkpoint_path"], state["all_model_checkpoint_paths"]) == (
+        "ckpt-1",
+        ["ckpt-1"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -201,7 +216,10 @@ def test_the_state_file_is_json(tmp_path):
 )
 def test_wrong_arguments(tmp_path, arguments, error, said):
     with pytest.raises(error, match=said):
-        tf.train.CheckpointManager(**{"checkpoint": tf.train.Checkpoint(), "directory": tmp_path, "max_to_keep": 1} | arguments)
+        tf.train.CheckpointManager(
+            **{"checkpoint": tf.train.Checkpoint(), "directory": tmp_path, "max_to_keep": 1}
+            | arguments
+        )
 
 
 def test_a_wrong_number_saves_nothing(tmp_path):

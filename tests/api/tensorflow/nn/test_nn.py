@@ -1,4 +1,6 @@
-"""Rarer functions of `tf.nn`: morphology, fractional pooling, sampled losses, isotonic regression, blocks and moments."""
+"""Rarer functions of `tf.nn`: morphology, fractional pooling, sampled losses,
+isotonic regression, blocks and moments.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,10 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.api.tensorflow.nn.candidates import log_uniform_candidate_sampler, uniform_candidate_sampler
+from gradtape.api.tensorflow.nn.candidates import (
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
 from gradtape.api.tensorflow.rearranging import batch_to_space, space_to_batch
 from gradtape.errors import InvalidArgumentError
 from tests.ops import checks
@@ -29,7 +34,9 @@ def check_derivatives(function, args, wanted):
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(("padding", "stride", "rate"), [("VALID", 1, 1), ("SAME", 2, 1), ("SAME", 1, 2)])
+@pytest.mark.parametrize(
+    ("padding", "stride", "rate"), [("VALID", 1, 1), ("SAME", 2, 1), ("SAME", 1, 2)]
+)
 def test_dilation_and_erosion(padding, stride, rate):
     def dilated(x, w):
         return tf.nn.dilation2d(x, w, [1, stride, stride, 1], padding, "NHWC", [1, rate, rate, 1])
@@ -38,7 +45,9 @@ def test_dilation_and_erosion(padding, stride, rate):
         return tf.nn.erosion2d(x, w, [1, stride, stride, 1], padding, "NHWC", [1, rate, rate, 1])
 
     x, w = random(2, 5, 6, 2), random(2, 3, 2, seed=1)
-    flat = tf.nn.pool(x, [2, 3], "MAX", stride, padding, dilations=[rate, rate] if stride == 1 else None)
+    flat = tf.nn.pool(
+        x, [2, 3], "MAX", stride, padding, dilations=[rate, rate] if stride == 1 else None
+    )
     np.testing.assert_allclose(dilated(x, np.zeros_like(w)).numpy(), flat.numpy())
     np.testing.assert_allclose(eroded(x, w).numpy(), -dilated(-x, w[::-1, ::-1]).numpy())
     check_derivatives(dilated, [x, w], [0, 1])
@@ -52,7 +61,9 @@ def test_dilation_at_a_tie_and_of_integers():
         y = tf.nn.dilation2d(x, tf.zeros([1, 2, 1]), [1, 1, 1, 1], "VALID", "NHWC", [1, 1, 1, 1])
     assert tape.gradient(y, x).numpy().ravel().tolist() == [1, 1, 0]
     ones = tf.ones([1, 2, 2, 1], tf.int32)
-    assert tf.nn.dilation2d(ones, ones[0] * -5, [1, 1, 1, 1], "SAME", "NHWC", [1, 1, 1, 1]).numpy().tolist() == [[[[-4]] * 2] * 2]
+    assert tf.nn.dilation2d(
+        ones, ones[0] * -5, [1, 1, 1, 1], "SAME", "NHWC", [1, 1, 1, 1]
+    ).numpy().tolist() == [[[[-4]] * 2] * 2]
     with pytest.raises(ValueError, match="NHWC"):
         tf.nn.dilation2d(x, tf.zeros([1, 2, 1]), [1, 1, 1, 1], "VALID", "NCHW", [1, 1, 1, 1])
     with pytest.raises(InvalidArgumentError, match="channels"):
@@ -71,7 +82,9 @@ def test_fractional_pooling(name, of, overlapping, pseudo_random):
 
     def pooled(x):
         tf.random.set_seed(1)
-        return pool(x, [1.0, 1.4, 1.7, 1.0], pseudo_random=pseudo_random, overlapping=overlapping, seed=3)
+        return pool(
+            x, [1.0, 1.4, 1.7, 1.0], pseudo_random=pseudo_random, overlapping=overlapping, seed=3
+        )
 
     x = random(2, 9, 10, 2)
     found, rows, columns = [part.numpy() for part in pooled(tf.constant(x))]
@@ -79,7 +92,9 @@ def test_fractional_pooling(name, of, overlapping, pseudo_random):
     assert (rows[0], rows[-1], columns[0], columns[-1]) == (0, 9, 0, 10)
     assert set(np.diff(rows)) <= {1, 2}
     for i, j in np.ndindex(6, 5):
-        window = x[:, rows[i] : rows[i + 1] + overlapping, columns[j] : columns[j + 1] + overlapping]
+        window = x[
+            :, rows[i] : rows[i + 1] + overlapping, columns[j] : columns[j + 1] + overlapping
+        ]
         np.testing.assert_allclose(found[:, i, j], of(window, axis=(1, 2)))
     check_derivatives(lambda v: pooled(v)[0], [x], [0])
 
@@ -109,10 +124,14 @@ def test_blocks():
     x = random(2, 4, 6, 3)
     there = space_to_batch(x, [2, 3], [[0, 2], [1, 2]])
     assert there.shape == [12, 3, 3, 3]
-    np.testing.assert_allclose(there.numpy()[2], np.pad(x, [(0, 0), (0, 2), (1, 2), (0, 0)])[0, ::2, 1::3])
+    np.testing.assert_allclose(
+        there.numpy()[2], np.pad(x, [(0, 0), (0, 2), (1, 2), (0, 0)])[0, ::2, 1::3]
+    )
     np.testing.assert_allclose(batch_to_space(there, [2, 3], [[0, 2], [1, 2]]).numpy(), x)
     checks.check_gradient(lambda v: space_to_batch(v, [2, 3], [[0, 2], [1, 2]]), [x], [0])
-    checks.check_gradient(lambda v: batch_to_space(v, [2, 3], [[0, 2], [1, 2]]), [there.numpy()], [0])
+    checks.check_gradient(
+        lambda v: batch_to_space(v, [2, 3], [[0, 2], [1, 2]]), [there.numpy()], [0]
+    )
     with pytest.raises(InvalidArgumentError, match="block_shape"):
         space_to_batch(x, [3, 3], [[0, 0], [0, 0]])
     with pytest.raises(InvalidArgumentError, match="no multiple"):
@@ -132,7 +151,9 @@ def test_candidate_samplers():
         assert sampler(true, 2, 100, False, 8).sampled_candidates.numpy().max() < 8
         with pytest.raises(InvalidArgumentError, match="cannot be sampled"):
             sampler(true, 2, 9, True, 8)
-    np.testing.assert_allclose(uniform_candidate_sampler(true, 2, 4, False, 8).true_expected_count.numpy(), 0.5)
+    np.testing.assert_allclose(
+        uniform_candidate_sampler(true, 2, 4, False, 8).true_expected_count.numpy(), 0.5
+    )
     by_zipf = log_uniform_candidate_sampler([[0]], 1, 4000, False, 100).sampled_candidates.numpy()
     np.testing.assert_allclose(np.mean(by_zipf == 0), np.log(2) / np.log(101), atol=0.03)
 
@@ -175,7 +196,9 @@ def test_sampled_losses(loss, remove_accidental_hits):
 def test_the_weights_of_sampled_classes_have_sparse_gradients():
     weights, biases = tf.Variable(tf.ones([50, 4])), tf.Variable(tf.zeros([50]))
     with tf.GradientTape() as tape:
-        loss = tf.nn.sampled_softmax_loss(weights, biases, [[3]], tf.ones([1, 4]), num_sampled=5, num_classes=50)
+        loss = tf.nn.sampled_softmax_loss(
+            weights, biases, [[3]], tf.ones([1, 4]), num_sampled=5, num_classes=50
+        )
     gradients = tape.gradient(loss, [weights, biases])
     assert [type(gradient) for gradient in gradients] == [tf.IndexedSlices] * 2
     assert gradients[0].values.shape == [6, 4]
@@ -190,7 +213,9 @@ def test_sufficient_statistics_make_moments():
         mean, variance = tf.nn.normalize_moments(*tf.nn.sufficient_statistics(x, [0], shift=shift))
         np.testing.assert_allclose(mean.numpy(), x.mean(0))
         np.testing.assert_allclose(variance.numpy(), x.var(0))
-    check_derivatives(lambda v: tf.nn.normalize_moments(*tf.nn.sufficient_statistics(v, [0], shift=0.3)), [x], [0])
+    check_derivatives(
+        lambda v: tf.nn.normalize_moments(*tf.nn.sufficient_statistics(v, [0], shift=0.3)), [x], [0]
+    )
 
 
 def test_general_dropout_keeps_what_the_sampler_says():
@@ -216,7 +241,9 @@ def test_softmax_of_many_rows_is_exact_with_and_without_a_shift(values, dtype):
     exponentials = np.exp(wide - wide.max(-1, keepdims=True))
     expected = exponentials / exponentials.sum(-1, keepdims=True)
     found = tf.nn.softmax(x).numpy()
-    np.testing.assert_allclose(found, expected.astype(dtype), rtol=2e-5 if dtype == np.float32 else 1e-13, atol=1e-37)
+    np.testing.assert_allclose(
+        found, expected.astype(dtype), rtol=2e-5 if dtype == np.float32 else 1e-13, atol=1e-37
+    )
 
 
 def test_softmax_of_many_rows_passes_nan_on():

@@ -1,4 +1,6 @@
-"""Connectionist temporal classification: against a sum over all paths, and derivatives of every order."""
+"""Connectionist temporal classification: against a sum over all paths,
+and derivatives of every order.
+"""
 
 from __future__ import annotations
 
@@ -70,11 +72,15 @@ def test_derivatives_of_every_order():
 
 
 # Labels with more changes than frames, alone and beside some that fit.
-TOO_LONG = np.array([[1, 2, 1, 2, 1, 2], [1, 1, 1, 2, 2, 2], [2, 2, 2, 1, 1, 2], [1, 2, 1, 2, 1, 2]])
+TOO_LONG = np.array(
+    [[1, 2, 1, 2, 1, 2], [1, 1, 1, 2, 2, 2], [2, 2, 2, 1, 1, 2], [1, 2, 1, 2, 1, 2]]
+)
 
 
 def of_beginnings(labels, x, frames):
-    """The loss of labels that do not fit: log(1e307) more than that of all paths which spell some first part of them, perhaps none."""
+    """The loss of labels that do not fit: log(1e307) more than that of all paths which spell some
+    first part of them, perhaps none.
+    """
     losses = []
     for b, steps in enumerate(frames):
         p = np.exp(x[:steps, b]) / np.exp(x[:steps, b]).sum(-1, keepdims=True)
@@ -123,7 +129,9 @@ def test_long_sequences_do_not_underflow():
 def test_under_vmap():
     x = np.stack([logits(1), logits(2)])
     mapped = tf.vmap(loss)(tf.constant(x))
-    np.testing.assert_allclose(mapped.numpy(), np.stack([loss(one).numpy() for one in x]), rtol=1e-12)
+    np.testing.assert_allclose(
+        mapped.numpy(), np.stack([loss(one).numpy() for one in x]), rtol=1e-12
+    )
 
 
 def test_wrong_arguments():
@@ -150,19 +158,27 @@ def test_the_class_of_the_blank_may_be_a_label_as_in_tensorflow():
     """Each label differs from the blanks around it by its place: the values are TensorFlow's."""
     x = np.random.default_rng(0).normal(size=(4, 9, 5)).astype(np.float32)
     labels = [[1, 2, 0], [1, 1, 0], [0, 1, 2], [2, 0, 2]]
-    found = tf.nn.ctc_loss(labels, x, [3, 3, 3, 2], [9, 7, 5, 9], logits_time_major=False, blank_index=0)
-    np.testing.assert_allclose(found.numpy(), [11.534476, 11.120294, 4.5424414, 10.386433], rtol=1e-6)
+    found = tf.nn.ctc_loss(
+        labels, x, [3, 3, 3, 2], [9, 7, 5, 9], logits_time_major=False, blank_index=0
+    )
+    np.testing.assert_allclose(
+        found.numpy(), [11.534476, 11.120294, 4.5424414, 10.386433], rtol=1e-6
+    )
 
 
 def test_a_program_has_one_step_however_many_frames_there_are(monkeypatch):
     calls = []
     step = sequence_losses._later
-    monkeypatch.setattr(sequence_losses, "_later", lambda *args: (calls.append(args), step(*args))[1])
+    monkeypatch.setattr(
+        sequence_losses, "_later", lambda *args: (calls.append(args), step(*args))[1]
+    )
     for frames in (5, 50):
         x = np.random.default_rng(0).normal(size=(frames, 1, 3)).astype(np.float32)
         run = tf.function(lambda x: tf.nn.ctc_loss([[1, 2]], x, [2], [len(x)]))
         calls.clear()
         found = run(x)
         traced = len(calls)
-        np.testing.assert_allclose(found.numpy(), tf.nn.ctc_loss([[1, 2]], x, [2], [frames]).numpy(), rtol=1e-5)
+        np.testing.assert_allclose(
+            found.numpy(), tf.nn.ctc_loss([[1, 2]], x, [2], [frames]).numpy(), rtol=1e-5
+        )
         assert traced <= 8

@@ -1,8 +1,9 @@
-"""Everything that slides windows, over every layout and every way that a window fits or does not fit.
+"""Everything that slides windows, over every layout and every way that a window fits or does not
+fit.
 
-From each function, each data format and each geometry, columns are made: channels first equals channels last, an axis that is too
-short for a window gives an empty result and zeros as gradients, derivatives, compiled equals eager, and `vectorized_map` equals a
-loop.
+From each function, each data format and each geometry, columns are made: channels first equals
+channels last, an axis that is too short for a window gives an empty result and zeros as gradients,
+derivatives, compiled equals eager, and `vectorized_map` equals a loop.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 @dataclass(frozen=True)
 class Windowed:
-    """A function of images and perhaps filters, whose shape is made from that of the windows and the channels."""
+    """A function of images and perhaps filters, whose shape is made from that of the windows and
+    the channels.
+    """
 
     name: str
     spatial: int
@@ -55,7 +58,12 @@ GEOMETRIES = [
     Geometry("far more than the input", (2, 2, 2), (7, 6, 5)),
     Geometry("more than the input, with strides", (2, 5, 2), (7, 2, 2), strides=(3, 2, 1)),
     Geometry("more when dilated", (4, 5, 3), (3, 2, 2), dilations=(2, 1, 1)),
-    Geometry("more than the input and its padding", (2, 4, 3), (6, 2, 2), padding=[(1, 1), (0, 1), (0, 0)]),
+    Geometry(
+        "more than the input and its padding",
+        (2, 4, 3),
+        (6, 2, 2),
+        padding=[(1, 1), (0, 1), (0, 0)],
+    ),
 ]
 
 
@@ -95,38 +103,48 @@ WINDOWED = [
     Windowed("convolution", 3, _named(tf.nn.convolution), _full),
     Windowed(
         "depthwise_conv2d", 2,
-        lambda x, w, k, s, p, d, r: tf.nn.depthwise_conv2d(x, w, s if isinstance(s, int) else [1, 1, *s] if d == "NCHW" else _whole(s), p, d, r),
+        lambda x, w, k, s, p, d, r: tf.nn.depthwise_conv2d(x, w,
+            s if isinstance(s, int) else [1, 1, *s] if d == "NCHW" else _whole(s), p, d, r),
         _depthwise,
     ),
     Windowed(
         "separable_conv2d", 2,
-        lambda x, w, k, s, p, d, r: tf.nn.separable_conv2d(x, w, tf.ones([1, 1, 4, 2], x.dtype), [1, 1, *s] if d == "NCHW" else _whole(s), p, d, r),
+        lambda x, w, k, s, p, d, r: tf.nn.separable_conv2d(x, w, tf.ones([1, 1, 4, 2], x.dtype),
+            [1, 1, *s] if d == "NCHW" else _whole(s), p, d, r),
         _depthwise,
     ),
-    Windowed("atrous_conv2d", 2, lambda x, w, k, s, p, d, r: tf.nn.atrous_conv2d(x, w, r[0], p), _full, first=False, strides=False),
+    Windowed("atrous_conv2d", 2, lambda x, w, k, s, p, d, r: tf.nn.atrous_conv2d(x, w, r[0], p),
+        _full, first=False, strides=False),
     *[
-        Windowed(f"{kind}_pool{n}d", n, _pooled(getattr(tf.nn, f"{kind}_pool{n}d")), dilations=False)
+        Windowed(f"{kind}_pool{n}d", n, _pooled(getattr(tf.nn, f"{kind}_pool{n}d")),
+            dilations=False)
         for kind in ("max", "avg") for n in (1, 2, 3)
     ],
     *[
-        Windowed(f"pool {kind}", 2, lambda x, w, k, s, p, d, r, kind=kind: tf.nn.pool(x, k, kind, s, p, data_format=d, dilations=r), explicit=False)
+        Windowed(f"pool {kind}", 2,
+            lambda x, w, k, s, p, d, r, kind=kind:
+                tf.nn.pool(x, k, kind, s, p, data_format=d, dilations=r), explicit=False)
         for kind in ("MAX", "AVG")
     ],
-    Windowed("max_pool_with_argmax", 2, lambda x, w, k, s, p, d, r: tf.nn.max_pool_with_argmax(x, k, s, p)[0], first=False, dilations=False),
+    Windowed("max_pool_with_argmax", 2,
+        lambda x, w, k, s, p, d, r: tf.nn.max_pool_with_argmax(x, k, s, p)[0], first=False,
+        dilations=False),
     *[
         Windowed(
-            name, 2, lambda x, w, k, s, p, d, r, f=f: f(x, w, _whole(s), p, d, _whole(r)), _of_channels, first=False,
-            explicit=False,
+            name, 2, lambda x, w, k, s, p, d, r, f=f: f(x, w, _whole(s), p, d, _whole(r)),
+            _of_channels, first=False, explicit=False,
         )
         for name, f in (("dilation2d", tf.nn.dilation2d), ("erosion2d", tf.nn.erosion2d))
     ],
     Windowed(
-        "extract_patches", 2, lambda x, w, k, s, p, d, r: tf.image.extract_patches(x, _whole(k), _whole(s), _whole(r), p), first=False,
-        explicit=False,
+        "extract_patches", 2,
+        lambda x, w, k, s, p, d, r: tf.image.extract_patches(x, _whole(k), _whole(s), _whole(r), p),
+        first=False, explicit=False,
     ),
     Windowed(
-        "extract_volume_patches", 3, lambda x, w, k, s, p, d, r: tf.extract_volume_patches(x, _whole(k), _whole(s), p), first=False,
-        dilations=False, explicit=False,
+        "extract_volume_patches", 3,
+        lambda x, w, k, s, p, d, r: tf.extract_volume_patches(x, _whole(k), _whole(s), p),
+        first=False, dilations=False, explicit=False,
     ),
 ]  # fmt: skip
 
@@ -135,7 +153,9 @@ EVERYDAY = {"explicit", "one more than the input"}
 
 
 def cases(*, first=(False, True), everyday=None):
-    """Every function with every geometry that it takes; those outside `everyday`, if it is given, are slow."""
+    """Every function with every geometry that it takes; those outside `everyday`,
+    if it is given, are slow.
+    """
     for one in WINDOWED:
         for geometry in GEOMETRIES:
             n = one.spatial
@@ -154,18 +174,31 @@ def cases(*, first=(False, True), everyday=None):
                     layout = FIRST[n] if channels_first else LAST[n]
                     slow = everyday is not None and geometry.name not in everyday
                     marks = pytest.mark.slow if slow else ()
-                    yield pytest.param(one, geometry, channels_first, id=f"{one.name} {layout} {geometry.name}", marks=marks)
+                    yield pytest.param(
+                        one,
+                        geometry,
+                        channels_first,
+                        id=f"{one.name} {layout} {geometry.name}",
+                        marks=marks,
+                    )
 
 
 def _is_narrow(geometry, spatial):
     """Pools refuse padding that is as wide as the window."""
-    return all(max(pair) < size for pair, size in zip(geometry.padding[:spatial], geometry.kernel[:spatial], strict=True))
+    return all(
+        max(pair) < size
+        for pair, size in zip(geometry.padding[:spatial], geometry.kernel[:spatial], strict=True)
+    )
 
 
 def made(one, geometry, channels_first, seed=0):
-    """The function of its arrays, and the arrays: distinct numbers, so that no window has two maxima."""
+    """The function of its arrays, and the arrays: distinct numbers,
+    so that no window has two maxima.
+    """
     rng, n = np.random.default_rng(seed), one.spatial
-    kernel, strides, dilations = (list(v[:n]) for v in (geometry.kernel, geometry.strides, geometry.dilations))
+    kernel, strides, dilations = (
+        list(v[:n]) for v in (geometry.kernel, geometry.strides, geometry.dilations)
+    )
     padding = geometry.padding
     if not isinstance(padding, str):
         inside = [list(pair) for pair in padding[:n]]
@@ -174,7 +207,11 @@ def made(one, geometry, channels_first, seed=0):
     x = rng.permutation(np.linspace(-2.0, 2.0, int(np.prod(shape)))).reshape(shape)
     if channels_first:
         x = np.moveaxis(x, -1, 1)
-    arrays = [x] if one.filters is None else [x, rng.uniform(-1.0, 1.0, one.filters(kernel, one.channels))]
+    arrays = (
+        [x]
+        if one.filters is None
+        else [x, rng.uniform(-1.0, 1.0, one.filters(kernel, one.channels))]
+    )
     layout = (FIRST if channels_first else LAST)[n]
 
     def function(x, w=None):
@@ -198,7 +235,9 @@ def expected_shape(one, geometry):
 
 
 def with_gradients(function):
-    """The result, and the gradients of a sum that every element of it changes in a way of its own."""
+    """The result, and the gradients of a sum that every element of it changes in a way of its
+    own.
+    """
 
     def step(*arrays):
         with tf.GradientTape() as tape:
@@ -230,9 +269,14 @@ def test_channels_first_equals_channels_last(one, geometry, channels_first):
     function, arrays = made(one, geometry, channels_first=True)
     other, others = made(one, geometry, channels_first=False)
     y, gradient, *rest = (
-        t.numpy() for t in with_gradients(lambda x, *w: np.moveaxis(function(x, *w), 1, -1))(*map(tf.constant, arrays))
+        t.numpy()
+        for t in with_gradients(lambda x, *w: np.moveaxis(function(x, *w), 1, -1))(
+            *map(tf.constant, arrays)
+        )
     )
-    wanted, by_input, *by_filters = (t.numpy() for t in with_gradients(other)(*map(tf.constant, others)))
+    wanted, by_input, *by_filters = (
+        t.numpy() for t in with_gradients(other)(*map(tf.constant, others))
+    )
     np.testing.assert_allclose(y, wanted, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(np.moveaxis(gradient, 1, -1), by_input, rtol=1e-12, atol=1e-12)
     for found, right in zip(rest, by_filters, strict=True):

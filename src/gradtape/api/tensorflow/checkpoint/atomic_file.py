@@ -1,4 +1,6 @@
-"""`write_atomically`: a file that is there whole or not at all, also when the process is killed or the power fails."""
+"""`write_atomically`: a file that is there whole or not at all,
+also when the process is killed or the power fails.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,14 @@ from gradtape.errors import PermissionDeniedError
 
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 _ABANDONED_AFTER = 3600.0  # seconds since a temporary folder, or a file in it, last changed
-_PREFIX, _SUFFIX = ".gradtape-", ".tmp"  # short, whatever the file's name is: a file system allows 255 bytes
+# Short, whatever the file's name is: a file system allows 255 bytes.
+_PREFIX, _SUFFIX = ".gradtape-", ".tmp"
 _MARK, _MARKED = "made-by-gradtape", b"gradtape fills a file here, and removes this folder.\n"
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Has `write` fill a file in a temporary folder beside `path`, and puts it there once the disk has all of it.
+    """Has `write` fill a file in a temporary folder beside `path`,
+    and puts it there once the disk has all of it.
 
     The folder catches whatever else `write` makes: safetensors has temporary files of its own.
     """
@@ -37,14 +41,19 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
             write(temporary)
             temporary.chmod(mode)
             _to_disk(temporary)
-            os.replace(temporary, path)  # noqa: PTH105 - the one call on which everything rests, by its own name
+            # The one call on which everything rests, by its own name.
+            os.replace(temporary, path)  # noqa: PTH105
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         if os.name != "nt":  # Windows has no handle for a folder
             _to_disk(path.parent)
     except OSError as error:
         if error.errno in _NOT_ALLOWED:
-            message = f"'{path}' cannot be written ({error.strerror}): choose a folder in which this process may write."
+            message = (
+                f"'{path}' cannot be written ({error.strerror}): choose a folder "
+                "in which this "
+                "process may write."
+            )
             raise PermissionDeniedError(None, None, message) from error
         raise
 
@@ -59,7 +68,8 @@ def _to_disk(path: Path) -> None:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Removes what processes that were killed while writing here have left; one still at work is younger.
+    """Removes what processes that were killed while writing here have left;
+    one still at work is younger.
 
     A folder goes only if it has the mark that `write_atomically` gives its own.
     """
@@ -70,8 +80,14 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether it is a folder, and no link to one, with a mark in it, and with nothing that `write_atomically` does not make."""
-    kinds = {entry.name: entry.lstat().st_mode for entry in folder.iterdir()} if stat.S_ISDIR(folder.lstat().st_mode) else {}
+    """Whether it is a folder, and no link to one, with a mark in it, and with nothing that
+    `write_atomically` does not make.
+    """
+    kinds = (
+        {entry.name: entry.lstat().st_mode for entry in folder.iterdir()}
+        if stat.S_ISDIR(folder.lstat().st_mode)
+        else {}
+    )
     return (
         all(map(stat.S_ISREG, kinds.values()))
         and _MARK in kinds
@@ -81,5 +97,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _last_change(folder: Path) -> float:
-    """When something in a folder last changed: a large file takes a while, in which the folder itself stays as it is."""
+    """When something in a folder last changed: a large file takes a while,
+    in which the folder itself stays as it is.
+    """
     return max(path.lstat().st_mtime for path in (folder, *folder.iterdir()))

@@ -12,7 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape.api.tensorflow.checkpoint.layout import GraphNode
-from gradtape.api.tensorflow.checkpoint.object_graph import children, graph_of, is_followed, variable_of
+from gradtape.api.tensorflow.checkpoint.object_graph import (
+    children,
+    graph_of,
+    is_followed,
+    variable_of,
+)
 from gradtape.api.tensorflow.checkpoint.restoring import Restoration, RestoreStatus, Waiting
 from gradtape.api.tensorflow.checkpoint.state_file import State, write_state
 from gradtape.api.tensorflow.checkpoint.tensor_file import read_tensors, write_tensors
@@ -28,7 +33,10 @@ _order = count()
 
 
 class Snapshot(NamedTuple):
-    """The objects and values of one moment. `order` is larger for those of later moments, of all Checkpoints."""
+    """The objects and values of one moment.
+
+    `order` is larger for those of later moments, of all Checkpoints.
+    """
 
     nodes: Sequence[GraphNode]
     arrays: Mapping[str, Any]
@@ -41,7 +49,8 @@ class Snapshot(NamedTuple):
 
 @published("train.Checkpoint")
 class Checkpoint:
-    """Variables, and Modules, lists, dicts, generators and Keras objects that hold them, by the names they are given.
+    """Variables, and Modules, lists, dicts, generators and Keras objects that hold them,
+    by the names they are given.
 
     >>> import gradtape as tf
     >>> import tempfile
@@ -60,7 +69,9 @@ class Checkpoint:
 
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
         self._lock = threading.RLock()
-        self._newest: dict[str, tuple[int, str]] = {}  # by folder, the order and the name of what was saved last
+        self._newest: dict[
+            str, tuple[int, str]
+        ] = {}  # by folder, the order and the name of what was saved last
         self._latest_order = -1
         with outside_programs():
             self._counter = Variable(np.int64(0), trainable=False, name="save_counter")
@@ -68,15 +79,20 @@ class Checkpoint:
         for name, thing in (({} if root is None else {"root": root}) | kwargs).items():
             if not is_followed(thing):
                 raise ValueError(
-                    f"Checkpoint: {name} must be a Variable, or a Module, list, dict, generator or Keras object that holds some, got "
+                    f"Checkpoint: {name} must be a Variable, or a Module, list, dict, generator or "
+                    "Keras object that holds some, got "
                     f"{thing!r}: make it a tf.Variable to save it."
                 )
         taken = children(root) if root is not None else {}
         for name, thing in kwargs.items():
             if name in _OWN or hasattr(type(self), name):
-                raise ValueError(f"Checkpoint: '{name}' is a name of Checkpoint's own: choose another.")
+                raise ValueError(
+                    f"Checkpoint: '{name}' is a name of Checkpoint's own: choose another."
+                )
             if taken.get(name, thing) is not thing:
-                raise ValueError(f"Checkpoint: root has another '{name}' already: choose another name.")
+                raise ValueError(
+                    f"Checkpoint: root has another '{name}' already: choose another name."
+                )
             setattr(self, name, thing)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -86,7 +102,11 @@ class Checkpoint:
 
     def __gradtape_children__(self) -> Iterator[tuple[str, Any]]:
         if self.root is not None:
-            yield from [("root", self.root)] if variable_of(self.root) is not None else children(self.root).items()
+            yield from (
+                [("root", self.root)]
+                if variable_of(self.root) is not None
+                else children(self.root).items()
+            )
         yield from ((name, value) for name, value in vars(self).items() if name not in _OWN)
         yield "save_counter", self._counter
 
@@ -115,23 +135,34 @@ class Checkpoint:
         return path
 
     def _make_latest(self, folder: str, name: str, order: int) -> None:
-        """Has a folder's file name this checkpoint, unless another thread or a signal handler has saved a later one meanwhile."""
+        """Has a folder's file name this checkpoint, unless another thread or a signal handler has
+        saved a later one meanwhile.
+        """
         with self._lock:
             mine, written = (order, name), None
-            if folder not in self._newest or self._newest[folder] < mine:  # no call, so no signal, between this and
+            if (
+                folder not in self._newest or self._newest[folder] < mine
+            ):  # no call, so no signal, between this and
                 self._newest[folder] = mine
-            while written is not self._newest[folder]:  # a signal handler may save while this writes
+            while (
+                written is not self._newest[folder]
+            ):  # a signal handler may save while this writes
                 written = self._newest[folder]
                 write_state(folder, State(written[1], [written[1]]))
 
     def _snapshot(self, method: str, *, counts: bool = False) -> Snapshot:
-        """The values now, all of one moment. If it `counts`, the save counter is one further, in the snapshot too.
+        """The values now, all of one moment.
 
-        It takes no lock but `writing`, which the code that a signal handler has interrupted may have already.
+        If it `counts`, the save counter is one further, in the snapshot too.
+
+        It takes no lock but `writing`, which the code that a signal handler has interrupted may
+        have already.
         """
         _refuse_in_a_program(method)
         nodes, leaves = graph_of(self)
-        with writing.lock:  # a compiled function in another thread is seen as a whole, before or after
+        with (
+            writing.lock
+        ):  # a compiled function in another thread is seen as a whole, before or after
             while True:
                 order = next(_order)
                 if self._latest_order > order:
@@ -147,7 +178,9 @@ class Checkpoint:
                     if counts:
                         self._uncount(number)
                     raise
-                if self._latest_order == order:  # else a signal handler has saved meanwhile, maybe by the same number
+                if (
+                    self._latest_order == order
+                ):  # else a signal handler has saved meanwhile, maybe by the same number
                     return taken
 
     def _uncount(self, number: int) -> None:
@@ -157,7 +190,8 @@ class Checkpoint:
                 self._counter.assign(number - 1, read_value=False)
 
     def write(self, file_prefix: PathLike, options: Any = None) -> str:
-        """Writes a checkpoint to this path, unnumbered, and without making it the latest of its folder.
+        """Writes a checkpoint to this path, unnumbered,
+        and without making it the latest of its folder.
 
         >>> import gradtape as tf
         >>> import os, tempfile
@@ -171,7 +205,8 @@ class Checkpoint:
         return path
 
     def read(self, save_path: PathLike, options: Any = None) -> RestoreStatus:
-        """Gives the values of a checkpoint to the Variables, all of them or, if one does not fit, none.
+        """Gives the values of a checkpoint to the Variables, all of them or,
+        if one does not fit, none.
 
         >>> import gradtape as tf
         >>> import tempfile
@@ -186,12 +221,15 @@ class Checkpoint:
         return RestoreStatus(path, Restoration(self, path, read_tensors(path)))
 
     def restore(self, save_path: PathLike | None, options: Any = None) -> RestoreStatus:
-        """As `read`; without a path, as `latest_checkpoint` gives it for a new folder, it does nothing.
+        """As `read`; without a path, as `latest_checkpoint` gives it for a new folder,
+        it does nothing.
 
         >>> import gradtape as tf
         >>> import tempfile
         >>> w = tf.Variable(0.0)
-        >>> status = tf.train.Checkpoint(w=w).restore(tf.train.latest_checkpoint(tempfile.mkdtemp()))
+        >>> status = tf.train.Checkpoint(w=w).restore(
+        ...     tf.train.latest_checkpoint(tempfile.mkdtemp())
+        ... )
         >>> w.numpy()
         np.float32(0.0)
         """
@@ -201,7 +239,11 @@ class Checkpoint:
         """Does nothing: a checkpoint is on the disk when `save` returns."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in _OWN or name in ("root", "_counter")}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in _OWN or name in ("root", "_counter")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.RLock(), _newest={}, _latest_order=-1)
@@ -222,6 +264,7 @@ def _value(leaf: Any) -> Any:
 def _refuse_in_a_program(method: str) -> None:
     if inside_a_program():
         raise NotImplementedError(
-            f"Checkpoint.{method} reads and writes files, which a compiled function cannot: call it outside, between two steps; "
+            f"Checkpoint.{method} reads and writes files, which a compiled function cannot: call "
+            "it outside, between two steps; "
             "in a signal handler, inside `with gradtape.init_scope():`."
         )

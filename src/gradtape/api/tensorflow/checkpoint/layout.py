@@ -1,8 +1,11 @@
-"""What a checkpoint's file says about itself: its objects, and where each array lies. Checked in full before anything is made of it.
+"""What a checkpoint's file says about itself: its objects, and where each array lies.
 
-A safetensors file is the length of a header in eight bytes, the header, which is JSON, and the bytes of the arrays. Among the header's
-metadata are our own: `objects`, `tensors` with a checksum of each array, and since version 2 `header_sha256`, a checksum of the length
-and the header with 64 zeros in its own place. So no bit of the file can change unnoticed.
+Checked in full before anything is made of it.
+
+A safetensors file is the length of a header in eight bytes, the header, which is JSON, and the
+bytes of the arrays. Among the header's metadata are our own: `objects`, `tensors` with a checksum
+of each array, and since version 2 `header_sha256`, a checksum of the length and the header with 64
+zeros in its own place. So no bit of the file can change unnoticed.
 """
 
 from __future__ import annotations
@@ -34,8 +37,9 @@ _MOST_AXES = 64  # as in NumPy
 _CHECKSUM = re.compile(rb'"header_sha256":"([^"\\]{64})"')
 _METADATA = {"format", "version", "save_counter", "objects", "tensors"}
 _CODES = {
-    "bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "uint32": "U32", "int32": "I32", "uint64": "U64",
-    "int64": "I64", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64",
+    "bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "uint32": "U32",
+    "int32": "I32", "uint64": "U64", "int64": "I64", "float16": "F16", "bfloat16": "BF16",
+    "float32": "F32", "float64": "F64",
 }  # fmt: skip
 
 
@@ -69,20 +73,28 @@ class DamagedError(Exception):
 
 
 def with_checksum(head: bytes) -> bytes:
-    """The beginning of a file, up to the arrays, with its checksum in the place that is kept for it."""
+    """The beginning of a file, up to the arrays, with its checksum in the place that is kept for
+    it.
+    """
     found = list(_CHECKSUM.finditer(head))
     if len(found) != 1 or found[0][1] != NO_CHECKSUM.encode():
-        raise OSError("safetensors has written a header in which the place of the checksum cannot be found")
+        raise OSError(
+            "safetensors has written a header in which the place of the checksum cannot be found"
+        )
     begin, end = found[0].span(1)
     return head[:begin] + hashlib.sha256(head).hexdigest().encode() + head[end:]
 
 
 def read_head(opened: BinaryIO, size: int) -> bytes:
-    """The beginning of a file of this size, up to the arrays: the length of the header, and the header."""
+    """The beginning of a file of this size, up to the arrays: the length of the header,
+    and the header.
+    """
     start = opened.read(8)
     length = int.from_bytes(start, "little")
     if len(start) < 8 or length > min(size - 8, _LONGEST_HEADER):
-        raise DamagedError("it is shorter than it was, or begins with something else than the length of its header")
+        raise DamagedError(
+            "it is shorter than it was, or begins with something else than the length of its header"
+        )
     head = start + opened.read(length)
     if len(head) < 8 + length:
         raise DamagedError("it is shorter than it was")
@@ -90,12 +102,17 @@ def read_head(opened: BinaryIO, size: int) -> bytes:
 
 
 def read_layout(opened: BinaryIO, size: int, file: Path) -> Layout:
-    """What a file of this size holds. ValueError if no Checkpoint has written it, or that of a newer gradtape; else DamagedError."""
+    """What a file of this size holds.
+
+    ValueError if no Checkpoint has written it, or that of a newer gradtape; else DamagedError.
+    """
     head = read_head(opened, size)
     sums = list(_CHECKSUM.finditer(head))
     if sums:
         begin, end = sums[0].span(1)
-        expected = hashlib.sha256(head[:begin] + NO_CHECKSUM.encode() + head[end:]).hexdigest().encode()
+        expected = (
+            hashlib.sha256(head[:begin] + NO_CHECKSUM.encode() + head[end:]).hexdigest().encode()
+        )
         if len(sums) > 1 or sums[0][1] != expected:
             raise DamagedError("its header is not the one that was written")
     header = _json(head[8:], "header")
@@ -104,16 +121,26 @@ def read_layout(opened: BinaryIO, size: int, file: Path) -> Layout:
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ValueError(
-            f"'{file}' is a safetensors file that no Checkpoint has written: read it with safetensors.numpy.load_file."
+            f"'{file}' is a safetensors file that no Checkpoint has written: read it with "
+            "safetensors.numpy.load_file."
         )
     if not _is_number(metadata.get("version")):
         raise DamagedError("its version is no number")
     version = int(metadata["version"])
     if version > VERSION:
-        raise ValueError(f"'{file}' was written by a newer gradtape (format {version}): update gradtape to read it.")
-    if version != (VERSION if sums else 1) or metadata.keys() != _METADATA | ({"header_sha256"} if sums else set()):
+        raise ValueError(
+            f"'{file}' was written by a newer gradtape (format {version}): update "
+            "gradtape to read it."
+        )
+    if version != (VERSION if sums else 1) or metadata.keys() != _METADATA | (
+        {"header_sha256"} if sums else set()
+    ):
         raise DamagedError("its metadata are not those of its version")
-    if not _is_number(metadata["save_counter"].removeprefix("-") if isinstance(metadata["save_counter"], str) else None):
+    if not _is_number(
+        metadata["save_counter"].removeprefix("-")
+        if isinstance(metadata["save_counter"], str)
+        else None
+    ):
         raise DamagedError("its save counter is no number")
     facts = _json(metadata["tensors"], "list of arrays")
     if not isinstance(facts, dict) or facts.keys() != header.keys():
@@ -146,12 +173,16 @@ def _are_counts(values: Any) -> bool:
 
 
 def _place(key: str, facts: Any, entry: Any) -> Place:
-    """Where an array lies, by what our metadata and safetensors' header say of it, which must agree."""
+    """Where an array lies, by what our metadata and safetensors' header say of it,
+    which must agree.
+    """
     name = facts.get("dtype") if isinstance(facts, dict) else None
     text = name == "string"
     if not isinstance(name, str) or not (text or name in _CODES or name in STORED_AS):
         raise DamagedError(f"the dtype of '{key}' is none that is known")
-    if facts.keys() != {"dtype", "crc32"} | ({"shape", "lengths"} if text else set()) or not _is_count(facts["crc32"]):
+    if facts.keys() != {"dtype", "crc32"} | (
+        {"shape", "lengths"} if text else set()
+    ) or not _is_count(facts["crc32"]):
         raise DamagedError(f"the metadata of '{key}' are incomplete")
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise DamagedError(f"the header's entry for '{key}' is incomplete")
@@ -160,7 +191,11 @@ def _place(key: str, facts: Any, entry: Any) -> Place:
     shape, offsets = entry["shape"], entry["data_offsets"]
     if entry["dtype"] != code or not _is_shape(shape, stored.itemsize):
         raise DamagedError(f"the dtype or shape of '{key}' is not one that can be")
-    if not _are_counts(offsets) or len(offsets) != 2 or offsets[1] - offsets[0] != math.prod(shape) * stored.itemsize:
+    if (
+        not _are_counts(offsets)
+        or len(offsets) != 2
+        or offsets[1] - offsets[0] != math.prod(shape) * stored.itemsize
+    ):
         raise DamagedError(f"'{key}' takes another number of bytes than its shape")
     size = offsets[1] - offsets[0]
     if not text:
@@ -177,8 +212,14 @@ def _place(key: str, facts: Any, entry: Any) -> Place:
 
 
 def _is_shape(shape: Any, itemsize: int) -> bool:
-    """Whether NumPy can make an array of this shape; where one size is zero, the others still have to fit."""
-    return _are_counts(shape) and len(shape) <= _MOST_AXES and math.prod(n for n in shape if n) * itemsize < 2**63
+    """Whether NumPy can make an array of this shape; where one size is zero,
+    the others still have to fit.
+    """
+    return (
+        _are_counts(shape)
+        and len(shape) <= _MOST_AXES
+        and math.prod(n for n in shape if n) * itemsize < 2**63
+    )
 
 
 def _check_that_they_fill(places: Mapping[str, Place], size: int) -> None:
@@ -195,11 +236,19 @@ def _nodes(objects: Any, keys: Mapping[str, Any]) -> list[GraphNode]:
         raise DamagedError("it has no objects")
     nodes = []
     for found in objects:
-        if not isinstance(found, dict) or found.keys() != {"children", "tensor"} or not isinstance(found["children"], dict):
+        if (
+            not isinstance(found, dict)
+            or found.keys() != {"children", "tensor"}
+            or not isinstance(found["children"], dict)
+        ):
             raise DamagedError("one of its objects has not the entries of an object")
-        if not all(_is_count(number) and number < len(objects) for number in found["children"].values()):
+        if not all(
+            _is_count(number) and number < len(objects) for number in found["children"].values()
+        ):
             raise DamagedError("an object refers to one that is not there")
-        if found["tensor"] is not None and (not isinstance(found["tensor"], str) or found["children"]):
+        if found["tensor"] is not None and (
+            not isinstance(found["tensor"], str) or found["children"]
+        ):
             raise DamagedError("the value of an object is not one that can be")
         nodes.append(GraphNode(found["children"], found["tensor"]))
     named = [node.tensor for node in nodes if node.tensor is not None]

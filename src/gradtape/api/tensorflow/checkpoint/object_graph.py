@@ -1,7 +1,8 @@
 """Which objects hang from which, and by what name: what a checkpoint follows to find Variables.
 
-Followed are the attributes of Modules and Checkpoints, lists, tuples, dicts and deques, random generators, and Keras's objects. Keras is
-not imported: what has `variables`, each with a `path`, counts as one. Everything else, such as numbers and strings, is passed over.
+Followed are the attributes of Modules and Checkpoints, lists, tuples, dicts and deques, random
+generators, and Keras's objects. Keras is not imported: what has `variables`, each with a `path`,
+counts as one. Everything else, such as numbers and strings, is passed over.
 """
 
 from __future__ import annotations
@@ -78,16 +79,22 @@ def _entries(mapping: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
             continue
         if not isinstance(key, (str, int)):
             raise TypeError(
-                f"A checkpoint needs dict keys that are strings or whole numbers, got {key!r}: use its name as the key."
+                f"A checkpoint needs dict keys that are strings or whole numbers, got {key!r}: use "
+                "its name as the key."
             )
         if str(key) in seen:
-            raise ValueError(f"A checkpoint cannot tell the keys {str(key)!r} and {key!r} of a dict apart: rename one.")
+            raise ValueError(
+                f"A checkpoint cannot tell the keys {str(key)!r} and {key!r} of a dict apart: "
+                "rename one."
+            )
         seen.add(str(key))
         yield str(key), child
 
 
 def _of_keras(thing: Any) -> Iterator[tuple[str, Any]]:
-    """A Keras object's variables by path, numbered where several have the same, and the optimizer that a model was compiled with."""
+    """A Keras object's variables by path, numbered where several have the same, and the optimizer
+    that a model was compiled with.
+    """
     times: dict[str, int] = {}
     for variable in thing.variables:
         times[variable.path] = number = times.get(variable.path, 0) + 1
@@ -111,18 +118,25 @@ def is_keras_like(thing: Any) -> bool:
     if isinstance(thing, Module):
         return False
     variables = getattr(thing, "variables", None)
-    return isinstance(variables, (list, tuple)) and all(_wraps_variable(v) and hasattr(v, "path") for v in variables)
+    return isinstance(variables, (list, tuple)) and all(
+        _wraps_variable(v) and hasattr(v, "path") for v in variables
+    )
 
 
 def matched_names(below: Mapping[str, Any], saved: Sequence[str]) -> dict[str, str]:
     """The name in a file of each name below a thing.
 
-    Keras numbers layers as a program makes them (`dense`, `dense_1`), so that a model made for the second time has other paths:
-    where paths differ in such numbers alone and there are as many of them, they match in their order.
+    Keras numbers layers as a program makes them (`dense`, `dense_1`), so that a model made for the
+    second time has other paths: where paths differ in such numbers alone and there are as many of
+    them, they match in their order.
     """
     in_file = set(saved)
     matched = {name: name for name in below if name in in_file}
-    paths = [name for name, child in below.items() if _wraps_variable(child) and name.startswith(getattr(child, "path", "/"))]
+    paths = [
+        name
+        for name, child in below.items()
+        if _wraps_variable(child) and name.startswith(getattr(child, "path", "/"))
+    ]
     of_file = _alike([name for name in saved if name not in matched or name in paths])
     for kind, alike in _alike(paths).items():
         others = of_file.get(kind, [])
@@ -139,7 +153,9 @@ def _alike(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def graph_of(root: Any) -> tuple[list[GraphNode], dict[str, Any]]:
-    """Every object below `root`, the nearest first, each once; and those with a value, by a key that is the path to it."""
+    """Every object below `root`, the nearest first, each once; and those with a value,
+    by a key that is the path to it.
+    """
     nodes: list[GraphNode] = []
     leaves: dict[str, Any] = {}
     things, paths, number = [root], [""], {identity(root): 0}

@@ -1,7 +1,9 @@
-"""A checkpoint's values meet a program's objects: at once, and later for attributes that are set when the values are already there.
+"""A checkpoint's values meet a program's objects: at once, and later for attributes that are set
+when the values are already there.
 
-Objects and file are followed together from their roots, by name. All shapes and dtypes are compared before the first value is given, and
-whatever happens while values are given, a signal among it, all Variables have their new values afterwards, or all their old ones.
+Objects and file are followed together from their roots, by name. All shapes and dtypes are compared
+before the first value is given, and whatever happens while values are given, a signal among it, all
+Variables have their new values afterwards, or all their old ones.
 """
 
 from __future__ import annotations
@@ -10,7 +12,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradtape import dtypes
-from gradtape.api.tensorflow.checkpoint.object_graph import children, graph_of, identity, is_followed, matched_names, variable_of
+from gradtape.api.tensorflow.checkpoint.object_graph import (
+    children,
+    graph_of,
+    identity,
+    is_followed,
+    matched_names,
+    variable_of,
+)
 from gradtape.api.tensorflow.checkpoint.tensor_file import Contents
 from gradtape.core.module import Module
 from gradtape.core.variable import Variable
@@ -31,7 +40,8 @@ class Restoration:
         self._arrays = contents.arrays
         self._keys = list(contents.arrays)
         self._used: set[str] = set()
-        self._restored: dict[int, Any] = {}  # by identity, and kept alive so that no other object gets the same
+        # By identity, and kept alive so that no other object gets the same.
+        self._restored: dict[int, Any] = {}
         self._give(root, 0)
 
     def _give(self, thing: Any, number: int) -> None:
@@ -39,7 +49,8 @@ class Restoration:
         places, holders = self._follow(thing, number)
         for leaf, key in places:
             self._check(leaf, key)
-        with outside_programs(), writing.lock:  # a compiled function in another thread sees all old values or all new ones
+        # A compiled function in another thread sees all old values or all new ones.
+        with outside_programs(), writing.lock:
             _assign_all([(leaf, self._arrays[key]) for leaf, key in places])
         self._restored.update((identity(leaf), leaf) for leaf, _ in places)
         self._used.update(key for _, key in places)
@@ -49,15 +60,23 @@ class Restoration:
             if self._arrays and any(key in self._arrays for key in self._keys_below(at)):
                 object.__setattr__(holder, "_waiting", Waiting(self, at))
 
-    def _follow(self, thing: Any, number: int) -> tuple[list[tuple[Any, str]], list[tuple[Any, int]]]:
-        """The Variables below an object with their keys, and the Modules and Checkpoints with their nodes, each object once."""
+    def _follow(
+        self, thing: Any, number: int
+    ) -> tuple[list[tuple[Any, str]], list[tuple[Any, int]]]:
+        """The Variables below an object with their keys,
+        and the Modules and Checkpoints with their nodes, each object once.
+        """
         places, holders = [], []
         seen = {identity(thing)}
         queue = [(thing, number)]
         for thing, number in queue:  # noqa: PLR1704 - the queue grows as the loop goes on
             node = self._nodes[number]
             if variable_of(thing) is not None:
-                if node.tensor is not None and node.tensor in self._arrays and identity(thing) not in self._restored:
+                if (
+                    node.tensor is not None
+                    and node.tensor in self._arrays
+                    and identity(thing) not in self._restored
+                ):
                     places.append((thing, node.tensor))
                 continue
             if isinstance(thing, Module) or hasattr(type(thing), "__gradtape_children__"):
@@ -74,13 +93,17 @@ class Restoration:
         assert variable is not None
         if not variable.shape.is_compatible_with(array.shape):
             raise ValueError(
-                f"restore: '{key}' has shape {TensorShape(array.shape)} in '{self._path}', but the variable '{variable.name}' has "
-                f"shape {variable.shape}: make the variable as it was when it was saved. Nothing was restored."
+                f"restore: '{key}' has shape {TensorShape(array.shape)} in '{self._path}', but the "
+                f"variable '{variable.name}' has "
+                f"shape {variable.shape}: make the variable as it was when it was saved. Nothing "
+                "was restored."
             )
         if variable.dtype.numpy != array.dtype:
             raise ValueError(
-                f"restore: '{key}' is {dtypes.from_numpy(array.dtype).name} in '{self._path}', but the variable '{variable.name}' is "
-                f"{variable.dtype.name}: make the variable with the dtype it was saved with, and cast its value. Nothing was restored."
+                f"restore: '{key}' is {dtypes.from_numpy(array.dtype).name} in '{self._path}', but "
+                f"the variable '{variable.name}' is "
+                f"{variable.dtype.name}: make the variable with the dtype it was saved with, and "
+                "cast its value. Nothing was restored."
             )
 
     def _keys_below(self, number: int) -> Iterator[str]:
@@ -108,14 +131,21 @@ class Restoration:
     def unmatched(self) -> list[str]:
         """Paths to Variables of the program, as it is now, that have got no value."""
         leaves = graph_of(self._root)[1]
-        return [key for key, leaf in leaves.items() if identity(leaf) not in self._restored and not _is_counter(key)]
+        return [
+            key
+            for key, leaf in leaves.items()
+            if identity(leaf) not in self._restored and not _is_counter(key)
+        ]
 
     def gave_something(self) -> bool:
         return any(not _is_counter(key) for key in self._used)
 
 
 class Waiting:
-    """What a Module or Checkpoint is told its new attributes by while values wait for them. A copy of the object does not wait."""
+    """What a Module or Checkpoint is told its new attributes by while values wait for them.
+
+    A copy of the object does not wait.
+    """
 
     def __init__(self, restoration: Restoration, number: int) -> None:
         self._restoration = restoration
@@ -146,13 +176,17 @@ class RestoreStatus:
         self._restoration = restoration
 
     def assert_consumed(self) -> RestoreStatus:
-        """Raises AssertionError unless every value of the file has a Variable and every Variable a value."""
+        """Raises AssertionError unless every value of the file has a Variable and every Variable a
+        value.
+        """
         restoration = self._started()
         self._complain(restoration.unmatched(), restoration.unused())
         return self
 
     def assert_existing_objects_matched(self) -> RestoreStatus:
-        """Raises AssertionError unless every Variable that exists now has got a value; the file may have more."""
+        """Raises AssertionError unless every Variable that exists now has got a value;
+        the file may have more.
+        """
         self._complain(self._started().unmatched(), [])
         return self
 
@@ -164,7 +198,9 @@ class RestoreStatus:
         return self
 
     def expect_partial(self) -> RestoreStatus:
-        """Says to readers of the program that values may be left over, which is never complained about unless asked."""
+        """Says to readers of the program that values may be left over,
+        which is never complained about unless asked.
+        """
         return self
 
     def initialize_or_restore(self, session: Any = None) -> None:
@@ -175,7 +211,8 @@ class RestoreStatus:
     def _started(self) -> Restoration:
         if self._restoration is None:
             raise AssertionError(
-                "restore was given None, as latest_checkpoint() gives for a folder without checkpoints: nothing was restored."
+                "restore was given None, as latest_checkpoint() gives for a folder without "
+                "checkpoints: nothing was restored."
             )
         return self._restoration
 
@@ -186,7 +223,8 @@ class RestoreStatus:
         if unused:
             lines.append(f"  Values in the file without a Variable: {_listed(unused)}")
             lines.append(
-                "  What was put into a list or dict, or made by a Keras object, after restore() has to exist before: build it, and "
+                "  What was put into a list or dict, or made by a Keras object, after restore() "
+                "has to exist before: build it, and "
                 "restore again."
             )
         if lines:
@@ -236,4 +274,6 @@ def _is_counter(key: str) -> bool:
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
+    return ", ".join(names[:_LISTED]) + (
+        f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    )

@@ -1,7 +1,9 @@
-"""The file `checkpoint` of a folder, which names its latest checkpoint and those that are kept: `latest_checkpoint` reads it.
+"""The file `checkpoint` of a folder, which names its latest checkpoint and those that are kept:
+`latest_checkpoint` reads it.
 
-It is JSON, with TensorFlow's names for the entries, and the bare names of files in the folder, so that a folder can be moved. Files are
-deleted by what it says, and a folder may come from anywhere: a name that leads out of the folder is never followed.
+It is JSON, with TensorFlow's names for the entries, and the bare names of files in the folder, so
+that a folder can be moved. Files are deleted by what it says, and a folder may come from anywhere:
+a name that leads out of the folder is never followed.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ _ENTRIES = {
 class State(NamedTuple):
     """What the file says. `leaving` are checkpoints whose deletion may have been interrupted.
 
-    `orders`, which the file does not say, tell of what this process has saved which values are later.
+    `orders`, which the file does not say, tell of what this process has saved which values are
+    later.
     """
 
     latest: str
@@ -47,7 +50,9 @@ class State(NamedTuple):
 
 
 @published("train.latest_checkpoint")
-def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None) -> str | None:
+def latest_checkpoint(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> str | None:
     """The path of a folder's latest checkpoint, or None where there is none.
 
     >>> import gradtape as tf
@@ -62,7 +67,10 @@ def latest_checkpoint(checkpoint_dir: str | os.PathLike[str], latest_filename: s
     state = read_state(checkpoint_dir, latest_filename)
     if state is None:
         return None
-    candidates = [os.path.join(checkpoint_dir, name) for name in (state.latest, *reversed(state.kept))]  # noqa: PTH118 - as given
+    candidates = [
+        os.path.join(checkpoint_dir, name)  # noqa: PTH118 - as given
+        for name in (state.latest, *reversed(state.kept))
+    ]
     return next((path for path in candidates if file_of(path).is_file()), None)
 
 
@@ -90,7 +98,8 @@ def read_state(folder: str | os.PathLike[str], name: str | None = None) -> State
         return _state(parsed(file.read_bytes(), _DEPTH))
     except (ValueError, TypeError) as error:
         message = (
-            f"'{file}' is no list of checkpoints that gradtape has written ({error}), so the latest is not known: give the path of a "
+            f"'{file}' is no list of checkpoints that gradtape has written ({error}), so the "
+            "latest is not known: give the path of a "
             "checkpoint to restore() yourself, or remove this file."
         )
         raise DataLossError(None, None, message) from error
@@ -102,7 +111,8 @@ def _state(entries: Any) -> State:
     if missing:
         raise ValueError(f"it has no {', '.join(sorted(missing))}")
     latest, kept, leaving = (
-        entries[name] for name in ("model_checkpoint_path", "all_model_checkpoint_paths", "paths_being_deleted")
+        entries[name]
+        for name in ("model_checkpoint_path", "all_model_checkpoint_paths", "paths_being_deleted")
     )
     for names in (kept, leaving):
         if not isinstance(names, list):
@@ -110,13 +120,22 @@ def _state(entries: Any) -> State:
     for name in (latest, *kept, *leaving):
         if not is_bare(name):
             raise ValueError(f"{name!r} does not name a checkpoint of this folder")
-    moments, last_preserved = entries["all_model_checkpoint_timestamps"], entries["last_preserved_timestamp"]
+    moments, last_preserved = (
+        entries["all_model_checkpoint_timestamps"],
+        entries["last_preserved_timestamp"],
+    )
     for moment in (*moments, last_preserved):
         if moment is not None and (type(moment) not in (int, float) or not math.isfinite(moment)):
             raise TypeError(f"{moment!r} is no moment")
     times = {name: moment for name, moment in zip(kept, moments, strict=True) if moment is not None}
     kept = list(dict.fromkeys(kept))
-    return State(latest, kept, times, last_preserved, [name for name in leaving if name not in kept and name != latest])
+    return State(
+        latest,
+        kept,
+        times,
+        last_preserved,
+        [name for name in leaving if name not in kept and name != latest],
+    )
 
 
 def write_state(folder: str | os.PathLike[str], state: State) -> None:

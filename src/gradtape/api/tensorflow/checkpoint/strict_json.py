@@ -11,7 +11,9 @@ _BRACKET = re.compile(r"[\[\]{}]")
 
 
 def parsed(text: str | bytes, depth: int) -> Any:
-    """What JSON says, or ValueError: nested deeper than `depth`, a name given twice, and NaN are errors too."""
+    """What JSON says, or ValueError: nested deeper than `depth`, a name given twice,
+    and NaN are errors too.
+    """
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     deepest = level = 0

@@ -1,8 +1,10 @@
-"""Arrays of every dtype in a safetensors file, with a checksum each, and the graph of the objects that they belong to.
+"""Arrays of every dtype in a safetensors file, with a checksum each,
+and the graph of the objects that they belong to.
 
-safetensors has no complex128, older versions no complex64, and its NumPy reader no float8; nor has it strings. Those are stored as
-arrays that it has, and the file's metadata say what they are: complex numbers as pairs of real ones, float8 as bytes, strings as their
-bytes one after the other, with their lengths. `layout` says how the rest of the file is checked.
+safetensors has no complex128, older versions no complex64, and its NumPy reader no float8; nor has
+it strings. Those are stored as arrays that it has, and the file's metadata say what they are:
+complex numbers as pairs of real ones, float8 as bytes, strings as their bytes one after the other,
+with their lengths. `layout` says how the rest of the file is checked.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ def file_of(path: Any) -> Path:
     return Path(text if text.endswith(SUFFIX) else text + SUFFIX)
 
 
-def write_tensors(path: Any, nodes: Sequence[GraphNode], arrays: Mapping[str, Any], save_counter: int) -> None:
+def write_tensors(
+    path: Any, nodes: Sequence[GraphNode], arrays: Mapping[str, Any], save_counter: int
+) -> None:
     """Writes a checkpoint's file whole or not at all."""
     from safetensors import SafetensorError  # noqa: PLC0415 - few programs save checkpoints
     from safetensors.numpy import save_file  # noqa: PLC0415
@@ -65,7 +69,9 @@ def write_tensors(path: Any, nodes: Sequence[GraphNode], arrays: Mapping[str, An
         "format": FORMAT,
         "version": str(VERSION),
         "save_counter": str(save_counter),
-        "objects": json.dumps([{"children": node.children, "tensor": node.tensor} for node in nodes]),
+        "objects": json.dumps(
+            [{"children": node.children, "tensor": node.tensor} for node in nodes]
+        ),
         "tensors": json.dumps(facts),
         "header_sha256": NO_CHECKSUM,
     }
@@ -87,7 +93,9 @@ def read_tensors(path: Any) -> Contents:
     """Reads and checks a whole checkpoint."""
     file = file_of(path)
     if not file.exists():
-        raise NotFoundError(None, None, f"There is no checkpoint '{path}': {_what_is_there(file, path)}")
+        raise NotFoundError(
+            None, None, f"There is no checkpoint '{path}': {_what_is_there(file, path)}"
+        )
     try:
         size = _size_of(file)
         with file.open("rb") as opened:
@@ -95,8 +103,14 @@ def read_tensors(path: Any) -> Contents:
             arrays = {key: _read(opened, place, key) for key, place in layout.places.items()}
     except DamagedError as error:
         whole = _whole_beside(file)
-        advice = "and no other in its folder is whole" if whole is None else f"restore '{whole}', which is whole"
-        raise DataLossError(None, None, f"The checkpoint '{file}' is damaged ({error}): {advice}.") from error
+        advice = (
+            "and no other in its folder is whole"
+            if whole is None
+            else f"restore '{whole}', which is whole"
+        )
+        raise DataLossError(
+            None, None, f"The checkpoint '{file}' is damaged ({error}): {advice}."
+        ) from error
     return Contents(layout.nodes, arrays)
 
 
@@ -115,7 +129,10 @@ def _encoded(array: Any) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
     name = dtypes.from_numpy(array.dtype).name
     facts: dict[str, Any] = {"dtype": name}
     if name == "string":
-        texts = [text if isinstance(text, bytes) else str(text).encode() for text in array.ravel().tolist()]
+        texts = [
+            text if isinstance(text, bytes) else str(text).encode()
+            for text in array.ravel().tolist()
+        ]
         facts |= {"shape": array.shape, "lengths": [len(text) for text in texts]}
         return np.frombuffer(b"".join(texts), np.uint8), facts
     if name in STORED_AS:
@@ -128,7 +145,11 @@ def _encoded(array: Any) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
 def _read(opened: BufferedReader, place: Place, key: str) -> Any:
     """An array of a file, whose bytes are as they were written."""
     text = place.lengths is not None
-    array = np.empty(place.size, np.uint8) if text else np.empty(place.shape, dtypes.as_dtype(place.dtype).numpy)
+    array = (
+        np.empty(place.size, np.uint8)
+        if text
+        else np.empty(place.shape, dtypes.as_dtype(place.dtype).numpy)
+    )
     raw = _bytes_of(array)
     opened.seek(place.begin)
     if opened.readinto(raw) != place.size or zlib.crc32(raw) != place.crc32:
@@ -138,7 +159,9 @@ def _read(opened: BufferedReader, place: Place, key: str) -> Any:
     if place.lengths is None:
         return array
     texts = np.empty(len(place.lengths), object)
-    texts[:] = [array[begin:end].tobytes() for begin, end in pairwise(np.cumsum([0, *place.lengths]))]
+    texts[:] = [
+        array[begin:end].tobytes() for begin, end in pairwise(np.cumsum([0, *place.lengths]))
+    ]
     return texts.reshape(place.shape)
 
 
@@ -154,35 +177,59 @@ def _size_of(file: Path) -> int:
 
 
 def _whole_beside(file: Path) -> str | None:
-    """The path of a checkpoint in the same folder that is whole: the one before a damaged one, if that can be."""
+    """The path of a checkpoint in the same folder that is whole: the one before a damaged one,
+    if that can be.
+    """
     try:
-        return next((str(other).removesuffix(SUFFIX) for other in _others(file) if _is_whole(other)), None)
+        return next(
+            (str(other).removesuffix(SUFFIX) for other in _others(file) if _is_whole(other)), None
+        )
     except OSError:  # the folder cannot be listed, or changes meanwhile
         return None
 
 
 def _others(file: Path) -> Iterator[Path]:
-    """The other checkpoints of a folder: those numbered before this one, the nearest first; then the rest, the newest first."""
+    """The other checkpoints of a folder: those numbered before this one, the nearest first; then
+    the rest, the newest first.
+    """
     found = [
-        other for other in file.parent.iterdir() if other.name.endswith(SUFFIX) and other.name != file.name and other.is_file()
+        other
+        for other in file.parent.iterdir()
+        if other.name.endswith(SUFFIX) and other.name != file.name and other.is_file()
     ]
     name, number = _numbered(file)
-    before = {other: _numbered(other)[1] for other in found if _numbered(other)[0] == name and _numbered(other)[1] < number}
+    before = {
+        other: _numbered(other)[1]
+        for other in found
+        if _numbered(other)[0] == name and _numbered(other)[1] < number
+    }
     yield from sorted(before, key=lambda other: before[other], reverse=True)
-    yield from sorted((other for other in found if other not in before), key=lambda other: other.stat().st_mtime, reverse=True)
+    yield from sorted(
+        (other for other in found if other not in before),
+        key=lambda other: other.stat().st_mtime,
+        reverse=True,
+    )
 
 
 def _numbered(file: Path) -> tuple[str, int]:
-    """A checkpoint's name without its number, and the number; those without one come before all others."""
+    """A checkpoint's name without its number, and the number;
+    those without one come before all others.
+    """
     found = re.fullmatch(r"(.*)-([0-9]{1,19})", file.name.removesuffix(SUFFIX), re.DOTALL)
     return (found[1], int(found[2])) if found else (file.name, -1)
 
 
 def _is_whole(file: Path) -> bool:
-    """Whether a checkpoint could be restored. It takes little memory: the model whose checkpoint is damaged has the rest."""
+    """Whether a checkpoint could be restored.
+
+    It takes little memory: the model whose checkpoint is damaged has the rest.
+    """
     try:
         with file.open("rb") as opened:
-            return all(_is_unchanged(opened, place) for place in read_layout(opened, _size_of(file), file).places.values())
+            return all(
+                _is_unchanged(opened, place)
+                for place in read_layout(opened, _size_of(file), file).places.values()
+            )
     except (OSError, ValueError, DamagedError):
         return False
 
@@ -203,7 +250,10 @@ def _what_is_there(file: Path, path: Any) -> str:
     if Path(f"{path}.index").exists():
         return "this is a checkpoint of TensorFlow, which gradtape does not read."
     if Path(path).is_dir():
-        return "this is a folder; gradtape.train.latest_checkpoint(folder) gives the path of its latest checkpoint."
+        return (
+            "this is a folder; gradtape.train.latest_checkpoint(folder) gives the path of its "
+            "latest checkpoint."
+        )
     if not file.parent.is_dir():
         return f"the folder '{file.parent}' does not exist."
     stem = file.name.removesuffix(SUFFIX)

@@ -1,11 +1,15 @@
-"""`tf.debugging.enable_check_numerics`: the first op, forward or backward, that makes a NaN or an infinity is an error.
+"""`tf.debugging.enable_check_numerics`: the first op, forward or backward,
+that makes a NaN or an infinity is an error.
 
-Off, it costs nothing, because it sits in three places that are looked up anyway, and puts something else there while it is on:
+Off, it costs nothing, because it sits in three places that are looked up anyway, and puts something
+else there while it is on:
 
 - `here.state.run`, the function through which a thread runs every kernel on NumPy;
-- `here.state.checker`, which sees what ops give on XLA. In a program that is being traced, a result waits there for the host to refuse it if
-  it is not finite; programs that were traced without are not used meanwhile. A program that is refused has written nothing;
-- `GradientTape._pull`, the backward walk, which then runs with rules that look at what they hand on.
+- `here.state.checker`, which sees what ops give on XLA. In a program that is being traced, a result
+  waits there for the host to refuse it if it is not finite; programs that were traced without are
+  not used meanwhile. A program that is refused has written nothing;
+- `GradientTape._pull`, the backward walk, which then runs with rules that look at what they hand
+  on.
 """
 
 from __future__ import annotations
@@ -38,11 +42,13 @@ _ADVICE = "found by enable_check_numerics"
 
 @published("debugging.enable_check_numerics")
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
-    """From now on, an op of this thread whose result has NaN or infinity raises an InvalidArgumentError, and so does a gradient.
+    """From now on, an op of this thread whose result has NaN or infinity raises an
+    InvalidArgumentError, and so does a gradient.
 
-    Ops that only move values about are not to blame for what they are given, and are not checked. The limits shorten
-    TensorFlow's messages; here the message names the op, its inputs and, for a gradient or in a `function`, the line that ran the
-    op. Functions are traced anew, with the checks in their programs; a call that fails leaves all Variables as they were.
+    Ops that only move values about are not to blame for what they are given, and are not checked.
+    The limits shorten TensorFlow's messages; here the message names the op, its inputs and, for a
+    gradient or in a `function`, the line that ran the op. Functions are traced anew, with the
+    checks in their programs; a call that fails leaves all Variables as they were.
 
     >>> import gradtape as tf
     >>> tf.debugging.enable_check_numerics()
@@ -105,7 +111,11 @@ def _checked_on_xla(op: Op, arrays: Sequence[Any], params: dict[str, Any], resul
     if op.chooses or not any(map(xla_engine.is_xla, results)):
         return result
     place = locate(*caller())
-    error = op.explained(FloatingPointError(f"the result has {FOUND} values ({_ADVICE}); the op ran at {place}."), arrays, params)
+    error = op.explained(
+        FloatingPointError(f"the result has {FOUND} values ({_ADVICE}); the op ran at {place}."),
+        arrays,
+        params,
+    )
     looked_at = [_looked_at(array, str(error)) for array in results]
     return looked_at if op.several else looked_at[0]
 
@@ -121,7 +131,13 @@ def _looked_at(array: Any, message: str) -> Any:
     return xla_engine.run(xla_engine.bind(check_numerics_on_xla), [array], {"message": message})
 
 
-def _checked_walk(walk: Callable[..., Any], seeds: dict[Node, Any], sources: Any, recording: Recording, release: bool) -> Any:
+def _checked_walk(
+    walk: Callable[..., Any],
+    seeds: dict[Node, Any],
+    sources: Any,
+    recording: Recording,
+    release: bool,
+) -> Any:
     """A backward walk through rules that look at what they pass on."""
     nodes = Path(seeds, (), recording).nodes
     before = [node.rule for node in nodes]
@@ -166,15 +182,28 @@ class _CheckingRule:
         return [self._looked_at(node, i, cotangent) for i, cotangent in enumerate(pulled)]
 
     def _looked_at(self, node: Node, number: int, cotangent: Any) -> Any:
-        message = f"The gradient of {self.name} by its argument {number} has {FOUND} values ({_ADVICE}); the op ran at {node.location()}."
+        message = (
+            f"The gradient of {self.name} by its argument {number} has {FOUND} values "
+            f"({_ADVICE}); "
+            f"the op ran at {node.location()}."
+        )
         if isinstance(cotangent, PerOutput):
-            return PerOutput((i, self._looked_at(node, number, part)) for i, part in cotangent.items())
+            return PerOutput(
+                (i, self._looked_at(node, number, part)) for i, part in cotangent.items()
+            )
         if isinstance(cotangent, RawSlices):
-            return RawSlices(self._looked_at(node, number, cotangent.values), cotangent.indices, cotangent.shape)
-        if xla_engine.is_traced(cotangent):  # from a loop, a branch or a function, which has checks of its own
+            return RawSlices(
+                self._looked_at(node, number, cotangent.values), cotangent.indices, cotangent.shape
+            )
+        # From a loop, a branch or a function, which has checks of its own.
+        if xla_engine.is_traced(cotangent):
             return cotangent
         if is_traced(cotangent):
-            return check_numerics(cotangent, message=message) if cotangent.array.dtype.kind in "fcV" else cotangent
+            return (
+                check_numerics(cotangent, message=message)
+                if cotangent.array.dtype.kind in "fcV"
+                else cotangent
+            )
         found = _not_finite(cotangent)
         if found:
             raise invalid_argument(message.replace(FOUND, found))
@@ -185,7 +214,9 @@ def _not_finite(value: Any) -> str:
     """What is not finite in a result or a cotangent of any form: "NaN", "Inf", both, or nothing."""
     arrays = [array for array in _arrays(value) if array.dtype.kind in "fcV"]
     tests = (("NaN", np.isnan), ("Inf", np.isinf))
-    return " and ".join([name for name, test in tests if any(test(array).any() for array in arrays)])
+    return " and ".join(
+        [name for name, test in tests if any(test(array).any() for array in arrays)]
+    )
 
 
 def _arrays(value: Any) -> list[Any]:

@@ -1,4 +1,7 @@
-"""Assertions and printing: `tf.debugging` and `tf.print`. A failed assertion is an InvalidArgumentError that shows the data."""
+"""Assertions and printing: `tf.debugging` and `tf.print`.
+
+A failed assertion is an InvalidArgumentError that shows the data.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,11 @@ _SHOWN = 3  # how many elements at each end of an axis are shown
 
 @published("assert_equal", "debugging.assert_equal")
 def assert_equal(
-    x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
 ) -> None:
     """Raises an InvalidArgumentError unless `x == y` for every element.
 
@@ -40,7 +47,11 @@ def assert_equal(
 
 @published("debugging.assert_none_equal")
 def assert_none_equal(
-    x: TensorLike, y: TensorLike, summarize: int | None = None, message: str | None = None, name: str | None = None
+    x: TensorLike,
+    y: TensorLike,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
 ) -> None:
     """Raises an InvalidArgumentError unless `x != y` for every element.
 
@@ -52,7 +63,11 @@ def assert_none_equal(
 
 @published("assert_less", "debugging.assert_less")
 def assert_less(
-    x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
 ) -> None:
     """Raises an InvalidArgumentError unless `x < y` for every element.
 
@@ -64,7 +79,11 @@ def assert_less(
 
 @published("debugging.assert_less_equal")
 def assert_less_equal(
-    x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
 ) -> None:
     """Raises an InvalidArgumentError unless `x <= y` for every element.
 
@@ -76,7 +95,11 @@ def assert_less_equal(
 
 @published("assert_greater", "debugging.assert_greater")
 def assert_greater(
-    x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
 ) -> None:
     """Raises an InvalidArgumentError unless `x > y` for every element.
 
@@ -88,7 +111,11 @@ def assert_greater(
 
 @published("debugging.assert_greater_equal")
 def assert_greater_equal(
-    x: TensorLike, y: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
 ) -> None:
     """Raises an InvalidArgumentError unless `x >= y` for every element.
 
@@ -99,7 +126,9 @@ def assert_greater_equal(
 
 
 @published("debugging.assert_positive")
-def assert_positive(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> None:
+def assert_positive(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
     """Raises an InvalidArgumentError unless `x > 0` for every element.
 
     >>> import gradtape as tf
@@ -109,7 +138,9 @@ def assert_positive(x: TensorLike, message: str | None = None, summarize: int | 
 
 
 @published("debugging.assert_non_negative")
-def assert_non_negative(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> None:
+def assert_non_negative(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
     """Raises an InvalidArgumentError unless `x >= 0` for every element.
 
     >>> import gradtape as tf
@@ -119,7 +150,9 @@ def assert_non_negative(x: TensorLike, message: str | None = None, summarize: in
 
 
 @published("debugging.assert_negative")
-def assert_negative(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> None:
+def assert_negative(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
     """Raises an InvalidArgumentError unless `x < 0` for every element.
 
     >>> import gradtape as tf
@@ -129,7 +162,9 @@ def assert_negative(x: TensorLike, message: str | None = None, summarize: int | 
 
 
 @published("debugging.assert_non_positive")
-def assert_non_positive(x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None) -> None:
+def assert_non_positive(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
     """Raises an InvalidArgumentError unless `x <= 0` for every element.
 
     >>> import gradtape as tf
@@ -139,14 +174,27 @@ def assert_non_positive(x: TensorLike, message: str | None = None, summarize: in
 
 
 def _compare(
-    function: str, condition: str, op: Callable[..., Any], x: Any, y: Any, message: str | None, summarize: int | None
+    function: str,
+    condition: str,
+    op: Callable[..., Any],
+    x: Any,
+    y: Any,
+    message: str | None,
+    summarize: int | None,
 ) -> None:
     tensors = TENSORFLOW.tensors([x, y], [f"{function}: x", f"{function}: y"])
     _require(op(*tensors), tensors, f"{function}: {condition}", message, summarize)
 
 
-def _require(holds: Tensor, tensors: Sequence[Tensor], condition: str, message: str | None, summarize: int | None) -> None:
-    """Raises the error of an assertion that does not hold everywhere, with the elements for which it does not.
+def _require(
+    holds: Tensor,
+    tensors: Sequence[Tensor],
+    condition: str,
+    message: str | None,
+    summarize: int | None,
+) -> None:
+    """Raises the error of an assertion that does not hold everywhere,
+    with the elements for which it does not.
 
     A program that is being traced will raise it when it runs.
     """
@@ -155,12 +203,21 @@ def _require(holds: Tensor, tensors: Sequence[Tensor], condition: str, message: 
         fails = ~np.asarray(holds)
         where = f"{fails.sum()} of {fails.size} elements"
         if x is not None and all(np.ndim(a) <= fails.ndim for a in (x, y)):
-            shown = [_text(np.broadcast_to(a, fails.shape)[fails], _SHOWN if summarize is None else summarize) for a in (x, y)]
+            shown = [
+                _text(
+                    np.broadcast_to(a, fails.shape)[fails],
+                    _SHOWN if summarize is None else summarize,
+                )
+                for a in (x, y)
+            ]
             where += f", where x = {shown[0]} and y = {shown[1]}"
-        raise invalid_argument(f"{f'{message} ' if message else ''}{condition} does not hold for {where}.")
+        raise invalid_argument(
+            f"{f'{message} ' if message else ''}{condition} does not hold for {where}."
+        )
 
     found, arrays = holds, [x.array for x in tensors]
-    while isinstance(found, BatchedTensor):  # all examples at once; which elements they are is not shown
+    # All examples at once; which elements they are is not shown.
+    while isinstance(found, BatchedTensor):
         found, arrays = found.inner, []
     if is_traced(found):
         call_in_order_unless(found.array, refuse, [found.array, *arrays])
@@ -186,15 +243,22 @@ def assert_near(
     >>> tf.debugging.assert_near([1.0, 2.0], [1.0, 2.1], atol=0.2)
     """
     tensors = TENSORFLOW.tensors([x, y], ["assert_near: x", "assert_near: y"])
-    a, b = (of_kind(t, INEXACT, "assert_near", argument, ValueError) for t, argument in zip(tensors, "xy", strict=True))
+    a, b = (
+        of_kind(t, INEXACT, "assert_near", argument, ValueError)
+        for t, argument in zip(tensors, "xy", strict=True)
+    )
     usual = 10 * float(ml_dtypes.finfo(a.array.dtype).eps)  # type: ignore[no-untyped-call]
-    allowed = arithmetic.absolute(b) * (usual if rtol is None else rtol) + (usual if atol is None else atol)
+    allowed = arithmetic.absolute(b) * (usual if rtol is None else rtol) + (
+        usual if atol is None else atol
+    )
     holds = arithmetic.less_equal(arithmetic.absolute(a - b), allowed)
     _require(holds, [a, b], "assert_near: |x - y| <= atol + rtol * |y|", message, summarize)
 
 
 @published("assert_rank", "debugging.assert_rank")
-def assert_rank(x: TensorLike, rank: int, message: str | None = None, name: str | None = None) -> None:
+def assert_rank(
+    x: TensorLike, rank: int, message: str | None = None, name: str | None = None
+) -> None:
     """Raises a ValueError unless `x` has as many axes as `rank` says.
 
     >>> import gradtape as tf
@@ -202,11 +266,19 @@ def assert_rank(x: TensorLike, rank: int, message: str | None = None, name: str 
     """
     found, wanted = TENSORFLOW.tensor(x, "assert_rank: x"), as_int(rank, "assert_rank: rank")
     if found.array.ndim != wanted:
-        raise ValueError(f"{f'{message} ' if message else ''}assert_rank: x must have rank {wanted}, got shape {found.shape}.")
+        raise ValueError(
+            f"{f'{message} ' if message else ''}assert_rank: x must have rank {wanted}, got shape "
+            f"{found.shape}."
+        )
 
 
 @published("Assert", "debugging.Assert")
-def Assert(condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None) -> None:  # noqa: N802
+def Assert(  # noqa: N802
+    condition: TensorLike,
+    data: Sequence[Any],
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
     """Raises an InvalidArgumentError with `data` unless `condition` is true.
 
     >>> import gradtape as tf
@@ -217,7 +289,10 @@ def Assert(condition: TensorLike, data: Sequence[Any], summarize: int | None = N
     holds, values = TENSORFLOW.tensor(condition, "Assert: condition"), _Values(data)
 
     def refuse(*arrays: Any) -> NoReturn:
-        shown = " ".join(_printed(value, _SHOWN if summarize is None else summarize) for value in values.with_known(arrays))
+        shown = " ".join(
+            _printed(value, _SHOWN if summarize is None else summarize)
+            for value in values.with_known(arrays)
+        )
         raise invalid_argument(f"Assert: the condition is false. Data: {shown}")
 
     if is_traced(holds):
@@ -235,7 +310,13 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     array([1., 2.], dtype=float32)
     """
     return checks.check_numerics(
-        of_kind(TENSORFLOW.tensor(tensor, "check_numerics: tensor"), FLOATING, "check_numerics", "tensor"), message=message
+        of_kind(
+            TENSORFLOW.tensor(tensor, "check_numerics: tensor"),
+            FLOATING,
+            "check_numerics",
+            "tensor",
+        ),
+        message=message,
     )
 
 
@@ -252,9 +333,12 @@ def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> T
 
 @published("print")
 def print(*inputs: Any, **kwargs: Any) -> None:
-    """Prints tensors and other values on standard error; `summarize` is how many elements at each end of an axis are shown.
+    """Prints tensors and other values on standard error; `summarize` is how many elements at each
+    end of an axis are shown.
 
-    In a `function` it prints whenever the compiled program comes by, in the program's order. `output_stream` is a file object, a function that takes the text, or "file://" and a path; `sep` and `end` are as in Python.
+    In a `function` it prints whenever the compiled program comes by, in the program's order.
+    `output_stream` is a file object, a function that takes the text, or "file://" and a path; `sep`
+    and `end` are as in Python.
 
     >>> import gradtape as tf
     >>> import sys
@@ -262,18 +346,34 @@ def print(*inputs: Any, **kwargs: Any) -> None:
     x = [0 1 2 ... 7 8 9]
     """
     stream = kwargs.pop("output_stream", None)
-    sep, end, summarize = kwargs.pop("sep", " "), kwargs.pop("end", "\n"), kwargs.pop("summarize", _SHOWN)
+    sep, end, summarize = (
+        kwargs.pop("sep", " "),
+        kwargs.pop("end", "\n"),
+        kwargs.pop("summarize", _SHOWN),
+    )
     kwargs.pop("name", None)
     if kwargs:
         raise ValueError(
-            f"print: unexpected keyword arguments {sorted(kwargs)}; it takes output_stream, sep, end, summarize and name."
+            f"print: unexpected keyword arguments {sorted(kwargs)}; it takes output_stream, sep, "
+            "end, summarize and name."
         )
-    if not (stream is None or hasattr(stream, "write") or callable(stream) or str(stream).startswith("file://")):
-        raise ValueError(f"print: output_stream must be a file object, a function, or 'file://' and a path, got {stream!r}.")
+    if not (
+        stream is None
+        or hasattr(stream, "write")
+        or callable(stream)
+        or str(stream).startswith("file://")
+    ):
+        raise ValueError(
+            "print: output_stream must be a file object, a function, or 'file://' and a path, got "
+            f"{stream!r}."
+        )
     values = _Values(inputs)
 
     def write(*arrays: Any) -> Sequence[Any]:
-        _write(sep.join(_printed(value, summarize) for value in values.with_known(arrays)) + end, stream)
+        _write(
+            sep.join(_printed(value, summarize) for value in values.with_known(arrays)) + end,
+            stream,
+        )
         return []
 
     if inside_a_program():
@@ -287,7 +387,8 @@ def _write(text: str, stream: Any) -> None:
     if stream is None:
         sys.stderr.write(text)
     elif isinstance(stream, str) and stream.startswith("file://"):
-        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes 4 ms to import
+        # pathlib takes 4 ms to import.
+        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:  # noqa: PTH123
             file.write(text)
     elif hasattr(stream, "write"):
         stream.write(text)
@@ -300,7 +401,10 @@ class _Values:
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._structure = list(values)
-        leaves = [leaf.tensor() if isinstance(leaf, Variable) else leaf for leaf in nest.flatten(self._structure)]
+        leaves = [
+            leaf.tensor() if isinstance(leaf, Variable) else leaf
+            for leaf in nest.flatten(self._structure)
+        ]
         self._leaves = [None if is_traced(leaf) else leaf for leaf in leaves]
         self._unknown = {i: leaf for i, leaf in enumerate(leaves) if is_traced(leaf)}
 
@@ -327,7 +431,9 @@ class _Shown:
 
 
 def _printed(value: Any, limit: int) -> str:
-    """A value as it is printed: text as it is, tensors by their values, also inside lists and dicts."""
+    """A value as it is printed: text as it is, tensors by their values,
+    also inside lists and dicts.
+    """
     if isinstance(value, str):
         return value
     if not nest.is_nested(value):
@@ -346,7 +452,9 @@ def _text(array: Any, limit: int, *, quoted: bool = True, depth: int = 1) -> str
     """An array's values, `limit` of them at each end of each axis, or all if it is negative."""
     if not np.ndim(array):
         return _element(array[()] if isinstance(array, np.ndarray) else array, quoted)
-    texts = [_text(array[i], limit, quoted=quoted, depth=depth + 1) for i in _ends(len(array), limit)]
+    texts = [
+        _text(array[i], limit, quoted=quoted, depth=depth + 1) for i in _ends(len(array), limit)
+    ]
     if 0 <= limit and 2 * limit < len(array):
         texts.insert(limit, "...")
     return f"[{(' ' if array.ndim == 1 else chr(10) * (array.ndim - 1) + ' ' * depth).join(texts)}]"
@@ -358,7 +466,9 @@ def _ends(size: int, limit: int) -> Sequence[int]:
 
 
 def _element(value: Any, quoted: bool) -> str:
-    """A number with as few digits as tell it from its neighbours; text in quotes if it stands beside others."""
+    """A number with as few digits as tell it from its neighbours;
+    text in quotes if it stands beside others.
+    """
     if isinstance(value, (bytes, str)):
         text = value.decode(errors="replace") if isinstance(value, bytes) else value
         return f'"{text}"' if quoted else text
@@ -369,4 +479,8 @@ def _element(value: Any, quoted: bool) -> str:
     wide = value.dtype.itemsize == 8
     number = np.float64(value) if wide else np.float32(value)
     short = f"{number:.{15 if wide else 6}g}"
-    return short if type(number)(short) == number or np.isnan(number) else f"{number:.{17 if wide else 9}g}"
+    return (
+        short
+        if type(number)(short) == number or np.isnan(number)
+        else f"{number:.{17 if wide else 9}g}"
+    )

@@ -1,7 +1,10 @@
-"""Boxes and glimpses in `tf.image`: which boxes to keep, how to draw them, and what is seen at a place."""
+"""Boxes and glimpses in `tf.image`: which boxes to keep, how to draw them,
+and what is seen at a place.
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -39,7 +42,8 @@ def non_max_suppression(
     score_threshold: Any = -math.inf,
     name: str | None = None,
 ) -> Tensor:
-    """The boxes `[y1, x1, y2, x2]` to keep, best first: none overlaps a better one by more than `iou_threshold` of their union.
+    """The boxes `[y1, x1, y2, x2]` to keep, best first: none overlaps a better one by more than
+    `iou_threshold` of their union.
 
     >>> import gradtape as tf
     >>> boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.1], [0.0, 5.0, 1.0, 6.0]]
@@ -48,7 +52,9 @@ def non_max_suppression(
     """
     function = "non_max_suppression"
     found, marks = _boxes_and_scores(boxes, scores, function)
-    kept, _ = _kept(_overlaps(found), marks, max_output_size, iou_threshold, score_threshold, 0.0, function)
+    kept, _ = _kept(
+        _overlaps(found), marks, max_output_size, iou_threshold, score_threshold, 0.0, function
+    )
     return kept
 
 
@@ -62,17 +68,28 @@ def non_max_suppression_with_scores(
     soft_nms_sigma: Any = 0.0,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The boxes to keep and their scores; with `soft_nms_sigma`, an overlap lowers the score of a box instead of removing it.
+    """The boxes to keep and their scores; with `soft_nms_sigma`, an overlap lowers the score of a
+    box instead of removing it.
 
     >>> import gradtape as tf
     >>> boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.1], [0.0, 5.0, 1.0, 6.0]]
-    >>> kept, scores = tf.image.non_max_suppression_with_scores(boxes, [0.8, 0.9, 0.1], max_output_size=3)
+    >>> kept, scores = tf.image.non_max_suppression_with_scores(
+    ...     boxes, [0.8, 0.9, 0.1], max_output_size=3
+    ... )
     >>> kept.numpy(), scores.numpy()
     (array([1, 2], dtype=int32), array([0.9, 0.1], dtype=float32))
     """
     function = "non_max_suppression_with_scores"
     found, marks = _boxes_and_scores(boxes, scores, function)
-    return _kept(_overlaps(found), marks, max_output_size, iou_threshold, score_threshold, float(soft_nms_sigma), function)
+    return _kept(
+        _overlaps(found),
+        marks,
+        max_output_size,
+        iou_threshold,
+        score_threshold,
+        float(soft_nms_sigma),
+        function,
+    )
 
 
 @published("image.non_max_suppression_overlaps")
@@ -84,10 +101,13 @@ def non_max_suppression_overlaps(
     score_threshold: Any = -math.inf,
     name: str | None = None,
 ) -> Tensor:
-    """`non_max_suppression` for overlaps that are given, as a matrix with a row and a column for each box.
+    """`non_max_suppression` for overlaps that are given,
+    as a matrix with a row and a column for each box.
 
     >>> import gradtape as tf
-    >>> tf.image.non_max_suppression_overlaps([[1.0, 0.9], [0.9, 1.0]], [0.8, 0.9], max_output_size=2).numpy()
+    >>> tf.image.non_max_suppression_overlaps(
+    ...     [[1.0, 0.9], [0.9, 1.0]], [0.8, 0.9], max_output_size=2
+    ... ).numpy()
     array([1], dtype=int32)
     """
     function = "non_max_suppression_overlaps"
@@ -95,7 +115,8 @@ def non_max_suppression_overlaps(
     marks = of_kind(scores, FLOATING, function, "scores")
     if matrix.array.shape != marks.array.shape * 2:
         raise invalid_argument(
-            f"{function}: overlaps must have a row and a column for each score, got {matrix.shape} and {marks.shape}."
+            f"{function}: overlaps must have a row and a column for each score, got {matrix.shape} "
+            f"and {marks.shape}."
         )
     return _kept(
         known(matrix, f"{function}: overlaps", _INSTEAD),
@@ -109,16 +130,22 @@ def non_max_suppression_overlaps(
 
 
 def _boxes_and_scores(boxes: Any, scores: Any, function: str) -> tuple[Any, Tensor]:
-    found, marks = of_kind(boxes, FLOATING, function, "boxes"), of_kind(scores, FLOATING, function, "scores")
+    found, marks = (
+        of_kind(boxes, FLOATING, function, "boxes"),
+        of_kind(scores, FLOATING, function, "scores"),
+    )
     if found.ndim != 2 or found.array.shape[1] != 4 or marks.array.shape != found.array.shape[:1]:
         raise invalid_argument(
-            f"{function}: boxes must have the shape (n, 4) and scores (n,), got {found.shape} and {marks.shape}."
+            f"{function}: boxes must have the shape (n, 4) and scores (n,), got {found.shape} and "
+            f"{marks.shape}."
         )
     return known(found, f"{function}: boxes", _INSTEAD), marks
 
 
 def _overlaps(boxes: Any) -> Any:
-    """For each pair of boxes, the part of their union that both cover; corners may be given in any order."""
+    """For each pair of boxes, the part of their union that both cover;
+    corners may be given in any order.
+    """
     low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
     common = np.maximum(np.minimum(high[:, None], high) - np.maximum(low[:, None], low), 0).prod(-1)
     areas = (high - low).prod(-1)
@@ -127,12 +154,20 @@ def _overlaps(boxes: Any) -> Any:
 
 
 def _kept(
-    overlaps: Any, scores: Tensor, max_output_size: Any, threshold: Any, score_threshold: Any, sigma: float, function: str
+    overlaps: Any,
+    scores: Tensor,
+    max_output_size: Any,
+    threshold: Any,
+    score_threshold: Any,
+    sigma: float,
+    function: str,
 ) -> tuple[Tensor, Tensor]:
     limit = as_int(max_output_size, f"{function}: max_output_size")
     most, least = float(threshold), float(score_threshold)
     if not 0 <= most <= 1:
-        raise invalid_argument(f"{function}: the threshold of overlaps must be from 0 to 1, got {most}.")
+        raise invalid_argument(
+            f"{function}: the threshold of overlaps must be from 0 to 1, got {most}."
+        )
     marks = known(scores, f"{function}: scores", _INSTEAD).astype(np.float64)
     open_boxes = marks > least
     kept: list[int] = []
@@ -151,37 +186,55 @@ def _kept(
 
 
 @published("image.draw_bounding_boxes")
-def draw_bounding_boxes(images: TensorLike, boxes: TensorLike, colors: TensorLike | None, name: str | None = None) -> Tensor:
-    """Images with the outlines of boxes `[y1, x1, y2, x2]`, in coordinates from 0 to 1, in colours that take turns.
+def draw_bounding_boxes(
+    images: TensorLike, boxes: TensorLike, colors: TensorLike | None, name: str | None = None
+) -> Tensor:
+    """Images with the outlines of boxes `[y1, x1, y2, x2]`, in coordinates from 0 to 1,
+    in colours that take turns.
 
     >>> import gradtape as tf
-    >>> tf.image.draw_bounding_boxes(tf.zeros([1, 3, 3, 1]), [[[0.0, 0.0, 1.0, 1.0]]], [[1.0]])[0, :, :, 0].numpy()
+    >>> tf.image.draw_bounding_boxes(tf.zeros([1, 3, 3, 1]), [[[0.0, 0.0, 1.0, 1.0]]], [[1.0]])[
+    ...     0, :, :, 0
+    ... ].numpy()
     array([[1., 1., 1.],
            [1., 0., 1.],
            [1., 1., 1.]], dtype=float32)
     """
     function = "draw_bounding_boxes"
     x = of_kind(images, FLOATING, function, "images")
-    corners = known(of_kind(boxes, FLOATING, function, "boxes"), f"{function}: boxes", "return the boxes")
+    corners = known(
+        of_kind(boxes, FLOATING, function, "boxes"), f"{function}: boxes", "return the boxes"
+    )
     if x.ndim != 4 or corners.ndim != 3 or corners.shape[::2] != (x.array.shape[0], 4):
         raise invalid_argument(
-            f"{function}: images must be (batch, height, width, channels) and boxes (batch, n, 4), got {x.shape} and {corners.shape}."
+            f"{function}: images must be (batch, height, width, channels) and boxes (batch, n, 4), "
+            f"got {x.shape} and {corners.shape}."
         )
     count, height, width, channels = x.array.shape
     if colors is None:
         table = np.ones((1, 1)) if channels == 1 else np.array(_COLOURS)[:, :channels]
     else:
-        table = known(of_kind(colors, FLOATING, function, "colors"), f"{function}: colors", "use a constant")
+        table = known(
+            of_kind(colors, FLOATING, function, "colors"), f"{function}: colors", "use a constant"
+        )
         if table.ndim != 2 or table.shape[1] < channels:
             raise invalid_argument(
-                f"{function}: colors must have a row of {channels} channels for each, got shape {table.shape}."
+                f"{function}: colors must have a row of {channels} channels for each, got shape "
+                f"{table.shape}."
             )
     drawn = np.zeros((count, height, width), bool)
     ink = np.zeros(x.array.shape, x.array.dtype)
     scale = np.array([height - 1, width - 1, height - 1, width - 1])
     for image, box in np.ndindex(*corners.shape[:2]):
         top, left, bottom, right = (corners[image, box] * scale).astype(np.int64).tolist()
-        if top > bottom or left > right or top >= height or left >= width or bottom < 0 or right < 0:
+        if (
+            top > bottom
+            or left > right
+            or top >= height
+            or left >= width
+            or bottom < 0
+            or right < 0
+        ):
             continue
         rows, columns = slice(max(top, 0), bottom + 1), slice(max(left, 0), right + 1)
         edges = [(top, columns)] * (top >= 0) + [(bottom, columns)] * (bottom < height)
@@ -202,7 +255,8 @@ def extract_glimpse(
     noise: str = "uniform",
     name: str | None = None,
 ) -> Tensor:
-    """The part of each image of this size at its offset `[y, x]`; outside the image there is noise, 'uniform', 'gaussian' or 'zero'.
+    """The part of each image of this size at its offset `[y, x]`; outside the image there is noise,
+    'uniform', 'gaussian' or 'zero'.
 
     Normalized offsets are parts of the image's size; centered ones have (0, 0) in the middle of it.
 
@@ -212,15 +266,26 @@ def extract_glimpse(
     array([2., 3., 4.], dtype=float32)
     """
     function = "extract_glimpse"
-    x, places = of_kind(input, REAL, function, "input"), of_kind(offsets, FLOATING, function, "offsets")
+    x, places = (
+        of_kind(input, REAL, function, "input"),
+        of_kind(offsets, FLOATING, function, "offsets"),
+    )
     wanted = integers(size, f"{function}: size")
-    if x.ndim != 4 or places.array.shape != (x.array.shape[0], 2) or len(wanted) != 2 or min(wanted) < 1:
+    if (
+        x.ndim != 4
+        or places.array.shape != (x.array.shape[0], 2)
+        or len(wanted) != 2
+        or min(wanted) < 1
+    ):
         raise invalid_argument(
-            f"{function}: input must have 4 dimensions, offsets the shape (batch, 2) and size two positive integers, got {x.shape}, "
+            f"{function}: input must have 4 dimensions, offsets the shape (batch, 2) and size two "
+            f"positive integers, got {x.shape}, "
             f"{places.shape} and {list(wanted)}."
         )
     if noise not in ("uniform", "gaussian", "zero"):
-        raise invalid_argument(f"{function}: noise must be 'uniform', 'gaussian' or 'zero', got {noise!r}.")
+        raise invalid_argument(
+            f"{function}: noise must be 'uniform', 'gaussian' or 'zero', got {noise!r}."
+        )
     count, *sizes, channels = x.array.shape
     index: Any = np.arange(count).reshape(-1, 1, 1)
     inside: Any = True
@@ -231,12 +296,17 @@ def extract_glimpse(
         if centered:
             start = start * 0.5 + (whole - part) / 2 if normalized else start + whole / 2
         along = reshape(
-            broadcasting.cast(start, dtype=_INT64) + np.arange(part), shape=(count, *((part, 1) if axis == 0 else (1, part)))
+            broadcasting.cast(start, dtype=_INT64) + np.arange(part),
+            shape=(count, *((part, 1) if axis == 0 else (1, part))),
         )
-        within = arithmetic.logical_and(arithmetic.greater_equal(along, 0), arithmetic.less(along, whole))
+        within = arithmetic.logical_and(
+            arithmetic.greater_equal(along, 0), arithmetic.less(along, whole)
+        )
         inside = arithmetic.logical_and(inside, within) if axis else within
         index = where(within, along, 0) + index * whole
-    seen = take(reshape(x, shape=(math.prod(x.array.shape[:3]), channels)), index, axis=0, sparse=False)
+    seen = take(
+        reshape(x, shape=(math.prod(x.array.shape[:3]), channels)), index, axis=0, sparse=False
+    )
     return where(getitem(inside, key=(..., None)), seen, _noise(noise, x, seen, function))
 
 

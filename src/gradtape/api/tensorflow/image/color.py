@@ -1,10 +1,12 @@
 """The colours of `tf.image`: spaces, brightness and contrast, and the dtypes of images.
 
-Colours are in the last axis. An image of integers stands for numbers from 0 to 1: its dtype's largest number is 1.
+Colours are in the last axis. An image of integers stands for numbers from 0 to 1: its dtype's
+largest number is 1.
 """
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -29,9 +31,21 @@ from gradtape.published import published
 _FLOAT16 = np.dtype(np.float16)
 _FLOAT32 = np.dtype(np.float32)
 _GRAY = [[0.2989], [0.5870], [0.1140]]
-_YIQ = [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]]
-_YUV = [[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026]]
-_FROM_YIQ = [[1.0, 1.0, 1.0], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049]]
+_YIQ = [
+    [0.299, 0.59590059, 0.2115],
+    [0.587, -0.27455667, -0.52273617],
+    [0.114, -0.32134392, 0.31119955],
+]
+_YUV = [
+    [0.299, -0.14714119, 0.61497538],
+    [0.587, -0.28886916, -0.51496512],
+    [0.114, 0.43601035, -0.10001026],
+]
+_FROM_YIQ = [
+    [1.0, 1.0, 1.0],
+    [0.95598634, -0.27201283, -1.10674021],
+    [0.6208248, -0.64720424, 1.70423049],
+]
 _FROM_YUV = [[1.0, 1.0, 1.0], [0.0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0.0]]
 
 
@@ -39,7 +53,9 @@ _FROM_YUV = [[1.0, 1.0, 1.0], [0.0, -0.394642334, 2.03206185], [1.13988303, -0.5
 
 
 @published("image.convert_image_dtype")
-def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Tensor:
+def convert_image_dtype(
+    image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
+) -> Tensor:
     """Images in another dtype, scaled so that 1.0 in floats is the largest number in integers.
 
     With `saturate`, what is outside the range of the new dtype becomes its limit.
@@ -54,7 +70,9 @@ def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = Fa
 def _converted(x: Tensor, dtype: Any, saturate: bool) -> Tensor:
     wanted = dtypes.as_dtype(dtype)
     if not (wanted.is_floating or wanted.is_integer):
-        raise AttributeError(f"convert_image_dtype: dtype must be a float or an integer, got {wanted.name}.")
+        raise AttributeError(
+            f"convert_image_dtype: dtype must be a float or an integer, got {wanted.name}."
+        )
     target = wanted.numpy
     if x.array.dtype == target:
         return x
@@ -79,12 +97,17 @@ def _saturated(x: Tensor, target: Any) -> Tensor:
     limits, dtype = np.iinfo(target), x.array.dtype
     if dtype.kind in "iu":
         own = np.iinfo(dtype)
-        low, high = np.array(max(limits.min, own.min), dtype), np.array(min(limits.max, own.max), dtype)
+        low, high = (
+            np.array(max(limits.min, own.min), dtype),
+            np.array(min(limits.max, own.max), dtype),
+        )
     else:
         low, high = np.array(limits.min, dtype), np.array(limits.max, dtype)
         if float(high) > limits.max:  # the limit itself is rounded up and would overflow
             high = np.nextafter(high.astype(np.float32), np.float32(0)).astype(dtype)
-    return broadcasting.cast(arithmetic.minimum(arithmetic.maximum(x, Tensor(low)), Tensor(high)), dtype=target)
+    return broadcasting.cast(
+        arithmetic.minimum(arithmetic.maximum(x, Tensor(low)), Tensor(high)), dtype=target
+    )
 
 
 def _as_floats(x: Tensor) -> Tensor:
@@ -116,7 +139,11 @@ def _factor(value: Any, x: Tensor, argument: str) -> Any:
     if isinstance(value, (int, float)):
         return value
     found = TENSORFLOW.tensor(value, argument)
-    return found if found.array.dtype == x.array.dtype else broadcasting.cast(found, dtype=x.array.dtype)
+    return (
+        found
+        if found.array.dtype == x.array.dtype
+        else broadcasting.cast(found, dtype=x.array.dtype)
+    )
 
 
 @published("image.adjust_contrast")
@@ -129,10 +156,16 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """
     x = of_kind(images, REAL, "adjust_contrast", "images")
     if x.ndim < 3:
-        raise invalid_argument(f"adjust_contrast: images must have at least 3 dimensions, got shape {x.shape}.")
+        raise invalid_argument(
+            f"adjust_contrast: images must have at least 3 dimensions, got shape {x.shape}."
+        )
     floats = _as_floats(x)
     mean = reductions.reduce_mean(floats, axis=(x.ndim - 3, x.ndim - 2), keepdims=True)
-    return _back((floats - mean) * _factor(contrast_factor, floats, "adjust_contrast: contrast_factor") + mean, x)
+    return _back(
+        (floats - mean) * _factor(contrast_factor, floats, "adjust_contrast: contrast_factor")
+        + mean,
+        x,
+    )
 
 
 @published("image.adjust_gamma")
@@ -153,13 +186,16 @@ def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: Any = 1) -> Tensor:
 
 @published("image.per_image_standardization")
 def per_image_standardization(image: TensorLike) -> Tensor:
-    """Each image less its mean, divided by its standard deviation, which is taken to be at least `1 / sqrt(pixels)`.
+    """Each image less its mean, divided by its standard deviation,
+    which is taken to be at least `1 / sqrt(pixels)`.
 
     >>> import gradtape as tf
     >>> tf.image.per_image_standardization(tf.reshape([1.0, 3.0], [1, 2, 1]))[0, :, 0].numpy()
     array([-1.,  1.], dtype=float32)
     """
-    x = at_least_3d(of_kind(image, REAL, "per_image_standardization", "image"), "per_image_standardization")
+    x = at_least_3d(
+        of_kind(image, REAL, "per_image_standardization", "image"), "per_image_standardization"
+    )
     floats = x if x.array.dtype in (_FLOAT32, _FLOAT16) else broadcasting.cast(x, dtype=_FLOAT32)
     axes = tuple(range(x.ndim - 3, x.ndim))
     centred = floats - reductions.reduce_mean(floats, axis=axes, keepdims=True)
@@ -193,7 +229,9 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """
     x = TENSORFLOW.tensor(images, "grayscale_to_rgb: images")
     if not x.ndim or x.array.shape[-1] != 1:
-        raise ValueError(f"grayscale_to_rgb: images must have one channel in the last axis, got shape {x.shape}.")
+        raise ValueError(
+            f"grayscale_to_rgb: images must have one channel in the last axis, got shape {x.shape}."
+        )
     return broadcasting.broadcast_to(x, shape=(*x.array.shape[:-1], 3))
 
 
@@ -216,7 +254,9 @@ def yiq_to_rgb(images: TensorLike) -> Tensor:
     >>> tf.image.yiq_to_rgb([[1.0, 0.0, 0.0]]).numpy()
     array([[1., 1., 1.]], dtype=float32)
     """
-    return _mixed(of_kind(images, FLOATING, "yiq_to_rgb", "images", TypeError), _FROM_YIQ, "yiq_to_rgb")
+    return _mixed(
+        of_kind(images, FLOATING, "yiq_to_rgb", "images", TypeError), _FROM_YIQ, "yiq_to_rgb"
+    )
 
 
 @published("image.rgb_to_yuv")
@@ -238,19 +278,25 @@ def yuv_to_rgb(images: TensorLike) -> Tensor:
     >>> tf.image.yuv_to_rgb([[1.0, 0.0, 0.0]]).numpy()
     array([[1., 1., 1.]], dtype=float32)
     """
-    return _mixed(of_kind(images, FLOATING, "yuv_to_rgb", "images", TypeError), _FROM_YUV, "yuv_to_rgb")
+    return _mixed(
+        of_kind(images, FLOATING, "yuv_to_rgb", "images", TypeError), _FROM_YUV, "yuv_to_rgb"
+    )
 
 
 def _mixed(x: Tensor, weights: list[list[float]], function: str) -> Tensor:
     _check_channels(x, function)
     shape = x.array.shape
-    made = matrix.matmul(reshape(x, shape=(int(np.prod(shape[:-1])), 3)), Tensor(np.array(weights, x.array.dtype)))
+    made = matrix.matmul(
+        reshape(x, shape=(int(np.prod(shape[:-1])), 3)), Tensor(np.array(weights, x.array.dtype))
+    )
     return reshape(made, shape=(*shape[:-1], len(weights[0])))
 
 
 def _check_channels(x: Tensor, function: str, error: Any = invalid_argument) -> None:
     if not x.ndim or x.array.shape[-1] != 3:
-        raise error(f"{function}: images must have 3 channels in the last axis, got shape {x.shape}.")
+        raise error(
+            f"{function}: images must have 3 channels in the last axis, got shape {x.shape}."
+        )
 
 
 @published("image.rgb_to_hsv")
@@ -299,7 +345,11 @@ def _hue_value_spread(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     hue = where(
         arithmetic.equal(red, value),
         (green - blue) / sixth,
-        where(arithmetic.equal(green, value), (blue - red) / sixth + 2 / 6, (red - green) / sixth + 4 / 6),
+        where(
+            arithmetic.equal(green, value),
+            (blue - red) / sixth + 2 / 6,
+            (red - green) / sixth + 4 / 6,
+        ),
     )
     hue = where(arithmetic.less(hue, 0), hue + 1.0, hue)
     return where(coloured, hue, 0.0), value, spread
@@ -311,14 +361,19 @@ def _saturation(value: Tensor, spread: Tensor) -> Tensor:
 
 
 def _colour(hue: Tensor, darkest: Tensor, spread: Tensor) -> Tensor:
-    """The colour of a hue whose smallest channel is `darkest` and whose largest is `spread` above it."""
+    """The colour of a hue whose smallest channel is `darkest` and whose largest is `spread` above
+    it.
+    """
     angle = hue * 6.0
     shares = [
         arithmetic.absolute(angle - 3.0) - 1.0,
         2.0 - arithmetic.absolute(angle - 2.0),
         2.0 - arithmetic.absolute(angle - 4.0),
     ]
-    channels = [darkest + spread * arithmetic.minimum(arithmetic.maximum(share, 0.0), 1.0) for share in shares]
+    channels = [
+        darkest + spread * arithmetic.minimum(arithmetic.maximum(share, 0.0), 1.0)
+        for share in shares
+    ]
     return stack(*channels, axis=-1)
 
 
@@ -339,7 +394,9 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
 
 
 @published("image.adjust_saturation")
-def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Tensor:
+def adjust_saturation(
+    image: TensorLike, saturation_factor: TensorLike, name: str | None = None
+) -> Tensor:
     """Colours whose saturation is multiplied by a factor, and kept between 0 and 1.
 
     >>> import gradtape as tf
@@ -356,6 +413,8 @@ def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: st
 def _pixels(image: Any, function: str) -> tuple[Tensor, Tensor]:
     x = of_kind(image, REAL, function, "image")
     if x.ndim < 3:
-        raise invalid_argument(f"{function}: image must have at least 3 dimensions, got shape {x.shape}.")
+        raise invalid_argument(
+            f"{function}: image must have at least 3 dimensions, got shape {x.shape}."
+        )
     _check_channels(x, function)
     return x, _as_floats(x)

@@ -1,7 +1,8 @@
 """Where the pixels of `tf.image` are: crops, borders, flips, quarter turns and patches."""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -43,15 +44,22 @@ def as_batch(x: Tensor, argument: str) -> Batch:
     """One image of three dimensions, or several of four, as a batch."""
     if x.ndim not in (3, 4):
         raise ValueError(
-            f"{argument} must have the shape (height, width, channels), with or without a batch axis, got {x.shape}."
+            f"{argument} must have the shape (height, width, channels), with or without a batch "
+            f"axis, got {x.shape}."
         )
-    return Batch(reshape(x, shape=(1, *x.array.shape)), single=True) if x.ndim == 3 else Batch(x, single=False)
+    return (
+        Batch(reshape(x, shape=(1, *x.array.shape)), single=True)
+        if x.ndim == 3
+        else Batch(x, single=False)
+    )
 
 
 def at_least_3d(x: Tensor, function: str) -> Tensor:
     """`x`, refused if it is no image."""
     if x.ndim < 3:
-        raise ValueError(f"{function}: image must have the shape (..., height, width, channels), got {x.shape}.")
+        raise ValueError(
+            f"{function}: image must have the shape (..., height, width, channels), got {x.shape}."
+        )
     return x
 
 
@@ -66,18 +74,25 @@ def crop_to_bounding_box(
     """The part of images whose upper left corner is at the offsets.
 
     >>> import gradtape as tf
-    >>> tf.image.crop_to_bounding_box(tf.reshape(tf.range(6.0), [2, 3, 1]), 0, 1, 2, 2)[:, :, 0].numpy()
+    >>> tf.image.crop_to_bounding_box(tf.reshape(tf.range(6.0), [2, 3, 1]), 0, 1, 2, 2)[
+    ...     :, :, 0
+    ... ].numpy()
     array([[1., 2.],
            [4., 5.]], dtype=float32)
     """
     function = "crop_to_bounding_box"
     batch = _image(image, function)
-    top, left, height, width = _box(function, offset_height, offset_width, target_height, target_width)
+    top, left, height, width = _box(
+        function, offset_height, offset_width, target_height, target_width
+    )
     if top + height > batch.height or left + width > batch.width:
         raise ValueError(
-            f"{function}: a box of {height} by {width} at ({top}, {left}) is not inside an image of {batch.height} by {batch.width}."
+            f"{function}: a box of {height} by {width} at ({top}, {left}) is not inside an image "
+            f"of {batch.height} by {batch.width}."
         )
-    return batch.leave(getitem(batch.images, key=(_EVERY, slice(top, top + height), slice(left, left + width))))
+    return batch.leave(
+        getitem(batch.images, key=(_EVERY, slice(top, top + height), slice(left, left + width)))
+    )
 
 
 @published("image.pad_to_bounding_box")
@@ -93,32 +108,43 @@ def pad_to_bounding_box(
     """
     function = "pad_to_bounding_box"
     batch = _image(image, function)
-    top, left, height, width = _box(function, offset_height, offset_width, target_height, target_width)
+    top, left, height, width = _box(
+        function, offset_height, offset_width, target_height, target_width
+    )
     below, right = height - top - batch.height, width - left - batch.width
     if below < 0 or right < 0:
         raise ValueError(
-            f"{function}: an image of {batch.height} by {batch.width} at ({top}, {left}) is not inside {height} by {width}."
+            f"{function}: an image of {batch.height} by {batch.width} at ({top}, {left}) is not "
+            f"inside {height} by {width}."
         )
-    return batch.leave(pad(batch.images, paddings=((0, 0), (top, below), (left, right), (0, 0)), value=0))
+    return batch.leave(
+        pad(batch.images, paddings=((0, 0), (top, below), (left, right), (0, 0)), value=0)
+    )
 
 
 def _box(function: str, *numbers: Any) -> tuple[int, ...]:
     names = ("offset_height", "offset_width", "target_height", "target_width")
-    found = tuple([as_int(number, f"{function}: {name}") for number, name in zip(numbers, names, strict=True)])
+    found = tuple(
+        [as_int(number, f"{function}: {name}") for number, name in zip(numbers, names, strict=True)]
+    )
     for number, name in zip(found, names, strict=True):
         if number < name.startswith("target"):
             raise ValueError(
-                f"{function}: {name} must be {'positive' if name.startswith('target') else 'at least 0'}, got {number}."
+                f"{function}: {name} must be "
+                f"{'positive' if name.startswith('target') else 'at least 0'}, got {number}."
             )
     return found
 
 
 @published("image.resize_with_crop_or_pad")
 def resize_with_crop_or_pad(image: TensorLike, target_height: Any, target_width: Any) -> Tensor:
-    """Images cut off evenly on both sides where they are too large, and with zeros around them where they are too small.
+    """Images cut off evenly on both sides where they are too large, and with zeros around them
+    where they are too small.
 
     >>> import gradtape as tf
-    >>> tf.image.resize_with_crop_or_pad(tf.reshape([1.0, 2.0, 3.0], [1, 3, 1]), 3, 1)[:, :, 0].numpy()
+    >>> tf.image.resize_with_crop_or_pad(tf.reshape([1.0, 2.0, 3.0], [1, 3, 1]), 3, 1)[
+    ...     :, :, 0
+    ... ].numpy()
     array([[0.],
            [2.],
            [0.]], dtype=float32)
@@ -126,11 +152,17 @@ def resize_with_crop_or_pad(image: TensorLike, target_height: Any, target_width:
     function = "resize_with_crop_or_pad"
     batch = _image(image, function)
     wanted = _box(function, 0, 0, target_height, target_width)[2:]
-    missing = [target - size for target, size in zip(wanted, (batch.height, batch.width), strict=True)]
+    missing = [
+        target - size for target, size in zip(wanted, (batch.height, batch.width), strict=True)
+    ]
     cut = [max(0, -number // 2) for number in missing]
     added = [max(0, number // 2) for number in missing]
-    part = [min(target, size) for target, size in zip(wanted, (batch.height, batch.width), strict=True)]
-    return batch.leave(pad_to_bounding_box(crop_to_bounding_box(batch.images, *cut, *part), *added, *wanted))
+    part = [
+        min(target, size) for target, size in zip(wanted, (batch.height, batch.width), strict=True)
+    ]
+    return batch.leave(
+        pad_to_bounding_box(crop_to_bounding_box(batch.images, *cut, *part), *added, *wanted)
+    )
 
 
 @published("image.central_crop")
@@ -145,9 +177,14 @@ def central_crop(image: TensorLike, central_fraction: Any) -> Tensor:
     fraction = as_float(central_fraction, "central_crop: central_fraction")
     if not 0 < fraction <= 1:
         raise ValueError(f"central_crop: central_fraction must be in (0, 1], got {fraction}.")
-    batch = _image(at_least_3d(TENSORFLOW.tensor(image, "central_crop: image"), "central_crop"), "central_crop")
+    batch = _image(
+        at_least_3d(TENSORFLOW.tensor(image, "central_crop: image"), "central_crop"), "central_crop"
+    )
     starts = [int((size - size * fraction) / 2) for size in (batch.height, batch.width)]
-    rows, columns = [slice(start, size - start) for start, size in zip(starts, (batch.height, batch.width), strict=True)]
+    rows, columns = [
+        slice(start, size - start)
+        for start, size in zip(starts, (batch.height, batch.width), strict=True)
+    ]
     return batch.leave(getitem(batch.images, key=(_EVERY, rows, columns)))
 
 
@@ -211,8 +248,11 @@ def transpose(image: TensorLike, name: str | None = None) -> Tensor:
 
 
 @published("image.extract_patches")
-def extract_patches(images: TensorLike, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Tensor:
-    """Windows of images, each laid out in the channels of one pixel: row by row, then column by column, then by channel.
+def extract_patches(
+    images: TensorLike, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Windows of images, each laid out in the channels of one pixel: row by row,
+    then column by column, then by channel.
 
     >>> import gradtape as tf
     >>> image = tf.reshape(tf.range(6.0), [1, 2, 3, 1])
@@ -227,15 +267,24 @@ def extract_patches(images: TensorLike, sizes: Any, strides: Any, rates: Any, pa
     layout = Layout(function, None, x, 2)
     if len(integers(sizes, f"{function}: sizes")) != 4:
         raise invalid_argument(f"{function}: sizes must have 4 entries, got {sizes!r}.")
-    windows = layout.windows(x.array.shape[1:3], layout.per_axis(sizes, "sizes"), strides, padding, rates)
+    windows = layout.windows(
+        x.array.shape[1:3], layout.per_axis(sizes, "sizes"), strides, padding, rates
+    )
     x = pad(x, paddings=((0, 0), *windows.padding, (0, 0)), value=0)
     outputs = [
         max(0, (size - (kernel - 1) * rate - 1) // stride + 1)
-        for size, kernel, stride, rate in zip(x.array.shape[1:3], windows.kernel, windows.strides, windows.dilations, strict=True)
+        for size, kernel, stride, rate in zip(
+            x.array.shape[1:3], windows.kernel, windows.strides, windows.dilations, strict=True
+        )
     ]
     keys = [
-        [slice(place * rate, place * rate + (count - 1) * stride + 1 if count else 0, stride) for place in range(kernel)]
-        for kernel, stride, rate, count in zip(windows.kernel, windows.strides, windows.dilations, outputs, strict=True)
+        [
+            slice(place * rate, place * rate + (count - 1) * stride + 1 if count else 0, stride)
+            for place in range(kernel)
+        ]
+        for kernel, stride, rate, count in zip(
+            windows.kernel, windows.strides, windows.dilations, outputs, strict=True
+        )
     ]
     parts = [getitem(x, key=(_EVERY, rows, columns)) for rows in keys[0] for columns in keys[1]]
     return concat(*parts, axis=3)

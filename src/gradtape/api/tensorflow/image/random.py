@@ -1,7 +1,10 @@
-"""Images of `tf.image` changed at random: by a generator that goes on from call to call, or by a seed alone (`stateless_...`)."""
+"""Images of `tf.image` changed at random: by a generator that goes on from call to call, or by a
+seed alone (`stateless_...`).
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -10,7 +13,12 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.tensorflow.arguments import TensorLike, as_shape
-from gradtape.api.tensorflow.image.color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
+from gradtape.api.tensorflow.image.color import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_hue,
+    adjust_saturation,
+)
 from gradtape.api.tensorflow.image.geometry import as_batch
 from gradtape.api.tensorflow.random import draws
 from gradtape.api.tensorflow.random.sequence import source
@@ -38,14 +46,18 @@ def _between(numbers: draws.Source, lower: Any, upper: Any) -> Tensor:
 def _check_delta(max_delta: Any, function: str, most: float | None = None) -> Any:
     if max_delta < 0 or (most is not None and max_delta > most):
         raise ValueError(
-            f"{function}: max_delta must be {'at least 0' if most is None else f'from 0 to {most}'}, got {max_delta}."
+            f"{function}: max_delta must be "
+            f"{'at least 0' if most is None else f'from 0 to {most}'}, got {max_delta}."
         )
     return max_delta
 
 
 def _check_range(lower: Any, upper: Any, function: str) -> None:
     if upper <= lower or lower < 0:
-        raise ValueError(f"{function}: lower must be at least 0 and upper larger than it, got {lower} and {upper}.")
+        raise ValueError(
+            f"{function}: lower must be at least 0 and upper larger than it, got {lower} and "
+            f"{upper}."
+        )
 
 
 @published("image.random_brightness")
@@ -65,7 +77,10 @@ def stateless_random_brightness(image: TensorLike, max_delta: float, seed: Tenso
     """`random_brightness` that depends on `seed`, a vector of two integers, alone.
 
     >>> import gradtape as tf
-    >>> first, second = (tf.image.stateless_random_brightness(tf.zeros([1, 1, 1]), 0.5, seed=[1, 2]) for _ in range(2))
+    >>> first, second = (
+    ...     tf.image.stateless_random_brightness(tf.zeros([1, 1, 1]), 0.5, seed=[1, 2])
+    ...     for _ in range(2)
+    ... )
     >>> bool(tf.reduce_all(first == second))
     True
     """
@@ -75,7 +90,9 @@ def stateless_random_brightness(image: TensorLike, max_delta: float, seed: Tenso
 
 
 @published("image.random_contrast")
-def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
+def random_contrast(
+    image: TensorLike, lower: float, upper: float, seed: int | None = None
+) -> Tensor:
     """`adjust_contrast` by a random factor from `lower` to `upper`.
 
     >>> import gradtape as tf
@@ -87,19 +104,27 @@ def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | N
 
 
 @published("image.stateless_random_contrast")
-def stateless_random_contrast(image: TensorLike, lower: float, upper: float, seed: TensorLike) -> Tensor:
+def stateless_random_contrast(
+    image: TensorLike, lower: float, upper: float, seed: TensorLike
+) -> Tensor:
     """`random_contrast` that depends on `seed`, a vector of two integers, alone.
 
     >>> import gradtape as tf
-    >>> tf.image.stateless_random_contrast(tf.ones([1, 2, 1]), 0.5, 2.0, seed=[1, 2])[0, :, 0].numpy()
+    >>> tf.image.stateless_random_contrast(tf.ones([1, 2, 1]), 0.5, 2.0, seed=[1, 2])[
+    ...     0, :, 0
+    ... ].numpy()
     array([1., 1.], dtype=float32)
     """
     _check_range(lower, upper, "stateless_random_contrast")
-    return adjust_contrast(image, _between(stateless_source(seed, "stateless_random_contrast"), lower, upper))
+    return adjust_contrast(
+        image, _between(stateless_source(seed, "stateless_random_contrast"), lower, upper)
+    )
 
 
 @published("image.random_saturation")
-def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
+def random_saturation(
+    image: TensorLike, lower: float, upper: float, seed: int | None = None
+) -> Tensor:
     """`adjust_saturation` by a random factor from `lower` to `upper`.
 
     >>> import gradtape as tf
@@ -111,7 +136,9 @@ def random_saturation(image: TensorLike, lower: float, upper: float, seed: int |
 
 
 @published("image.stateless_random_saturation")
-def stateless_random_saturation(image: TensorLike, lower: float, upper: float, seed: TensorLike | None = None) -> Tensor:
+def stateless_random_saturation(
+    image: TensorLike, lower: float, upper: float, seed: TensorLike | None = None
+) -> Tensor:
     """`random_saturation` that depends on `seed`, a vector of two integers, alone.
 
     >>> import gradtape as tf
@@ -146,7 +173,9 @@ def stateless_random_hue(image: TensorLike, max_delta: float, seed: TensorLike) 
     array([[[1., 1., 1.]]], dtype=float32)
     """
     delta = _check_delta(max_delta, "stateless_random_hue", 0.5)
-    return adjust_hue(image, _between(stateless_source(seed, "stateless_random_hue"), -delta, delta))
+    return adjust_hue(
+        image, _between(stateless_source(seed, "stateless_random_hue"), -delta, delta)
+    )
 
 
 # Flips
@@ -157,7 +186,12 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor
     """Each image with its columns in reverse, or as it is, at random.
 
     >>> import gradtape as tf
-    >>> sorted(tf.image.random_flip_left_right(tf.reshape([1.0, 2.0], [1, 2, 1])).numpy().ravel().tolist())
+    >>> sorted(
+    ...     tf.image.random_flip_left_right(tf.reshape([1.0, 2.0], [1, 2, 1]))
+    ...     .numpy()
+    ...     .ravel()
+    ...     .tolist()
+    ... )
     [1.0, 2.0]
     """
     return _flipped(image, source("random_flip_left_right", seed), "random_flip_left_right", 2)
@@ -168,7 +202,12 @@ def stateless_random_flip_left_right(image: TensorLike, seed: TensorLike) -> Ten
     """`random_flip_left_right` that depends on `seed`, a vector of two integers, alone.
 
     >>> import gradtape as tf
-    >>> sorted(tf.image.stateless_random_flip_left_right(tf.reshape([1.0, 2.0], [1, 2, 1]), [1, 2]).numpy().ravel().tolist())
+    >>> sorted(
+    ...     tf.image.stateless_random_flip_left_right(tf.reshape([1.0, 2.0], [1, 2, 1]), [1, 2])
+    ...     .numpy()
+    ...     .ravel()
+    ...     .tolist()
+    ... )
     [1.0, 2.0]
     """
     function = "stateless_random_flip_left_right"
@@ -180,7 +219,9 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     """Each image with its rows in reverse, or as it is, at random.
 
     >>> import gradtape as tf
-    >>> sorted(tf.image.random_flip_up_down(tf.reshape([1.0, 2.0], [2, 1, 1])).numpy().ravel().tolist())
+    >>> sorted(
+    ...     tf.image.random_flip_up_down(tf.reshape([1.0, 2.0], [2, 1, 1])).numpy().ravel().tolist()
+    ... )
     [1.0, 2.0]
     """
     return _flipped(image, source("random_flip_up_down", seed), "random_flip_up_down", 1)
@@ -191,7 +232,12 @@ def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Tensor
     """`random_flip_up_down` that depends on `seed`, a vector of two integers, alone.
 
     >>> import gradtape as tf
-    >>> sorted(tf.image.stateless_random_flip_up_down(tf.reshape([1.0, 2.0], [2, 1, 1]), [1, 2]).numpy().ravel().tolist())
+    >>> sorted(
+    ...     tf.image.stateless_random_flip_up_down(tf.reshape([1.0, 2.0], [2, 1, 1]), [1, 2])
+    ...     .numpy()
+    ...     .ravel()
+    ...     .tolist()
+    ... )
     [1.0, 2.0]
     """
     function = "stateless_random_flip_up_down"
@@ -201,14 +247,18 @@ def stateless_random_flip_up_down(image: TensorLike, seed: TensorLike) -> Tensor
 def _flipped(image: Any, numbers: draws.Source, function: str, axis: int) -> Tensor:
     batch = as_batch(TENSORFLOW.tensor(image, f"{function}: image"), f"{function}: image")
     drawn = _uniforms(numbers, (batch.images.array.shape[0], 1, 1, 1))
-    return batch.leave(where(arithmetic.less(drawn, 0.5), reverse(batch.images, axis=axis), batch.images))
+    return batch.leave(
+        where(arithmetic.less(drawn, 0.5), reverse(batch.images, axis=axis), batch.images)
+    )
 
 
 # Crops
 
 
 @published("image.random_crop")
-def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+def random_crop(
+    value: TensorLike, size: Any, seed: int | None = None, name: str | None = None
+) -> Tensor:
     """A part of `value` of this size, at a random place.
 
     >>> import gradtape as tf
@@ -219,22 +269,30 @@ def random_crop(value: TensorLike, size: Any, seed: int | None = None, name: str
 
 
 @published("image.stateless_random_crop")
-def stateless_random_crop(value: TensorLike, size: Any, seed: TensorLike, name: str | None = None) -> Tensor:
+def stateless_random_crop(
+    value: TensorLike, size: Any, seed: TensorLike, name: str | None = None
+) -> Tensor:
     """`random_crop` that depends on `seed`, a vector of two integers, alone.
 
     >>> import gradtape as tf
     >>> tf.image.stateless_random_crop(tf.zeros([8, 8, 3]), size=[4, 4, 3], seed=[1, 2]).shape
     TensorShape([4, 4, 3])
     """
-    return _cropped(value, size, stateless_source(seed, "stateless_random_crop"), "stateless_random_crop")
+    return _cropped(
+        value, size, stateless_source(seed, "stateless_random_crop"), "stateless_random_crop"
+    )
 
 
 def _cropped(value: Any, size: Any, numbers: draws.Source, function: str) -> Tensor:
     x = TENSORFLOW.tensor(value, f"{function}: value")
     wanted = as_shape(size, f"{function}: size")
     shape = x.array.shape
-    if len(wanted) != len(shape) or any(part > whole for part, whole in zip(wanted, shape, strict=True)):
-        raise invalid_argument(f"{function}: size={list(wanted)} does not fit into a value of shape {x.shape}.")
+    if len(wanted) != len(shape) or any(
+        part > whole for part, whole in zip(wanted, shape, strict=True)
+    ):
+        raise invalid_argument(
+            f"{function}: size={list(wanted)} does not fit into a value of shape {x.shape}."
+        )
     drawn = _uniforms(numbers, (len(shape),))
     for axis, (part, whole) in enumerate(zip(wanted, shape, strict=True)):
         if part != whole:

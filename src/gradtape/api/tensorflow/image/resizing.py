@@ -1,10 +1,12 @@
 """Images in another size: `resize` and its kin in `tf.image`.
 
-Every method is a weighted sum along the rows and one along the columns, with weights that depend on the sizes alone.
+Every method is a weighted sum along the rows and one along the columns, with weights that depend on
+the sizes alone.
 """
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ _SMOOTHING = ("gaussian", "mitchellcubic")
 
 @lru_cache(maxsize=256)
 def _taps(method: str, size: int, wanted: int, antialias: bool) -> Taps:
-    """The weights that make `wanted` elements of `size`: each covers the part of the axis that it would cover in the picture."""
+    """The weights that make `wanted` elements of `size`: each covers the part of the axis that it
+    would cover in the picture.
+    """
     step: Any = size / wanted
     if method == "nearest":
         places = np.minimum(_middles(wanted, np.float32(step)) // 1, size - 1)
@@ -103,22 +107,28 @@ def _taps(method: str, size: int, wanted: int, antialias: bool) -> Taps:
         step = 1 / (np.float32(wanted) / np.float32(size))
     scale = max(step, type(step)(1)) if antialias else type(step)(1)
     middle = _middles(wanted, step)
-    if method == "bicubic" and not antialias:  # TensorFlow looks these weights up in a table of 1,024 steps
+    if (
+        method == "bicubic" and not antialias
+    ):  # TensorFlow looks these weights up in a table of 1,024 steps
         whole = np.floor(middle - 0.5)
         middle = whole + np.rint((middle - 0.5 - whole) * 1024) / 1024 + 0.5
     first = np.ceil(middle - radius * scale - 0.5).astype(np.int64)
     index = first[:, None] + np.arange(math.floor(2 * radius * scale) + 1)
     weights = kernel(np.abs(index.astype(middle.dtype) + 0.5 - middle[:, None]) / scale)
-    if method == "bilinear" and not antialias:  # the border goes on outside; elsewhere the weights inside make up for it
+    if (
+        method == "bilinear" and not antialias
+    ):  # the border goes on outside; elsewhere the weights inside make up for it
         return Taps(np.clip(index, 0, size - 1), weights, size)
     weights = np.where((index >= 0) & (index < size), weights, 0.0)
     return Taps(np.clip(index, 0, size - 1), weights / weights.sum(axis=1, keepdims=True), size)
 
 
 def _middles(wanted: int, step: Any) -> Any:
-    """Where the elements of a result have their middles on an axis whose own are at 0.5, 1.5, ...; in the precision of `step`.
+    """Where the elements of a result have their middles on an axis whose own are at 0.5, 1.5, ...;
+    in the precision of `step`.
 
-    Where a step in single precision decides which element is nearest, or which are just within reach, it is TensorFlow's.
+    Where a step in single precision decides which element is nearest, or which are just within
+    reach, it is TensorFlow's.
     """
     return (np.arange(wanted, dtype=np.asarray(step).dtype) + 0.5) * step
 
@@ -132,10 +142,12 @@ def resize(
     antialias: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Images `(height, width, channels)`, or a batch of them, in another height and width, as float32.
+    """Images `(height, width, channels)`, or a batch of them, in another height and width,
+    as float32.
 
-    With the method 'nearest', elements are taken as they are and keep their dtype. With `antialias`, a smaller image takes every
-    element into account. Each method has derivatives of every order in reverse and forward mode.
+    With the method 'nearest', elements are taken as they are and keep their dtype. With
+    `antialias`, a smaller image takes every element into account. Each method has derivatives of
+    every order in reverse and forward mode.
 
     >>> import gradtape as tf
     >>> tf.image.resize(tf.reshape([1.0, 3.0], [1, 2, 1]), [1, 4])[0, :, 0].numpy()
@@ -151,13 +163,23 @@ def resize(
     except TypeError as error:
         raise ValueError(str(error)) from error
     if len(wanted) != 2:
-        raise ValueError(f"resize: size must have two integers, the new height and width, got {size!r}.")
+        raise ValueError(
+            f"resize: size must have two integers, the new height and width, got {size!r}."
+        )
     height, width = batch.height, batch.width
     if preserve_aspect_ratio and height and width:
-        ratio = np.float32(min(np.float32(wanted[0]) / np.float32(height), np.float32(wanted[1]) / np.float32(width)))
+        ratio = np.float32(
+            min(
+                np.float32(wanted[0]) / np.float32(height),
+                np.float32(wanted[1]) / np.float32(width),
+            )
+        )
         wanted = (round(float(ratio * np.float32(height))), round(float(ratio * np.float32(width))))
     if min(wanted) < 1 or not height or not width:
-        raise invalid_argument(f"resize: images of {height} by {width} cannot be resized to {wanted[0]} by {wanted[1]}.")
+        raise invalid_argument(
+            f"resize: images of {height} by {width} cannot be resized to {wanted[0]} by "
+            f"{wanted[1]}."
+        )
     x = batch.images
     if method != "nearest" and x.array.dtype != _FLOAT32:
         x = broadcasting.cast(x, dtype=_FLOAT32)
@@ -165,13 +187,21 @@ def resize(
         if now != then or method in _SMOOTHING:
             taps = _taps(method, now, then, bool(antialias))
             # One element each is a gather, which moves any dtype as it is.
-            x = take(x, taps.places[:, 0], axis=axis) if method == "nearest" else resample(x, taps=taps, axis=axis)
+            x = (
+                take(x, taps.places[:, 0], axis=axis)
+                if method == "nearest"
+                else resample(x, taps=taps, axis=axis)
+            )
     return batch.leave(x)
 
 
 @published("image.resize_with_pad")
 def resize_with_pad(
-    image: TensorLike, target_height: Any, target_width: Any, method: str = ResizeMethod.BILINEAR, antialias: bool = False
+    image: TensorLike,
+    target_height: Any,
+    target_width: Any,
+    method: str = ResizeMethod.BILINEAR,
+    antialias: bool = False,
 ) -> Tensor:
     """Images in another size with their own proportions, and zeros where they do not fill it.
 
@@ -182,13 +212,23 @@ def resize_with_pad(
     """
     function = "resize_with_pad"
     batch = as_batch(of_kind(image, REAL, function, "image"), f"{function}: image")
-    wanted = (as_int(target_height, f"{function}: target_height"), as_int(target_width, f"{function}: target_width"))
+    wanted = (
+        as_int(target_height, f"{function}: target_height"),
+        as_int(target_width, f"{function}: target_width"),
+    )
     if min(wanted) < 1:
-        raise ValueError(f"{function}: target_height and target_width must be positive, got {list(wanted)}.")
-    sizes, targets = np.array([batch.height, batch.width], _FLOAT32), np.array(wanted, _FLOAT32)  # as TensorFlow rounds
+        raise ValueError(
+            f"{function}: target_height and target_width must be positive, got {list(wanted)}."
+        )
+    sizes, targets = (
+        np.array([batch.height, batch.width], _FLOAT32),
+        np.array(wanted, _FLOAT32),
+    )  # as TensorFlow rounds
     fitting = sizes / np.max(sizes / targets) if all(sizes) else sizes
     top, left = np.maximum((targets - fitting) // 2, 0).astype(int).tolist()
-    resized = resize(batch.images, np.floor(fitting).astype(int).tolist(), method, antialias=antialias)
+    resized = resize(
+        batch.images, np.floor(fitting).astype(int).tolist(), method, antialias=antialias
+    )
     return batch.leave(pad_to_bounding_box(resized, top, left, *wanted))
 
 
@@ -202,30 +242,44 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Crops boxes `[y1, x1, y2, x2]` out of images, in coordinates from 0 to 1, and resizes each to `crop_size`.
+    """Crops boxes `[y1, x1, y2, x2]` out of images, in coordinates from 0 to 1,
+    and resizes each to `crop_size`.
 
-    `box_indices` says which image each box is in. Gradients flow to the images and, with method 'bilinear', to the boxes, in the
-    dtype of the boxes.
+    `box_indices` says which image each box is in. Gradients flow to the images and, with method
+    'bilinear', to the boxes, in the dtype of the boxes.
 
     >>> import gradtape as tf
     >>> image = tf.reshape([1.0, 2.0, 3.0, 4.0, 5.0], [1, 1, 5, 1])
-    >>> tf.image.crop_and_resize(image, [[0.0, 0.25, 1.0, 1.0]], [0], crop_size=[1, 3])[0, 0, :, 0].numpy()
+    >>> tf.image.crop_and_resize(image, [[0.0, 0.25, 1.0, 1.0]], [0], crop_size=[1, 3])[
+    ...     0, 0, :, 0
+    ... ].numpy()
     array([2. , 3.5, 5. ], dtype=float32)
     """
     function = "crop_and_resize"
     if method not in ("bilinear", "nearest"):
-        raise invalid_argument(f"{function}: method must be 'bilinear' or 'nearest', got {method!r}.")
+        raise invalid_argument(
+            f"{function}: method must be 'bilinear' or 'nearest', got {method!r}."
+        )
     x = of_kind(image, REAL, function, "image")
     corners = of_kind(boxes, FLOATING, function, "boxes")
     owners = as_indices(box_indices, f"{function}: box_indices")
     size = integers(crop_size, f"{function}: crop_size")
-    if x.ndim != 4 or corners.ndim != 2 or corners.array.shape[1] != 4 or owners.array.shape != corners.array.shape[:1]:
+    if (
+        x.ndim != 4
+        or corners.ndim != 2
+        or corners.array.shape[1] != 4
+        or owners.array.shape != corners.array.shape[:1]
+    ):
         raise invalid_argument(
-            f"{function}: image must have 4 dimensions, boxes the shape (n, 4) and box_indices (n,), got {x.shape}, "
+            f"{function}: image must have 4 dimensions, boxes the shape (n, 4) and box_indices "
+            f"(n,), got {x.shape}, "
             f"{corners.shape} and {owners.shape}."
         )
     if len(size) != 2 or min(size) < 1 or 0 in x.array.shape[1:3]:
-        raise invalid_argument(f"{function}: crop_size must be two positive integers and image not empty, got {list(size)}.")
+        raise invalid_argument(
+            f"{function}: crop_size must be two positive integers and image not empty, got "
+            f"{list(size)}."
+        )
     _check_owners(owners, x.array.shape[0])
     if x.array.dtype != corners.array.dtype:
         x = broadcasting.cast(x, dtype=corners.array.dtype)
@@ -236,7 +290,9 @@ def crop_and_resize(
     first = reshape(broadcasting.cast(owners, dtype=_INT64), shape=(-1, 1, 1)) * height
 
     def pixel(row: Tensor, column: Tensor) -> Tensor:
-        place = (first + getitem(_index(row), key=(..., None))) * width + getitem(_index(column), key=(slice(None), None))
+        place = (first + getitem(_index(row), key=(..., None))) * width + getitem(
+            _index(column), key=(slice(None), None)
+        )
         return take(pixels, place, axis=0, sparse=False)
 
     if method == "nearest":
@@ -254,17 +310,29 @@ def crop_and_resize(
         getitem(inside_rows, key=(slice(None), slice(None), None, None)),
         getitem(inside_columns, key=(slice(None), None, slice(None), None)),
     )
-    return where(inside, found, as_float(extrapolation_value, "crop_and_resize: extrapolation_value"))
+    return where(
+        inside, found, as_float(extrapolation_value, "crop_and_resize: extrapolation_value")
+    )
 
 
 def _check_owners(owners: Tensor, count: int) -> None:
     values = owners.array
-    if isinstance(values, np.ndarray) and values.size and not (0 <= values.min() and values.max() < count):
-        raise OutOfRangeError(None, None, f"crop_and_resize: box_indices must be in [0, {count}), got {values.tolist()}.")
+    if (
+        isinstance(values, np.ndarray)
+        and values.size
+        and not (0 <= values.min() and values.max() < count)
+    ):
+        raise OutOfRangeError(
+            None,
+            None,
+            f"crop_and_resize: box_indices must be in [0, {count}), got {values.tolist()}.",
+        )
 
 
 def _places(boxes: Tensor, axis: int, size: int, count: int) -> tuple[Tensor, Tensor]:
-    """For each box, `count` places along an axis of the image, and which of them are inside it; the others are put at 0."""
+    """For each box, `count` places along an axis of the image, and which of them are inside it;
+    the others are put at 0.
+    """
     begin, end = (
         getitem(boxes, key=(slice(None), slice(axis, axis + 1))),
         getitem(boxes, key=(slice(None), slice(axis + 2, axis + 3))),
@@ -274,7 +342,9 @@ def _places(boxes: Tensor, axis: int, size: int, count: int) -> tuple[Tensor, Te
         places = begin * (size - 1) + (end - begin) * (size - 1) / (count - 1) * steps
     else:
         places = (begin + end) * 0.5 * (size - 1)
-    inside = arithmetic.logical_and(arithmetic.greater_equal(places, 0), arithmetic.less_equal(places, size - 1))
+    inside = arithmetic.logical_and(
+        arithmetic.greater_equal(places, 0), arithmetic.less_equal(places, size - 1)
+    )
     return where(inside, places, 0.0), inside
 
 

@@ -12,7 +12,15 @@ from gradtape.api.tensorflow.linalg.matrices import checked_square, in_dtype, ma
 from gradtape.convert import TENSORFLOW, as_indices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
-from gradtape.ops import arithmetic, broadcasting, decompositions, matrix, reductions, shaping, solvers
+from gradtape.ops import (
+    arithmetic,
+    broadcasting,
+    decompositions,
+    matrix,
+    reductions,
+    shaping,
+    solvers,
+)
 from gradtape.ops.decompositions import permutation, rounding, unit_lower
 from gradtape.ops.solvers import adjoint
 from gradtape.published import published
@@ -27,7 +35,8 @@ class Lu(NamedTuple):
 
 @published("linalg.lu")
 def lu(input: TensorLike, output_idx_type: DTypeLike = "int32", name: str | None = None) -> Lu:
-    """The triangular factors of a square matrix in one, and the order of its rows: row i of their product is row p[i] of `input`.
+    """The triangular factors of a square matrix in one, and the order of its rows: row i of their
+    product is row p[i] of `input`.
 
     >>> import gradtape as tf
     >>> factors, rows = tf.linalg.lu([[1.0, 2.0], [2.0, 8.0]])
@@ -42,15 +51,22 @@ def lu(input: TensorLike, output_idx_type: DTypeLike = "int32", name: str | None
 
 def _factors(lower_upper: Any, perm: Any, function: str) -> tuple[Tensor, Tensor, Tensor]:
     """The lower factor, the upper factor, and the matrix that orders the rows."""
-    both = checked_square(of_kind(lower_upper, INEXACT, function, "lower_upper"), function, "lower_upper")
+    both = checked_square(
+        of_kind(lower_upper, INEXACT, function, "lower_upper"), function, "lower_upper"
+    )
     rows = as_indices(perm, f"{function}: perm")
     if rows.array.shape != both.array.shape[:-1]:
-        raise ValueError(f"{function}: perm must have shape {both.shape[:-1]} for these factors, got {rows.shape}.")
+        raise ValueError(
+            f"{function}: perm must have shape {both.shape[:-1]} for these factors, got "
+            f"{rows.shape}."
+        )
     return unit_lower(both), solvers.upper_part(both), permutation(rows, both.array.dtype)
 
 
 @published("linalg.lu_reconstruct")
-def lu_reconstruct(lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None) -> Tensor:
+def lu_reconstruct(
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
+) -> Tensor:
     """The matrix whose `lu` this is.
 
     >>> import gradtape as tf
@@ -64,7 +80,11 @@ def lu_reconstruct(lower_upper: TensorLike, perm: TensorLike, validate_args: boo
 
 @published("linalg.lu_solve")
 def lu_solve(
-    lower_upper: TensorLike, perm: TensorLike, rhs: TensorLike, validate_args: bool = False, name: str | None = None
+    lower_upper: TensorLike,
+    perm: TensorLike,
+    rhs: TensorLike,
+    validate_args: bool = False,
+    name: str | None = None,
 ) -> Tensor:
     """The solution of A x = `rhs`, from the `lu` of A.
 
@@ -76,14 +96,19 @@ def lu_solve(
     both, b = tensors_of_kind(lower_upper, rhs, INEXACT, "lu_solve", ("lower_upper", "rhs"))
     if b.array.ndim < 2 or b.array.shape[-2] != both.array.shape[-1]:
         raise ValueError(
-            f"lu_solve: rhs must be a matrix with {both.array.shape[-1]} rows for these factors, got shape {b.shape}."
+            f"lu_solve: rhs must be a matrix with {both.array.shape[-1]} rows for these factors, "
+            f"got shape {b.shape}."
         )
     lower, upper, order = _factors(both, perm, "lu_solve")
-    return solvers.triangular_solve(upper, solvers.triangular_solve(lower, order @ b, lower=True), lower=False)
+    return solvers.triangular_solve(
+        upper, solvers.triangular_solve(lower, order @ b, lower=True), lower=False
+    )
 
 
 @published("linalg.lu_matrix_inverse")
-def lu_matrix_inverse(lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None) -> Tensor:
+def lu_matrix_inverse(
+    lower_upper: TensorLike, perm: TensorLike, validate_args: bool = False, name: str | None = None
+) -> Tensor:
     """The inverse of A, from the `lu` of A.
 
     >>> import gradtape as tf
@@ -92,7 +117,9 @@ def lu_matrix_inverse(lower_upper: TensorLike, perm: TensorLike, validate_args: 
            [0.5, 0. ]], dtype=float32)
     """
     lower, upper, order = _factors(lower_upper, perm, "lu_matrix_inverse")
-    return solvers.triangular_solve(upper, solvers.triangular_solve(lower, order, lower=True), lower=False)
+    return solvers.triangular_solve(
+        upper, solvers.triangular_solve(lower, order, lower=True), lower=False
+    )
 
 
 class Qr(NamedTuple):
@@ -106,7 +133,8 @@ class Qr(NamedTuple):
 def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Qr:
     """A matrix with orthonormal columns and an upper triangular one, whose product is `input`.
 
-    With `full_matrices` the columns are completed to a basis; gradients then hold for what depends on the space of the added ones alone.
+    With `full_matrices` the columns are completed to a basis; gradients then hold for what depends
+    on the space of the added ones alone.
 
     >>> import gradtape as tf
     >>> q, r = tf.linalg.qr([[1.0, 2.0], [0.0, 3.0]])
@@ -123,19 +151,31 @@ def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) 
 
 
 @published("linalg.svd")
-def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
-    """The singular values s, falling, and the matrices u and v with `tensor` = u diag(s) vᴴ; or the values alone.
+def svd(
+    tensor: TensorLike,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    name: str | None = None,
+) -> Any:
+    """The singular values s, falling, and the matrices u and v with `tensor` = u diag(s) vᴴ;
+    or the values alone.
 
     >>> import gradtape as tf
     >>> tf.linalg.svd([[0.0, 2.0], [3.0, 0.0]], compute_uv=False).numpy()
     array([3., 2.], dtype=float32)
     """
     x = matrices(tensor, "svd", "tensor")
-    return tuple(decompositions.svd(x, full=bool(full_matrices))) if compute_uv else decompositions.singular_values(x)
+    return (
+        tuple(decompositions.svd(x, full=bool(full_matrices)))
+        if compute_uv
+        else decompositions.singular_values(x)
+    )
 
 
 @published("linalg.matrix_rank")
-def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+def matrix_rank(
+    a: TensorLike, tol: Any = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
     """How many singular values are greater than `tol`.
 
     >>> import gradtape as tf
@@ -150,17 +190,22 @@ def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, nam
     values = decompositions.singular_values(broadcasting.stop_gradient(x))
     last = (values.array.ndim - 1,)
     if tol is None:
-        limit = reductions.reduce_max(values, axis=last, keepdims=True) * (max(x.array.shape[-2:]) * rounding(x))
+        limit = reductions.reduce_max(values, axis=last, keepdims=True) * (
+            max(x.array.shape[-2:]) * rounding(x)
+        )
     else:
         limit = TENSORFLOW.tensor(
-            np.asarray(tol, values.array.dtype) if isinstance(tol, (int, float)) else tol, "matrix_rank: tol"
+            np.asarray(tol, values.array.dtype) if isinstance(tol, (int, float)) else tol,
+            "matrix_rank: tol",
         )[..., None]
     above = broadcasting.cast(arithmetic.greater(values, limit), dtype=np.dtype(np.int32))
     return reductions.reduce_sum(above, axis=last)
 
 
 def _hermitian(x: Tensor, symmetric_gradient: bool) -> Tensor:
-    """Half the sum with the adjoint has the same lower triangle for a Hermitian matrix, and sends gradients to both triangles."""
+    """Half the sum with the adjoint has the same lower triangle for a Hermitian matrix, and sends
+    gradients to both triangles.
+    """
     return solvers.hermitian_part(x) if symmetric_gradient else x
 
 
@@ -168,16 +213,20 @@ def _found(values: Tensor, function: str) -> Tensor:
     """Eigenvalues, refused where none were found."""
     if isinstance(values.array, np.ndarray) and np.isnan(values.array).any():
         raise invalid_argument(
-            f"{function}: the decomposition did not succeed: the matrix holds NaN or infinity, or does not converge."
+            f"{function}: the decomposition did not succeed: the matrix holds NaN or infinity, or "
+            "does not converge."
         )
     return values
 
 
 @published("linalg.eigh")
-def eigh(tensor: TensorLike, name: str | None = None, *, symmetric_gradient: bool = False) -> tuple[Tensor, Tensor]:
+def eigh(
+    tensor: TensorLike, name: str | None = None, *, symmetric_gradient: bool = False
+) -> tuple[Tensor, Tensor]:
     """The eigenvalues of a Hermitian matrix, rising, and its eigenvectors, in columns.
 
-    Only the lower triangle is read, so gradients arrive there alone; with `symmetric_gradient` they are Hermitian.
+    Only the lower triangle is read, so gradients arrive there alone; with `symmetric_gradient` they
+    are Hermitian.
 
     >>> import gradtape as tf
     >>> values, vectors = tf.linalg.eigh([[3.0, 0.0], [0.0, 1.0]])
@@ -190,7 +239,9 @@ def eigh(tensor: TensorLike, name: str | None = None, *, symmetric_gradient: boo
 
 
 @published("linalg.eigvalsh")
-def eigvalsh(tensor: TensorLike, name: str | None = None, *, symmetric_gradient: bool = False) -> Tensor:
+def eigvalsh(
+    tensor: TensorLike, name: str | None = None, *, symmetric_gradient: bool = False
+) -> Tensor:
     """The eigenvalues of a Hermitian matrix, rising; see `eigh`.
 
     >>> import gradtape as tf
@@ -198,12 +249,15 @@ def eigvalsh(tensor: TensorLike, name: str | None = None, *, symmetric_gradient:
     array([1., 3.], dtype=float32)
     """
     x = square(tensor, "eigvalsh", "tensor")
-    return in_dtype(_found(decompositions.eigvalsh(_hermitian(x, symmetric_gradient)), "eigvalsh"), x)
+    return in_dtype(
+        _found(decompositions.eigvalsh(_hermitian(x, symmetric_gradient)), "eigvalsh"), x
+    )
 
 
 @published("eig", "linalg.eig")
 def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The eigenvalues of a square matrix, in no order, and its eigenvectors, in columns of length 1; both are complex.
+    """The eigenvalues of a square matrix, in no order, and its eigenvectors,
+    in columns of length 1; both are complex.
 
     >>> import gradtape as tf
     >>> values, vectors = tf.linalg.eig([[0.0, 1.0], [-1.0, 0.0]])
@@ -235,10 +289,12 @@ def eigh_tridiagonal(
     tol: Any = None,
     name: str | None = None,
 ) -> Any:
-    """The eigenvalues of a Hermitian tridiagonal matrix, and its eigenvectors unless `eigvals_only`.
+    """The eigenvalues of a Hermitian tridiagonal matrix,
+    and its eigenvectors unless `eigvals_only`.
 
-    `alpha` is the main diagonal and `beta` the one above it. `select` takes all ('a'), those with numbers from the first to the
-    second of `select_range` ('i'), or those greater than its first and no greater than its second ('v').
+    `alpha` is the main diagonal and `beta` the one above it. `select` takes all ('a'), those with
+    numbers from the first to the second of `select_range` ('i'), or those greater than its first
+    and no greater than its second ('v').
 
     >>> import gradtape as tf
     >>> tf.linalg.eigh_tridiagonal([2.0, 2.0], [1.0]).numpy()
@@ -249,12 +305,15 @@ def eigh_tridiagonal(
     size = main.array.shape[-1] if main.array.ndim else 0
     if main.array.ndim != 1 or beside.array.shape != (max(size - 1, 0),):
         raise invalid_argument(
-            f"{function}: alpha must be a vector and beta one with an element less, got shapes {main.shape} and {beside.shape}."
+            f"{function}: alpha must be a vector and beta one with an element less, got shapes "
+            f"{main.shape} and {beside.shape}."
         )
     if select not in ("a", "i", "v"):
         raise ValueError(f"{function}: select must be 'a', 'i' or 'v', got {select!r}.")
     below = broadcasting.conj(beside) if beside.array.dtype.kind == "c" else beside
-    dense = matrix.on_diagonal(main, shape=(size, size)) + matrix.on_diagonal(below, shape=(size, size), offset=-1)
+    dense = matrix.on_diagonal(main, shape=(size, size)) + matrix.on_diagonal(
+        below, shape=(size, size), offset=-1
+    )
     if eigvals_only:
         values = _found(decompositions.eigvalsh(dense), function)
         return values[_selected(values, select, select_range)]
@@ -277,5 +336,7 @@ def _selected(values: Tensor, select: str, select_range: Any) -> slice:
     low, high = (float(bound) for bound in select_range)
     if not low < high:
         raise invalid_argument(f"eigh_tridiagonal: select_range={select_range!r} is empty.")
-    first, last = np.searchsorted(known(values, "eigh_tridiagonal: select='v'", "select by index"), [low, high], side="right")
+    first, last = np.searchsorted(
+        known(values, "eigh_tridiagonal: select='v'", "select by index"), [low, high], side="right"
+    )
     return slice(int(first), int(last))

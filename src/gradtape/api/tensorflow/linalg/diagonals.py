@@ -1,7 +1,8 @@
 """The diagonals and bands of matrices: `tf.linalg`.
 
-Several diagonals stand in the rows of one tensor, the uppermost first. Shorter ones are moved to the left or the right end of
-their row, as `align` says: first for those above the main diagonal, then for those below it.
+Several diagonals stand in the rows of one tensor, the uppermost first. Shorter ones are moved to
+the left or the right end of their row, as `align` says: first for those above the main diagonal,
+then for those below it.
 """
 
 from __future__ import annotations
@@ -38,10 +39,14 @@ class Band(NamedTuple):
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the diagonals of one matrix: a single one has no axis for their number."""
-        return (self.longest,) if self.low == self.high else (self.high - self.low + 1, self.longest)
+        return (
+            (self.longest,) if self.low == self.high else (self.high - self.low + 1, self.longest)
+        )
 
     def _starts(self) -> Any:
-        """For each diagonal, uppermost first: its number, its length, and where it starts in its row."""
+        """For each diagonal, uppermost first: its number, its length,
+        and where it starts in its row.
+        """
         steps = np.arange(self.high, self.low - 1, -1)
         lengths = np.minimum(self.rows + np.minimum(steps, 0), self.columns - np.maximum(steps, 0))
         above, below = self.align.split("_")
@@ -49,7 +54,9 @@ class Band(NamedTuple):
         return steps, lengths, np.where(left, 0, self.longest - lengths)
 
     def in_matrix(self) -> tuple[Any, Any]:
-        """For each place in the rows of diagonals: the place in the matrix, read row by row, and whether there is one."""
+        """For each place in the rows of diagonals: the place in the matrix, read row by row,
+        and whether there is one.
+        """
         steps, lengths, starts = (part[:, None] for part in self._starts())
         along = np.arange(self.longest) - starts
         inside = (along >= 0) & (along < lengths)
@@ -57,19 +64,25 @@ class Band(NamedTuple):
         return np.where(inside, places, 0), inside
 
     def in_rows(self) -> tuple[Any, Any]:
-        """For each place in the matrix: the place in the rows of diagonals, read row by row, and whether there is one."""
+        """For each place in the matrix: the place in the rows of diagonals, read row by row,
+        and whether there is one.
+        """
         _, _, starts = self._starts()
         row, column = np.arange(self.rows)[:, None], np.arange(self.columns)
         steps = column - row
         inside = (self.low <= steps) & (steps <= self.high)
         which = np.where(inside, self.high - steps, 0)
-        return np.where(inside, which * self.longest + starts[which] + np.minimum(row, column), 0), inside
+        return np.where(
+            inside, which * self.longest + starts[which] + np.minimum(row, column), 0
+        ), inside
 
 
 def _bounds(k: Any, function: str) -> tuple[int, int]:
     found = integers(k, f"{function}: k")
     if len(found) not in (1, 2) or found[0] > found[-1]:
-        raise invalid_argument(f"{function}: k must be one diagonal or two, the lower one first, got {k!r}.")
+        raise invalid_argument(
+            f"{function}: k must be one diagonal or two, the lower one first, got {k!r}."
+        )
     return found[0], found[-1]
 
 
@@ -78,10 +91,14 @@ def _band(shape: tuple[int, ...], k: Any, align: str, function: str) -> Band:
     rows, columns = shape
     low, high = _bounds(k, function)
     if align not in ALIGNMENTS:
-        raise invalid_argument(f"{function}: align must be one of {', '.join(ALIGNMENTS)}, got {align!r}.")
+        raise invalid_argument(
+            f"{function}: align must be one of {', '.join(ALIGNMENTS)}, got {align!r}."
+        )
     for bound in (low, high):
         if bound and not -rows < bound < columns:
-            raise invalid_argument(f"{function}: k={bound} is outside a matrix of shape ({rows}, {columns}).")
+            raise invalid_argument(
+                f"{function}: k={bound} is outside a matrix of shape ({rows}, {columns})."
+            )
     return Band(rows, columns, low, high, align)
 
 
@@ -112,7 +129,8 @@ def diag_part(
     padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """A diagonal of a matrix, or of each matrix of a batch, `k` columns to the right of the main one; or all from one to another.
+    """A diagonal of a matrix, or of each matrix of a batch, `k` columns to the right of the main
+    one; or all from one to another.
 
     >>> import gradtape as tf
     >>> tf.linalg.diag_part([[1, 2, 3], [4, 5, 6]], k=(0, 1)).numpy()
@@ -137,7 +155,8 @@ def diag(
     padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Matrices with the last axis of `diagonal` on a diagonal, `k` columns to the right of the main one; or rows on several.
+    """Matrices with the last axis of `diagonal` on a diagonal,
+    `k` columns to the right of the main one; or rows on several.
 
     >>> import gradtape as tf
     >>> tf.linalg.diag([1, 2]).numpy()
@@ -148,19 +167,27 @@ def diag(
     low, high = _bounds(k, "diag")
     if x.array.ndim < (1 if low == high else 2):
         raise invalid_argument(
-            f"diag: diagonal has shape {x.shape}, but needs an axis for its elements and, for several, one more."
+            f"diag: diagonal has shape {x.shape}, but needs an axis for its elements and, for "
+            "several, one more."
         )
     if low != high and x.array.shape[-2] != high - low + 1:
-        raise invalid_argument(f"diag: k={k!r} names {high - low + 1} diagonals, but diagonal has shape {x.shape}.")
+        raise invalid_argument(
+            f"diag: k={k!r} names {high - low + 1} diagonals, but diagonal has shape {x.shape}."
+        )
     length = x.array.shape[-1]
-    shape = _diag_shape(length, low, high, as_int(num_rows, "diag: num_rows"), as_int(num_cols, "diag: num_cols"))
+    shape = _diag_shape(
+        length, low, high, as_int(num_rows, "diag: num_rows"), as_int(num_cols, "diag: num_cols")
+    )
     band = _band(shape, k, align, "diag")
     placed, inside = _on_band(x, band)
     return _padded(placed, inside, padding_value, "diag")
 
 
 def _on_band(x: Tensor, band: Band) -> tuple[Tensor, Any]:
-    """Matrices with diagonals in their places, and where those are. What stands elsewhere is 0 for one diagonal, else anything."""
+    """Matrices with diagonals in their places, and where those are.
+
+    What stands elsewhere is 0 for one diagonal, else anything.
+    """
     places, inside = band.in_rows()
     if band.low == band.high:
         return matrix.on_diagonal(x, shape=(band.rows, band.columns), offset=band.low), inside
@@ -168,21 +195,31 @@ def _on_band(x: Tensor, band: Band) -> tuple[Tensor, Any]:
 
 
 def _diag_shape(length: int, low: int, high: int, rows: int, columns: int) -> tuple[int, int]:
-    """The shape of a matrix whose longest diagonal has `length` elements; -1 for both sizes asks for a square, for one for the least."""
+    """The shape of a matrix whose longest diagonal has `length` elements; -1 for both sizes asks
+    for a square, for one for the least.
+    """
     least = (length - min(high, 0), length + max(low, 0))
     if rows == columns == -1:
         return (max(least),) * 2
     shape = (least[0] if rows == -1 else rows, least[1] if columns == -1 else columns)
     if shape[0] < least[0] or shape[1] < least[1] or (shape[0] > least[0] and shape[1] > least[1]):
         raise invalid_argument(
-            f"diag: {length} elements on diagonals from {low} to {high} do not fill the longest one of a matrix of shape {shape}."
+            f"diag: {length} elements on diagonals from {low} to {high} do not fill the longest "
+            f"one of a matrix of shape {shape}."
         )
     return shape
 
 
 @published("linalg.set_diag")
-def set_diag(input: TensorLike, diagonal: TensorLike, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT") -> Tensor:
-    """`input` with other values on a diagonal, `k` columns to the right of the main one; or on several.
+def set_diag(
+    input: TensorLike,
+    diagonal: TensorLike,
+    name: str = "set_diag",
+    k: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """`input` with other values on a diagonal, `k` columns to the right of the main one;
+    or on several.
 
     >>> import gradtape as tf
     >>> tf.linalg.set_diag([[1.0, 2.0], [3.0, 4.0]], [0.0, 0.0]).numpy()
@@ -194,7 +231,8 @@ def set_diag(input: TensorLike, diagonal: TensorLike, name: str = "set_diag", k:
     band = _band(shape[-2:], k, align, "set_diag")
     if values.array.shape != (*shape[:-2], *band.shape):
         raise invalid_argument(
-            f"set_diag: diagonal has shape {values.shape}, but k={k!r} of an input of shape {x.shape} has {(*shape[:-2], *band.shape)}."
+            f"set_diag: diagonal has shape {values.shape}, but k={k!r} of an input of shape "
+            f"{x.shape} has {(*shape[:-2], *band.shape)}."
         )
     placed, inside = _on_band(values, band)
     return selection.where(Tensor(inside), placed, x)
@@ -202,7 +240,8 @@ def set_diag(input: TensorLike, diagonal: TensorLike, name: str = "set_diag", k:
 
 @published("linalg.band_part")
 def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
-    """Matrices with zeros outside a band of `num_lower` diagonals below the main one and `num_upper` above it; negative means all.
+    """Matrices with zeros outside a band of `num_lower` diagonals below the main one and
+    `num_upper` above it; negative means all.
 
     >>> import gradtape as tf
     >>> tf.linalg.band_part([[1, 2, 3], [4, 5, 6], [7, 8, 9]], -1, 0).numpy()
@@ -211,13 +250,19 @@ def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | Non
            [7, 8, 9]], dtype=int32)
     """
     x = checked_matrices(TENSORFLOW.tensor(input, "band_part: input"), "band_part", "input")
-    lower, upper = as_int(num_lower, "band_part: num_lower"), as_int(num_upper, "band_part: num_upper")
+    lower, upper = (
+        as_int(num_lower, "band_part: num_lower"),
+        as_int(num_upper, "band_part: num_upper"),
+    )
     rows, columns = x.array.shape[-2:]
     if lower > rows or upper > columns:
         raise invalid_argument(
-            f"band_part: num_lower={lower} and num_upper={upper} must be negative or no more than the sizes ({rows}, {columns})."
+            f"band_part: num_lower={lower} and num_upper={upper} must be negative or no more than "
+            f"the sizes ({rows}, {columns})."
         )
-    return solvers.band(x, low=-math.inf if lower < 0 else -lower, high=math.inf if upper < 0 else upper)
+    return solvers.band(
+        x, low=-math.inf if lower < 0 else -lower, high=math.inf if upper < 0 else upper
+    )
 
 
 @published("linalg.tensor_diag")
@@ -250,9 +295,13 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     shape = x.array.shape
     half = len(shape) // 2
     if not shape or len(shape) % 2 or shape[:half] != shape[half:]:
-        raise invalid_argument(f"tensor_diag_part: input must have a shape of two equal halves, got {x.shape}.")
+        raise invalid_argument(
+            f"tensor_diag_part: input must have a shape of two equal halves, got {x.shape}."
+        )
     size = math.prod(shape[:half])
-    return shaping.reshape(matrix.diagonal(shaping.reshape(x, shape=(size, size))), shape=shape[:half])
+    return shaping.reshape(
+        matrix.diagonal(shaping.reshape(x, shape=(size, size))), shape=shape[:half]
+    )
 
 
 def matrix_from_bands(bands: Tensor, low: int, high: int, align: str) -> Tensor:

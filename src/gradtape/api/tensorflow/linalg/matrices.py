@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradtape.api.tensorflow.accepted import COMPLEX, INEXACT, REAL, Kind, Refusal, of_kind, tensors_of_kind
+from gradtape.api.tensorflow.accepted import (
+    COMPLEX,
+    INEXACT,
+    REAL,
+    Kind,
+    Refusal,
+    of_kind,
+    tensors_of_kind,
+)
 from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.core.tensor import Tensor
 from gradtape.errors import FailedPreconditionError, invalid_argument
@@ -12,7 +20,9 @@ from gradtape.ops import broadcasting, matrix_functions, shaping
 from gradtape.published import published
 
 
-def matrices(x: Any, function: str, argument: str, kind: Kind = INEXACT, refusal: Refusal = invalid_argument) -> Tensor:
+def matrices(
+    x: Any, function: str, argument: str, kind: Kind = INEXACT, refusal: Refusal = invalid_argument
+) -> Tensor:
     """A matrix or a batch of them, of floating-point or complex numbers."""
     return checked_matrices(of_kind(x, kind, function, argument, refusal), function, argument)
 
@@ -20,7 +30,9 @@ def matrices(x: Any, function: str, argument: str, kind: Kind = INEXACT, refusal
 def checked_matrices(x: Tensor, function: str, argument: str) -> Tensor:
     """A Tensor, refused if it has fewer than two axes."""
     if x.array.ndim < 2:
-        raise invalid_argument(f"{function}: {argument} must have at least two axes, got shape {x.shape}.")
+        raise invalid_argument(
+            f"{function}: {argument} must have at least two axes, got shape {x.shape}."
+        )
     return x
 
 
@@ -33,7 +45,9 @@ def checked_square(x: Tensor, function: str, argument: str) -> Tensor:
     """A Tensor, refused if its last two axes differ."""
     rows, columns = checked_matrices(x, function, argument).array.shape[-2:]
     if rows != columns:
-        raise invalid_argument(f"{function}: {argument} must be square matrices, got shape {x.shape}.")
+        raise invalid_argument(
+            f"{function}: {argument} must be square matrices, got shape {x.shape}."
+        )
     return x
 
 
@@ -91,9 +105,16 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     x, y = tensors_of_kind(a, b, REAL, "cross", ("a", "b"))
     shape = x.array.shape
     if shape != y.array.shape or not shape:
-        raise invalid_argument(f"cross: a and b must have one shape with at least one axis, got {x.shape} and {y.shape}.")
+        raise invalid_argument(
+            f"cross: a and b must have one shape with at least one axis, got {x.shape} and "
+            f"{y.shape}."
+        )
     if shape[-1] != 3:
-        raise FailedPreconditionError(None, None, f"cross: the last axis of a and b must have three elements, got {shape[-1]}.")
+        raise FailedPreconditionError(
+            None,
+            None,
+            f"cross: the last axis of a and b must have three elements, got {shape[-1]}.",
+        )
     last = (len(shape) - 1,)
     x1, x2, y1, y2 = (shaping.roll(v, shift=(-step,), axis=last) for v in (x, y) for step in (1, 2))
     return x1 * y2 - x2 * y1

@@ -11,12 +11,29 @@ from string import ascii_letters
 from typing import Any
 
 from gradtape.api.tensorflow.accepted import INEXACT, of_kind
-from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike, as_int, axes, integers, numpy_dtype, one_axis
+from gradtape.api.tensorflow.arguments import (
+    AxisLike,
+    DTypeLike,
+    TensorLike,
+    as_int,
+    axes,
+    integers,
+    numpy_dtype,
+    one_axis,
+)
 from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
-from gradtape.ops import arithmetic, broadcasting, decompositions, elementary, matrix, reductions, shaping
+from gradtape.ops import (
+    arithmetic,
+    broadcasting,
+    decompositions,
+    elementary,
+    matrix,
+    reductions,
+    shaping,
+)
 from gradtape.ops.operators import true_divide
 from gradtape.published import published
 
@@ -38,13 +55,16 @@ def matmul(
     grad_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix product, over batches if there are more than two axes; an argument may be transposed or adjoint first.
+    """The matrix product, over batches if there are more than two axes; an argument may be
+    transposed or adjoint first.
 
     >>> import gradtape as tf
     >>> tf.matmul([[1.0, 2.0]], [[3.0, 4.0]], transpose_b=True).numpy()
     array([[11.]], dtype=float32)
     """
-    if type(a) is Tensor and not (transpose_a or transpose_b or adjoint_a or adjoint_b or output_type):
+    if type(a) is Tensor and not (
+        transpose_a or transpose_b or adjoint_a or adjoint_b or output_type
+    ):
         return matrix.matmul(a, b)
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         raise ValueError("matmul: an argument can be transposed or adjoint, not both.")
@@ -97,7 +117,9 @@ def matvec(
 
 
 @published("linalg.matrix_transpose")
-def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
+def matrix_transpose(
+    a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False
+) -> Tensor:
     """The last two axes of `a` swapped; complex values may be conjugated as well.
 
     >>> import gradtape as tf
@@ -125,7 +147,8 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
 
 @published("tensordot", "linalg.tensordot")
 def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
-    """The sum of products over axes of `a` and `b`: the last of `a` and the first of `b`, as many as `axes` says, or two lists.
+    """The sum of products over axes of `a` and `b`: the last of `a` and the first of `b`, as many
+    as `axes` says, or two lists.
 
     >>> import gradtape as tf
     >>> tf.tensordot([[1.0, 2.0], [3.0, 4.0]], [1.0, 10.0], axes=1).numpy()
@@ -135,11 +158,16 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) 
     x_axes, y_axes = _contracted(axes, x.array.ndim, y.array.ndim)
     sizes, other = [x.array.shape[i] for i in x_axes], [y.array.shape[i] for i in y_axes]
     if sizes != other:
-        raise invalid_argument(f"tensordot: axes {list(x_axes)} of a have sizes {sizes}, but axes {list(y_axes)} of b {other}.")
+        raise invalid_argument(
+            f"tensordot: axes {list(x_axes)} of a have sizes {sizes}, but axes {list(y_axes)} of b "
+            f"{other}."
+        )
     rows = [i for i in range(x.array.ndim) if i not in x_axes]
     columns = [i for i in range(y.array.ndim) if i not in y_axes]
     product = matrix.matmul(_as_matrix(x, rows, x_axes), _as_matrix(y, y_axes, columns))
-    return shaping.reshape(product, shape=tuple([x.array.shape[i] for i in rows] + [y.array.shape[i] for i in columns]))
+    return shaping.reshape(
+        product, shape=tuple([x.array.shape[i] for i in rows] + [y.array.shape[i] for i in columns])
+    )
 
 
 def _contracted(given: Any, x_rank: int, y_rank: int) -> tuple[Sequence[int], Sequence[int]]:
@@ -149,7 +177,8 @@ def _contracted(given: Any, x_rank: int, y_rank: int) -> tuple[Sequence[int], Se
         number = as_int(plain, "tensordot: axes")
         if not 0 <= number <= min(x_rank, y_rank):
             raise ValueError(
-                f"tensordot: axes={number} must be from 0 to {min(x_rank, y_rank)} for tensors of rank {x_rank} and {y_rank}."
+                f"tensordot: axes={number} must be from 0 to {min(x_rank, y_rank)} for tensors of "
+                f"rank {x_rank} and {y_rank}."
             )
         return range(x_rank - number, x_rank), range(number)
     if len(plain) != 2:
@@ -159,7 +188,9 @@ def _contracted(given: Any, x_rank: int, y_rank: int) -> tuple[Sequence[int], Se
         for part, rank in zip(plain, (x_rank, y_rank), strict=True)
     )
     if not len(x_axes) == len(y_axes) == len(set(x_axes)) == len(set(y_axes)):
-        raise ValueError(f"tensordot: axes={plain!r} must name as many axes of a as of b, each once.")
+        raise ValueError(
+            f"tensordot: axes={plain!r} must name as many axes of a as of b, each once."
+        )
     return x_axes, y_axes
 
 
@@ -167,16 +198,23 @@ def _as_matrix(x: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
     shape, order = x.array.shape, (*rows, *columns)
     if order != tuple(range(len(shape))):
         x = shaping.transpose(x, perm=order)
-    return shaping.reshape(x, shape=(math.prod(shape[i] for i in rows), math.prod(shape[i] for i in columns)))
+    return shaping.reshape(
+        x, shape=(math.prod(shape[i] for i in rows), math.prod(shape[i] for i in columns))
+    )
 
 
 @published("norm", "linalg.norm")
 def norm(
-    tensor: TensorLike, ord: Any = "euclidean", axis: AxisLike = None, keepdims: bool | None = None, name: str | None = None
+    tensor: TensorLike,
+    ord: Any = "euclidean",
+    axis: AxisLike = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """The norm of vectors along `axis`, of matrices in two axes, or of all elements as one vector.
 
-    `ord` is 'euclidean', 1, 2, inf or any positive number for vectors; 'euclidean', 'fro', 1, 2 or inf for matrices.
+    `ord` is 'euclidean', 1, 2, inf or any positive number for vectors; 'euclidean', 'fro', 1, 2 or
+    inf for matrices.
 
     >>> import gradtape as tf
     >>> tf.norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
@@ -185,7 +223,9 @@ def norm(
     x = TENSORFLOW.tensor(tensor, "norm: tensor")
     is_matrix = isinstance(axis, (list, tuple))
     if is_matrix and len(set(integers(axis, "norm: axis"))) != 2:
-        raise ValueError(f"norm: axis must be None, an integer, or a pair of two axes, got {axis!r}.")
+        raise ValueError(
+            f"norm: axis must be None, an integer, or a pair of two axes, got {axis!r}."
+        )
     _check_order(ord, is_matrix)
     places, keep = axes(axis, x.array.ndim, "norm: axis"), bool(keepdims)
     if ord in ("euclidean", "fro") or (ord == 2 and not is_matrix):
@@ -194,8 +234,18 @@ def norm(
         return elementary.sqrt(reductions.reduce_sum(squares, axis=places, keepdims=keep))
     if is_matrix:
         assert places is not None
-        found = _spectral_norm(x, places) if ord == 2 else _greatest_sum(x, places if ord == 1 else places[::-1])
-        return found if keep else shaping.reshape(found, shape=tuple(n for i, n in enumerate(x.array.shape) if i not in places))
+        found = (
+            _spectral_norm(x, places)
+            if ord == 2
+            else _greatest_sum(x, places if ord == 1 else places[::-1])
+        )
+        return (
+            found
+            if keep
+            else shaping.reshape(
+                found, shape=tuple(n for i, n in enumerate(x.array.shape) if i not in places)
+            )
+        )
     sizes = arithmetic.absolute(x)
     if ord == math.inf:
         return reductions.reduce_max(sizes, axis=places, keepdims=keep)
@@ -216,15 +266,23 @@ def _spectral_norm(x: Tensor, places: Sequence[int]) -> Tensor:
     others = tuple(i for i in range(x.array.ndim) if i not in places)
     values = decompositions.singular_values(shaping.transpose(x, perm=(*others, *places)))
     greatest = reductions.reduce_max(values, axis=(len(others),))
-    return shaping.reshape(greatest, shape=tuple(1 if i in places else n for i, n in enumerate(x.array.shape)))
+    return shaping.reshape(
+        greatest, shape=tuple(1 if i in places else n for i, n in enumerate(x.array.shape))
+    )
 
 
 def _check_order(ord: Any, is_matrix: bool) -> None:
     if is_matrix:
         if not isinstance(ord, (str, Real)) or ord not in ("euclidean", "fro", 1, 2, math.inf):
-            raise ValueError(f"norm: ord for a matrix must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}.")
-    elif not (isinstance(ord, str) and ord == "euclidean") and not (isinstance(ord, Real) and float(ord) > 0):
-        raise ValueError(f"norm: ord for a vector must be 'euclidean' or a positive number, got {ord!r}.")
+            raise ValueError(
+                f"norm: ord for a matrix must be 'euclidean', 'fro', 1, 2 or inf, got {ord!r}."
+            )
+    elif not (isinstance(ord, str) and ord == "euclidean") and not (
+        isinstance(ord, Real) and float(ord) > 0
+    ):
+        raise ValueError(
+            f"norm: ord for a vector must be 'euclidean' or a positive number, got {ord!r}."
+        )
 
 
 @published("linalg.normalize")
@@ -269,7 +327,8 @@ _EQUATION = re.compile(rf"({_TERM}(?:,{_TERM})*)(?:->({_TERM}))?")
 
 @published("einsum", "linalg.einsum")
 def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
-    """The sum of products that `equation` describes: a letter for each axis, and the letters that remain after "->".
+    """The sum of products that `equation` describes: a letter for each axis,
+    and the letters that remain after "->".
 
     >>> import gradtape as tf
     >>> tf.einsum("ij,jk->ik", tf.constant([[1.0, 2.0]]), tf.constant([[3.0], [4.0]])).numpy()
@@ -277,13 +336,21 @@ def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
     """
     unexpected = set(kwargs) - {"name", "optimize", "greedy"}
     if unexpected:
-        raise TypeError(f"einsum: unexpected keyword arguments {sorted(unexpected)}; it takes optimize, greedy and name.")
+        raise TypeError(
+            f"einsum: unexpected keyword arguments {sorted(unexpected)}; it takes optimize, greedy "
+            "and name."
+        )
     if not isinstance(equation, str):
         raise TypeError(f"einsum: equation must be a string such as 'ij,jk->ik', got {equation!r}.")
     tensors = TENSORFLOW.tensors(inputs, "einsum: inputs")
     terms, output, sizes = _plan(equation, tuple([x.array.shape for x in tensors]))
-    pairs = [_distinct(*_without_stretched(x, term, sizes)) for x, term in zip(tensors, terms, strict=True)]
-    return matrix.einsum(*[x for x, _ in pairs], inputs=tuple(term for _, term in pairs), output=output)
+    pairs = [
+        _distinct(*_without_stretched(x, term, sizes))
+        for x, term in zip(tensors, terms, strict=True)
+    ]
+    return matrix.einsum(
+        *[x for x, _ in pairs], inputs=tuple(term for _, term in pairs), output=output
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -294,33 +361,57 @@ def _plan(equation: str, shapes: tuple[Shape, ...]) -> tuple[list[str], str, dic
 
 
 def _subscripts(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], str, str]:
-    """The letters of each input and of the output, with letters in place of "..."; and which letters these are."""
+    """The letters of each input and of the output, with letters in place of "...";
+    and which letters these are.
+    """
     found = _EQUATION.fullmatch(equation.replace(" ", ""))
     if found is None:
-        raise ValueError(f"einsum: {equation!r} is not an equation; write one such as 'ij,jk->ik' or '...ij->...ji'.")
+        raise ValueError(
+            f"einsum: {equation!r} is not an equation; write one such as 'ij,jk->ik' or "
+            "'...ij->...ji'."
+        )
     terms = found[1].split(",")
     if len(terms) != len(shapes):
-        raise ValueError(f"einsum: {equation!r} describes {len(terms)} inputs, but {len(shapes)} were given.")
+        raise ValueError(
+            f"einsum: {equation!r} describes {len(terms)} inputs, but {len(shapes)} were given."
+        )
     letters = re.sub("[^A-Za-z]", "", found[1])
     output = found[2]
     if output is None:
-        output = ("..." if "..." in found[1] else "") + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+        output = ("..." if "..." in found[1] else "") + "".join(
+            sorted(c for c in set(letters) if letters.count(c) == 1)
+        )
     named = output.replace("...", "")
     if len(set(named)) < len(named) or not set(named) <= set(letters):
-        raise ValueError(f"einsum: each letter after '->' in {equation!r} must stand there once and be a letter of an input.")
-    widths = [len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes, strict=True)]
+        raise ValueError(
+            f"einsum: each letter after '->' in {equation!r} must stand there once and be a letter "
+            "of an input."
+        )
+    widths = [
+        len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes, strict=True)
+    ]
     for term, shape, width in zip(terms, shapes, widths, strict=True):
         if width < 0 or (width and "..." not in term):
-            raise invalid_argument(f"einsum: {term!r} in {equation!r} does not describe an input of shape {shape}.")
+            raise invalid_argument(
+                f"einsum: {term!r} in {equation!r} does not describe an input of shape {shape}."
+            )
     longest = max(widths)
     stretched = "".join(c for c in ascii_letters if c not in letters)[:longest]
     if longest and "..." not in output:
-        raise invalid_argument(f"einsum: '...' in {equation!r} stands for axes that must remain: write it after '->' too.")
-    expanded = [term.replace("...", stretched[longest - width :]) for term, width in zip(terms, widths, strict=True)]
+        raise invalid_argument(
+            f"einsum: '...' in {equation!r} stands for axes that must remain: write it "
+            "after '->' too."
+        )
+    expanded = [
+        term.replace("...", stretched[longest - width :])
+        for term, width in zip(terms, widths, strict=True)
+    ]
     return expanded, output.replace("...", stretched), stretched
 
 
-def _sizes(equation: str, terms: Sequence[str], shapes: Sequence[Shape], stretched: str) -> dict[str, int]:
+def _sizes(
+    equation: str, terms: Sequence[str], shapes: Sequence[Shape], stretched: str
+) -> dict[str, int]:
     """The size of each letter; where "..." stood, an axis of size 1 goes with any other."""
     sizes: dict[str, int] = {}
     for term, shape in zip(terms, shapes, strict=True):
@@ -331,7 +422,8 @@ def _sizes(equation: str, terms: Sequence[str], shapes: Sequence[Shape], stretch
             elif size != known and not (size == 1 and letter in stretched):
                 shown = ", ".join(map(str, shapes))
                 raise invalid_argument(
-                    f"einsum: an axis of {equation!r} has sizes {known} and {size} in inputs of shapes {shown}."
+                    f"einsum: an axis of {equation!r} has sizes {known} and {size} in inputs of "
+                    f"shapes {shown}."
                 )
     return sizes
 

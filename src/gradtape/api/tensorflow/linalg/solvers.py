@@ -9,12 +9,26 @@ import numpy as np
 from gradtape.api.tensorflow.accepted import INEXACT, of_kind, tensors_of_kind
 from gradtape.api.tensorflow.arguments import TensorLike
 from gradtape.api.tensorflow.linalg.diagonals import matrix_from_bands
-from gradtape.api.tensorflow.linalg.matrices import checked_matrices, checked_square, in_dtype, square
+from gradtape.api.tensorflow.linalg.matrices import (
+    checked_matrices,
+    checked_square,
+    in_dtype,
+    square,
+)
 from gradtape.convert import TENSORFLOW, to_array
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.functions.control_flow import while_loop
-from gradtape.ops import arithmetic, broadcasting, determinants, elementary, matrix, reductions, shaping, solvers
+from gradtape.ops import (
+    arithmetic,
+    broadcasting,
+    determinants,
+    elementary,
+    matrix,
+    reductions,
+    shaping,
+    solvers,
+)
 from gradtape.ops.decompositions import rounding
 from gradtape.ops.solvers import adjoint as adjoint_of
 from gradtape.published import published
@@ -35,7 +49,9 @@ def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Te
 
 @published("linalg.det")
 def det(input: TensorLike, name: str | None = None) -> Tensor:
-    """The determinant of a square matrix. Its gradient are the cofactors, also where the matrix is singular.
+    """The determinant of a square matrix.
+
+    Its gradient are the cofactors, also where the matrix is singular.
 
     >>> import gradtape as tf
     >>> tf.linalg.det([[2.0, 1.0], [0.0, 4.0]]).numpy()
@@ -53,7 +69,8 @@ class LogMatrixDeterminant(NamedTuple):
 
 @published("linalg.slogdet")
 def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
-    """The sign of the determinant and the logarithm of its absolute value; for complex matrices both are complex.
+    """The sign of the determinant and the logarithm of its absolute value;
+    for complex matrices both are complex.
 
     >>> import gradtape as tf
     >>> sign, log = tf.linalg.slogdet([[-1.0, 0.0], [0.0, 1.0]])
@@ -67,7 +84,8 @@ def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
 
 @published("linalg.logdet")
 def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """The logarithm of the determinant of a Hermitian positive definite matrix, from its Cholesky factor.
+    """The logarithm of the determinant of a Hermitian positive definite matrix,
+    from its Cholesky factor.
 
     >>> import gradtape as tf
     >>> tf.linalg.logdet([[1.0, 0.0], [0.0, 1.0]]).numpy()
@@ -84,7 +102,8 @@ def _diagonal(x: Tensor) -> Tensor:
 
 @published("linalg.cholesky")
 def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
-    """The lower triangular factor L with L Lᴴ = `input`, which must be Hermitian and positive definite; NaN if it is not.
+    """The lower triangular factor L with L Lᴴ = `input`, which must be Hermitian and positive
+    definite; NaN if it is not.
 
     Only the lower triangle is read, and the gradient is Hermitian.
 
@@ -110,7 +129,9 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
 
 
 def _cholesky_solved(factor: Tensor, b: Tensor) -> Tensor:
-    return solvers.triangular_solve(adjoint_of(factor), solvers.triangular_solve(factor, b, lower=True), lower=False)
+    return solvers.triangular_solve(
+        adjoint_of(factor), solvers.triangular_solve(factor, b, lower=True), lower=False
+    )
 
 
 def _system(a: Any, b: Any, function: str, arguments: tuple[str, str]) -> tuple[Tensor, Tensor]:
@@ -120,13 +141,16 @@ def _system(a: Any, b: Any, function: str, arguments: tuple[str, str]) -> tuple[
     checked_matrices(y, function, arguments[1])
     if x.array.shape[-1] != y.array.shape[-2]:
         raise invalid_argument(
-            f"{function}: {arguments[1]} must have as many rows as {arguments[0]}, got shapes {y.shape} and {x.shape}."
+            f"{function}: {arguments[1]} must have as many rows as {arguments[0]}, got shapes "
+            f"{y.shape} and {x.shape}."
         )
     return x, y
 
 
 @published("linalg.solve")
-def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
+def solve(
+    matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None
+) -> Tensor:
     """The solution of `matrix` x = `rhs`, or of the adjoint matrix; both have the same batch axes.
 
     >>> import gradtape as tf
@@ -136,15 +160,23 @@ def solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str 
     """
     a, b = _system(matrix, rhs, "solve", ("matrix", "rhs"))
     if a.array.shape[:-2] != b.array.shape[:-2]:
-        raise invalid_argument(f"solve: matrix and rhs must have the same batch axes, got shapes {a.shape} and {b.shape}.")
+        raise invalid_argument(
+            f"solve: matrix and rhs must have the same batch axes, got shapes {a.shape} and "
+            f"{b.shape}."
+        )
     return solvers.solve(adjoint_of(a) if adjoint else a, b)
 
 
 @published("linalg.triangular_solve")
 def triangular_solve(
-    matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
+    matrix: TensorLike,
+    rhs: TensorLike,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """The solution of `matrix` x = `rhs` by substitution: of `matrix`, only the lower (or upper) triangle is read.
+    """The solution of `matrix` x = `rhs` by substitution: of `matrix`,
+    only the lower (or upper) triangle is read.
 
     >>> import gradtape as tf
     >>> tf.linalg.triangular_solve([[2.0, 0.0], [1.0, 1.0]], [[2.0], [3.0]]).numpy()
@@ -152,14 +184,21 @@ def triangular_solve(
            [2.]], dtype=float32)
     """
     a, b = _system(matrix, rhs, "triangular_solve", ("matrix", "rhs"))
-    return solvers.triangular_solve(adjoint_of(a) if adjoint else a, b, lower=bool(lower) != bool(adjoint))
+    return solvers.triangular_solve(
+        adjoint_of(a) if adjoint else a, b, lower=bool(lower) != bool(adjoint)
+    )
 
 
 @published("linalg.banded_triangular_solve")
 def banded_triangular_solve(
-    bands: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
+    bands: TensorLike,
+    rhs: TensorLike,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """The solution of a triangular system whose matrix is given by its diagonals, the uppermost in the first row.
+    """The solution of a triangular system whose matrix is given by its diagonals,
+    the uppermost in the first row.
 
     The rows below the main diagonal end at the right, those above it begin at the left.
 
@@ -172,14 +211,21 @@ def banded_triangular_solve(
     rows, b = tensors_of_kind(bands, rhs, INEXACT, function, ("bands", "rhs"))
     count, size = checked_matrices(rows, function, "bands").array.shape[-2:]
     if not 1 <= count <= size:
-        raise invalid_argument(f"{function}: bands must have from one row to as many as columns, got shape {rows.shape}.")
+        raise invalid_argument(
+            f"{function}: bands must have from one row to as many as columns, got shape "
+            f"{rows.shape}."
+        )
     low, high = (1 - count, 0) if lower else (0, count - 1)
     return triangular_solve(matrix_from_bands(rows, low, high, "LEFT_RIGHT"), b, lower, adjoint)
 
 
 @published("linalg.pinv")
-def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
-    """The pseudo-inverse; singular values up to `rcond` times the greatest count as zero. The gradient holds at constant rank.
+def pinv(
+    a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """The pseudo-inverse; singular values up to `rcond` times the greatest count as zero.
+
+    The gradient holds at constant rank.
 
     >>> import gradtape as tf
     >>> tf.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).numpy()
@@ -193,16 +239,26 @@ def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: st
     cutoff: Any = 10.0 * max(shape[-2:]) * rounding(x) if rcond is None else rcond
     real = np.finfo(np.float64 if x.array.dtype.itemsize < 4 else x.array.dtype).dtype
     plain = isinstance(cutoff, (int, float, list, tuple))
-    limit = Tensor(to_array(cutoff, real, argument="pinv: rcond")) if plain else TENSORFLOW.tensor(cutoff, "pinv: rcond")
+    limit = (
+        Tensor(to_array(cutoff, real, argument="pinv: rcond"))
+        if plain
+        else TENSORFLOW.tensor(cutoff, "pinv: rcond")
+    )
     return solvers.pseudoinverse(x, broadcasting.broadcast_to(limit, shape=shape[:-2]))
 
 
 @published("linalg.lstsq")
-def lstsq(matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None) -> Tensor:
+def lstsq(
+    matrix: TensorLike,
+    rhs: TensorLike,
+    l2_regularizer: Any = 0.0,
+    fast: bool = True,
+    name: str | None = None,
+) -> Tensor:
     """The x for which `matrix` x is nearest to `rhs` (the shortest one if there are many).
 
-    `fast` solves the normal equations, with `l2_regularizer` on their diagonal; without it, the pseudo-inverse serves matrices
-    of any rank, and there is no regularizer.
+    `fast` solves the normal equations, with `l2_regularizer` on their diagonal; without it, the
+    pseudo-inverse serves matrices of any rank, and there is no regularizer.
 
     >>> import gradtape as tf
     >>> tf.linalg.lstsq([[2.0], [0.0]], [[4.0], [3.0]]).numpy()
@@ -211,7 +267,9 @@ def lstsq(matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: 
     a, b = tensors_of_kind(matrix, rhs, INEXACT, "lstsq", ("matrix", "rhs"))
     rows, columns = checked_matrices(a, "lstsq", "matrix").array.shape[-2:]
     if b.array.ndim != a.array.ndim or b.array.shape[-2] != rows:
-        raise invalid_argument(f"lstsq: rhs must have the axes and rows of matrix, got shapes {b.shape} and {a.shape}.")
+        raise invalid_argument(
+            f"lstsq: rhs must have the axes and rows of matrix, got shapes {b.shape} and {a.shape}."
+        )
     if not fast:
         return pinv(a, max(rows, columns) * rounding(a)) @ b
     ah = adjoint_of(a)
@@ -229,15 +287,22 @@ def lstsq(matrix: TensorLike, rhs: TensorLike, l2_regularizer: Any = 0.0, fast: 
 def _diagonals(diagonals: Any, form: str, function: str) -> Tensor:
     """The three diagonals in the rows of one tensor; the ends that are not read are filled up."""
     if form not in ("compact", "sequence", "matrix"):
-        raise ValueError(f"{function}: diagonals_format must be 'compact', 'sequence' or 'matrix', got {form!r}.")
+        raise ValueError(
+            f"{function}: diagonals_format must be 'compact', 'sequence' or 'matrix', got {form!r}."
+        )
     if form == "compact":
         found = of_kind(diagonals, INEXACT, function, "diagonals")
         if found.array.ndim < 2 or found.array.shape[-2] != 3:
-            raise ValueError(f"{function}: compact diagonals must have shape [..., 3, M], got {found.shape}.")
+            raise ValueError(
+                f"{function}: compact diagonals must have shape [..., 3, M], got {found.shape}."
+            )
         return found
     if form == "sequence":
         if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
-            raise ValueError(f"{function}: diagonals must be a sequence of three: the upper, the main and the lower one.")
+            raise ValueError(
+                f"{function}: diagonals must be a sequence of three: the upper, the main and the "
+                "lower one."
+            )
         upper, main, lower = TENSORFLOW.tensors(diagonals, f"{function}: diagonals")
     else:
         full = of_kind(diagonals, INEXACT, function, "diagonals")
@@ -267,11 +332,14 @@ def tridiagonal_solve(
 ) -> Tensor:
     """The solution of a tridiagonal system; NaN if its matrix is singular.
 
-    The diagonals are three rows: the upper one (its last entry is not read), the main one, the lower one (its first entry is not
-    read). They may also come as a sequence of three tensors, or as a full matrix. `rhs` is a vector or a matrix for each system.
+    The diagonals are three rows: the upper one (its last entry is not read), the main one, the
+    lower one (its first entry is not read). They may also come as a sequence of three tensors, or
+    as a full matrix. `rhs` is a vector or a matrix for each system.
 
     >>> import gradtape as tf
-    >>> tf.linalg.tridiagonal_solve(tf.constant([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0]]), tf.constant([3.0, 2.0])).numpy()
+    >>> tf.linalg.tridiagonal_solve(
+    ...     tf.constant([[1.0, 0.0], [2.0, 1.0], [0.0, 1.0]]), tf.constant([3.0, 2.0])
+    ... ).numpy()
     array([1., 1.], dtype=float32)
     """
     function = "tridiagonal_solve"
@@ -282,7 +350,8 @@ def tridiagonal_solve(
     rank = rows.array.ndim
     if b.array.ndim not in (rank - 1, rank):
         raise ValueError(
-            f"{function}: rhs must have rank {rank - 1} or {rank} for diagonals of shape {rows.shape}, got {b.shape}."
+            f"{function}: rhs must have rank {rank - 1} or {rank} for diagonals of shape "
+            f"{rows.shape}, got {b.shape}."
         )
     is_vector = b.array.ndim == rank - 1
     if conjugate_rhs:
@@ -292,13 +361,18 @@ def tridiagonal_solve(
     elif transpose_rhs:
         b = shaping.matrix_transpose(b)
     if b.array.shape[:-1] != (*rows.array.shape[:-2], rows.array.shape[-1]):
-        raise ValueError(f"{function}: rhs must have the batch and the size of diagonals, got shapes {b.shape} and {rows.shape}.")
+        raise ValueError(
+            f"{function}: rhs must have the batch and the size of diagonals, got shapes {b.shape} "
+            f"and {rows.shape}."
+        )
     found = solvers.tridiagonal_solve(rows, b)
     return shaping.reshape(found, shape=found.array.shape[:-1]) if is_vector else found
 
 
 @published("linalg.tridiagonal_matmul")
-def tridiagonal_matmul(diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None) -> Tensor:
+def tridiagonal_matmul(
+    diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None
+) -> Tensor:
     """The product of a tridiagonal matrix, given as in `tridiagonal_solve`, and a matrix.
 
     >>> import gradtape as tf
@@ -311,7 +385,8 @@ def tridiagonal_matmul(diagonals: Any, rhs: TensorLike, diagonals_format: str = 
     rows, x = tensors_of_kind(rows, rhs, INEXACT, function, ("diagonals", "rhs"))
     if x.array.shape[:-1] != (*rows.array.shape[:-2], rows.array.shape[-1]):
         raise invalid_argument(
-            f"{function}: rhs must have the batch and the size of diagonals, got shapes {x.shape} and {rows.shape}."
+            f"{function}: rhs must have the batch and the size of diagonals, got shapes {x.shape} "
+            f"and {rows.shape}."
         )
     upper, main, lower = (rows[..., i, :, None] for i in range(3))
     paddings = ((0, 0),) * (x.array.ndim - 2)
@@ -324,7 +399,9 @@ def tridiagonal_matmul(diagonals: Any, rhs: TensorLike, diagonals_format: str = 
 
 
 class CGState(NamedTuple):
-    """What `conjugate_gradient` gives: the steps taken, the solution, its residual, and where the next step would go."""
+    """What `conjugate_gradient` gives: the steps taken, the solution, its residual,
+    and where the next step would go.
+    """
 
     i: Tensor
     x: Tensor
@@ -343,17 +420,23 @@ def conjugate_gradient(
     max_iter: int = 20,
     name: str = "conjugate_gradient",
 ) -> CGState:
-    """The solution of `operator` x = `rhs` for a Hermitian positive definite operator, by conjugate gradients.
+    """The solution of `operator` x = `rhs` for a Hermitian positive definite operator,
+    by conjugate gradients.
 
-    An operator is a matrix, or any object with a method `matvec`, and so is a preconditioner. The steps stop when the residual
-    is `tol` times as long as `rhs`; gradients go back through each of them.
+    An operator is a matrix, or any object with a method `matvec`, and so is a preconditioner. The
+    steps stop when the residual is `tol` times as long as `rhs`; gradients go back through each of
+    them.
 
     >>> import gradtape as tf
-    >>> tf.linalg.experimental.conjugate_gradient(tf.constant([[2.0, 0.0], [0.0, 2.0]]), tf.constant([2.0, 4.0])).x.numpy()
+    >>> tf.linalg.experimental.conjugate_gradient(
+    ...     tf.constant([[2.0, 0.0], [0.0, 2.0]]), tf.constant([2.0, 4.0])
+    ... ).x.numpy()
     array([1., 2.], dtype=float32)
     """
     apply = _matvec(operator, "operator")
-    precondition = (lambda r: r) if preconditioner is None else _matvec(preconditioner, "preconditioner")
+    precondition = (
+        (lambda r: r) if preconditioner is None else _matvec(preconditioner, "preconditioner")
+    )
     b = of_kind(rhs, INEXACT, "conjugate_gradient", "rhs")
     start = None if x is None else of_kind(x, INEXACT, "conjugate_gradient", "x")
     r = b if start is None else b - apply(start)
@@ -380,8 +463,13 @@ def conjugate_gradient(
 def _matvec(operator: Any, argument: str) -> Any:
     """The product with a vector, of an operator that must be Hermitian and positive definite."""
     if hasattr(operator, "matvec"):
-        if not (getattr(operator, "is_self_adjoint", True) and getattr(operator, "is_positive_definite", True)):
-            raise ValueError(f"conjugate_gradient: {argument} must be self-adjoint and positive definite.")
+        if not (
+            getattr(operator, "is_self_adjoint", True)
+            and getattr(operator, "is_positive_definite", True)
+        ):
+            raise ValueError(
+                f"conjugate_gradient: {argument} must be self-adjoint and positive definite."
+            )
         return operator.matvec
     a = square(operator, "conjugate_gradient", argument)
     return lambda v: (a @ v[..., None])[..., 0]

@@ -1,7 +1,10 @@
-"""Neural networks without convolution: activations, softmax and losses, normalisation, dropout and embeddings of `tf.nn`."""
+"""Neural networks without convolution: activations, softmax and losses, normalisation,
+dropout and embeddings of `tf.nn`.
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -13,8 +16,24 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, NUMERIC, REAL, Kind, of_kind, tensors_of_kind
-from gradtape.api.tensorflow.arguments import ShapeLike, TensorLike, as_float, as_int, as_shape, integers, one_axis
+from gradtape.api.tensorflow.accepted import (
+    FLOATING,
+    INEXACT,
+    NUMERIC,
+    REAL,
+    Kind,
+    of_kind,
+    tensors_of_kind,
+)
+from gradtape.api.tensorflow.arguments import (
+    ShapeLike,
+    TensorLike,
+    as_float,
+    as_int,
+    as_shape,
+    integers,
+    one_axis,
+)
 from gradtape.api.tensorflow.random import draws
 from gradtape.api.tensorflow.random.sequence import source
 from gradtape.api.tensorflow.random.stateless import stateless_source
@@ -149,7 +168,9 @@ def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tens
     array([0., 3., 1., 0.], dtype=float32)
     """
     x = of_kind(features, REAL, "crelu", "features")
-    return concat(activations.relu(x), activations.relu(-x), axis=one_axis(axis, x.ndim, "crelu: axis"))
+    return concat(
+        activations.relu(x), activations.relu(-x), axis=one_axis(axis, x.ndim, "crelu: axis")
+    )
 
 
 # Softmax and losses
@@ -186,11 +207,15 @@ def _class_axis(axis: Any, x: Tensor, function: str) -> int:
 
 
 @published("nn.softmax_cross_entropy_with_logits")
-def softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None) -> Tensor:
+def softmax_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None
+) -> Tensor:
     """`-reduce_sum(labels * log_softmax(logits), axis)`; gradients flow to the labels too.
 
     >>> import gradtape as tf
-    >>> tf.nn.softmax_cross_entropy_with_logits(labels=[[0.0, 1.0]], logits=[[0.0, 0.0]]).numpy().round(4)
+    >>> tf.nn.softmax_cross_entropy_with_logits(
+    ...     labels=[[0.0, 1.0]], logits=[[0.0, 0.0]]
+    ... ).numpy().round(4)
     array([0.6931], dtype=float32)
     """
     function = "softmax_cross_entropy_with_logits"
@@ -211,16 +236,25 @@ def _broadcast_together(x: Tensor, y: Tensor, what: str) -> list[Tensor]:
     try:
         shape = np.broadcast_shapes(x.array.shape, y.array.shape)
     except ValueError as error:
-        raise invalid_argument(f"{what} have shapes {x.shape} and {y.shape}, which do not fit together.") from error
-    return [value if value.array.shape == shape else broadcasting.broadcast_to(value, shape=shape) for value in (x, y)]
+        raise invalid_argument(
+            f"{what} have shapes {x.shape} and {y.shape}, which do not fit together."
+        ) from error
+    return [
+        value if value.array.shape == shape else broadcasting.broadcast_to(value, shape=shape)
+        for value in (x, y)
+    ]
 
 
 @published("nn.sparse_softmax_cross_entropy_with_logits")
-def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorLike, name: str | None = None) -> Tensor:
+def sparse_softmax_cross_entropy_with_logits(
+    labels: TensorLike, logits: TensorLike, name: str | None = None
+) -> Tensor:
     """The cross entropy of `softmax(logits)` for labels that are class numbers.
 
     >>> import gradtape as tf
-    >>> tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[0.0, 0.0]]).numpy().round(4)
+    >>> tf.nn.sparse_softmax_cross_entropy_with_logits(
+    ...     labels=[1], logits=[[0.0, 0.0]]
+    ... ).numpy().round(4)
     array([0.6931], dtype=float32)
     """
     function = "sparse_softmax_cross_entropy_with_logits"
@@ -228,7 +262,8 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
     classes = of_kind(labels, _INTEGERS, function, "labels")
     if not y.ndim or classes.array.shape != y.array.shape[:-1]:
         raise ValueError(
-            f"{function}: labels must have the shape of logits without its last axis, got {classes.shape} and {y.shape}."
+            f"{function}: labels must have the shape of logits without its last axis, got "
+            f"{classes.shape} and {y.shape}."
         )
     return activations.sparse_softmax_cross_entropy(classes, y)
 
@@ -237,13 +272,18 @@ def sparse_softmax_cross_entropy_with_logits(labels: TensorLike, logits: TensorL
 def sigmoid_cross_entropy_with_logits(
     labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
-    """The cross entropy of `sigmoid(logits)`, for each element on its own; gradients flow to the labels too.
+    """The cross entropy of `sigmoid(logits)`, for each element on its own;
+    gradients flow to the labels too.
 
     >>> import gradtape as tf
-    >>> tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, -20.0]).numpy().round(4)
+    >>> tf.nn.sigmoid_cross_entropy_with_logits(
+    ...     labels=[1.0, 0.0], logits=[0.0, -20.0]
+    ... ).numpy().round(4)
     array([0.6931, 0.    ], dtype=float32)
     """
-    return activations.sigmoid_cross_entropy(*_labels_and_logits(labels, logits, "sigmoid_cross_entropy_with_logits"))
+    return activations.sigmoid_cross_entropy(
+        *_labels_and_logits(labels, logits, "sigmoid_cross_entropy_with_logits")
+    )
 
 
 @published("nn.weighted_cross_entropy_with_logits")
@@ -253,12 +293,18 @@ def weighted_cross_entropy_with_logits(
     """`sigmoid_cross_entropy_with_logits` in which positive labels count `pos_weight` times.
 
     >>> import gradtape as tf
-    >>> tf.nn.weighted_cross_entropy_with_logits(labels=[1.0, 0.0], logits=[0.0, 0.0], pos_weight=2.0).numpy().round(4)
+    >>> tf.nn.weighted_cross_entropy_with_logits(
+    ...     labels=[1.0, 0.0], logits=[0.0, 0.0], pos_weight=2.0
+    ... ).numpy().round(4)
     array([1.3863, 0.6931], dtype=float32)
     """
     function = "weighted_cross_entropy_with_logits"
     p, y = _labels_and_logits(labels, logits, function)
-    weight = pos_weight if isinstance(pos_weight, (int, float)) else of_kind(pos_weight, FLOATING, function, "pos_weight")
+    weight = (
+        pos_weight
+        if isinstance(pos_weight, (int, float))
+        else of_kind(pos_weight, FLOATING, function, "pos_weight")
+    )
     return (1.0 - p) * y + (p * (weight - 1.0) + 1.0) * activations.softplus(-y)
 
 
@@ -267,15 +313,21 @@ def _labels_and_logits(labels: Any, logits: Any, function: str) -> tuple[Tensor,
         raise ValueError(f"{function}: both labels and logits must be given.")
     p, y = tensors_of_kind(labels, logits, FLOATING, function, ("labels", "logits"))
     if p.array.shape != y.array.shape:
-        raise ValueError(f"{function}: labels and logits must have the same shape, got {p.shape} and {y.shape}.")
+        raise ValueError(
+            f"{function}: labels and logits must have the same shape, got {p.shape} and {y.shape}."
+        )
     return p, y
 
 
 @published("nn.log_poisson_loss")
 def log_poisson_loss(
-    targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None
+    targets: TensorLike,
+    log_input: TensorLike,
+    compute_full_loss: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """The negative log likelihood of Poisson-distributed `targets`, given the logarithm of their mean.
+    """The negative log likelihood of Poisson-distributed `targets`,
+    given the logarithm of their mean.
 
     The full loss adds Stirling's approximation of the term that does not depend on `log_input`.
 
@@ -283,9 +335,14 @@ def log_poisson_loss(
     >>> tf.nn.log_poisson_loss(targets=[1.0], log_input=[0.0]).numpy()
     array([1.], dtype=float32)
     """
-    t, x = tensors_of_kind(targets, log_input, FLOATING, "log_poisson_loss", ("targets", "log_input"))
+    t, x = tensors_of_kind(
+        targets, log_input, FLOATING, "log_poisson_loss", ("targets", "log_input")
+    )
     if t.array.shape != x.array.shape:
-        raise ValueError(f"log_poisson_loss: targets and log_input must have the same shape, got {t.shape} and {x.shape}.")
+        raise ValueError(
+            f"log_poisson_loss: targets and log_input must have the same shape, got {t.shape} and "
+            f"{x.shape}."
+        )
     loss = elementary.exp(x) - x * t
     if not compute_full_loss:
         return loss
@@ -309,7 +366,9 @@ def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
 
 @published("nn.compute_average_loss")
 def compute_average_loss(
-    per_example_loss: TensorLike, sample_weight: TensorLike | None = None, global_batch_size: int | None = None
+    per_example_loss: TensorLike,
+    sample_weight: TensorLike | None = None,
+    global_batch_size: int | None = None,
 ) -> Tensor:
     """The sum of the losses, each with its weight, divided by the size of the batch.
 
@@ -320,32 +379,47 @@ def compute_average_loss(
     losses = of_kind(per_example_loss, FLOATING, "compute_average_loss", "per_example_loss")
     if global_batch_size is None:
         if not losses.ndim:
-            raise ValueError("compute_average_loss: per_example_loss must have a batch axis, or give global_batch_size.")
+            raise ValueError(
+                "compute_average_loss: per_example_loss must have a batch axis, or give "
+                "global_batch_size."
+            )
         size = losses.array.shape[0]
     else:
         size = as_int(global_batch_size, "compute_average_loss: global_batch_size")
         if size < 1:
-            raise ValueError(f"compute_average_loss: global_batch_size must be at least 1, got {size}.")
+            raise ValueError(
+                f"compute_average_loss: global_batch_size must be at least 1, got {size}."
+            )
     if sample_weight is not None:
-        weights = as_tensor(sample_weight, losses.dtype, argument="compute_average_loss: sample_weight")
-        losses = losses * reshape(weights, shape=(*weights.array.shape, *(1,) * (losses.ndim - weights.ndim)))
+        weights = as_tensor(
+            sample_weight, losses.dtype, argument="compute_average_loss: sample_weight"
+        )
+        losses = losses * reshape(
+            weights, shape=(*weights.array.shape, *(1,) * (losses.ndim - weights.ndim))
+        )
     return reductions.reduce_sum(losses) / float(size)
 
 
 @published("nn.scale_regularization_loss")
 def scale_regularization_loss(regularization_loss: TensorLike) -> Tensor:
-    """A regularisation loss divided by the number of replicas that will add it up: here there is one.
+    """A regularisation loss divided by the number of replicas that will add it up:
+    here there is one.
 
     >>> import gradtape as tf
     >>> tf.nn.scale_regularization_loss(tf.constant(3.0)).numpy()
     np.float32(3.0)
     """
-    return reductions.reduce_sum(of_kind(regularization_loss, FLOATING, "scale_regularization_loss", "regularization_loss"))
+    return reductions.reduce_sum(
+        of_kind(regularization_loss, FLOATING, "scale_regularization_loss", "regularization_loss")
+    )
 
 
 @published("math.in_top_k", "nn.in_top_k")
-def in_top_k(targets: TensorLike, predictions: TensorLike, k: int, name: str | None = None) -> Tensor:
-    """Whether each target class is among the `k` largest predictions of its row; ties count as inside.
+def in_top_k(
+    targets: TensorLike, predictions: TensorLike, k: int, name: str | None = None
+) -> Tensor:
+    """Whether each target class is among the `k` largest predictions of its row;
+    ties count as inside.
 
     >>> import gradtape as tf
     >>> tf.nn.in_top_k(targets=[1, 1], predictions=[[0.1, 0.9], [0.8, 0.2]], k=1).numpy()
@@ -355,7 +429,8 @@ def in_top_k(targets: TensorLike, predictions: TensorLike, k: int, name: str | N
     scores = of_kind(predictions, FLOATING, "in_top_k", "predictions")
     if scores.ndim != 2 or classes.array.shape != scores.array.shape[:1]:
         raise invalid_argument(
-            f"in_top_k: predictions must be a matrix and targets have an entry for each row, got {scores.shape} and {classes.shape}."
+            "in_top_k: predictions must be a matrix and targets have an entry for each row, got "
+            f"{scores.shape} and {classes.shape}."
         )
     return activations.in_top_k(classes, scores, k=as_int(k, "in_top_k: k"))
 
@@ -369,15 +444,20 @@ def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     np.float32(0.5)
     """
     x = of_kind(value, NUMERIC, "zero_fraction", "value")
-    return reductions.reduce_mean(broadcasting.cast(arithmetic.equal(x, 0), dtype=dtypes.float32.numpy))
+    return reductions.reduce_mean(
+        broadcasting.cast(arithmetic.equal(x, 0), dtype=dtypes.float32.numpy)
+    )
 
 
 # Layers
 
 
 @published("nn.bias_add")
-def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Tensor:
-    """`value` plus a vector `bias` along its channels: the last axis, or the second one for a `data_format` such as 'NCHW'.
+def bias_add(
+    value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None
+) -> Tensor:
+    """`value` plus a vector `bias` along its channels: the last axis, or the second one for a
+    `data_format` such as 'NCHW'.
 
     >>> import gradtape as tf
     >>> tf.nn.bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy()
@@ -385,34 +465,49 @@ def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None
            [13., 24.]], dtype=float32)
     """
     if data_format is not None and not (
-        isinstance(data_format, str) and data_format.startswith("N") and "C" in (data_format[1:2], data_format[-1:])
+        isinstance(data_format, str)
+        and data_format.startswith("N")
+        and "C" in (data_format[1:2], data_format[-1:])
     ):
-        raise ValueError(f"bias_add: data_format must be of the form 'N...C' or 'NC...', got {data_format!r}.")
+        raise ValueError(
+            f"bias_add: data_format must be of the form 'N...C' or 'NC...', got {data_format!r}."
+        )
     x, b = tensors_of_kind(value, bias, NUMERIC, "bias_add", ("value", "bias"))
     if x.ndim < 2 or b.ndim != 1:
-        raise invalid_argument(f"bias_add: value needs two axes or more and bias one, got shapes {x.shape} and {b.shape}.")
+        raise invalid_argument(
+            f"bias_add: value needs two axes or more and bias one, got shapes {x.shape} and "
+            f"{b.shape}."
+        )
     channels_first = data_format is not None and data_format[1] == "C"
     channels = x.array.shape[1 if channels_first else -1]
     if b.array.shape[0] != channels:
         raise invalid_argument(
-            f"bias_add: bias has {b.array.shape[0]} entries, but value of shape {x.shape} has {channels} channels."
+            f"bias_add: bias has {b.array.shape[0]} entries, but value of shape {x.shape} has "
+            f"{channels} channels."
         )
     return x + (reshape(b, shape=(channels, *(1,) * (x.ndim - 2))) if channels_first else b)
 
 
 @published("nn.dropout")
 def dropout(
-    x: TensorLike, rate: TensorLike, noise_shape: ShapeLike | None = None, seed: int | None = None, name: str | None = None
+    x: TensorLike,
+    rate: TensorLike,
+    noise_shape: ShapeLike | None = None,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """Sets a fraction `rate` of the elements to 0, at random, and divides the others by `1 - rate`.
 
-    Along axes where `noise_shape` is 1, elements are kept or dropped together. With rate 0, `x` comes back itself.
+    Along axes where `noise_shape` is 1, elements are kept or dropped together. With rate 0, `x`
+    comes back itself.
 
     >>> import gradtape as tf
     >>> sorted(set(tf.nn.dropout(tf.ones([100]), rate=0.5, seed=1).numpy().tolist()))
     [0.0, 2.0]
     """
-    return _dropped(x, rate, noise_shape, lambda shape: _uniforms(source("dropout", seed), shape), "dropout")
+    return _dropped(
+        x, rate, noise_shape, lambda shape: _uniforms(source("dropout", seed), shape), "dropout"
+    )
 
 
 @published("nn.experimental.stateless_dropout")
@@ -427,12 +522,21 @@ def stateless_dropout(
     """`dropout` whose choice depends on `seed`, a vector of two integers, alone.
 
     >>> import gradtape as tf
-    >>> first, second = (tf.nn.experimental.stateless_dropout(tf.ones([9]), rate=0.5, seed=[1, 2]) for _ in range(2))
+    >>> first, second = (
+    ...     tf.nn.experimental.stateless_dropout(tf.ones([9]), rate=0.5, seed=[1, 2])
+    ...     for _ in range(2)
+    ... )
     >>> bool(tf.reduce_all(first == second))
     True
     """
     function, algorithm = "stateless_dropout", rng_alg or "auto_select"
-    return _dropped(x, rate, noise_shape, lambda shape: _uniforms(stateless_source(seed, function, algorithm), shape), function)
+    return _dropped(
+        x,
+        rate,
+        noise_shape,
+        lambda shape: _uniforms(stateless_source(seed, function, algorithm), shape),
+        function,
+    )
 
 
 @published("nn.experimental.general_dropout")
@@ -443,7 +547,8 @@ def general_dropout(
     noise_shape: ShapeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """`dropout` with random numbers from `uniform_sampler(shape=..., dtype=...)`, which gives numbers from 0 to 1.
+    """`dropout` with random numbers from `uniform_sampler(shape=..., dtype=...)`,
+    which gives numbers from 0 to 1.
 
     >>> import gradtape as tf
     >>> def sampler(shape, dtype):
@@ -454,7 +559,9 @@ def general_dropout(
     values = of_kind(x, FLOATING, "general_dropout", "x", ValueError)
 
     def drawn(shape: tuple[int, ...]) -> Tensor:
-        return TENSORFLOW.tensor(uniform_sampler(shape=shape, dtype=values.dtype), "general_dropout: uniform_sampler")
+        return TENSORFLOW.tensor(
+            uniform_sampler(shape=shape, dtype=values.dtype), "general_dropout: uniform_sampler"
+        )
 
     return _dropped(values, rate, noise_shape, drawn, "general_dropout")
 
@@ -463,7 +570,9 @@ def _uniforms(numbers: draws.Source, shape: tuple[int, ...]) -> Tensor:
     return numbers.tensor(draws.uniforms, shape, np.dtype(np.float32))
 
 
-def _dropped(x: Any, rate: Any, noise_shape: Any, sampler: Callable[[tuple[int, ...]], Tensor], function: str) -> Tensor:
+def _dropped(
+    x: Any, rate: Any, noise_shape: Any, sampler: Callable[[tuple[int, ...]], Tensor], function: str
+) -> Tensor:
     values = of_kind(x, FLOATING, function, "x", ValueError)
     if isinstance(rate, Real):
         rate = float(rate)
@@ -477,9 +586,15 @@ def _dropped(x: Any, rate: Any, noise_shape: Any, sampler: Callable[[tuple[int, 
         scale = 1.0 / (1.0 - rate)
     shape = values.array.shape
     if noise_shape is not None:
-        given = list(noise_shape) if isinstance(noise_shape, (list, tuple)) else integers(noise_shape, f"{function}: noise_shape")
+        given = (
+            list(noise_shape)
+            if isinstance(noise_shape, (list, tuple))
+            else integers(noise_shape, f"{function}: noise_shape")
+        )
         if len(given) == len(shape):
-            given = [size if entry is None else entry for entry, size in zip(given, shape, strict=True)]
+            given = [
+                size if entry is None else entry for entry, size in zip(given, shape, strict=True)
+            ]
         shape = as_shape(given, f"{function}: noise_shape")
     return keep(values * scale, arithmetic.greater_equal(sampler(shape), rate))
 
@@ -490,16 +605,20 @@ def _scalar_rate(rate: Any, x: Tensor, function: str) -> Tensor:
     found = TENSORFLOW.tensor(rate, f"{function}: rate")
     if found.ndim or found.array.dtype != x.array.dtype:
         raise ValueError(
-            f"{function}: rate must be a scalar of the dtype of x, {x.dtype.name}, got {found.dtype.name} of shape {found.shape}."
+            f"{function}: rate must be a scalar of the dtype of x, {x.dtype.name}, got "
+            f"{found.dtype.name} of shape {found.shape}."
         )
     return found
 
 
 @published("nn.embedding_lookup")
-def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None) -> Tensor:
+def embedding_lookup(
+    params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None
+) -> Tensor:
     """The rows of `params` at `ids`; their gradient is sparse, an `IndexedSlices`.
 
-    A list of tensors stands for their rows one after another. With `max_norm`, longer rows are shortened to that length.
+    A list of tensors stands for their rows one after another. With `max_norm`, longer rows are
+    shortened to that length.
 
     >>> import gradtape as tf
     >>> table = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -508,10 +627,14 @@ def embedding_lookup(params: Any, ids: TensorLike, max_norm: float | None = None
            [1., 2.]], dtype=float32)
     """
     if params is None:
-        raise ValueError("embedding_lookup: params must be a tensor, a Variable or a list of them, got None.")
+        raise ValueError(
+            "embedding_lookup: params must be a tensor, a Variable or a list of them, got None."
+        )
     if isinstance(params, (list, tuple)):
         if not params:
-            raise ValueError("embedding_lookup: params must have at least one tensor, got an empty list.")
+            raise ValueError(
+                "embedding_lookup: params must have at least one tensor, got an empty list."
+            )
         parts = TENSORFLOW.tensors(params, "embedding_lookup: params")
         table = parts[0] if len(parts) == 1 else concat(*parts, axis=0)
     else:

@@ -1,7 +1,10 @@
-"""Losses over a sample of classes, for more classes than can be computed: `nce_loss`, `sampled_softmax_loss`, and the samplers."""
+"""Losses over a sample of classes, for more classes than can be computed: `nce_loss`,
+`sampled_softmax_loss`, and the samplers.
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ _INT64, _FLOAT32, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float32), np.dtype(
 
 
 class Candidates(NamedTuple):
-    """Sampled classes, and how often the true and the sampled ones are expected in such a sample."""
+    """Sampled classes, and how often the true and the sampled ones are expected in such a
+    sample.
+    """
 
     sampled_candidates: Tensor
     true_expected_count: Tensor
@@ -47,13 +52,21 @@ def uniform_candidate_sampler(
     """Classes below `range_max`, all with the same probability; with `unique`, none of them twice.
 
     >>> import gradtape as tf
-    >>> found = tf.random.uniform_candidate_sampler([[0]], num_true=1, num_sampled=4, unique=True, range_max=4)
+    >>> found = tf.random.uniform_candidate_sampler(
+    ...     [[0]], num_true=1, num_sampled=4, unique=True, range_max=4
+    ... )
     >>> sorted(found.sampled_candidates.numpy().tolist())
     [0, 1, 2, 3]
     """
     limit = as_int(range_max, "uniform_candidate_sampler: range_max")
     return _sampled(
-        "uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, np.full(max(limit, 0), 1 / max(limit, 1)), seed
+        "uniform_candidate_sampler",
+        true_classes,
+        num_true,
+        num_sampled,
+        unique,
+        np.full(max(limit, 0), 1 / max(limit, 1)),
+        seed,
     )
 
 
@@ -67,58 +80,94 @@ def log_uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Classes below `range_max` by Zipf's law, as for words by falling frequency; with `unique`, none of them twice.
+    """Classes below `range_max` by Zipf's law, as for words by falling frequency;
+    with `unique`, none of them twice.
 
     >>> import gradtape as tf
-    >>> found = tf.random.log_uniform_candidate_sampler([[0]], num_true=1, num_sampled=3, unique=False, range_max=7)
+    >>> found = tf.random.log_uniform_candidate_sampler(
+    ...     [[0]], num_true=1, num_sampled=3, unique=False, range_max=7
+    ... )
     >>> found.true_expected_count.numpy()
     array([[1.]], dtype=float32)
     """
     limit = as_int(range_max, "log_uniform_candidate_sampler: range_max")
     chances = np.diff(np.log(np.arange(1, max(limit, 0) + 2))) / np.log(max(limit, 1) + 1)
-    return _sampled("log_uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, chances, seed)
+    return _sampled(
+        "log_uniform_candidate_sampler", true_classes, num_true, num_sampled, unique, chances, seed
+    )
 
 
 @published("nn.all_candidate_sampler", "random.all_candidate_sampler")
 def all_candidate_sampler(
-    true_classes: TensorLike, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None
+    true_classes: TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Candidates:
     """All of the first `num_sampled` classes, each once.
 
     >>> import gradtape as tf
-    >>> tf.nn.all_candidate_sampler([[0]], num_true=1, num_sampled=3, unique=True).sampled_candidates.numpy()
+    >>> tf.nn.all_candidate_sampler(
+    ...     [[0]], num_true=1, num_sampled=3, unique=True
+    ... ).sampled_candidates.numpy()
     array([0, 1, 2])
     """
     labels = _true_classes(true_classes, num_true, "all_candidate_sampler")
     count = as_int(num_sampled, "all_candidate_sampler: num_sampled")
     ones = np.ones(labels.array.shape, np.float32)
-    return Candidates(Tensor(np.arange(count, dtype=np.int64)), Tensor(ones), Tensor(np.ones(count, np.float32)))
+    return Candidates(
+        Tensor(np.arange(count, dtype=np.int64)), Tensor(ones), Tensor(np.ones(count, np.float32))
+    )
 
 
 def _true_classes(true_classes: Any, num_true: Any, function: str) -> Tensor:
     labels = as_indices(true_classes, f"{function}: true_classes")
     count = as_int(num_true, f"{function}: num_true")
     if labels.ndim != 2 or labels.array.shape[1] != count:
-        raise invalid_argument(f"{function}: true_classes must have the shape (batch, num_true={count}), got {labels.shape}.")
+        raise invalid_argument(
+            f"{function}: true_classes must have the shape (batch, num_true={count}), got "
+            f"{labels.shape}."
+        )
     return labels
 
 
 def _sampled(
-    function: str, true_classes: Any, num_true: Any, num_sampled: Any, unique: bool, chances: Any, seed: Any
+    function: str,
+    true_classes: Any,
+    num_true: Any,
+    num_sampled: Any,
+    unique: bool,
+    chances: Any,
+    seed: Any,
 ) -> Candidates:
     labels = _true_classes(true_classes, num_true, function)
     count = as_int(num_sampled, f"{function}: num_sampled")
     if not 0 < count or not len(chances) or (unique and count > len(chances)):
-        raise invalid_argument(f"{function}: {count} classes cannot be sampled from {len(chances)}.")
-    if not is_traced(labels) and labels.array.size and not (0 <= labels.array.min() and labels.array.max() < len(chances)):
+        raise invalid_argument(
+            f"{function}: {count} classes cannot be sampled from {len(chances)}."
+        )
+    if (
+        not is_traced(labels)
+        and labels.array.size
+        and not (0 <= labels.array.min() and labels.array.max() < len(chances))
+    ):
         raise invalid_argument(f"{function}: true_classes must be in [0, {len(chances)}).")
-    numbers, sample = source(function, seed), partial(_drawn, chances=chances, count=count, unique=unique)
+    numbers, sample = (
+        source(function, seed),
+        partial(_drawn, chances=chances, count=count, unique=unique),
+    )
     drawn = numbers.on_host(sample, [((count,), _INT64), ((), _INT64)])
     found, tries = drawn[0], broadcasting.cast(drawn[1], dtype=_FLOAT64)
 
     def expected(classes: Tensor) -> Tensor:
         chance = take(Tensor(chances), classes, axis=0)
-        expectation = -elementary.expm1(tries * elementary.log1p(-arithmetic.minimum(chance, 1.0))) if unique else chance * count
+        expectation = (
+            -elementary.expm1(tries * elementary.log1p(-arithmetic.minimum(chance, 1.0)))
+            if unique
+            else chance * count
+        )
         return broadcasting.cast(expectation, dtype=_FLOAT32)
 
     return Candidates(found, expected(labels), expected(found))
@@ -129,7 +178,9 @@ def _drawn(rng: Any, *, chances: Any, count: int, unique: bool) -> tuple[Any, An
     ends = np.cumsum(chances)
 
     def draw(size: int) -> Any:
-        return np.minimum(np.searchsorted(ends, rng.random(size) * ends[-1], side="right"), len(chances) - 1).astype(np.int64)
+        return np.minimum(
+            np.searchsorted(ends, rng.random(size) * ends[-1], side="right"), len(chances) - 1
+        ).astype(np.int64)
 
     if not unique:
         return draw(count), np.int64(count)
@@ -154,11 +205,14 @@ def nce_loss(
     remove_accidental_hits: bool = False,
     name: str = "nce_loss",
 ) -> Tensor:
-    """The noise-contrastive estimate of a loss over many classes: each true class against `num_sampled` others.
+    """The noise-contrastive estimate of a loss over many classes:
+    each true class against `num_sampled` others.
 
     >>> import gradtape as tf
     >>> classes = tf.nn.all_candidate_sampler([[1]], num_true=1, num_sampled=2, unique=True)
-    >>> tf.nn.nce_loss(tf.zeros([2, 3]), tf.zeros([2]), [[1]], tf.ones([1, 3]), 2, 2, sampled_values=classes).numpy().round(4)
+    >>> tf.nn.nce_loss(
+    ...     tf.zeros([2, 3]), tf.zeros([2]), [[1]], tf.ones([1, 3]), 2, 2, sampled_values=classes
+    ... ).numpy().round(4)
     array([2.0794], dtype=float32)
     """
     targets, logits = _sampled_logits(
@@ -191,11 +245,14 @@ def sampled_softmax_loss(
     seed: int | None = None,
     name: str = "sampled_softmax_loss",
 ) -> Tensor:
-    """The cross entropy of a softmax over the true classes and `num_sampled` others, for training with many classes.
+    """The cross entropy of a softmax over the true classes and `num_sampled` others,
+    for training with many classes.
 
     >>> import gradtape as tf
     >>> classes = tf.nn.all_candidate_sampler([[1]], num_true=1, num_sampled=2, unique=True)
-    >>> loss = tf.nn.sampled_softmax_loss(tf.zeros([2, 3]), tf.zeros([2]), [[1]], tf.ones([1, 3]), 2, 2, sampled_values=classes)
+    >>> loss = tf.nn.sampled_softmax_loss(
+    ...     tf.zeros([2, 3]), tf.zeros([2]), [[1]], tf.ones([1, 3]), 2, 2, sampled_values=classes
+    ... )
     >>> loss.numpy().round(4)
     array([0.6931], dtype=float32)
     """
@@ -228,28 +285,39 @@ def _sampled_logits(
     remove_accidental_hits: bool,
     seed: Any,
 ) -> tuple[Tensor, Tensor]:
-    """Targets and logits of the true classes and behind them of the sampled ones, less the logarithm of how often each is expected."""
+    """Targets and logits of the true classes and behind them of the sampled ones, less the
+    logarithm of how often each is expected.
+    """
     true = _int64(_true_classes(labels, num_true, function))
     x = TENSORFLOW.tensor(inputs, f"{function}: inputs")
     batch, wide = true.array.shape
     if sampled_values is None:
-        sampled_values = log_uniform_candidate_sampler(true, wide, num_sampled, True, num_classes, seed)
+        sampled_values = log_uniform_candidate_sampler(
+            true, wide, num_sampled, True, num_classes, seed
+        )
     others, expected_true, expected_others = [
-        TENSORFLOW.tensor(v, f"{function}: sampled_values") for v in _three(sampled_values, f"{function}: sampled_values")
+        TENSORFLOW.tensor(v, f"{function}: sampled_values")
+        for v in _three(sampled_values, f"{function}: sampled_values")
     ]
     others = _int64(others)
     ids = concat(reshape(true, shape=(batch * wide,)), others, axis=0)
     rows, offsets = embedding_lookup(weights, ids), embedding_lookup(biases, ids)
     split = batch * wide
-    true_rows = reshape(getitem(rows, key=(slice(0, split),)), shape=(batch, wide, *rows.array.shape[1:]))
+    true_rows = reshape(
+        getitem(rows, key=(slice(0, split),)), shape=(batch, wide, *rows.array.shape[1:])
+    )
     true_logits = reductions.reduce_sum(true_rows * getitem(x, key=(slice(None), None)), axis=(2,))
-    true_logits = true_logits + reshape(getitem(offsets, key=(slice(0, split),)), shape=(batch, wide))
+    true_logits = true_logits + reshape(
+        getitem(offsets, key=(slice(0, split),)), shape=(batch, wide)
+    )
     other_logits = matrix.matmul(x, matrix_transpose(getitem(rows, key=(slice(split, None),))))
     other_logits = other_logits + getitem(offsets, key=(slice(split, None),))
     if remove_accidental_hits:
         same = arithmetic.equal(getitem(true, key=(..., None)), others)
         lowest = float(np.finfo(np.float32).min)
-        other_logits = other_logits + where(reductions.reduce_any(same, axis=(1,)), lowest, zeros_like(other_logits))
+        other_logits = other_logits + where(
+            reductions.reduce_any(same, axis=(1,)), lowest, zeros_like(other_logits)
+        )
     true_logits = true_logits - elementary.log(broadcasting.stop_gradient(expected_true))
     other_logits = other_logits - elementary.log(broadcasting.stop_gradient(expected_others))
     targets = concat(ones_like(true_logits) / wide, zeros_like(other_logits), axis=1)
@@ -264,6 +332,7 @@ def _three(values: Any, argument: str) -> list[Any]:
     found = as_list(values, argument)
     if len(found) != 3:
         raise ValueError(
-            f"{argument} must be the candidates, and how often they and the true classes are expected, got {values!r}."
+            f"{argument} must be the candidates, and how often they and the true classes are "
+            f"expected, got {values!r}."
         )
     return found

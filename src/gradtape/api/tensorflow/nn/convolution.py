@@ -1,10 +1,12 @@
 """Convolutions of `tf.nn`, and how the arguments of convolutions and pooling say where windows lie.
 
-The ops take channels last and explicit padding; everything else that TensorFlow allows is turned into that here.
+The ops take channels last and explicit padding; everything else that TensorFlow allows is turned
+into that here.
 """
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -34,15 +36,20 @@ _FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
 class Layout:
-    """Where an input of a function has its batch, spatial and channel axes, and how it gets them in the order of the ops."""
+    """Where an input of a function has its batch, spatial and channel axes,
+    and how it gets them in the order of the ops.
+    """
 
     def __init__(self, function: str, data_format: str | None, x: Tensor, spatial: int) -> None:
         last, first = _FORMATS[spatial]
         if data_format not in (None, last, first):
-            raise invalid_argument(f"{function}: data_format must be '{last}' or '{first}', got {data_format!r}.")
+            raise invalid_argument(
+                f"{function}: data_format must be '{last}' or '{first}', got {data_format!r}."
+            )
         if x.ndim < spatial + 2:
             raise invalid_argument(
-                f"{function}: input must have {spatial + 2} dimensions, {data_format or last}, got shape {x.shape}."
+                f"{function}: input must have {spatial + 2} dimensions, {data_format or last}, got "
+                f"shape {x.shape}."
             )
         self.function = function
         self.spatial = spatial
@@ -72,26 +79,40 @@ class Layout:
             channels = 1 if self.channels_first else n + 1
             if values[0] != 1 or values[channels] != 1:
                 raise UnimplementedError(
-                    None, None, f"{self.function}: {argument}={list(values)} must be 1 for the batch and the channels."
+                    None,
+                    None,
+                    (
+                        f"{self.function}: {argument}={list(values)} must be 1 for the batch and "
+                        "the channels."
+                    ),
                 )
             values = self._spatial_part(values)
         elif len(values) != n:
-            raise ValueError(f"{self.function}: {argument} must have 1, {n} or {n + 2} entries, got {list(values)}.")
+            raise ValueError(
+                f"{self.function}: {argument} must have 1, {n} or {n + 2} entries, got "
+                f"{list(values)}."
+            )
         if any(number < 1 for number in values):
-            raise invalid_argument(f"{self.function}: {argument} must be at least 1, got {list(values)}.")
+            raise invalid_argument(
+                f"{self.function}: {argument} must be at least 1, got {list(values)}."
+            )
         return values
 
     def _spatial_part(self, entries: tuple[Any, ...]) -> tuple[Any, ...]:
         return entries[2:] if self.channels_first else entries[1:-1]
 
-    def windows(self, sizes: Shape, kernel: Shape, strides: Any, padding: Padding, dilations: Any = None) -> Windows:
+    def windows(
+        self, sizes: Shape, kernel: Shape, strides: Any, padding: Padding, dilations: Any = None
+    ) -> Windows:
         """The windows of `kernel` on axes of `sizes`: none on an axis that is too short for one."""
         steps, spread = self.per_axis(strides, "strides"), self.per_axis(dilations, "dilations")
         reaches = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, spread, strict=True)]
         pads = self._padding(padding, sizes, reaches, steps)
         return Windows(kernel, steps, pads, spread)
 
-    def _padding(self, padding: Any, sizes: Shape, reaches: Sequence[int], strides: Shape) -> tuple[tuple[int, int], ...]:
+    def _padding(
+        self, padding: Any, sizes: Shape, reaches: Sequence[int], strides: Shape
+    ) -> tuple[tuple[int, int], ...]:
         function = self.function
         if padding == "VALID":
             return ((0, 0),) * self.spatial
@@ -102,24 +123,43 @@ class Layout:
             ]
             return tuple([(total // 2, total - total // 2) for total in totals])
         if padding == "EXPLICIT":
-            raise ValueError(f"{function}: to pad explicitly, give padding as a list with a pair for every axis.")
+            raise ValueError(
+                f"{function}: to pad explicitly, give padding as a list with a pair for every axis."
+            )
         if isinstance(padding, str):
-            raise invalid_argument(f"{function}: padding must be 'SAME', 'VALID' or a list of pairs, got {padding!r}.")
+            raise invalid_argument(
+                f"{function}: padding must be 'SAME', 'VALID' or a list of pairs, got {padding!r}."
+            )
         if not isinstance(padding, (list, tuple, np.ndarray)):
-            raise TypeError(f"{function}: padding must be 'SAME', 'VALID' or a list of pairs, got {padding!r}.")
+            raise TypeError(
+                f"{function}: padding must be 'SAME', 'VALID' or a list of pairs, got {padding!r}."
+            )
         pairs = [integers(pair, f"{function}: padding") for pair in padding]
         if len(pairs) != self.spatial + 2 or any(len(pair) != 2 for pair in pairs):
             raise ValueError(
-                f"{function}: a list of padding needs {self.spatial + 2} pairs, one for every axis, got {padding!r}."
+                f"{function}: a list of padding needs {self.spatial + 2} pairs, one for every "
+                f"axis, got {padding!r}."
             )
         inside = self._spatial_part(tuple(pairs))
-        if sum(map(sum, pairs)) != sum(map(sum, inside)) or any(number < 0 for pair in pairs for number in pair):
-            raise invalid_argument(f"{function}: padding={padding!r} must not be negative, and 0 for the batch and the channels.")
+        if sum(map(sum, pairs)) != sum(map(sum, inside)) or any(
+            number < 0 for pair in pairs for number in pair
+        ):
+            raise invalid_argument(
+                f"{function}: padding={padding!r} must not be negative, and 0 for the batch and "
+                "the channels."
+            )
         return tuple([(low, high) for low, high in inside])
 
 
 def _convolve(
-    function: str, x: Any, filters: Any, strides: Any, padding: Any, data_format: Any, dilations: Any, spatial: int | None
+    function: str,
+    x: Any,
+    filters: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    dilations: Any,
+    spatial: int | None,
 ) -> Tensor:
     x, w = tensors_of_kind(x, filters, _CONVOLVED, function, ("input", "filters"))
     spatial = _spatial_axes(w, function) if spatial is None else spatial
@@ -129,12 +169,14 @@ def _convolve(
     channels, (taken, made) = x.array.shape[-1], w.array.shape[-2:]
     if channels % taken:
         raise invalid_argument(
-            f"{function}: the {channels} channels of input {x.shape} must be a multiple of the {taken} of filters {w.shape}."
+            f"{function}: the {channels} channels of input {x.shape} must be a multiple of the "
+            f"{taken} of filters {w.shape}."
         )
     groups = channels // taken
     if made % max(groups, 1):
         raise invalid_argument(
-            f"{function}: input {x.shape} and filters {w.shape} make {groups} groups, which do not divide {made} filters."
+            f"{function}: input {x.shape} and filters {w.shape} make {groups} groups, which do not "
+            f"divide {made} filters."
         )
     windows = layout.windows(x.array.shape[1:-1], w.array.shape[:-2], strides, padding, dilations)
     return layout.leave(conv(x, w, windows=windows, groups=groups))
@@ -142,13 +184,18 @@ def _convolve(
 
 def _spatial_axes(w: Tensor, function: str) -> int:
     if w.ndim not in (3, 4, 5):
-        raise ValueError(f"{function}: filters must have 3, 4 or 5 dimensions, got shape {w.shape}.")
+        raise ValueError(
+            f"{function}: filters must have 3, 4 or 5 dimensions, got shape {w.shape}."
+        )
     return w.ndim - 2
 
 
 def _check_filters(function: str, w: Tensor, spatial: int, argument: str = "filters") -> None:
     if w.ndim != spatial + 2 or not w.array.size:
-        raise invalid_argument(f"{function}: {argument} must have {spatial + 2} dimensions, none of size 0, got shape {w.shape}.")
+        raise invalid_argument(
+            f"{function}: {argument} must have {spatial + 2} dimensions, none of size 0, got shape "
+            f"{w.shape}."
+        )
 
 
 @published("nn.conv1d")
@@ -164,7 +211,9 @@ def conv1d(
     """Convolves sequences `(batch, width, channels)` with filters `(width, channels, filters)`.
 
     >>> import gradtape as tf
-    >>> tf.nn.conv1d(tf.reshape([1.0, 2.0, 4.0], [1, 3, 1]), tf.reshape([1.0, 1.0], [2, 1, 1]), 1, "VALID").numpy().tolist()
+    >>> tf.nn.conv1d(
+    ...     tf.reshape([1.0, 2.0, 4.0], [1, 3, 1]), tf.reshape([1.0, 1.0], [2, 1, 1]), 1, "VALID"
+    ... ).numpy().tolist()
     [[[3.0], [6.0]]]
     """
     return _convolve("conv1d", input, filters, stride, padding, data_format, dilations, 1)
@@ -180,7 +229,8 @@ def conv2d(
     dilations: PerAxis = None,
     name: str | None = None,
 ) -> Tensor:
-    """Convolves images `(batch, height, width, channels)` with filters `(height, width, channels, filters)`.
+    """Convolves images `(batch, height, width, channels)` with filters
+    `(height, width, channels, filters)`.
 
     >>> import gradtape as tf
     >>> image = tf.reshape([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], [1, 3, 3, 1])
@@ -201,10 +251,13 @@ def conv3d(
     dilations: PerAxis = None,
     name: str | None = None,
 ) -> Tensor:
-    """Convolves volumes `(batch, depth, height, width, channels)` with filters `(depth, height, width, channels, filters)`.
+    """Convolves volumes `(batch, depth, height, width, channels)` with filters
+    `(depth, height, width, channels, filters)`.
 
     >>> import gradtape as tf
-    >>> tf.nn.conv3d(tf.ones([1, 2, 2, 2, 1]), tf.ones([2, 2, 2, 1, 1]), strides=1, padding="VALID").numpy().item()
+    >>> tf.nn.conv3d(
+    ...     tf.ones([1, 2, 2, 2, 1]), tf.ones([2, 2, 2, 1, 1]), strides=1, padding="VALID"
+    ... ).numpy().item()
     8.0
     """
     return _convolve("conv3d", input, filters, strides, padding, data_format, dilations, 3)
@@ -230,11 +283,15 @@ def convolution(
 
 
 @published("nn.atrous_conv2d")
-def atrous_conv2d(value: TensorLike, filters: TensorLike, rate: int, padding: Padding, name: str | None = None) -> Tensor:
+def atrous_conv2d(
+    value: TensorLike, filters: TensorLike, rate: int, padding: Padding, name: str | None = None
+) -> Tensor:
     """A 2-d convolution whose filters take every `rate`-th element.
 
     >>> import gradtape as tf
-    >>> tf.nn.atrous_conv2d(tf.ones([1, 3, 3, 1]), tf.ones([2, 2, 1, 1]), rate=2, padding="VALID").numpy().item()
+    >>> tf.nn.atrous_conv2d(
+    ...     tf.ones([1, 3, 3, 1]), tf.ones([2, 2, 1, 1]), rate=2, padding="VALID"
+    ... ).numpy().item()
     4.0
     """
     return _convolve("atrous_conv2d", value, filters, 1, padding, None, rate, 2)
@@ -250,11 +307,14 @@ def depthwise_conv2d(
     dilations: PerAxis = None,
     name: str | None = None,
 ) -> Tensor:
-    """Convolves each channel with filters of its own: `filter` is `(height, width, channels, filters for each channel)`.
+    """Convolves each channel with filters of its own: `filter` is
+    `(height, width, channels, filters for each channel)`.
 
     >>> import gradtape as tf
     >>> weights = tf.constant([[[[1.0], [10.0]]]])
-    >>> tf.nn.depthwise_conv2d(tf.ones([1, 1, 2, 2]), weights, strides=[1, 1, 1, 1], padding="SAME").numpy().tolist()
+    >>> tf.nn.depthwise_conv2d(
+    ...     tf.ones([1, 1, 2, 2]), weights, strides=[1, 1, 1, 1], padding="SAME"
+    ... ).numpy().tolist()
     [[[[1.0, 10.0], [1.0, 10.0]]]]
     """
     function = "depthwise_conv2d"
@@ -265,7 +325,8 @@ def depthwise_conv2d(
     *kernel, channels, times = w.array.shape
     if x.array.shape[-1] != channels:
         raise invalid_argument(
-            f"{function}: input has {x.array.shape[-1]} channels, but filter of shape {w.shape} has {channels}."
+            f"{function}: input has {x.array.shape[-1]} channels, but filter of shape {w.shape} "
+            f"has {channels}."
         )
     w = reshape(w, shape=(*kernel, 1, channels * times))
     windows = layout.windows(x.array.shape[1:-1], w.array.shape[:2], strides, padding, dilations)
@@ -283,15 +344,20 @@ def separable_conv2d(
     dilations: PerAxis = None,
     name: str | None = None,
 ) -> Tensor:
-    """A depthwise convolution, and after it one with filters of a single pixel that mixes the channels.
+    """A depthwise convolution, and after it one with filters of a single pixel that mixes the
+    channels.
 
     >>> import gradtape as tf
     >>> depthwise, pointwise = tf.ones([2, 2, 3, 1]), tf.ones([1, 1, 3, 4])
-    >>> tf.nn.separable_conv2d(tf.ones([1, 4, 4, 3]), depthwise, pointwise, strides=[1, 1, 1, 1], padding="VALID").shape
+    >>> tf.nn.separable_conv2d(
+    ...     tf.ones([1, 4, 4, 3]), depthwise, pointwise, strides=[1, 1, 1, 1], padding="VALID"
+    ... ).shape
     TensorShape([1, 3, 3, 4])
     """
     between = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
-    return _convolve("separable_conv2d", between, pointwise_filter, 1, "VALID", data_format, None, 2)
+    return _convolve(
+        "separable_conv2d", between, pointwise_filter, 1, "VALID", data_format, None, 2
+    )
 
 
 def _convolve_transposed(
@@ -311,15 +377,23 @@ def _convolve_transposed(
     _check_filters(function, w, spatial)
     wanted = as_shape(output_shape, f"{function}: output_shape")
     if len(wanted) != spatial + 2:
-        raise invalid_argument(f"{function}: output_shape must have {spatial + 2} entries, got {list(wanted)}.")
+        raise invalid_argument(
+            f"{function}: output_shape must have {spatial + 2} entries, got {list(wanted)}."
+        )
     y = layout.enter(x)
-    sizes, channels = (wanted[2:], wanted[1]) if layout.channels_first else (wanted[1:-1], wanted[-1])
+    sizes, channels = (
+        (wanted[2:], wanted[1]) if layout.channels_first else (wanted[1:-1], wanted[-1])
+    )
     windows = layout.windows(sizes, w.array.shape[:-2], strides, padding, dilations)
     *made, found = y.array.shape
-    if (wanted[0], *windows.outputs(sizes)) != tuple(made) or (channels, found) != w.array.shape[-2:]:
+    if (wanted[0], *windows.outputs(sizes)) != tuple(made) or (channels, found) != w.array.shape[
+        -2:
+    ]:
         raise invalid_argument(
-            f"{function}: output_shape={list(wanted)} does not fit input {x.shape} and filters {w.shape}: an output of that shape, "
-            f"convolved with strides {list(windows.strides)} and padding {padding!r}, must give the input."
+            f"{function}: output_shape={list(wanted)} does not fit input {x.shape} and filters "
+            f"{w.shape}: an output of that shape, "
+            f"convolved with strides {list(windows.strides)} and padding {padding!r}, must give "
+            "the input."
         )
     return layout.leave(conv_by_input(w, y, windows=windows, groups=1, sizes=sizes))
 
@@ -335,13 +409,26 @@ def conv1d_transpose(
     dilations: PerAxis = None,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of `conv1d`: the gradient of a convolution by its input; filters are `(width, output, input channels)`.
+    """The transpose of `conv1d`: the gradient of a convolution by its input; filters are
+    `(width, output, input channels)`.
 
     >>> import gradtape as tf
-    >>> tf.nn.conv1d_transpose(tf.ones([1, 2, 1]), tf.reshape([1.0, 2.0], [2, 1, 1]), [1, 4, 1], strides=2).numpy().tolist()
+    >>> tf.nn.conv1d_transpose(
+    ...     tf.ones([1, 2, 1]), tf.reshape([1.0, 2.0], [2, 1, 1]), [1, 4, 1], strides=2
+    ... ).numpy().tolist()
     [[[1.0], [2.0], [1.0], [2.0]]]
     """
-    return _convolve_transposed("conv1d_transpose", input, filters, output_shape, strides, padding, data_format, dilations, 1)
+    return _convolve_transposed(
+        "conv1d_transpose",
+        input,
+        filters,
+        output_shape,
+        strides,
+        padding,
+        data_format,
+        dilations,
+        1,
+    )
 
 
 @published("nn.conv2d_transpose")
@@ -355,13 +442,26 @@ def conv2d_transpose(
     dilations: PerAxis = None,
     name: str | None = None,
 ) -> Tensor:
-    """The transpose of `conv2d`: the gradient of a convolution by its input; filters are `(height, width, output, input channels)`.
+    """The transpose of `conv2d`: the gradient of a convolution by its input; filters are
+    `(height, width, output, input channels)`.
 
     >>> import gradtape as tf
-    >>> tf.nn.conv2d_transpose(tf.ones([1, 1, 1, 1]), tf.ones([2, 2, 1, 1]), [1, 2, 2, 1], strides=2).numpy().tolist()
+    >>> tf.nn.conv2d_transpose(
+    ...     tf.ones([1, 1, 1, 1]), tf.ones([2, 2, 1, 1]), [1, 2, 2, 1], strides=2
+    ... ).numpy().tolist()
     [[[[1.0], [1.0]], [[1.0], [1.0]]]]
     """
-    return _convolve_transposed("conv2d_transpose", input, filters, output_shape, strides, padding, data_format, dilations, 2)
+    return _convolve_transposed(
+        "conv2d_transpose",
+        input,
+        filters,
+        output_shape,
+        strides,
+        padding,
+        data_format,
+        dilations,
+        2,
+    )
 
 
 @published("nn.conv3d_transpose")
@@ -378,10 +478,22 @@ def conv3d_transpose(
     """The transpose of `conv3d`: the gradient of a convolution by its input.
 
     >>> import gradtape as tf
-    >>> tf.nn.conv3d_transpose(tf.ones([1, 1, 1, 1, 1]), tf.ones([2, 1, 1, 1, 1]), [1, 2, 1, 1, 1], strides=[2, 1, 1]).shape
+    >>> tf.nn.conv3d_transpose(
+    ...     tf.ones([1, 1, 1, 1, 1]), tf.ones([2, 1, 1, 1, 1]), [1, 2, 1, 1, 1], strides=[2, 1, 1]
+    ... ).shape
     TensorShape([1, 2, 1, 1, 1])
     """
-    return _convolve_transposed("conv3d_transpose", input, filters, output_shape, strides, padding, data_format, dilations, 3)
+    return _convolve_transposed(
+        "conv3d_transpose",
+        input,
+        filters,
+        output_shape,
+        strides,
+        padding,
+        data_format,
+        dilations,
+        3,
+    )
 
 
 @published("nn.conv_transpose")
@@ -398,22 +510,43 @@ def conv_transpose(
     """The transpose of `convolution`, for as many spatial axes as the filters have.
 
     >>> import gradtape as tf
-    >>> tf.nn.conv_transpose(tf.ones([1, 2, 1]), tf.ones([2, 1, 1]), [1, 4, 1], strides=2).numpy().tolist()
+    >>> tf.nn.conv_transpose(
+    ...     tf.ones([1, 2, 1]), tf.ones([2, 1, 1]), [1, 4, 1], strides=2
+    ... ).numpy().tolist()
     [[[1.0], [1.0], [1.0], [1.0]]]
     """
-    return _convolve_transposed("conv_transpose", input, filters, output_shape, strides, padding, data_format, dilations, None)
+    return _convolve_transposed(
+        "conv_transpose",
+        input,
+        filters,
+        output_shape,
+        strides,
+        padding,
+        data_format,
+        dilations,
+        None,
+    )
 
 
 @published("nn.atrous_conv2d_transpose")
 def atrous_conv2d_transpose(
-    value: TensorLike, filters: TensorLike, output_shape: Any, rate: int, padding: Padding, name: str | None = None
+    value: TensorLike,
+    filters: TensorLike,
+    output_shape: Any,
+    rate: int,
+    padding: Padding,
+    name: str | None = None,
 ) -> Tensor:
     """The transpose of `atrous_conv2d`; filters are `(height, width, output, input channels)`.
 
     >>> import gradtape as tf
-    >>> tf.nn.atrous_conv2d_transpose(tf.ones([1, 1, 1, 1]), tf.ones([2, 2, 1, 1]), [1, 3, 3, 1], 2, "VALID")[0, :, :, 0].numpy()
+    >>> tf.nn.atrous_conv2d_transpose(
+    ...     tf.ones([1, 1, 1, 1]), tf.ones([2, 2, 1, 1]), [1, 3, 3, 1], 2, "VALID"
+    ... )[0, :, :, 0].numpy()
     array([[1., 0., 1.],
            [0., 0., 0.],
            [1., 0., 1.]], dtype=float32)
     """
-    return _convolve_transposed("atrous_conv2d_transpose", value, filters, output_shape, 1, padding, None, rate, 2)
+    return _convolve_transposed(
+        "atrous_conv2d_transpose", value, filters, output_shape, 1, padding, None, rate, 2
+    )

@@ -1,4 +1,6 @@
-"""Embeddings of bags of ids, which are rows of a SparseTensor: `tf.nn.embedding_lookup_sparse` and its safe form."""
+"""Embeddings of bags of ids, which are rows of a SparseTensor:
+`tf.nn.embedding_lookup_sparse` and its safe form.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,17 @@ def embedding_lookup_sparse(
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
-    """For each row of ids, the embeddings of its ids combined: their sum, their mean, or their sum over the norm of the weights.
+    """For each row of ids, the embeddings of its ids combined: their sum, their mean, or their sum
+    over the norm of the weights.
 
-    The result ends with the last row that has an id; rows without any are zero. The gradient of `params` is sparse.
+    The result ends with the last row that has an id; rows without any are zero. The gradient of
+    `params` is sparse.
 
     >>> import gradtape as tf
     >>> ids = tf.sparse.SparseTensor([[0, 0], [0, 1], [1, 0]], [2, 0, 1], [2, 2])
-    >>> tf.nn.embedding_lookup_sparse(tf.constant([[1.0], [2.0], [3.0]]), ids, None, combiner="mean").numpy()
+    >>> tf.nn.embedding_lookup_sparse(
+    ...     tf.constant([[1.0], [2.0], [3.0]]), ids, None, combiner="mean"
+    ... ).numpy()
     array([[2.],
            [2.]], dtype=float32)
     """
@@ -58,9 +64,13 @@ def embedding_lookup_sparse(
     sp = given(sp_ids, function, "sp_ids")
     weights = _weights(sp_weights, sp, function)
     rows, size = indices_of(sp)[:, 0], shape_of(sp)[0]
-    if not isinstance(rows, Tensor):  # where nothing is traced, the last row with an id is the last row
+    if not isinstance(
+        rows, Tensor
+    ):  # where nothing is traced, the last row with an id is the last row
         if (np.diff(rows) < 0).any():
-            raise invalid_argument(f"{function}: the rows of sp_ids must be in order: use sparse.reorder.")
+            raise invalid_argument(
+                f"{function}: the rows of sp_ids must be in order: use sparse.reorder."
+            )
         size = int(rows.max(initial=-1)) + 1
     return _combined(params, sp.values, weights, rows, size, kind, max_norm)
 
@@ -76,9 +86,11 @@ def safe_embedding_lookup_sparse(
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
-    """`embedding_lookup_sparse` that leaves out negative ids and, unless it sums, weights that are not positive.
+    """`embedding_lookup_sparse` that leaves out negative ids and, unless it sums,
+    weights that are not positive.
 
-    A row without ids has the embedding of `default_id`, or zeros; the axes of the ids but the last are those of the result.
+    A row without ids has the embedding of `default_id`, or zeros; the axes of the ids but the last
+    are those of the result.
 
     >>> import gradtape as tf
     >>> ids = tf.sparse.SparseTensor([[0, 0], [0, 1]], [1, -1], [2, 2])
@@ -87,7 +99,9 @@ def safe_embedding_lookup_sparse(
            [0.]], dtype=float32)
     """
     function = "safe_embedding_lookup_sparse"
-    if embedding_weights is None or (isinstance(embedding_weights, (list, tuple)) and not embedding_weights):
+    if embedding_weights is None or (
+        isinstance(embedding_weights, (list, tuple)) and not embedding_weights
+    ):
         raise ValueError(f"{function}: embedding_weights is missing, got {embedding_weights}.")
     kind = _checked_combiner(combiner or "mean", function)
     sp = given(sparse_ids, function, "sparse_ids")
@@ -95,15 +109,28 @@ def safe_embedding_lookup_sparse(
     shape = shape_of(sp)
     flat = reshape(sp, [math.prod(shape[:-1]), shape[-1]])
     instead = "use embedding_lookup_sparse with ids that are all there"
-    kept = known(as_indices(sp.values, f"{function}: sparse_ids"), f"{function}: sparse_ids", instead) >= 0
+    kept = (
+        known(as_indices(sp.values, f"{function}: sparse_ids"), f"{function}: sparse_ids", instead)
+        >= 0
+    )
     if weights is not None and kind != "sum":
         kept = kept & (known(weights, f"{function}: sparse_weights", instead) > 0)
     chosen = np.flatnonzero(kept)
-    ids = new_sparse(known_indices(flat, function)[chosen], picked(flat.values, chosen), shape_of(flat))
+    ids = new_sparse(
+        known_indices(flat, function)[chosen], picked(flat.values, chosen), shape_of(flat)
+    )
     filled, empty = fill_empty_rows(ids, np.asarray(default_id or 0, ids.values.array.dtype))
     if weights is not None:
         weights = fill_empty_rows(ids.with_values(picked(weights, chosen)), 1.0)[0].values
-    found = _combined(embedding_weights, filled.values, weights, filled.indices.array[:, 0], shape_of(flat)[0], kind, max_norm)
+    found = _combined(
+        embedding_weights,
+        filled.values,
+        weights,
+        filled.indices.array[:, 0],
+        shape_of(flat)[0],
+        kind,
+        max_norm,
+    )
     if default_id is None:
         lacking = shaping.reshape(empty, shape=(-1, *(1,) * (found.array.ndim - 1)))
         found = where(lacking, zeros_like(found), found)
@@ -111,7 +138,13 @@ def safe_embedding_lookup_sparse(
 
 
 def _combined(
-    params: Any, ids: Tensor, weights: Tensor | None, rows: Any, size: int, combiner: str, max_norm: float | None
+    params: Any,
+    ids: Tensor,
+    weights: Tensor | None,
+    rows: Any,
+    size: int,
+    combiner: str,
+    max_norm: float | None,
 ) -> Tensor:
     found = embedding_lookup(params, ids, max_norm)
     width = (1,) * (found.array.ndim - 1)
@@ -130,7 +163,9 @@ def _combined(
         return total
     if combiner == "mean":
         return arithmetic.divide_no_nan(total, segment_sum(each, rows, size=size))
-    return arithmetic.divide_no_nan(total, elementary.sqrt(segment_sum(arithmetic.square(each), rows, size=size)))
+    return arithmetic.divide_no_nan(
+        total, elementary.sqrt(segment_sum(arithmetic.square(each), rows, size=size))
+    )
 
 
 def _checked_combiner(combiner: str, function: str) -> str:
@@ -144,10 +179,16 @@ def _weights(sp_weights: Any, sp_ids: SparseTensor, function: str) -> Tensor | N
     if sp_weights is None:
         return None
     if not isinstance(sp_weights, SparseTensor):
-        raise TypeError(f"{function}: the weights must be a SparseTensor or None, got {type(sp_weights).__name__}.")
-    if sp_weights.values.array.shape != sp_ids.values.array.shape or shape_of(sp_weights) != shape_of(sp_ids):
+        raise TypeError(
+            f"{function}: the weights must be a SparseTensor or None, got "
+            f"{type(sp_weights).__name__}."
+        )
+    if sp_weights.values.array.shape != sp_ids.values.array.shape or shape_of(
+        sp_weights
+    ) != shape_of(sp_ids):
         raise ValueError(
-            f"{function}: the weights have {sp_weights.values.shape[0]} elements in the shape {list(shape_of(sp_weights))}, but the ids "
+            f"{function}: the weights have {sp_weights.values.shape[0]} elements in the shape "
+            f"{list(shape_of(sp_weights))}, but the ids "
             f"{sp_ids.values.shape[0]} in {list(shape_of(sp_ids))}."
         )
     return of_kind(sp_weights.values, FLOATING, function, "the weights", TypeError)

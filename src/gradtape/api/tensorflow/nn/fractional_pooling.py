@@ -1,7 +1,10 @@
-"""Pooling of `tf.nn` over windows of varying size, so that an image shrinks by a factor that is no integer."""
+"""Pooling of `tf.nn` over windows of varying size,
+so that an image shrinks by a factor that is no integer.
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -35,8 +38,9 @@ def fractional_max_pool(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The largest element of each window, and where windows begin along the rows and the columns.
 
-    Windows are about `pooling_ratio` pixels high and wide, in a random order, or a smoother pseudo-random one. With `overlapping`, the
-    border between two windows belongs to both. A `seed` other than 0 makes the order reproducible.
+    Windows are about `pooling_ratio` pixels high and wide, in a random order, or a smoother
+    pseudo-random one. With `overlapping`, the border between two windows belongs to both. A `seed`
+    other than 0 makes the order reproducible.
 
     >>> import gradtape as tf
     >>> image = tf.reshape([[1.0, 2.0], [3.0, 4.0]], [1, 2, 2, 1])
@@ -63,7 +67,8 @@ def fractional_avg_pool(
     seed: int = 0,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The mean of each window of `fractional_max_pool`, and where windows begin along the rows and the columns.
+    """The mean of each window of `fractional_max_pool`,
+    and where windows begin along the rows and the columns.
 
     >>> import gradtape as tf
     >>> image = tf.reshape([[1.0, 2.0], [3.0, 4.0]], [1, 2, 2, 1])
@@ -74,24 +79,37 @@ def fractional_avg_pool(
     for axis, border in enumerate(borders, start=1):
         size = x.array.shape[axis]
         index, inside = _members(border, overlapping, size)
-        x = resample(x, taps=Taps(index, inside / inside.sum(axis=1, keepdims=True), size), axis=axis)
+        x = resample(
+            x, taps=Taps(index, inside / inside.sum(axis=1, keepdims=True), size), axis=axis
+        )
     return (x, *[Tensor(border) for border in borders])  # type: ignore[return-value]
 
 
-def _borders(function: str, value: Any, pooling_ratio: Any, pseudo_random: bool, seed: Any) -> tuple[Tensor, list[Any]]:
-    """The images, and for rows and columns where each window begins, with the end of the last one behind them."""
+def _borders(
+    function: str, value: Any, pooling_ratio: Any, pseudo_random: bool, seed: Any
+) -> tuple[Tensor, list[Any]]:
+    """The images, and for rows and columns where each window begins,
+    with the end of the last one behind them.
+    """
     x = of_kind(value, REAL, function, "value")
     if x.ndim != 4:
         raise invalid_argument(f"{function}: value must have 4 dimensions, got shape {x.shape}.")
-    given = [float(r) for r in (pooling_ratio if isinstance(pooling_ratio, (list, tuple)) else [pooling_ratio])]
+    given = [
+        float(r)
+        for r in (pooling_ratio if isinstance(pooling_ratio, (list, tuple)) else [pooling_ratio])
+    ]
     ratios = {1: given * 2, 2: given, 4: given[1:3]}.get(len(given))
     if ratios is None or (len(given) == 4 and (given[0] != 1 or given[3] != 1)):
-        raise ValueError(f"{function}: pooling_ratio must be a number or [1.0, height, width, 1.0], got {pooling_ratio!r}.")
+        raise ValueError(
+            f"{function}: pooling_ratio must be a number or [1.0, height, width, 1.0], got "
+            f"{pooling_ratio!r}."
+        )
     if min(ratios) < 1:
         raise ValueError(f"{function}: pooling_ratio must be at least 1, got {pooling_ratio!r}.")
     if inside_a_program():
         raise NotTraceableError(
-            f"{function}: in a gradtape.function its windows would have to be known while the function is traced, and be the same in "
+            f"{function}: in a gradtape.function its windows would have to be known while the "
+            "function is traced, and be the same in "
             "every call: call it outside the function."
         )
     number = as_int(seed, f"{function}: seed")
@@ -101,7 +119,9 @@ def _borders(function: str, value: Any, pooling_ratio: Any, pseudo_random: bool,
     for size, ratio in zip(x.array.shape[1:3], ratios, strict=True):
         count = math.floor(size / ratio)
         if not count:
-            raise invalid_argument(f"{function}: an axis of {size} pixels is too short for a pooling_ratio of {ratio}.")
+            raise invalid_argument(
+                f"{function}: an axis of {size} pixels is too short for a pooling_ratio of {ratio}."
+            )
         found.append(spaced(rng, size, count))
     return x, found
 
@@ -126,7 +146,9 @@ def _pseudo_random_borders(rng: Any, size: int, count: int) -> Any:
 
 
 def _members(borders: Any, overlapping: bool, size: int) -> tuple[Any, Any]:
-    """For each window, its elements as a row filled up with the last, and which of them are not filling."""
+    """For each window, its elements as a row filled up with the last,
+    and which of them are not filling.
+    """
     lengths = np.diff(borders) + bool(overlapping)
     lengths[-1] = min(lengths[-1], size - borders[-2])
     steps = np.arange(lengths.max())

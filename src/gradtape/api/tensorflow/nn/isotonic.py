@@ -1,7 +1,8 @@
 """Sequences made to fall or rise: `isotonic_regression`."""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -22,8 +23,11 @@ from gradtape.published import published
 
 
 @published("nn.isotonic_regression")
-def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: int = -1) -> tuple[Tensor, Tensor]:
-    """The nearest sequence, by least squares, that never rises (or falls) along `axis`, and the segments in which it is level.
+def isotonic_regression(
+    inputs: TensorLike, decreasing: bool = True, axis: int = -1
+) -> tuple[Tensor, Tensor]:
+    """The nearest sequence, by least squares, that never rises (or falls) along `axis`, and the
+    segments in which it is level.
 
     >>> import gradtape as tf
     >>> levelled, segments = tf.nn.isotonic_regression(tf.constant([3.0, 1.0, 2.0, 1.0]))
@@ -44,8 +48,12 @@ def isotonic_regression(inputs: TensorLike, decreasing: bool = True, axis: int =
     count = math.prod(rows)
     offsets = (np.arange(count) * width).reshape(*rows, 1)
     flat = reshape(segments + offsets, shape=(count * width,))
-    sizes = scatter_rows(ones_like(reshape(x, shape=(count * width,))), flat, shape=(count * width,))
+    sizes = scatter_rows(
+        ones_like(reshape(x, shape=(count * width,))), flat, shape=(count * width,)
+    )
     totals = scatter_rows(reshape(x, shape=(count * width,)), flat, shape=(count * width,))
     means = take(totals, flat, axis=0, sparse=False) / take(sizes, flat, axis=0)
     levelled = reshape(means, shape=x.array.shape)
-    return transpose(levelled, perm=back), transpose(broadcasting.cast(segments, dtype=np.dtype(np.int32)), perm=back)
+    return transpose(levelled, perm=back), transpose(
+        broadcasting.cast(segments, dtype=np.dtype(np.int32)), perm=back
+    )

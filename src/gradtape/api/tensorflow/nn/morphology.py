@@ -1,7 +1,8 @@
 """Grayscale morphology of `tf.nn`: `dilation2d` and `erosion2d`."""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -32,11 +33,14 @@ def dilation2d(
     dilations: PerAxis,
     name: str | None = None,
 ) -> Tensor:
-    """The largest sum of a pixel and a filter `(height, width, channels)` in each window; at a tie, the first takes the gradient.
+    """The largest sum of a pixel and a filter `(height, width, channels)` in each window; at a tie,
+    the first takes the gradient.
 
     >>> import gradtape as tf
     >>> image = tf.reshape([1.0, 5.0, 2.0, 0.0], [1, 1, 4, 1])
-    >>> tf.nn.dilation2d(image, tf.zeros([1, 2, 1]), [1, 1, 1, 1], "VALID", "NHWC", [1, 1, 1, 1]).numpy().ravel()
+    >>> tf.nn.dilation2d(
+    ...     image, tf.zeros([1, 2, 1]), [1, 1, 1, 1], "VALID", "NHWC", [1, 1, 1, 1]
+    ... ).numpy().ravel()
     array([5., 5., 2.], dtype=float32)
     """
     x, w = tensors_of_kind(input, filters, REAL, "dilation2d", ("input", "filters"))
@@ -57,19 +61,32 @@ def erosion2d(
 
     >>> import gradtape as tf
     >>> image = tf.reshape([1.0, 5.0, 2.0, 4.0], [1, 1, 4, 1])
-    >>> tf.nn.erosion2d(image, tf.zeros([1, 2, 1]), [1, 1, 1, 1], "VALID", "NHWC", [1, 1, 1, 1]).numpy().ravel()
+    >>> tf.nn.erosion2d(
+    ...     image, tf.zeros([1, 2, 1]), [1, 1, 1, 1], "VALID", "NHWC", [1, 1, 1, 1]
+    ... ).numpy().ravel()
     array([1., 2., 2.], dtype=float32)
     """
     x, w = tensors_of_kind(value, filters, REAL, "erosion2d", ("value", "filters"))
-    return -_dilated("erosion2d", -x, reverse(w, axis=(0, 1)), strides, padding, data_format, dilations)
+    return -_dilated(
+        "erosion2d", -x, reverse(w, axis=(0, 1)), strides, padding, data_format, dilations
+    )
 
 
-def _dilated(function: str, x: Tensor, w: Tensor, strides: Any, padding: Any, data_format: Any, dilations: Any) -> Tensor:
+def _dilated(
+    function: str,
+    x: Tensor,
+    w: Tensor,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    dilations: Any,
+) -> Tensor:
     if data_format != "NHWC":
         raise ValueError(f"{function}: data_format must be 'NHWC', got {data_format!r}.")
     if x.ndim != 4 or w.ndim != 3 or x.array.shape[3] != w.array.shape[2]:
         raise invalid_argument(
-            f"{function}: the image must be (batch, height, width, channels) and filters (height, width, channels), got {x.shape} and "
+            f"{function}: the image must be (batch, height, width, channels) and filters (height, "
+            f"width, channels), got {x.shape} and "
             f"{w.shape}."
         )
     layout = Layout(function, data_format, x, 2)
@@ -82,7 +99,8 @@ def _dilated(function: str, x: Tensor, w: Tensor, strides: Any, padding: Any, da
     for place in np.ndindex(*windows.kernel):
         keys = tuple([
             slice(k * rate, k * rate + (count - 1) * stride + 1 if count else 0, stride)
-            for k, rate, stride, count in zip(place, windows.dilations, windows.strides, outputs, strict=True)
+            for k, rate, stride,
+            count in zip(place, windows.dilations, windows.strides, outputs, strict=True)
         ])  # fmt: skip
         found = getitem(x, key=(slice(None), *keys)) + getitem(w, key=place)
         if padded:
@@ -91,7 +109,9 @@ def _dilated(function: str, x: Tensor, w: Tensor, strides: Any, padding: Any, da
     return best  # type: ignore[return-value] # a filter has at least one place
 
 
-def _inside(windows: Windows, sizes: tuple[int, ...], place: tuple[int, ...], outputs: tuple[int, ...]) -> Any:
+def _inside(
+    windows: Windows, sizes: tuple[int, ...], place: tuple[int, ...], outputs: tuple[int, ...]
+) -> Any:
     """Which windows have a pixel, and no padding, at one place of the filter."""
     along = []
     for k, size, stride, (low, _), rate, count in zip(

@@ -1,7 +1,8 @@
 """Moments and normalisation of `tf.nn`."""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -24,7 +25,11 @@ from gradtape.published import published
 
 @published("nn.moments")
 def moments(
-    x: TensorLike, axes: AxisLike, shift: Any = None, keepdims: bool = False, name: str | None = None
+    x: TensorLike,
+    axes: AxisLike,
+    shift: Any = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mean and the variance of `x` over `axes`; `shift` has no effect.
 
@@ -40,7 +45,9 @@ def moments(
     if wide.array.dtype.kind == "f":
         variance = reductions.reduce_variance(wide, axis=reduced, keepdims=bool(keepdims))
     else:
-        variance = reductions.reduce_mean(arithmetic.squared_difference(wide, mean), axis=reduced, keepdims=bool(keepdims))
+        variance = reductions.reduce_mean(
+            arithmetic.squared_difference(wide, mean), axis=reduced, keepdims=bool(keepdims)
+        )
     if not keepdims:
         mean = reductions.reduce_sum(mean, axis=reduced)
     return _narrowed(mean, values), _narrowed(variance, values)
@@ -48,22 +55,33 @@ def moments(
 
 @published("nn.weighted_moments")
 def weighted_moments(
-    x: TensorLike, axes: AxisLike, frequency_weights: TensorLike, keepdims: bool = False, name: str | None = None
+    x: TensorLike,
+    axes: AxisLike,
+    frequency_weights: TensorLike,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean and the variance of `x` over `axes`, in which elements count as often as their weights say.
+    """The mean and the variance of `x` over `axes`,
+    in which elements count as often as their weights say.
 
     >>> import gradtape as tf
     >>> mean, variance = tf.nn.weighted_moments([1.0, 5.0], axes=[0], frequency_weights=[3.0, 1.0])
     >>> mean.numpy(), variance.numpy()
     (np.float32(2.0), np.float32(3.0))
     """
-    values, weights = TENSORFLOW.tensors([x, frequency_weights], ["weighted_moments: x", "weighted_moments: frequency_weights"])
+    values, weights = TENSORFLOW.tensors(
+        [x, frequency_weights], ["weighted_moments: x", "weighted_moments: frequency_weights"]
+    )
     reduced = _axes(axes, of_kind(values, FLOATING, "weighted_moments"), "weighted_moments: axes")
     wide = _widened(values)
-    counted = _widened(weights) * broadcasting.cast(arithmetic.equal(wide, wide), dtype=wide.array.dtype)
+    counted = _widened(weights) * broadcasting.cast(
+        arithmetic.equal(wide, wide), dtype=wide.array.dtype
+    )
     total = reductions.reduce_sum(counted, axis=reduced, keepdims=True)
     mean = reductions.reduce_sum(counted * wide, axis=reduced, keepdims=True) / total
-    spread = reductions.reduce_sum(counted * arithmetic.squared_difference(wide, mean), axis=reduced, keepdims=True)
+    spread = reductions.reduce_sum(
+        counted * arithmetic.squared_difference(wide, mean), axis=reduced, keepdims=True
+    )
     found = [mean, spread / total]
     if not keepdims:
         found = [reductions.reduce_sum(moment, axis=reduced) for moment in found]
@@ -72,9 +90,14 @@ def weighted_moments(
 
 @published("nn.sufficient_statistics")
 def sufficient_statistics(
-    x: TensorLike, axes: AxisLike, shift: TensorLike | None = None, keepdims: bool = False, name: str | None = None
+    x: TensorLike,
+    axes: AxisLike,
+    shift: TensorLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """What `normalize_moments` needs: how many elements, their sum, the sum of their squares, and the shift they are less by.
+    """What `normalize_moments` needs: how many elements, their sum, the sum of their squares, and
+    the shift they are less by.
 
     >>> import gradtape as tf
     >>> [part.numpy().item() for part in tf.nn.sufficient_statistics([1.0, 2.0, 4.0], axes=[0])[:3]]
@@ -87,20 +110,31 @@ def sufficient_statistics(
     if shift is None:
         less, found = values, None
     else:
-        values, found = TENSORFLOW.tensors([values, shift], ["sufficient_statistics: x", "sufficient_statistics: shift"])
+        values, found = TENSORFLOW.tensors(
+            [values, shift], ["sufficient_statistics: x", "sufficient_statistics: shift"]
+        )
         less = values - found
-    sums = [reductions.reduce_sum(part, axis=reduced, keepdims=bool(keepdims)) for part in (less, arithmetic.square(less))]
+    sums = [
+        reductions.reduce_sum(part, axis=reduced, keepdims=bool(keepdims))
+        for part in (less, arithmetic.square(less))
+    ]
     return total, sums[0], sums[1], found
 
 
 @published("nn.normalize_moments")
 def normalize_moments(
-    counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike | None, name: str | None = None
+    counts: TensorLike,
+    mean_ss: TensorLike,
+    variance_ss: TensorLike,
+    shift: TensorLike | None,
+    name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mean and the variance from what `sufficient_statistics` gives.
 
     >>> import gradtape as tf
-    >>> mean, variance = tf.nn.normalize_moments(2.0, tf.constant(6.0), tf.constant(20.0), shift=None)
+    >>> mean, variance = tf.nn.normalize_moments(
+    ...     2.0, tf.constant(6.0), tf.constant(20.0), shift=None
+    ... )
     >>> mean.numpy(), variance.numpy()
     (np.float32(3.0), np.float32(1.0))
     """
@@ -122,13 +156,18 @@ def batch_norm_with_global_normalization(
     scale_after_normalization: bool,
     name: str | None = None,
 ) -> Tensor:
-    """`batch_normalization` with the offset `beta` and, if `scale_after_normalization`, the scale `gamma`.
+    """`batch_normalization` with the offset `beta` and, if `scale_after_normalization`,
+    the scale `gamma`.
 
     >>> import gradtape as tf
-    >>> tf.nn.batch_norm_with_global_normalization([1.0, 3.0], 2.0, 1.0, 10.0, 2.0, 0.0, scale_after_normalization=False).numpy()
+    >>> tf.nn.batch_norm_with_global_normalization(
+    ...     [1.0, 3.0], 2.0, 1.0, 10.0, 2.0, 0.0, scale_after_normalization=False
+    ... ).numpy()
     array([ 9., 11.], dtype=float32)
     """
-    return batch_normalization(input, mean, variance, beta, gamma if scale_after_normalization else None, variance_epsilon)
+    return batch_normalization(
+        input, mean, variance, beta, gamma if scale_after_normalization else None, variance_epsilon
+    )
 
 
 @published("nn.batch_normalization")
@@ -141,10 +180,13 @@ def batch_normalization(
     variance_epsilon: TensorLike,
     name: str | None = None,
 ) -> Tensor:
-    """`(x - mean) / sqrt(variance + variance_epsilon)`, times `scale` and plus `offset` where they are given.
+    """`(x - mean) / sqrt(variance + variance_epsilon)`,
+    times `scale` and plus `offset` where they are given.
 
     >>> import gradtape as tf
-    >>> tf.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, offset=10.0, scale=2.0, variance_epsilon=0.0).numpy()
+    >>> tf.nn.batch_normalization(
+    ...     [1.0, 3.0], 2.0, 1.0, offset=10.0, scale=2.0, variance_epsilon=0.0
+    ... ).numpy()
     array([ 8., 12.], dtype=float32)
     """
     values, mean, variance = TENSORFLOW.tensors(
@@ -159,38 +201,58 @@ def batch_normalization(
 
 @published("linalg.l2_normalize", "math.l2_normalize", "nn.l2_normalize")
 def l2_normalize(
-    x: TensorLike, axis: AxisLike = None, epsilon: float = 1e-12, name: str | None = None, dim: AxisLike = None
+    x: TensorLike,
+    axis: AxisLike = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: AxisLike = None,
 ) -> Tensor:
-    """`x` divided by its Euclidean length over `axis`, whose square is taken to be at least `epsilon`.
+    """`x` divided by its Euclidean length over `axis`,
+    whose square is taken to be at least `epsilon`.
 
     >>> import gradtape as tf
     >>> tf.nn.l2_normalize([3.0, 4.0]).numpy()
     array([0.6, 0.8], dtype=float32)
     """
-    values = of_kind(of_kind(x, NUMERIC, "l2_normalize"), INEXACT, "l2_normalize", refusal=TypeError)
+    values = of_kind(
+        of_kind(x, NUMERIC, "l2_normalize"), INEXACT, "l2_normalize", refusal=TypeError
+    )
     reduced = _axes(dim if axis is None else axis, values, "l2_normalize: axis")
     if values.dtype.is_complex:
-        squares = arithmetic.square(broadcasting.real(values)) + arithmetic.square(broadcasting.imag(values))
+        squares = arithmetic.square(broadcasting.real(values)) + arithmetic.square(
+            broadcasting.imag(values)
+        )
     else:
         squares = arithmetic.square(values)
     total = reductions.reduce_sum(squares, axis=reduced, keepdims=True)
     factor = elementary.rsqrt(arithmetic.maximum(total, epsilon))
-    return values * (broadcasting.cast(factor, dtype=values.array.dtype) if values.dtype.is_complex else factor)
+    return values * (
+        broadcasting.cast(factor, dtype=values.array.dtype) if values.dtype.is_complex else factor
+    )
 
 
 @published("nn.local_response_normalization", "nn.lrn")
 def local_response_normalization(
-    input: TensorLike, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, name: str | None = None
+    input: TensorLike,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+    name: str | None = None,
 ) -> Tensor:
     """`input` divided by a power of the sum of squares in the neighbouring channels.
 
     >>> import gradtape as tf
-    >>> tf.nn.local_response_normalization(tf.ones([1, 1, 1, 3]), depth_radius=1)[0, 0, 0].numpy().round(4)
+    >>> tf.nn.local_response_normalization(tf.ones([1, 1, 1, 3]), depth_radius=1)[
+    ...     0, 0, 0
+    ... ].numpy().round(4)
     array([0.5774, 0.5   , 0.5774], dtype=float32)
     """
     x = of_kind(input, FLOATING, "local_response_normalization", "input")
     if x.ndim != 4:
-        raise invalid_argument(f"local_response_normalization: input must have 4 dimensions, got shape {x.shape}.")
+        raise invalid_argument(
+            f"local_response_normalization: input must have 4 dimensions, got shape {x.shape}."
+        )
     radius = as_int(depth_radius, "local_response_normalization: depth_radius")
     channels = np.arange(x.array.shape[-1])
     near = (np.abs(channels[:, None] - channels) <= radius).astype(x.array.dtype)
@@ -213,4 +275,8 @@ def _widened(x: Tensor) -> Tensor:
 
 
 def _narrowed(moment: Tensor, like: Tensor) -> Tensor:
-    return moment if moment.array.dtype == like.array.dtype else broadcasting.cast(moment, dtype=like.array.dtype)
+    return (
+        moment
+        if moment.array.dtype == like.array.dtype
+        else broadcasting.cast(moment, dtype=like.array.dtype)
+    )

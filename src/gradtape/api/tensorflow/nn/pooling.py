@@ -1,7 +1,10 @@
-"""Pooling of `tf.nn`, which takes maxima and averages over windows, and the exchange of space and channels."""
+"""Pooling of `tf.nn`, which takes maxima and averages over windows,
+and the exchange of space and channels.
+"""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -40,7 +43,9 @@ def _pool(
 ) -> Tensor:
     op, kinds = pooled
     x = of_kind(x, kinds, function, "input")
-    layout, windows = _laid_out(function, x, ksize, strides, padding, data_format, spatial, dilations)
+    layout, windows = _laid_out(
+        function, x, ksize, strides, padding, data_format, spatial, dilations
+    )
     return layout.leave(op(layout.enter(x), windows=windows))
 
 
@@ -58,23 +63,38 @@ def _laid_out(
     if spatial is None:
         spatial = x.ndim - 2
         if spatial not in (1, 2, 3):
-            raise ValueError(f"{function}: input must have 3, 4 or 5 dimensions, got shape {x.shape}.")
+            raise ValueError(
+                f"{function}: input must have 3, 4 or 5 dimensions, got shape {x.shape}."
+            )
     layout = Layout(function, data_format, x, spatial)
     sizes = x.array.shape[-spatial:] if layout.channels_first else x.array.shape[-spatial - 1 : -1]
     windows = layout.windows(sizes, layout.per_axis(ksize, "ksize"), strides, padding, dilations)
-    if padding != "SAME" and any(max(pair) >= size for pair, size in zip(windows.padding, windows.kernel, strict=True)):
-        raise invalid_argument(f"{function}: padding={padding!r} must be smaller than the window {list(windows.kernel)}.")
+    if padding != "SAME" and any(
+        max(pair) >= size for pair, size in zip(windows.padding, windows.kernel, strict=True)
+    ):
+        raise invalid_argument(
+            f"{function}: padding={padding!r} must be smaller than the window "
+            f"{list(windows.kernel)}."
+        )
     return layout, windows
 
 
 @published("nn.max_pool")
 def max_pool(
-    input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str | None = None, name: str | None = None
+    input: TensorLike,
+    ksize: PerAxis,
+    strides: PerAxis,
+    padding: Padding,
+    data_format: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
-    """The largest element of each window, over as many spatial axes as the input has: one, two or three.
+    """The largest element of each window, over as many spatial axes as the input has: one,
+    two or three.
 
     >>> import gradtape as tf
-    >>> tf.nn.max_pool(tf.reshape([1.0, 3.0, 2.0, 0.0], [1, 4, 1]), ksize=2, strides=2, padding="VALID").numpy().tolist()
+    >>> tf.nn.max_pool(
+    ...     tf.reshape([1.0, 3.0, 2.0, 0.0], [1, 4, 1]), ksize=2, strides=2, padding="VALID"
+    ... ).numpy().tolist()
     [[[3.0], [2.0]]]
     """
     return _pool("max_pool", _MAX, input, ksize, strides, padding, data_format, None)
@@ -82,12 +102,19 @@ def max_pool(
 
 @published("nn.max_pool1d")
 def max_pool1d(
-    input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NWC", name: str | None = None
+    input: TensorLike,
+    ksize: PerAxis,
+    strides: PerAxis,
+    padding: Padding,
+    data_format: str = "NWC",
+    name: str | None = None,
 ) -> Tensor:
     """The largest element of each window of a sequence `(batch, width, channels)`.
 
     >>> import gradtape as tf
-    >>> tf.nn.max_pool1d(tf.reshape([1.0, 3.0, 2.0], [1, 3, 1]), ksize=2, strides=1, padding="VALID").numpy().tolist()
+    >>> tf.nn.max_pool1d(
+    ...     tf.reshape([1.0, 3.0, 2.0], [1, 3, 1]), ksize=2, strides=1, padding="VALID"
+    ... ).numpy().tolist()
     [[[3.0], [3.0]]]
     """
     return _pool("max_pool1d", _MAX, input, ksize, strides, padding, data_format, 1)
@@ -95,7 +122,12 @@ def max_pool1d(
 
 @published("nn.max_pool2d")
 def max_pool2d(
-    input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NHWC", name: str | None = None
+    input: TensorLike,
+    ksize: PerAxis,
+    strides: PerAxis,
+    padding: Padding,
+    data_format: str = "NHWC",
+    name: str | None = None,
 ) -> Tensor:
     """The largest element of each window of an image `(batch, height, width, channels)`.
 
@@ -111,7 +143,12 @@ def max_pool2d(
 
 @published("nn.max_pool3d")
 def max_pool3d(
-    input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NDHWC", name: str | None = None
+    input: TensorLike,
+    ksize: PerAxis,
+    strides: PerAxis,
+    padding: Padding,
+    data_format: str = "NDHWC",
+    name: str | None = None,
 ) -> Tensor:
     """The largest element of each window of a volume `(batch, depth, height, width, channels)`.
 
@@ -133,7 +170,8 @@ def max_pool_with_argmax(
     include_batch_in_index: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """`max_pool2d`, and where each maximum stands in its image (or in the batch), counted row by row.
+    """`max_pool2d`, and where each maximum stands in its image (or in the batch),
+    counted row by row.
 
     >>> import gradtape as tf
     >>> image = tf.reshape([[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]], [1, 2, 4, 1])
@@ -149,18 +187,30 @@ def max_pool_with_argmax(
     places = np.arange(math.prod(one), dtype=np.int64).reshape(one)
     if include_batch_in_index:
         places = places + (np.arange(shape[0]) * places.size).reshape(-1, 1, 1, 1)
-    found = pooling.max_pick(Tensor(np.broadcast_to(places, shape).astype(numpy_dtype(output_dtype))), x, out, windows=windows)
+    found = pooling.max_pick(
+        Tensor(np.broadcast_to(places, shape).astype(numpy_dtype(output_dtype))),
+        x,
+        out,
+        windows=windows,
+    )
     return layout.leave(out), layout.leave(found)
 
 
 @published("nn.avg_pool")
 def avg_pool(
-    input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str | None = None, name: str | None = None
+    input: TensorLike,
+    ksize: PerAxis,
+    strides: PerAxis,
+    padding: Padding,
+    data_format: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """The mean of each window, over as many spatial axes as the input has: one, two or three.
 
     >>> import gradtape as tf
-    >>> tf.nn.avg_pool(tf.reshape([1.0, 3.0, 2.0, 0.0], [1, 4, 1]), ksize=2, strides=2, padding="VALID").numpy().tolist()
+    >>> tf.nn.avg_pool(
+    ...     tf.reshape([1.0, 3.0, 2.0, 0.0], [1, 4, 1]), ksize=2, strides=2, padding="VALID"
+    ... ).numpy().tolist()
     [[[2.0], [1.0]]]
     """
     return _pool("avg_pool", _AVERAGE, input, ksize, strides, padding, data_format, None)
@@ -168,12 +218,19 @@ def avg_pool(
 
 @published("nn.avg_pool1d")
 def avg_pool1d(
-    input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NWC", name: str | None = None
+    input: TensorLike,
+    ksize: PerAxis,
+    strides: PerAxis,
+    padding: Padding,
+    data_format: str = "NWC",
+    name: str | None = None,
 ) -> Tensor:
     """The mean of each window of a sequence `(batch, width, channels)`.
 
     >>> import gradtape as tf
-    >>> tf.nn.avg_pool1d(tf.reshape([1.0, 3.0, 2.0], [1, 3, 1]), ksize=2, strides=1, padding="VALID").numpy().tolist()
+    >>> tf.nn.avg_pool1d(
+    ...     tf.reshape([1.0, 3.0, 2.0], [1, 3, 1]), ksize=2, strides=1, padding="VALID"
+    ... ).numpy().tolist()
     [[[2.0], [2.5]]]
     """
     return _pool("avg_pool1d", _AVERAGE, input, ksize, strides, padding, data_format, 1)
@@ -181,9 +238,15 @@ def avg_pool1d(
 
 @published("nn.avg_pool2d")
 def avg_pool2d(
-    input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NHWC", name: str | None = None
+    input: TensorLike,
+    ksize: PerAxis,
+    strides: PerAxis,
+    padding: Padding,
+    data_format: str = "NHWC",
+    name: str | None = None,
 ) -> Tensor:
-    """The mean of each window of an image `(batch, height, width, channels)`; padding does not count.
+    """The mean of each window of an image `(batch, height, width, channels)`;
+    padding does not count.
 
     >>> import gradtape as tf
     >>> image = tf.reshape([[1.0, 2.0, 5.0], [3.0, 4.0, 7.0]], [1, 2, 3, 1])
@@ -195,7 +258,12 @@ def avg_pool2d(
 
 @published("nn.avg_pool3d")
 def avg_pool3d(
-    input: TensorLike, ksize: PerAxis, strides: PerAxis, padding: Padding, data_format: str = "NDHWC", name: str | None = None
+    input: TensorLike,
+    ksize: PerAxis,
+    strides: PerAxis,
+    padding: Padding,
+    data_format: str = "NDHWC",
+    name: str | None = None,
 ) -> Tensor:
     """The mean of each window of a volume `(batch, depth, height, width, channels)`.
 
@@ -227,42 +295,77 @@ def pool(
     ops = {"MAX": _MAX, "AVG": _AVERAGE}
     if not isinstance(pooling_type, str) or pooling_type not in ops:
         raise ValueError(f"pool: pooling_type must be 'MAX' or 'AVG', got {pooling_type!r}.")
-    return _pool("pool", ops[pooling_type], input, window_shape, strides, padding, data_format, None, dilations)
+    return _pool(
+        "pool",
+        ops[pooling_type],
+        input,
+        window_shape,
+        strides,
+        padding,
+        data_format,
+        None,
+        dilations,
+    )
 
 
 @published("nn.depth_to_space")
-def depth_to_space(input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
+def depth_to_space(
+    input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> Tensor:
     """Spreads the channels of each pixel over a square of `block_size` by `block_size` pixels.
 
     >>> import gradtape as tf
-    >>> tf.nn.depth_to_space(tf.reshape([1.0, 2.0, 3.0, 4.0], [1, 1, 1, 4]), block_size=2).numpy().tolist()
+    >>> tf.nn.depth_to_space(
+    ...     tf.reshape([1.0, 2.0, 3.0, 4.0], [1, 1, 1, 4]), block_size=2
+    ... ).numpy().tolist()
     [[[[1.0], [2.0]], [[3.0], [4.0]]]]
     """
     layout, x, block = _blocked("depth_to_space", input, block_size, data_format)
     batch, height, width, depth = x.array.shape
     if depth % block**2:
-        raise invalid_argument(f"depth_to_space: {depth} channels cannot be spread over squares of {block} by {block}.")
-    apart = transpose(reshape(x, shape=(batch, height, width, block, block, depth // block**2)), perm=(0, 1, 3, 2, 4, 5))
-    return layout.leave(reshape(apart, shape=(batch, height * block, width * block, depth // block**2)))
+        raise invalid_argument(
+            f"depth_to_space: {depth} channels cannot be spread over squares of {block} by {block}."
+        )
+    apart = transpose(
+        reshape(x, shape=(batch, height, width, block, block, depth // block**2)),
+        perm=(0, 1, 3, 2, 4, 5),
+    )
+    return layout.leave(
+        reshape(apart, shape=(batch, height * block, width * block, depth // block**2))
+    )
 
 
 @published("nn.space_to_depth")
-def space_to_depth(input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
+def space_to_depth(
+    input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> Tensor:
     """Gathers squares of `block_size` by `block_size` pixels into the channels of one.
 
     >>> import gradtape as tf
-    >>> tf.nn.space_to_depth(tf.reshape([1.0, 2.0, 3.0, 4.0], [1, 2, 2, 1]), block_size=2).numpy().tolist()
+    >>> tf.nn.space_to_depth(
+    ...     tf.reshape([1.0, 2.0, 3.0, 4.0], [1, 2, 2, 1]), block_size=2
+    ... ).numpy().tolist()
     [[[[1.0, 2.0, 3.0, 4.0]]]]
     """
     layout, x, block = _blocked("space_to_depth", input, block_size, data_format)
     batch, height, width, depth = x.array.shape
     if height % block or width % block:
-        raise invalid_argument(f"space_to_depth: images of {height} by {width} cannot be divided into squares of {block}.")
-    apart = transpose(reshape(x, shape=(batch, height // block, block, width // block, block, depth)), perm=(0, 1, 3, 2, 4, 5))
-    return layout.leave(reshape(apart, shape=(batch, height // block, width // block, depth * block**2)))
+        raise invalid_argument(
+            f"space_to_depth: images of {height} by {width} cannot be divided into squares of "
+            f"{block}."
+        )
+    apart = transpose(
+        reshape(x, shape=(batch, height // block, block, width // block, block, depth)),
+        perm=(0, 1, 3, 2, 4, 5),
+    )
+    return layout.leave(
+        reshape(apart, shape=(batch, height // block, width // block, depth * block**2))
+    )
 
 
-def _blocked(function: str, value: Any, block_size: Any, data_format: str) -> tuple[Layout, Tensor, int]:
+def _blocked(
+    function: str, value: Any, block_size: Any, data_format: str
+) -> tuple[Layout, Tensor, int]:
     x = TENSORFLOW.tensor(value, f"{function}: input")
     if x.ndim != 4:
         raise invalid_argument(f"{function}: input must have 4 dimensions, got shape {x.shape}.")

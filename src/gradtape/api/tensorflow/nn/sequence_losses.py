@@ -1,7 +1,8 @@
 """Connectionist temporal classification: `ctc_loss` and what goes with it in `tf.nn`."""
 
 # mypy: disable-error-code="no-any-return"
-# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments are Tensors.
+# An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
+# are Tensors.
 
 from __future__ import annotations
 
@@ -30,10 +31,15 @@ _FLOAT32 = np.dtype(np.float32)
 _INT64 = np.dtype(np.int64)
 
 _IMPOSSIBLE = -1e30
-"""The log probability of what cannot be. It is finite, so that its derivatives of every order are 0 and not NaN."""
+"""The log probability of what cannot be.
+
+It is finite, so that its derivatives of every order are 0 and not NaN.
+"""
 
 _UNFINISHED = math.log(1e-307)
-"""What TensorFlow adds to the log probability of a path that has not reached the end of its labels, if no path has."""
+"""What TensorFlow adds to the log probability of a path that has not reached the end of its labels,
+if no path has.
+"""
 
 
 @published("nn.ctc_loss")
@@ -47,32 +53,48 @@ def ctc_loss(
     blank_index: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The negative log probability that frames of logits spell labels, with any repeats and blanks between them.
+    """The negative log probability that frames of logits spell labels,
+    with any repeats and blanks between them.
 
-    `labels` has a row of class numbers for each sequence, filled up to the longest, or is a `SparseTensor` of them; the blank is
-    class 0 unless `blank_index` says otherwise. `unique`, which speeds up TensorFlow, has no effect. The loss of labels that do not
-    fit into their frames is finite, as TensorFlow's for dense labels: about 707 more than that of all beginnings that do fit.
-    There are derivatives of every order.
+    `labels` has a row of class numbers for each sequence, filled up to the longest, or is a
+    `SparseTensor` of them; the blank is class 0 unless `blank_index` says otherwise. `unique`,
+    which speeds up TensorFlow, has no effect. The loss of labels that do not fit into their frames
+    is finite, as TensorFlow's for dense labels: about 707 more than that of all beginnings that do
+    fit. There are derivatives of every order.
 
     >>> import gradtape as tf
     >>> logits = tf.zeros([2, 1, 3])
-    >>> tf.nn.ctc_loss(labels=[[1]], logits=logits, label_length=[1], logit_length=[2]).numpy().round(4)
+    >>> tf.nn.ctc_loss(
+    ...     labels=[[1]], logits=logits, label_length=[1], logit_length=[2]
+    ... ).numpy().round(4)
     array([1.0986], dtype=float32)
     """
     given = of_kind(logits, FLOATING, "ctc_loss", "logits")
     if isinstance(labels, SparseTensor):
         if blank_index is None:
-            raise ValueError("ctc_loss: with labels that are a SparseTensor, give blank_index: -1 means the last class.")
+            raise ValueError(
+                "ctc_loss: with labels that are a SparseTensor, give blank_index: -1 means the "
+                "last class."
+            )
         labels, label_length = _dense(labels)
     elif label_length is None:
-        raise ValueError("ctc_loss: label_length must be given, except for labels that are a SparseTensor.")
+        raise ValueError(
+            "ctc_loss: label_length must be given, except for labels that are a SparseTensor."
+        )
     targets = as_indices(labels, "ctc_loss: labels")
-    counts, frames = as_indices(label_length, "ctc_loss: label_length"), as_indices(logit_length, "ctc_loss: logit_length")
+    counts, frames = (
+        as_indices(label_length, "ctc_loss: label_length"),
+        as_indices(logit_length, "ctc_loss: logit_length"),
+    )
     if given.ndim != 3 or targets.ndim != 2:
-        raise ValueError(f"ctc_loss: logits must have 3 dimensions and labels 2, got shapes {given.shape} and {targets.shape}.")
+        raise ValueError(
+            f"ctc_loss: logits must have 3 dimensions and labels 2, got shapes {given.shape} and "
+            f"{targets.shape}."
+        )
     if counts.ndim != 1 or frames.ndim != 1:
         raise ValueError(
-            f"ctc_loss: label_length and logit_length must be vectors, got shapes {counts.shape} and {frames.shape}."
+            f"ctc_loss: label_length and logit_length must be vectors, got shapes {counts.shape} "
+            f"and {frames.shape}."
         )
     x = broadcasting.cast(given, dtype=_FLOAT32) if given.array.dtype in HALF else given
     if not logits_time_major:
@@ -80,15 +102,24 @@ def ctc_loss(
     _, batch, classes = x.array.shape
     if not targets.array.shape[0] == counts.array.shape[0] == frames.array.shape[0] == batch:
         raise invalid_argument(
-            f"ctc_loss: there are {batch} sequences of logits, but labels, label_length and logit_length have shapes {targets.shape}, "
+            f"ctc_loss: there are {batch} sequences of logits, but labels, label_length and "
+            f"logit_length have shapes {targets.shape}, "
             f"{counts.shape} and {frames.shape}."
         )
     blank = 0 if blank_index is None else as_int(blank_index, "ctc_loss: blank_index")
     if not -classes <= blank < classes:
-        raise ValueError(f"ctc_loss: blank_index must be one of the {classes} classes, got {blank}.")
+        raise ValueError(
+            f"ctc_loss: blank_index must be one of the {classes} classes, got {blank}."
+        )
     states = _states(_int64(targets), _int64(counts), blank % classes, classes)
-    loss = -_log_probability(activations.log_softmax(x, axis=2), states, _int64(counts), _int64(frames), blank % classes)
-    return loss if loss.array.dtype == given.array.dtype else broadcasting.cast(loss, dtype=given.array.dtype)
+    loss = -_log_probability(
+        activations.log_softmax(x, axis=2), states, _int64(counts), _int64(frames), blank % classes
+    )
+    return (
+        loss
+        if loss.array.dtype == given.array.dtype
+        else broadcasting.cast(loss, dtype=given.array.dtype)
+    )
 
 
 def _dense(labels: SparseTensor) -> tuple[Tensor, Tensor]:
@@ -103,21 +134,34 @@ def _int64(x: Tensor) -> Tensor:
 
 
 def _states(labels: Tensor, counts: Tensor, blank: int, classes: int) -> Tensor:
-    """The classes in the order in which a path goes through them: blanks and labels in turn, `(batch, 2 * labels + 1)`."""
+    """The classes in the order in which a path goes through them: blanks and labels in turn,
+    `(batch, 2 * labels + 1)`.
+    """
     batch, length = labels.array.shape
-    labels = where(arithmetic.less(np.arange(length), reshape(counts, shape=(batch, 1))), labels, blank)
+    labels = where(
+        arithmetic.less(np.arange(length), reshape(counts, shape=(batch, 1))), labels, blank
+    )
     values = labels.array
-    if isinstance(values, np.ndarray) and values.size and not (0 <= values.min() and values.max() < classes):
-        raise invalid_argument(f"ctc_loss: labels must be in [0, {classes}), got {values.min()} to {values.max()}.")
+    if (
+        isinstance(values, np.ndarray)
+        and values.size
+        and not (0 <= values.min() and values.max() < classes)
+    ):
+        raise invalid_argument(
+            f"ctc_loss: labels must be in [0, {classes}), got {values.min()} to {values.max()}."
+        )
     pairs = stack(zeros_like(labels) + blank, labels, axis=2)
     return pad(reshape(pairs, shape=(batch, 2 * length)), paddings=((0, 0), (0, 1)), value=blank)
 
 
-def _log_probability(scores: Tensor, states: Tensor, counts: Tensor, frames: Tensor, blank: int) -> Tensor:
+def _log_probability(
+    scores: Tensor, states: Tensor, counts: Tensor, frames: Tensor, blank: int
+) -> Tensor:
     """The logarithm of the sum over all paths, frame by frame.
 
-    After each frame, `paths` has for every state the log probability of all paths that are in it: they were there before, came from
-    the state before, or skipped a blank between two labels that differ.
+    After each frame, `paths` has for every state the log probability of all paths that are in it:
+    they were there before, came from the state before, or skipped a blank between two labels that
+    differ.
     """
     steps, batch, classes = scores.array.shape
     if not steps:
@@ -126,9 +170,12 @@ def _log_probability(scores: Tensor, states: Tensor, counts: Tensor, frames: Ten
     rows = np.arange(batch)[:, None] * classes
     place = np.arange(count)
     previous = pad(
-        getitem(states, key=(slice(None), slice(0, max(0, count - 2)))), paddings=((0, 0), (min(2, count), 0)), value=blank
+        getitem(states, key=(slice(None), slice(0, max(0, count - 2)))),
+        paddings=((0, 0), (min(2, count), 0)),
+        value=blank,
     )
-    # Every second state is a label, by its place and not by its class: the blank's class may be a label too, as in TensorFlow.
+    # Every second state is a label, by its place and not by its class: the blank's class may be a
+    # label too, as in TensorFlow.
     skips = arithmetic.logical_and(Tensor(place % 2 == 1), arithmetic.not_equal(states, previous))
     emitted = take(reshape(scores, shape=(steps, batch * classes)), states + rows, axis=1)
     paths = where(Tensor(place < 2), getitem(emitted, key=(0,)), _IMPOSSIBLE)
@@ -141,7 +188,11 @@ def _log_probability(scores: Tensor, states: Tensor, counts: Tensor, frames: Ten
         return where(arithmetic.less(number, lasting), after, paths)
 
     if steps > 1:
-        paths = foldl(after_frame, (Tensor(np.arange(1, steps)), getitem(emitted, key=(slice(1, None),))), paths)
+        paths = foldl(
+            after_frame,
+            (Tensor(np.arange(1, steps)), getitem(emitted, key=(slice(1, None),))),
+            paths,
+        )
     end = reshape(counts * 2, shape=(batch, 1))
     ends = arithmetic.logical_or(arithmetic.equal(place, end), arithmetic.equal(place, end - 1))
     spelled = reductions.reduce_logsumexp(where(ends, paths, _IMPOSSIBLE), axis=(1,))
@@ -158,11 +209,16 @@ def _later(paths: Tensor, steps: int) -> Tensor:
 
 @published("nn.ctc_greedy_decoder")
 def ctc_greedy_decoder(
-    inputs: TensorLike, sequence_length: TensorLike, merge_repeated: bool = True, blank_index: int | None = None
+    inputs: TensorLike,
+    sequence_length: TensorLike,
+    merge_repeated: bool = True,
+    blank_index: int | None = None,
 ) -> tuple[list[SparseTensor], Tensor]:
-    """The class with the largest logit of each frame, without blanks and repeats, and minus the sum of these logits.
+    """The class with the largest logit of each frame, without blanks and repeats,
+    and minus the sum of these logits.
 
-    `inputs` are `(frames, batch, classes)`; the blank is the last class unless `blank_index` says otherwise.
+    `inputs` are `(frames, batch, classes)`; the blank is the last class unless `blank_index` says
+    otherwise.
 
     >>> import gradtape as tf
     >>> logits = tf.one_hot([[1], [1], [2], [1], [0]], depth=3)
@@ -174,12 +230,19 @@ def ctc_greedy_decoder(
     lengths = as_indices(sequence_length, "ctc_greedy_decoder: sequence_length")
     if x.ndim != 3 or lengths.array.shape != x.array.shape[1:2]:
         raise invalid_argument(
-            f"ctc_greedy_decoder: inputs must be (frames, batch, classes) and sequence_length (batch,), got {x.shape} and {lengths.shape}."
+            "ctc_greedy_decoder: inputs must be (frames, batch, classes) and sequence_length "
+            f"(batch,), got {x.shape} and {lengths.shape}."
         )
     steps, batch, classes = x.array.shape
-    blank = classes - 1 if blank_index is None else as_int(blank_index, "ctc_greedy_decoder: blank_index") % classes
+    blank = (
+        classes - 1
+        if blank_index is None
+        else as_int(blank_index, "ctc_greedy_decoder: blank_index") % classes
+    )
     instead = "return the logits"
-    lasting = np.arange(steps)[:, None] < known(lengths, "ctc_greedy_decoder: sequence_length", instead)
+    lasting = np.arange(steps)[:, None] < known(
+        lengths, "ctc_greedy_decoder: sequence_length", instead
+    )
     best = known(x, "ctc_greedy_decoder: inputs", instead).argmax(axis=2)
     new = lasting & (best != blank)
     if merge_repeated:
@@ -196,7 +259,9 @@ def ctc_greedy_decoder(
 
 
 @published("nn.collapse_repeated")
-def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
+def collapse_repeated(
+    labels: TensorLike, seq_length: TensorLike, name: str | None = None
+) -> tuple[Tensor, Tensor]:
     """Each row of labels with repeats made one, filled up with zeros, and the new lengths.
 
     >>> import gradtape as tf
@@ -209,12 +274,16 @@ def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | No
     lengths = as_indices(seq_length, "collapse_repeated: seq_length")
     if found.ndim != 2 or lengths.array.shape != found.array.shape[:1]:
         raise invalid_argument(
-            f"collapse_repeated: labels must be a matrix with a length for each row, got shapes {found.shape} and {lengths.shape}."
+            "collapse_repeated: labels must be a matrix with a length for each row, got shapes "
+            f"{found.shape} and {lengths.shape}."
         )
     values = known(found, "collapse_repeated: labels", "return the labels")
     new = np.ones(values.shape, bool)
     new[:, 1:] = values[:, 1:] != values[:, :-1]
-    new &= np.arange(values.shape[1]) < known(lengths, "collapse_repeated: seq_length", "return the labels")[:, None]
+    new &= (
+        np.arange(values.shape[1])
+        < known(lengths, "collapse_repeated: seq_length", "return the labels")[:, None]
+    )
     counts = new.sum(axis=1)
     out = np.zeros((len(values), counts.max(initial=0)), values.dtype)
     out[np.arange(out.shape[1]) < counts[:, None]] = values[new]

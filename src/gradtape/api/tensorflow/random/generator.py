@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
-from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape, integers
+from gradtape.api.tensorflow.arguments import (
+    DTypeLike,
+    ShapeLike,
+    TensorLike,
+    as_int,
+    as_shape,
+    integers,
+)
 from gradtape.api.tensorflow.random import draws
 from gradtape.api.tensorflow.random.stateless import Algorithm, as_algorithm, uniform_from
 from gradtape.convert import as_indices, as_tensor
@@ -35,7 +42,8 @@ _STEPS_PER_NUMBER = 256
 
 @published("random.Generator", "random.experimental.Generator")
 class Generator:
-    """Random numbers from a state of three integers: two of a counter, which every draw moves on, and a key.
+    """Random numbers from a state of three integers: two of a counter,
+    which every draw moves on, and a key.
 
     >>> import gradtape as tf
     >>> g = tf.random.Generator.from_seed(1)
@@ -45,7 +53,9 @@ class Generator:
     True
     """
 
-    def __init__(self, copy_from: Generator | None = None, state: Any = None, alg: Any = None) -> None:
+    def __init__(
+        self, copy_from: Generator | None = None, state: Any = None, alg: Any = None
+    ) -> None:
         if copy_from is not None:
             if state is not None or alg is not None:
                 raise ValueError("Generator: give copy_from, or state and alg, but not both.")
@@ -64,7 +74,9 @@ class Generator:
         >>> tf.random.Generator.from_seed(5).state.numpy()
         array([5, 0, 0])
         """
-        return cls(state=create_rng_state(seed, alg or Algorithm.PHILOX), alg=alg or Algorithm.PHILOX)
+        return cls(
+            state=create_rng_state(seed, alg or Algorithm.PHILOX), alg=alg or Algorithm.PHILOX
+        )
 
     @classmethod
     def from_state(cls, state: Any, alg: Any) -> Generator:
@@ -84,7 +96,13 @@ class Generator:
         >>> tf.random.Generator.from_key_counter(3, [1, 2], alg="philox").state.numpy()
         array([1, 2, 3])
         """
-        return cls(state=[*integers(counter, "from_key_counter: counter"), as_int(key, "from_key_counter: key")], alg=alg)
+        return cls(
+            state=[
+                *integers(counter, "from_key_counter: counter"),
+                as_int(key, "from_key_counter: key"),
+            ],
+            alg=alg,
+        )
 
     @classmethod
     def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
@@ -124,7 +142,12 @@ class Generator:
         self.reset(create_rng_state(seed, Algorithm.PHILOX))
 
     def reset_from_key_counter(self, key: Any, counter: Any) -> None:
-        self.reset([*integers(counter, "reset_from_key_counter: counter"), as_int(key, "reset_from_key_counter: key")])
+        self.reset(
+            [
+                *integers(counter, "reset_from_key_counter: counter"),
+                as_int(key, "reset_from_key_counter: key"),
+            ]
+        )
 
     def skip(self, delta: int) -> Tensor:
         """Moves on as if `delta` numbers had been drawn, and gives the state from before.
@@ -141,7 +164,10 @@ class Generator:
         """The same in a program that is being traced, as a vector of three integers."""
         before = self._state.tensor()
         if isinstance(before, BatchedTensor):
-            raise ValueError("Generator: it cannot draw in a loop inside vmap, where each example would move it on by itself.")
+            raise ValueError(
+                "Generator: it cannot draw in a loop inside vmap, where each example would move it "
+                "on by itself."
+            )
         with xla_engine.wide():
             steps = xla_engine.to_xla(numbers).astype(np.int64) * _STEPS_PER_NUMBER
         self._state.assign(tensor_of(moved_on(before.array, steps)), read_value=False)
@@ -161,7 +187,9 @@ class Generator:
         """The numbers for a draw of this shape."""
         numbers = max(1, math.prod(as_shape(shape)))
         if inside_a_program():
-            low, high, key = (word.array for word in unstack(self._advance_program(np.int64(numbers)), axis=0))
+            low, high, key = (
+                word.array for word in unstack(self._advance_program(np.int64(numbers)), axis=0)
+            )
         else:
             low, high, key = self._advance(numbers)
         return draws.source((key, 1), (low, high))
@@ -197,7 +225,9 @@ class Generator:
         TensorShape([2])
         """
         numbers = self._source(shape)
-        return draws.normal(numbers, shape, mean, stddev, dtype, "truncated_normal", draws.truncated_normals)
+        return draws.normal(
+            numbers, shape, mean, stddev, dtype, "truncated_normal", draws.truncated_normals
+        )
 
     def uniform(
         self,
@@ -215,7 +245,9 @@ class Generator:
         """
         return uniform_from(self._source(shape), shape, minval, maxval, dtype, "uniform")
 
-    def uniform_full_int(self, shape: ShapeLike, dtype: DTypeLike = dtypes.uint64, name: str | None = None) -> Tensor:
+    def uniform_full_int(
+        self, shape: ShapeLike, dtype: DTypeLike = dtypes.uint64, name: str | None = None
+    ) -> Tensor:
         """Integers from the whole range of their dtype.
 
         >>> import gradtape as tf
@@ -235,7 +267,8 @@ class Generator:
         dtype: DTypeLike = dtypes.int32,
         name: str | None = None,
     ) -> Tensor:
-        """How many of `counts` trials succeed with probability `probs`; `shape` ends with the shape of both.
+        """How many of `counts` trials succeed with probability `probs`;
+        `shape` ends with the shape of both.
 
         >>> import gradtape as tf
         >>> tf.random.Generator.from_seed(1).binomial([3], counts=10.0, probs=1.0).numpy()
@@ -276,12 +309,19 @@ class Generator:
 
 def _state(state: Any) -> Any:
     """Three words, from a list, a tensor or a Variable; those of a program as they are."""
-    found = as_tensor(state, argument="Generator: state") if any(is_traced(leaf) for leaf in nest.flatten(state)) else None
+    found = (
+        as_tensor(state, argument="Generator: state")
+        if any(is_traced(leaf) for leaf in nest.flatten(state))
+        else None
+    )
     if found is not None and found.array.shape == (3,):
         return cast(found, dtype=np.dtype(np.int64))
     words = integers(state, "Generator: state")
     if len(words) != 3:
-        raise ValueError(f"Generator: state must be three integers, two of a counter and a key, got {list(words)}.")
+        raise ValueError(
+            "Generator: state must be three integers, two of a counter and a key, got "
+            f"{list(words)}."
+        )
     return _as_int64(words)
 
 
@@ -300,7 +340,9 @@ def create_rng_state(seed: Any, alg: Any) -> Tensor:
     as_algorithm(alg, "create_rng_state")
     words = integers(seed, "create_rng_state: seed")
     if len(words) > 3:
-        raise ValueError(f"create_rng_state: seed must be at most three integers, got {list(words)}.")
+        raise ValueError(
+            f"create_rng_state: seed must be at most three integers, got {list(words)}."
+        )
     return Tensor(_as_int64((*words, 0, 0)[:3]))
 
 

@@ -16,7 +16,10 @@ from gradtape.published import published
 
 
 class _Initializer:
-    """Called with a shape and a dtype. `partition_shape` and `partition_offset` ask for a part of the whole tensor."""
+    """Called with a shape and a dtype.
+
+    `partition_shape` and `partition_offset` ask for a part of the whole tensor.
+    """
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that this one was made with."""
@@ -30,13 +33,19 @@ class _Initializer:
     def _shape(self, shape: Any, options: dict[str, Any]) -> Any:
         for key in options:
             if key not in ("partition_shape", "partition_offset"):
-                raise TypeError(f"{type(self).__name__}: '{key}' is no argument: give partition_shape or partition_offset.")
+                raise TypeError(
+                    f"{type(self).__name__}: '{key}' is no argument: give partition_shape or "
+                    "partition_offset."
+                )
         return options.get("partition_shape", shape)
 
     def _dtype(self, dtype: Any, *, allowed: str) -> dtypes.DType:
         """The dtype, one of numbers or of `allowed` kinds."""
         found = dtypes.as_dtype(dtype)
-        kinds = {"floating": found.is_floating, "numeric": found.is_floating or found.is_integer or found.is_complex}
+        kinds = {
+            "floating": found.is_floating,
+            "numeric": found.is_floating or found.is_integer or found.is_complex,
+        }
         if not kinds[allowed.partition(" ")[0]] and not (found.is_bool and "bool" in allowed):
             raise ValueError(f"{type(self).__name__}: dtype must be {allowed}, got {found.name}.")
         return found
@@ -51,7 +60,9 @@ class zeros_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
     array([0., 0.], dtype=float32)
     """
 
-    def __call__(self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, **kwargs: Any) -> Tensor:
+    def __call__(
+        self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, **kwargs: Any
+    ) -> Tensor:
         return zeros(self._shape(shape, kwargs), self._dtype(dtype, allowed="numeric or bool"))
 
 
@@ -64,7 +75,9 @@ class ones_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
     array([1., 1.], dtype=float32)
     """
 
-    def __call__(self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, **kwargs: Any) -> Tensor:
+    def __call__(
+        self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, **kwargs: Any
+    ) -> Tensor:
         return ones(self._shape(shape, kwargs), self._dtype(dtype, allowed="numeric or bool"))
 
 
@@ -80,14 +93,19 @@ class constant_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
 
     def __init__(self, value: Any = 0, support_partition: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
-            raise TypeError(f"constant_initializer: value must be a number, a list or an array, got {type(value).__name__}.")
+            raise TypeError(
+                "constant_initializer: value must be a number, a list or an array, got "
+                f"{type(value).__name__}."
+            )
         self.value = value
         self.support_partition = support_partition
 
     def __call__(self, shape: ShapeLike, dtype: DTypeLike = None, **kwargs: Any) -> Tensor:
         wanted = self._shape(shape, kwargs)
         if kwargs and not self.support_partition:
-            raise ValueError("constant_initializer: parts are only made with support_partition=True.")
+            raise ValueError(
+                "constant_initializer: parts are only made with support_partition=True."
+            )
         return constant(self.value, dtype, shape=wanted)
 
     def get_config(self) -> dict[str, Any]:
@@ -106,7 +124,9 @@ class random_normal_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
     def __init__(self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None) -> None:
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
-    def __call__(self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, **kwargs: Any) -> Tensor:
+    def __call__(
+        self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, **kwargs: Any
+    ) -> Tensor:
         wanted, sizes = self._dtype(dtype, allowed="floating"), self._shape(shape, kwargs)
         if self.seed is None:
             return normal(sizes, self.mean, self.stddev, wanted)
@@ -128,7 +148,9 @@ class random_uniform_initializer(_Initializer):  # noqa: N801 - TensorFlow's nam
     def __init__(self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None) -> None:
         self.minval, self.maxval, self.seed = minval, maxval, seed
 
-    def __call__(self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, **kwargs: Any) -> Tensor:
+    def __call__(
+        self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, **kwargs: Any
+    ) -> Tensor:
         wanted, sizes = self._dtype(dtype, allowed="numeric"), self._shape(shape, kwargs)
         if self.seed is None:
             return uniform(sizes, self.minval, self.maxval, wanted)

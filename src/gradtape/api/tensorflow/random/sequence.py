@@ -1,10 +1,12 @@
 """Random numbers of `tf.random` that depend on a seed and on how many calls came before.
 
-With `set_seed(s)`, the n-th call without a seed of its own always gives the same numbers, whatever the shapes of the others; so does
-the n-th call of one function with one `seed`. Without any seed, every call draws its key from the system.
+With `set_seed(s)`, the n-th call without a seed of its own always gives the same numbers, whatever
+the shapes of the others; so does the n-th call of one function with one `seed`. Without any seed,
+every call draws its key from the system.
 
-A compiled program counts its draws apart from those of eager code. It reads the seed and the count when it runs, from Variables that
-nobody else sees, so that every run gives new numbers, and the same ones again after `set_seed`.
+A compiled program counts its draws apart from those of eager code. It reads the seed and the count
+when it runs, from Variables that nobody else sees, so that every run gives new numbers, and the
+same ones again after `set_seed`.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from gradtape.ops.shaping import unstack
 from gradtape.published import published
 
 _Kind = tuple[str, int] | None
-"""The function and the seed of calls that have one of their own, or None: what is counted together."""
+"""The function and the seed of calls that have one of their own, or None:
+what is counted together.
+"""
 
 
 class _Seeds:
@@ -66,7 +70,11 @@ class _SeedsOfPrograms:
         first, second, seed = (word.array for word in unstack(words.tensor(), axis=0))
         number = calls.tensor().array
         calls.assign(tensor_of(next_of(number)), read_value=False)
-        return draws.source((first, second), (number, 0)) if kind is None else draws.source((seed, kind[1]), (number, 1))
+        return (
+            draws.source((first, second), (number, 0))
+            if kind is None
+            else draws.source((seed, kind[1]), (number, 1))
+        )
 
     def reset(self, seed: int | None) -> None:
         """Begins again; in a program, whenever it comes by here."""
@@ -167,7 +175,9 @@ def truncated_normal(
     True
     """
     numbers = source("truncated_normal", seed)
-    return draws.normal(numbers, shape, mean, stddev, dtype, "truncated_normal", draws.truncated_normals)
+    return draws.normal(
+        numbers, shape, mean, stddev, dtype, "truncated_normal", draws.truncated_normals
+    )
 
 
 @published("random.uniform")
@@ -179,7 +189,8 @@ def uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers spread evenly over [minval, maxval); maxval is 1 for floats if it is not given, and needed for integers.
+    """Numbers spread evenly over [minval, maxval); maxval is 1 for floats if it is not given,
+    and needed for integers.
 
     >>> import gradtape as tf
     >>> dice = tf.random.uniform([100], minval=1, maxval=7, dtype=tf.int32)
@@ -203,34 +214,53 @@ def gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers of the gamma distribution of shape `alpha` and rate `beta`: a block of `shape` for each of their elements.
+    """Numbers of the gamma distribution of shape `alpha` and rate `beta`:
+    a block of `shape` for each of their elements.
 
     >>> import gradtape as tf
     >>> tf.random.gamma([10], alpha=[0.5, 1.5]).shape
     TensorShape([10, 2])
     """
-    return draws.gamma(source("gamma", seed), as_shape(shape, "gamma: shape"), alpha, beta, dtype, "gamma")
+    return draws.gamma(
+        source("gamma", seed), as_shape(shape, "gamma: shape"), alpha, beta, dtype, "gamma"
+    )
 
 
 @published("random.poisson")
 def poisson(
-    shape: ShapeLike, lam: TensorLike, dtype: DTypeLike = dtypes.float32, seed: int | None = None, name: str | None = None
+    shape: ShapeLike,
+    lam: TensorLike,
+    dtype: DTypeLike = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Tensor:
-    """Numbers of the Poisson distribution of mean `lam`: a block of `shape` for each of its elements.
+    """Numbers of the Poisson distribution of mean `lam`:
+    a block of `shape` for each of its elements.
 
     >>> import gradtape as tf
     >>> tf.random.poisson([10], lam=[0.5, 1.5]).shape
     TensorShape([10, 2])
     """
     rates = TENSORFLOW.tensor(lam, "poisson: lam").array
-    return draws.poisson(source("poisson", seed), (*as_shape(shape, "poisson: shape"), *rates.shape), rates, dtype, "poisson")
+    return draws.poisson(
+        source("poisson", seed),
+        (*as_shape(shape, "poisson: shape"), *rates.shape),
+        rates,
+        dtype,
+        "poisson",
+    )
 
 
 @published("random.categorical")
 def categorical(
-    logits: TensorLike, num_samples: int, dtype: DTypeLike = None, seed: int | None = None, name: str | None = None
+    logits: TensorLike,
+    num_samples: int,
+    dtype: DTypeLike = None,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Tensor:
-    """For each row of `logits`, `num_samples` classes drawn with the probabilities `softmax(logits)`.
+    """For each row of `logits`, `num_samples` classes drawn with the probabilities
+    `softmax(logits)`.
 
     >>> import gradtape as tf
     >>> tf.random.categorical([[-100.0, 100.0]], num_samples=3).numpy()

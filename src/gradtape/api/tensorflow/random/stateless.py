@@ -42,14 +42,18 @@ def as_algorithm(alg: Any, function: str) -> Algorithm:
     try:
         return Algorithm[alg.upper()] if isinstance(alg, str) else Algorithm(alg)
     except (KeyError, ValueError):
-        raise ValueError(f"{function}: alg must be 'philox', 'threefry' or 'auto_select', got {alg!r}.") from None
+        raise ValueError(
+            f"{function}: alg must be 'philox', 'threefry' or 'auto_select', got {alg!r}."
+        ) from None
 
 
 def _seed(seed: Any, function: str) -> Tensor:
     """A seed: a vector of two integers."""
     found = of_kind(seed, _SEED, function, "seed")
     if found.array.shape != (2,):
-        raise invalid_argument(f"{function}: seed must be a vector of two integers, got shape {found.shape}.")
+        raise invalid_argument(
+            f"{function}: seed must be a vector of two integers, got shape {found.shape}."
+        )
     return found
 
 
@@ -64,7 +68,11 @@ def stateless_source(seed: Any, function: str, alg: Any = "auto_select") -> Any:
 
 def _words(seed: Tensor) -> list[Any]:
     """The two words of a seed, as scalars of a program if that alone will know them."""
-    return [word.array for word in unstack(seed, axis=0)] if is_traced(seed) else on_host(seed.array).tolist()
+    return (
+        [word.array for word in unstack(seed, axis=0)]
+        if is_traced(seed)
+        else on_host(seed.array).tolist()
+    )
 
 
 @published("random.stateless_normal")
@@ -84,7 +92,14 @@ def stateless_normal(
     >>> bool(tf.reduce_all(first == second))
     True
     """
-    return draws.normal(stateless_source(seed, "stateless_normal", alg), shape, mean, stddev, dtype, "stateless_normal")
+    return draws.normal(
+        stateless_source(seed, "stateless_normal", alg),
+        shape,
+        mean,
+        stddev,
+        dtype,
+        "stateless_normal",
+    )
 
 
 @published("random.stateless_truncated_normal")
@@ -104,7 +119,15 @@ def stateless_truncated_normal(
     TensorShape([2])
     """
     function = "stateless_truncated_normal"
-    return draws.normal(stateless_source(seed, function, alg), shape, mean, stddev, dtype, function, draws.truncated_normals)
+    return draws.normal(
+        stateless_source(seed, function, alg),
+        shape,
+        mean,
+        stddev,
+        dtype,
+        function,
+        draws.truncated_normals,
+    )
 
 
 @published("random.stateless_parameterized_truncated_normal")
@@ -117,15 +140,20 @@ def stateless_parameterized_truncated_normal(
     maxvals: TensorLike = 2.0,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers of the normal distribution between `minvals` and `maxvals`, always the same for one `seed`.
+    """Numbers of the normal distribution between `minvals` and `maxvals`,
+    always the same for one `seed`.
 
     >>> import gradtape as tf
-    >>> x = tf.random.stateless_parameterized_truncated_normal([100], seed=[1, 2], minvals=0.5, maxvals=1.0)
+    >>> x = tf.random.stateless_parameterized_truncated_normal(
+    ...     [100], seed=[1, 2], minvals=0.5, maxvals=1.0
+    ... )
     >>> bool(tf.reduce_min(x) >= 0.5) and bool(tf.reduce_max(x) <= 1.0)
     True
     """
     function = "stateless_parameterized_truncated_normal"
-    return draws.bounded_normal(stateless_source(seed, function), shape, [means, stddevs, minvals, maxvals], function)
+    return draws.bounded_normal(
+        stateless_source(seed, function), shape, [means, stddevs, minvals, maxvals], function
+    )
 
 
 @published("random.stateless_uniform")
@@ -138,40 +166,67 @@ def stateless_uniform(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
-    """Numbers spread evenly over [minval, maxval), always the same for one `seed`; integers of all sizes if both are None.
+    """Numbers spread evenly over [minval, maxval), always the same for one `seed`;
+    integers of all sizes if both are None.
 
     >>> import gradtape as tf
     >>> bool(tf.random.stateless_uniform([], seed=[1, 2], maxval=10, dtype=tf.int32) < 10)
     True
     """
-    return uniform_from(stateless_source(seed, "stateless_uniform", alg), shape, minval, maxval, dtype, "stateless_uniform")
+    return uniform_from(
+        stateless_source(seed, "stateless_uniform", alg),
+        shape,
+        minval,
+        maxval,
+        dtype,
+        "stateless_uniform",
+    )
 
 
-def uniform_from(numbers: draws.Source, shape: Any, minval: Any, maxval: Any, dtype: Any, function: str) -> Tensor:
-    """Uniform numbers with the rules that the stateless functions and `Generator` have for integers."""
+def uniform_from(
+    numbers: draws.Source, shape: Any, minval: Any, maxval: Any, dtype: Any, function: str
+) -> Tensor:
+    """Uniform numbers with the rules that the stateless functions and `Generator` have for
+    integers.
+    """
     wanted = dtypes.as_dtype(dtype)
     if not (wanted.is_floating or wanted.is_integer):
         raise ValueError(f"{function}: dtype must be a float or an integer, got {wanted.name}.")
     if wanted.is_integer and (minval is None) != (maxval is None):
         raise ValueError(
-            f"{function}: for dtype {wanted.name}, give minval and maxval, or None for both; got {minval!r} and {maxval!r}."
+            f"{function}: for dtype {wanted.name}, give minval and maxval, or None for both; got "
+            f"{minval!r} and {maxval!r}."
         )
     if wanted.is_unsigned and minval is not None:
-        raise ValueError(f"{function}: unsigned integers have no minval and maxval; use a signed dtype or None for both.")
+        raise ValueError(
+            f"{function}: unsigned integers have no minval and maxval; use a signed dtype or None "
+            "for both."
+        )
     return draws.uniform(numbers, shape, minval, maxval, wanted, function)
 
 
 @published("random.stateless_categorical")
 def stateless_categorical(
-    logits: TensorLike, num_samples: int, seed: TensorLike, dtype: DTypeLike = dtypes.int64, name: str | None = None
+    logits: TensorLike,
+    num_samples: int,
+    seed: TensorLike,
+    dtype: DTypeLike = dtypes.int64,
+    name: str | None = None,
 ) -> Tensor:
-    """For each row of `logits`, classes drawn with the probabilities `softmax(logits)`, always the same for one `seed`.
+    """For each row of `logits`, classes drawn with the probabilities `softmax(logits)`,
+    always the same for one `seed`.
 
     >>> import gradtape as tf
     >>> tf.random.stateless_categorical([[-100.0, 100.0]], num_samples=3, seed=[1, 2]).numpy()
     array([[1, 1, 1]])
     """
-    return draws.categories(stateless_source(seed, "stateless_categorical"), logits, num_samples, dtype, "stateless_categorical")
+    return draws.categories(
+        stateless_source(seed, "stateless_categorical"),
+        logits,
+        num_samples,
+        dtype,
+        "stateless_categorical",
+    )
 
 
 @published("random.stateless_gamma")
@@ -183,24 +238,40 @@ def stateless_gamma(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers of the gamma distribution, always the same for one `seed`; `shape` ends with that of the parameters.
+    """Numbers of the gamma distribution, always the same for one `seed`;
+    `shape` ends with that of the parameters.
 
     >>> import gradtape as tf
     >>> tf.random.stateless_gamma([10, 2], seed=[1, 2], alpha=[0.5, 1.5]).shape
     TensorShape([10, 2])
     """
     function = "stateless_gamma"
-    shapes = [() if value is None else TENSORFLOW.tensor(value, function).array.shape for value in (alpha, beta)]
+    shapes = [
+        () if value is None else TENSORFLOW.tensor(value, function).array.shape
+        for value in (alpha, beta)
+    ]
     end = draws.broadcast_shape(*shapes, function=function)
     wanted = draws.ending_in(shape, end, function)
-    return draws.gamma(stateless_source(seed, function), wanted[: len(wanted) - len(end)], alpha, beta, dtype, function)
+    return draws.gamma(
+        stateless_source(seed, function),
+        wanted[: len(wanted) - len(end)],
+        alpha,
+        beta,
+        dtype,
+        function,
+    )
 
 
 @published("random.stateless_poisson")
 def stateless_poisson(
-    shape: ShapeLike, seed: TensorLike, lam: TensorLike, dtype: DTypeLike = dtypes.int32, name: str | None = None
+    shape: ShapeLike,
+    seed: TensorLike,
+    lam: TensorLike,
+    dtype: DTypeLike = dtypes.int32,
+    name: str | None = None,
 ) -> Tensor:
-    """Numbers of the Poisson distribution, always the same for one `seed`; `shape` ends with that of `lam`.
+    """Numbers of the Poisson distribution, always the same for one `seed`;
+    `shape` ends with that of `lam`.
 
     >>> import gradtape as tf
     >>> tf.random.stateless_poisson([10, 2], seed=[1, 2], lam=[0.5, 1.5]).dtype
@@ -208,7 +279,13 @@ def stateless_poisson(
     """
     function = "stateless_poisson"
     rates = TENSORFLOW.tensor(lam, f"{function}: lam").array
-    return draws.poisson(stateless_source(seed, function), draws.ending_in(shape, rates.shape, function), rates, dtype, function)
+    return draws.poisson(
+        stateless_source(seed, function),
+        draws.ending_in(shape, rates.shape, function),
+        rates,
+        dtype,
+        function,
+    )
 
 
 @published("random.stateless_binomial")
@@ -226,18 +303,29 @@ def stateless_binomial(
     >>> tf.random.stateless_binomial([3], seed=[1, 2], counts=10.0, probs=1.0).numpy()
     array([10, 10, 10], dtype=int32)
     """
-    return draws.binomial(stateless_source(seed, "stateless_binomial"), shape, counts, probs, output_dtype, "stateless_binomial")
+    return draws.binomial(
+        stateless_source(seed, "stateless_binomial"),
+        shape,
+        counts,
+        probs,
+        output_dtype,
+        "stateless_binomial",
+    )
 
 
 @published("random.experimental.stateless_shuffle")
-def stateless_shuffle(value: TensorLike, seed: TensorLike, alg: Any = "auto_select", name: str | None = None) -> Tensor:
+def stateless_shuffle(
+    value: TensorLike, seed: TensorLike, alg: Any = "auto_select", name: str | None = None
+) -> Tensor:
     """The rows of `value` in an order that is always the same for one `seed`.
 
     >>> import gradtape as tf
     >>> sorted(tf.random.experimental.stateless_shuffle([1, 2, 3], seed=[1, 2]).numpy().tolist())
     [1, 2, 3]
     """
-    return draws.shuffled(stateless_source(seed, "stateless_shuffle", alg), value, "stateless_shuffle")
+    return draws.shuffled(
+        stateless_source(seed, "stateless_shuffle", alg), value, "stateless_shuffle"
+    )
 
 
 @published("random.split", "random.experimental.stateless_split")
@@ -249,7 +337,9 @@ def split(seed: TensorLike, num: int = 2, alg: Any = "auto_select") -> Tensor:
     TensorShape([3, 2])
     """
     dtype = _seed(seed, "split").array.dtype
-    return stateless_source(seed, "split", alg).tensor(draws.full_integers, (*as_shape([num], "split: num"), 2), dtype)
+    return stateless_source(seed, "split", alg).tensor(
+        draws.full_integers, (*as_shape([num], "split: num"), 2), dtype
+    )
 
 
 @published("random.fold_in", "random.experimental.stateless_fold_in")
@@ -262,6 +352,10 @@ def fold_in(seed: TensorLike, data: TensorLike, alg: Any = "auto_select") -> Ten
     """
     as_algorithm(alg, "fold_in")
     old = _seed(seed, "fold_in")
-    number = as_indices(data, "fold_in: data").array if is_traced(data) else as_int(data, "fold_in: data")
+    number = (
+        as_indices(data, "fold_in: data").array
+        if is_traced(data)
+        else as_int(data, "fold_in: data")
+    )
     mixed = draws.source(_words(old), (number, 1), each=False)
     return mixed.tensor(draws.full_integers, (2,), old.array.dtype)

@@ -1,8 +1,8 @@
 """Fourier transforms: `tf.signal.fft` and its kin.
 
-As in TensorFlow, plain values become single precision (tensors keep theirs), and the transforms of complex numbers refuse real
-tensors. `fft_length` cuts off each axis or fills it with zeros before it is transformed; that of a signal back from its
-spectrum is the length of the result.
+As in TensorFlow, plain values become single precision (tensors keep theirs), and the transforms of
+complex numbers refuse real tensors. `fft_length` cuts off each axis or fills it with zeros before
+it is transformed; that of a signal back from its spectrum is the length of the result.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def ifft3d(input: TensorLike, name: str | None = None) -> Tensor:
 
 @published("signal.rfft")
 def rfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The Fourier transform of real signals along the last axis: the first half of the frequencies, which the others mirror.
+    """The Fourier transform of real signals along the last axis:
+    the first half of the frequencies, which the others mirror.
 
     >>> import gradtape as tf
     >>> tf.signal.rfft([1.0, 2.0, 3.0, 4.0]).numpy()
@@ -108,7 +109,8 @@ def rfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = No
 
 @published("signal.rfft2d")
 def rfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The Fourier transform of real numbers over the last two axes, with half of the frequencies along the last.
+    """The Fourier transform of real numbers over the last two axes,
+    with half of the frequencies along the last.
 
     >>> import gradtape as tf
     >>> tf.signal.rfft2d([[1.0, 2.0, 0.0], [3.0, 4.0, 0.0]], fft_length=[2, 2]).numpy()
@@ -120,7 +122,8 @@ def rfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = 
 
 @published("signal.rfft3d")
 def rfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The Fourier transform of real numbers over the last three axes, with half of the frequencies along the last.
+    """The Fourier transform of real numbers over the last three axes,
+    with half of the frequencies along the last.
 
     >>> import gradtape as tf
     >>> tf.signal.rfft3d([[[1.0, 2.0], [3.0, 4.0]]]).numpy()
@@ -132,7 +135,8 @@ def rfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = 
 
 @published("signal.irfft")
 def irfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The real signals of half spectra along the last axis; without `fft_length`, of an even length.
+    """The real signals of half spectra along the last axis; without `fft_length`,
+    of an even length.
 
     >>> import gradtape as tf
     >>> tf.signal.irfft([10 + 0j, -2 + 2j, -2]).numpy()
@@ -143,7 +147,8 @@ def irfft(input_tensor: TensorLike, fft_length: Any = None, name: str | None = N
 
 @published("signal.irfft2d")
 def irfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The real numbers whose transform over the last two axes is given, with half of the frequencies along the last.
+    """The real numbers whose transform over the last two axes is given, with half of the
+    frequencies along the last.
 
     >>> import gradtape as tf
     >>> tf.signal.irfft2d([[10 + 0j, -2], [-4, 0]]).numpy()
@@ -155,7 +160,8 @@ def irfft2d(input_tensor: TensorLike, fft_length: Any = None, name: str | None =
 
 @published("signal.irfft3d")
 def irfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """The real numbers whose transform over the last three axes is given, with half of the frequencies along the last.
+    """The real numbers whose transform over the last three axes is given, with half of the
+    frequencies along the last.
 
     >>> import gradtape as tf
     >>> tf.signal.irfft3d([[[10 + 0j, -2], [-4, 0]]]).numpy()
@@ -167,24 +173,36 @@ def irfft3d(input_tensor: TensorLike, fft_length: Any = None, name: str | None =
 
 @published("signal.fftnd")
 def fftnd(
-    input_tensor: TensorLike, fft_length: Any = None, axes: AxisLike = None, norm: str | None = None, name: str | None = None
+    input_tensor: TensorLike,
+    fft_length: Any = None,
+    axes: AxisLike = None,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
-    """The discrete Fourier transform over `axes` (None: all), each cut or filled to its entry of `fft_length`.
+    """The discrete Fourier transform over `axes` (None: all),
+    each cut or filled to its entry of `fft_length`.
 
-    What it divides by: 'backward' (None) nothing, 'forward' the number of elements, 'ortho' the square root of that.
+    What it divides by: 'backward' (None) nothing, 'forward' the number of elements, 'ortho' the
+    square root of that.
 
     >>> import gradtape as tf
     >>> tf.signal.fftnd(tf.constant([[1 + 0j, 2], [3, 4]]), axes=[0], norm="forward").numpy()
     array([[ 2.+0.j,  3.+0.j],
            [-1.+0.j, -1.+0.j]])
     """
-    x, places, sizes = _over_axes(_to_transform(input_tensor, 0, "fftnd", halve=True), fft_length, axes, "fftnd")
+    x, places, sizes = _over_axes(
+        _to_transform(input_tensor, 0, "fftnd", halve=True), fft_length, axes, "fftnd"
+    )
     return fourier.fft(resized(x, places, sizes), axes=places, norm=_norm(norm, "fftnd"))
 
 
 @published("signal.ifftnd")
 def ifftnd(
-    input_tensor: TensorLike, fft_length: Any = None, axes: AxisLike = None, norm: str | None = None, name: str | None = None
+    input_tensor: TensorLike,
+    fft_length: Any = None,
+    axes: AxisLike = None,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """The inverse of `fftnd` with the same `norm`.
 
@@ -193,13 +211,19 @@ def ifftnd(
     array([[1.+0.j, 2.+0.j],
            [3.+0.j, 4.+0.j]])
     """
-    x, places, sizes = _over_axes(_to_transform(input_tensor, 0, "ifftnd", halve=True), fft_length, axes, "ifftnd")
+    x, places, sizes = _over_axes(
+        _to_transform(input_tensor, 0, "ifftnd", halve=True), fft_length, axes, "ifftnd"
+    )
     return fourier.ifft(resized(x, places, sizes), axes=places, norm=_norm(norm, "ifftnd"))
 
 
 @published("signal.rfftnd")
 def rfftnd(
-    input_tensor: TensorLike, fft_length: Any = None, axes: AxisLike = None, norm: str | None = None, name: str | None = None
+    input_tensor: TensorLike,
+    fft_length: Any = None,
+    axes: AxisLike = None,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """`fftnd` of real numbers, with half of the frequencies along the last of `axes`.
 
@@ -208,13 +232,19 @@ def rfftnd(
     array([[ 2.5+0.j, -0.5+0.j],
            [-1. +0.j,  0. +0.j]], dtype=complex64)
     """
-    x, places, sizes = _over_axes(_real_signal(input_tensor, 0, "rfftnd"), fft_length, axes, "rfftnd", at_least=1)
+    x, places, sizes = _over_axes(
+        _real_signal(input_tensor, 0, "rfftnd"), fft_length, axes, "rfftnd", at_least=1
+    )
     return _half_spectrum(resized(x, places, sizes), places, _norm(norm, "rfftnd"))
 
 
 @published("signal.irfftnd")
 def irfftnd(
-    input_tensor: TensorLike, fft_length: Any = None, axes: AxisLike = None, norm: str | None = None, name: str | None = None
+    input_tensor: TensorLike,
+    fft_length: Any = None,
+    axes: AxisLike = None,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """The inverse of `rfftnd` with the same `norm`.
 
@@ -261,9 +291,14 @@ def resized(x: Tensor, places: Sequence[int], sizes: Sequence[int]) -> Tensor:
     for axis, size in zip(places, sizes, strict=True):
         wanted[axis] = size
     if any(new < old for new, old in zip(wanted, shape, strict=True)):
-        x = shaping.getitem(x, key=tuple(slice(min(new, old)) for new, old in zip(wanted, shape, strict=True)))
+        x = shaping.getitem(
+            x, key=tuple(slice(min(new, old)) for new, old in zip(wanted, shape, strict=True))
+        )
     if any(new > old for new, old in zip(wanted, shape, strict=True)):
-        x = shaping.pad(x, paddings=tuple((0, max(new - old, 0)) for new, old in zip(wanted, shape, strict=True)))
+        x = shaping.pad(
+            x,
+            paddings=tuple((0, max(new - old, 0)) for new, old in zip(wanted, shape, strict=True)),
+        )
     return x
 
 
@@ -284,7 +319,9 @@ def _half_spectrum(x: Any, places: tuple[int, ...], norm: str) -> Tensor:
     return fourier.fft(spectrum, axes=places[:-1], norm=norm) if len(places) > 1 else spectrum
 
 
-def _from_half_spectrum(x: Tensor, places: tuple[int, ...], sizes: Sequence[int], norm: str) -> Tensor:
+def _from_half_spectrum(
+    x: Tensor, places: tuple[int, ...], sizes: Sequence[int], norm: str
+) -> Tensor:
     x = resized(x, places, [*sizes[:-1], fourier.half(sizes[-1])])
     if len(places) > 1:
         x = fourier.ifft(x, axes=places[:-1], norm=norm)
@@ -294,17 +331,24 @@ def _from_half_spectrum(x: Tensor, places: tuple[int, ...], sizes: Sequence[int]
 def _over_axes(
     x: Tensor, fft_length: Any, given: Any, function: str, *, at_least: int = 0, back: bool = False
 ) -> tuple[Tensor, tuple[int, ...], tuple[int, ...]]:
-    """What to transform, the axes, and their lengths; on the way `back` from a half spectrum the last is that of the signal."""
+    """What to transform, the axes, and their lengths; on the way `back` from a half spectrum the
+    last is that of the signal.
+    """
     places = _axes(given, x, f"{function}: axes")
     if len(places) < at_least:
-        raise invalid_argument(f"{function}: axes is empty, but the last of them is the one with half of the frequencies.")
+        raise invalid_argument(
+            f"{function}: axes is empty, but the last of them is the one with half of the "
+            "frequencies."
+        )
     if fft_length is not None:
         return x, places, _lengths(fft_length, len(places), function)
     sizes = tuple(x.array.shape[axis] for axis in places)
     if not back:
         return x, places, sizes
     if sizes[-1] == 1:
-        raise invalid_argument(f"{function}: one frequency does not say how long the signal is: pass fft_length.")
+        raise invalid_argument(
+            f"{function}: one frequency does not say how long the signal is: pass fft_length."
+        )
     return x, places, (*sizes[:-1], max(0, 2 * (sizes[-1] - 1)))
 
 
@@ -317,10 +361,16 @@ def _axes(given: Any, x: Tensor, argument: str) -> tuple[int, ...]:
 def _lengths(fft_length: Any, count: int, function: str) -> tuple[int, ...]:
     given = getattr(fft_length, "array", fft_length)
     if not hasattr(given, "__len__"):
-        raise TypeError(f"{function}: fft_length must be a list with a length for each axis, got {fft_length!r}.")
+        raise TypeError(
+            f"{function}: fft_length must be a list with a length for each axis, got "
+            f"{fft_length!r}."
+        )
     sizes = integers(given, f"{function}: fft_length")
     if len(sizes) != count:
-        raise invalid_argument(f"{function}: fft_length must have {count} entries, one for each axis, got {list(sizes)}.")
+        raise invalid_argument(
+            f"{function}: fft_length must have {count} entries, one for each axis, got "
+            f"{list(sizes)}."
+        )
     if any(size < 1 for size in sizes):
         raise invalid_argument(f"{function}: fft_length must be positive, got {list(sizes)}.")
     return sizes
@@ -328,33 +378,69 @@ def _lengths(fft_length: Any, count: int, function: str) -> tuple[int, ...]:
 
 def _norm(norm: Any, function: str) -> str:
     if norm is not None and norm not in _NORMS:
-        raise ValueError(f"{function}: norm must be one of {', '.join(map(repr, _NORMS))} or None, got {norm!r}.")
+        raise ValueError(
+            f"{function}: norm must be one of {', '.join(map(repr, _NORMS))} or None, got {norm!r}."
+        )
     return norm or "backward"
 
 
 def _to_transform(value: Any, rank: int, function: str, *, halve: bool = False) -> Tensor:
-    """An argument of a complex transform. Python's complex numbers are complex128 unless `halve` is set."""
+    """An argument of a complex transform.
+
+    Python's complex numbers are complex128 unless `halve` is set.
+    """
     argument = "input_tensor" if halve else "input"
     single = "iufc" if halve or hasattr(value, "dtype") else "iuf"
-    return _checked(value, single, dtypes.complex64.numpy, COMPLEX, rank, f"{function}: {argument}", invalid_argument)
+    return _checked(
+        value,
+        single,
+        dtypes.complex64.numpy,
+        COMPLEX,
+        rank,
+        f"{function}: {argument}",
+        invalid_argument,
+    )
 
 
 def _real_signal(value: Any, rank: int, function: str) -> Tensor:
-    return _checked(value, "iuf", dtypes.float32.numpy, REAL_SIGNAL, rank, f"{function}: input_tensor", ValueError)
+    return _checked(
+        value,
+        "iuf",
+        dtypes.float32.numpy,
+        REAL_SIGNAL,
+        rank,
+        f"{function}: input_tensor",
+        ValueError,
+    )
 
 
 def _half_spectra(value: Any, rank: int, function: str) -> Tensor:
-    return _checked(value, "iufc", dtypes.complex64.numpy, COMPLEX, rank, f"{function}: input_tensor", ValueError)
+    return _checked(
+        value,
+        "iufc",
+        dtypes.complex64.numpy,
+        COMPLEX,
+        rank,
+        f"{function}: input_tensor",
+        ValueError,
+    )
 
 
-def _checked(value: Any, takes: str, single: Any, kind: Kind, rank: int, argument: str, refusal: Refusal) -> Tensor:
-    """`value` as a Tensor of this kind and at least this rank; plain numbers of the kinds `takes` become `single` precision."""
+def _checked(
+    value: Any, takes: str, single: Any, kind: Kind, rank: int, argument: str, refusal: Refusal
+) -> Tensor:
+    """`value` as a Tensor of this kind and at least this rank; plain numbers of the kinds `takes`
+    become `single` precision.
+    """
     x = operand(value)
     if not isinstance(x, Tensor):
         array = to_array(x, argument=argument)
         x = Tensor(array.astype(single) if array.dtype.kind in takes else array)
     if x.array.dtype not in kind.dtypes:
-        raise refusal(f"{argument} has dtype {x.dtype.name}, but must be {kind.words}: convert it with gradtape.cast.")
+        raise refusal(
+            f"{argument} has dtype {x.dtype.name}, but must be {kind.words}: convert it with "
+            "gradtape.cast."
+        )
     if x.array.ndim < rank:
         raise refusal(f"{argument} must have rank {rank} or more, got shape {x.shape}.")
     return x

@@ -1,4 +1,6 @@
-"""Frames of a signal, the short-time transforms that are built on them, cosine transforms and the mel scale."""
+"""Frames of a signal, the short-time transforms that are built on them,
+cosine transforms and the mel scale.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import Refusal
-from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, has_axes, one_axis, tensor
+from gradtape.api.tensorflow.arguments import (
+    DTypeLike,
+    TensorLike,
+    as_int,
+    has_axes,
+    one_axis,
+    tensor,
+)
 from gradtape.api.tensorflow.shaping import pad
 from gradtape.api.tensorflow.signal.fourier import REAL_SIGNAL, irfft, resized, rfft
 from gradtape.api.tensorflow.signal.windows import hann_window, vorbis_window
@@ -39,7 +48,8 @@ def frame(
 ) -> Tensor:
     """Overlapping frames of `axis`, which becomes two axes: the frames, and the elements of each.
 
-    Elements at the end that fill no frame are left out, or with `pad_end` filled up with `pad_value`.
+    Elements at the end that fill no frame are left out, or with `pad_end` filled up with
+    `pad_value`.
 
     >>> import gradtape as tf
     >>> tf.signal.frame([1, 2, 3, 4, 5], frame_length=2, frame_step=2, pad_end=True).numpy()
@@ -48,7 +58,10 @@ def frame(
            [5, 0]], dtype=int32)
     """
     x = _of_rank(signal, 1, "frame: signal")
-    length, step = _size(frame_length, "frame: frame_length", 0), _size(frame_step, "frame: frame_step", 1)
+    length, step = (
+        _size(frame_length, "frame: frame_length", 0),
+        _size(frame_step, "frame: frame_step", 1),
+    )
     if has_axes(pad_value):
         raise ValueError(f"frame: pad_value must be one number, got {pad_value!r}.")
     rank = x.array.ndim
@@ -57,7 +70,11 @@ def frame(
         size = x.array.shape[place]
         missing = (-(-size // step) - 1) * step + length - size
         if size and missing > 0:
-            x = pad(x, [[0, missing if i == place else 0] for i in range(rank)], constant_values=pad_value)
+            x = pad(
+                x,
+                [[0, missing if i == place else 0] for i in range(rank)],
+                constant_values=pad_value,
+            )
     if place == rank - 1:
         return fourier.frames(x, length=length, step=step)
     others = [i for i in range(rank) if i != place]
@@ -68,7 +85,8 @@ def frame(
 
 @published("signal.overlap_and_add")
 def overlap_and_add(signal: TensorLike, frame_step: Any, name: str | None = None) -> Tensor:
-    """The signal that frames in the last two axes make when each begins `frame_step` after the one before, and they are added.
+    """The signal that frames in the last two axes make when each begins `frame_step` after the one
+    before, and they are added.
 
     >>> import gradtape as tf
     >>> tf.signal.overlap_and_add([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]], frame_step=2).numpy()
@@ -90,7 +108,8 @@ def stft(
     pad_end: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The short-time Fourier transform: the half spectra of frames of the last axis, each multiplied with a window.
+    """The short-time Fourier transform: the half spectra of frames of the last axis, each
+    multiplied with a window.
 
     Without `fft_length`, it is the next power of 2 that a frame fits into.
 
@@ -115,9 +134,11 @@ def inverse_stft(
     window_fn: Window | None = hann_window,
     name: str | None = None,
 ) -> Tensor:
-    """The signal of short-time spectra: their frames, each multiplied with a window, overlapped and added.
+    """The signal of short-time spectra: their frames, each multiplied with a window,
+    overlapped and added.
 
-    `inverse_stft_window_fn` gives the window that makes this the inverse of `stft`, where frames overlap fully.
+    `inverse_stft_window_fn` gives the window that makes this the inverse of `stft`, where frames
+    overlap fully.
 
     >>> import gradtape as tf
     >>> spectra = tf.signal.stft([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 4, 2)
@@ -126,13 +147,18 @@ def inverse_stft(
     array([3., 4.], dtype=float32)
     """
     x = _of_rank(stfts, 2, "inverse_stft: stfts")
-    length, step = _size(frame_length, "inverse_stft: frame_length", 1), _size(frame_step, "inverse_stft: frame_step", 1)
+    length, step = (
+        _size(frame_length, "inverse_stft: frame_length", 1),
+        _size(frame_step, "inverse_stft: frame_step", 1),
+    )
     framed = irfft(x, [_fft_length(fft_length, length, "inverse_stft")])
     return overlap_and_add(_windowed(resized(framed, [-1], [length]), window_fn, length), step)
 
 
 @published("signal.inverse_stft_window_fn")
-def inverse_stft_window_fn(frame_step: Any, forward_window_fn: Window = hann_window, name: str | None = None) -> Window:
+def inverse_stft_window_fn(
+    frame_step: Any, forward_window_fn: Window = hann_window, name: str | None = None
+) -> Window:
     """The function that gives the window of `inverse_stft` for a `stft` with this step and window.
 
     >>> import gradtape as tf
@@ -144,7 +170,9 @@ def inverse_stft_window_fn(frame_step: Any, forward_window_fn: Window = hann_win
     def inverse_window(frame_length: Any, dtype: DTypeLike) -> Tensor:
         """The forward window over the sum of the squares of all windows that overlap at a place."""
         length = _size(frame_length, "inverse_stft_window_fn: frame_length", 0)
-        window = as_tensor(forward_window_fn(length, dtype=dtype), argument="inverse_stft_window_fn: the window")
+        window = as_tensor(
+            forward_window_fn(length, dtype=dtype), argument="inverse_stft_window_fn: the window"
+        )
         overlaps = -(-length // step)
         squares = resized(arithmetic.square(window), [0], [overlaps * step])
         sums = reductions.reduce_sum(shaping.reshape(squares, shape=(overlaps, step)), axis=(0,))
@@ -155,9 +183,15 @@ def inverse_stft_window_fn(frame_step: Any, forward_window_fn: Window = hann_win
 
 @published("signal.dct")
 def dct(
-    input: TensorLike, type: Any = 2, n: Any = None, axis: Any = -1, norm: str | None = None, name: str | None = None
+    input: TensorLike,
+    type: Any = 2,
+    n: Any = None,
+    axis: Any = -1,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
-    """The discrete cosine transform of type 1, 2, 3 or 4 along `axis`, cut or filled with zeros to `n` elements.
+    """The discrete cosine transform of type 1, 2, 3 or 4 along `axis`,
+    cut or filled with zeros to `n` elements.
 
     The norm 'ortho' makes types 2, 3 and 4 orthogonal; types 2 and 3 are then each other's inverse.
 
@@ -170,9 +204,15 @@ def dct(
 
 @published("signal.idct")
 def idct(
-    input: TensorLike, type: Any = 2, n: Any = None, axis: Any = -1, norm: str | None = None, name: str | None = None
+    input: TensorLike,
+    type: Any = 2,
+    n: Any = None,
+    axis: Any = -1,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
-    """The inverse of `dct` with the norm 'ortho'; without, the inverse times 2n, for type 1 times 2(n - 1).
+    """The inverse of `dct` with the norm 'ortho'; without, the inverse times 2n,
+    for type 1 times 2(n - 1).
 
     >>> import gradtape as tf
     >>> tf.signal.idct(tf.signal.dct([1.0, 2.0, 3.0], norm="ortho"), norm="ortho").numpy().round(3)
@@ -192,7 +232,8 @@ def mdct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The modified discrete cosine transform: frames that overlap by half, each folded to its half and transformed (type 4).
+    """The modified discrete cosine transform: frames that overlap by half, each folded to its half
+    and transformed (type 4).
 
     >>> import gradtape as tf
     >>> tf.signal.mdct([1.0, 2.0, 3.0, 4.0], frame_length=4).numpy().round(3)
@@ -210,9 +251,13 @@ def mdct(
 
 @published("signal.inverse_mdct")
 def inverse_mdct(
-    mdcts: TensorLike, window_fn: Window | None = vorbis_window, norm: str | None = None, name: str | None = None
+    mdcts: TensorLike,
+    window_fn: Window | None = vorbis_window,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> Tensor:
-    """The signal of `mdct` with the same window and norm, except for the first and the last half of a frame.
+    """The signal of `mdct` with the same window and norm,
+    except for the first and the last half of a frame.
 
     >>> import gradtape as tf
     >>> coefficients = tf.signal.mdct([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], frame_length=4)
@@ -222,7 +267,10 @@ def inverse_mdct(
     x = _of_rank(mdcts, 2, "inverse_mdct: mdcts")
     half = x.array.shape[-1]
     if half % 2:
-        raise invalid_argument(f"inverse_mdct: mdcts must have an even number of coefficients in the last axis, got {half}.")
+        raise invalid_argument(
+            "inverse_mdct: mdcts must have an even number of coefficients in the last "
+            f"axis, got {half}."
+        )
     halves = _dct(x, 4, None, -1, norm, "inverse_mdct")
     if norm is None:
         halves = halves * (0.5 / max(half, 1))
@@ -242,7 +290,8 @@ def linear_to_mel_weight_matrix(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """The matrix that takes spectra (from `stft`) to bands of the mel scale: triangles that overlap by half, with peaks of 1.
+    """The matrix that takes spectra (from `stft`) to bands of the mel scale: triangles that overlap
+    by half, with peaks of 1.
 
     >>> import gradtape as tf
     >>> tf.signal.linear_to_mel_weight_matrix(2, 5).numpy().round(3)
@@ -267,7 +316,8 @@ def linear_to_mel_weight_matrix(
     rate, lower, upper = (
         broadcasting.cast(as_tensor(value, argument=f"{function}: {argument}"), dtype=wanted.numpy)
         for value, argument in (
-            (sample_rate, "sample_rate"), (lower_edge_hertz, "lower_edge_hertz"), (upper_edge_hertz, "upper_edge_hertz")
+            (sample_rate, "sample_rate"), (lower_edge_hertz, "lower_edge_hertz"),
+            (upper_edge_hertz, "upper_edge_hertz")
         )
     )  # fmt: skip
     _check_edges(rate, lower, upper, function)
@@ -282,8 +332,11 @@ def linear_to_mel_weight_matrix(
 
 
 @published("signal.mfccs_from_log_mel_spectrograms")
-def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: str | None = None) -> Tensor:
-    """The mel-frequency cepstral coefficients of log-mel spectrograms: a scaled cosine transform of the last axis.
+def mfccs_from_log_mel_spectrograms(
+    log_mel_spectrograms: TensorLike, name: str | None = None
+) -> Tensor:
+    """The mel-frequency cepstral coefficients of log-mel spectrograms:
+    a scaled cosine transform of the last axis.
 
     >>> import gradtape as tf
     >>> tf.signal.mfccs_from_log_mel_spectrograms([[1.0, 2.0, 3.0]]).numpy().round(3)
@@ -292,12 +345,19 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: str 
     x = _of_rank(log_mel_spectrograms, 1, "mfccs_from_log_mel_spectrograms: log_mel_spectrograms")
     bands = x.array.shape[-1]
     if not bands:
-        raise ValueError(f"mfccs_from_log_mel_spectrograms: the last axis must not be empty, got shape {x.shape}.")
-    return _dct(x, 2, None, -1, None, "mfccs_from_log_mel_spectrograms") * (1 / math.sqrt(2 * bands))
+        raise ValueError(
+            "mfccs_from_log_mel_spectrograms: the last axis must not be empty, got shape "
+            f"{x.shape}."
+        )
+    return _dct(x, 2, None, -1, None, "mfccs_from_log_mel_spectrograms") * (
+        1 / math.sqrt(2 * bands)
+    )
 
 
 def _dct(input: Any, kind: Any, n: Any, axis: Any, norm: Any, function: str) -> Any:
-    """Cosine transforms through real Fourier transforms of signals that are longer and symmetric, or filled with zeros."""
+    """Cosine transforms through real Fourier transforms of signals that are longer and symmetric,
+    or filled with zeros.
+    """
     if kind not in _DCT_OF_INVERSE:
         raise ValueError(f"{function}: type must be 1, 2, 3 or 4, got {kind!r}.")
     if norm not in (None, "ortho"):
@@ -306,7 +366,10 @@ def _dct(input: Any, kind: Any, n: Any, axis: Any, norm: Any, function: str) -> 
         raise ValueError(f"{function}: type 1 cannot have a norm.")
     x = _of_rank(input, 1, f"{function}: input")
     if x.array.dtype not in REAL_SIGNAL.dtypes:
-        raise TypeError(f"{function}: the input has dtype {x.dtype.name}, but must be float32 or float64: use gradtape.cast.")
+        raise TypeError(
+            f"{function}: the input has dtype {x.dtype.name}, but must be float32 or float64: use "
+            "gradtape.cast."
+        )
     rank = x.array.ndim
     place = one_axis(axis, rank, f"{function}: axis")
     if n is not None:
@@ -321,7 +384,11 @@ def _dct(input: Any, kind: Any, n: Any, axis: Any, norm: Any, function: str) -> 
     if kind == 1 and x.array.shape[place] < 2:
         raise ValueError(f"{function}: type 1 needs at least two elements.")
     transformed = _DCTS[int(kind)](moved, bool(norm))
-    return transformed if place == rank - 1 else shaping.transpose(transformed, perm=tuple(order.index(i) for i in range(rank)))
+    return (
+        transformed
+        if place == rank - 1
+        else shaping.transpose(transformed, perm=tuple(order.index(i) for i in range(rank)))
+    )
 
 
 def _dct1(x: Any, ortho: bool) -> Any:
@@ -340,21 +407,27 @@ def _dct2(x: Any, ortho: bool) -> Any:
 
 
 def _dct3(x: Any, ortho: bool) -> Any:
-    """The cosines of places between those of a Fourier transform: the factors move it by half a place."""
+    """The cosines of places between those of a Fourier transform:
+    the factors move it by half a place.
+    """
     size = x.array.shape[-1]
     factors = np.exp(0.5j * np.pi / size * np.arange(size))
     if ortho:
         factors *= math.sqrt(0.5 / size)
         factors[0] *= math.sqrt(2)
     spectrum = broadcasting.cast(x, dtype=np.result_type(x.array.dtype, np.complex64)) * factors
-    signal = fourier.irfft(resized(spectrum, [-1], [size + 1]), length=2 * size, axis=-1, norm="forward")
+    signal = fourier.irfft(
+        resized(spectrum, [-1], [size + 1]), length=2 * size, axis=-1, norm="forward"
+    )
     return _piece(signal, 0, size)
 
 
 def _dct4(x: Any, ortho: bool) -> Any:
     """Every second element of a type 2 transform of twice the length."""
     size = x.array.shape[-1]
-    odd = shaping.getitem(_dct2(resized(x, [-1], [2 * size]), ortho=False), key=(..., slice(1, None, 2)))
+    odd = shaping.getitem(
+        _dct2(resized(x, [-1], [2 * size]), ortho=False), key=(..., slice(1, None, 2))
+    )
     return odd * math.sqrt(0.5 / size) if ortho else odd
 
 
@@ -366,7 +439,9 @@ def _mel(frequency: Any) -> Any:
 
 
 def _check_edges(rate: Any, lower: Any, upper: Any, function: str) -> None:
-    """Refuses bands that do not lie in the spectrum; in a `vmap` the values are many, while tracing none: they are not looked at."""
+    """Refuses bands that do not lie in the spectrum; in a `vmap` the values are many, while tracing
+    none: they are not looked at.
+    """
     if any(isinstance(value, BatchedTensor) or is_traced(value) for value in (rate, lower, upper)):
         return
     rate, lower, upper = (float(value.array) for value in (rate, lower, upper))
@@ -375,21 +450,31 @@ def _check_edges(rate: Any, lower: Any, upper: Any, function: str) -> None:
     if lower < 0:
         raise ValueError(f"{function}: lower_edge_hertz must be 0 or more, got {lower}.")
     if lower >= upper:
-        raise ValueError(f"{function}: lower_edge_hertz must be less than upper_edge_hertz, got {lower} and {upper}.")
+        raise ValueError(
+            f"{function}: lower_edge_hertz must be less than upper_edge_hertz, got {lower} and "
+            f"{upper}."
+        )
     if upper > rate / 2:
-        raise ValueError(f"{function}: upper_edge_hertz must be at most half of sample_rate, got {upper} and {rate}.")
+        raise ValueError(
+            f"{function}: upper_edge_hertz must be at most half of sample_rate, got "
+            f"{upper} and {rate}."
+        )
 
 
 def _windowed(framed: Any, window_fn: Window | None, length: int) -> Any:
     if window_fn is None:
         return framed
     if not callable(window_fn):
-        raise TypeError(f"window_fn must be a function of a length and a dtype, or None, got {window_fn!r}.")
+        raise TypeError(
+            f"window_fn must be a function of a length and a dtype, or None, got {window_fn!r}."
+        )
     return framed * window_fn(length, dtype=framed.dtype)
 
 
 def _halved_window(framed: Any, window_fn: Window | None, length: int) -> Any:
-    """Frames of a transform whose halves overlap: no window means the flat one, with halves whose squares add up to 1."""
+    """Frames of a transform whose halves overlap: no window means the flat one,
+    with halves whose squares add up to 1.
+    """
     return framed * math.sqrt(0.5) if window_fn is None else _windowed(framed, window_fn, length)
 
 

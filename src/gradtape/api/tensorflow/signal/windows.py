@@ -1,6 +1,7 @@
 """Windows to multiply the frames of a signal with: `tf.signal.hann_window` and its kin.
 
-A window is computed in double precision and rounded once, except where a gradient can flow to its parameter.
+A window is computed in double precision and rounded once, except where a gradient can flow to its
+parameter.
 """
 
 from __future__ import annotations
@@ -19,8 +20,14 @@ from gradtape.published import published
 
 
 @published("signal.hann_window")
-def hann_window(window_length: Any, periodic: Any = True, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
-    """The Hann window, a raised cosine; `periodic` leaves out the last point of an even length, as a spectrum wants it.
+def hann_window(
+    window_length: Any,
+    periodic: Any = True,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """The Hann window, a raised cosine; `periodic` leaves out the last point of an even length,
+    as a spectrum wants it.
 
     >>> import gradtape as tf
     >>> tf.signal.hann_window(4).numpy().round(2)
@@ -31,7 +38,10 @@ def hann_window(window_length: Any, periodic: Any = True, dtype: DTypeLike = dty
 
 @published("signal.hamming_window")
 def hamming_window(
-    window_length: Any, periodic: Any = True, dtype: DTypeLike = dtypes.float32, name: str | None = None
+    window_length: Any,
+    periodic: Any = True,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> Tensor:
     """The Hamming window, a raised cosine that does not go down to 0.
 
@@ -43,8 +53,11 @@ def hamming_window(
 
 
 @published("signal.vorbis_window")
-def vorbis_window(window_length: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
-    """The window of the Vorbis format: the squares of its two halves add up to 1, as `mdct` needs it.
+def vorbis_window(
+    window_length: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None
+) -> Tensor:
+    """The window of the Vorbis format: the squares of its two halves add up to 1,
+    as `mdct` needs it.
 
     >>> import gradtape as tf
     >>> tf.signal.vorbis_window(4).numpy().round(3)
@@ -58,7 +71,10 @@ def vorbis_window(window_length: Any, dtype: DTypeLike = dtypes.float32, name: s
 
 @published("signal.kaiser_window")
 def kaiser_window(
-    window_length: Any, beta: TensorLike = 12.0, dtype: DTypeLike = dtypes.float32, name: str | None = None
+    window_length: Any,
+    beta: TensorLike = 12.0,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> Tensor:
     """The Kaiser window, which is the narrower the larger `beta` is; differentiable by `beta`.
 
@@ -72,9 +88,13 @@ def kaiser_window(
 
 @published("signal.kaiser_bessel_derived_window")
 def kaiser_bessel_derived_window(
-    window_length: Any, beta: TensorLike = 12.0, dtype: DTypeLike = dtypes.float32, name: str | None = None
+    window_length: Any,
+    beta: TensorLike = 12.0,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> Tensor:
-    """The window that running sums of a Kaiser window give: the squares of its two halves add up to 1, as `mdct` needs it.
+    """The window that running sums of a Kaiser window give:
+    the squares of its two halves add up to 1, as `mdct` needs it.
 
     >>> import gradtape as tf
     >>> tf.signal.kaiser_bessel_derived_window(4, beta=2.0).numpy().round(3)
@@ -82,12 +102,18 @@ def kaiser_bessel_derived_window(
     """
     half = _length(window_length, "kaiser_bessel_derived_window") // 2
     wanted = _floating(dtype, "kaiser_bessel_derived_window")
-    sums = reductions.cumsum(_kaiser(half + 1, beta, wanted, "kaiser_bessel_derived_window"), axis=0)
-    rising = elementary.sqrt(shaping.getitem(sums, key=(slice(half),)) / shaping.getitem(sums, key=(half,)))
+    sums = reductions.cumsum(
+        _kaiser(half + 1, beta, wanted, "kaiser_bessel_derived_window"), axis=0
+    )
+    rising = elementary.sqrt(
+        shaping.getitem(sums, key=(slice(half),)) / shaping.getitem(sums, key=(half,))
+    )
     return shaping.concat(rising, shaping.reverse(rising, axis=(0,)), axis=0)
 
 
-def _raised_cosine(window_length: Any, periodic: Any, dtype: Any, middle: float, function: str) -> Tensor:
+def _raised_cosine(
+    window_length: Any, periodic: Any, dtype: Any, middle: float, function: str
+) -> Tensor:
     """As in TensorFlow, a periodic window of an odd length is the symmetric one."""
     length = _length(window_length, function)
     wanted = _floating(dtype, function)
@@ -99,7 +125,10 @@ def _raised_cosine(window_length: Any, periodic: Any, dtype: Any, middle: float,
 
 
 def _kaiser(length: int, beta: Any, wanted: Any, function: str) -> Any:
-    """A ratio of Bessel functions, scaled so that neither overflows. The window is the same for `beta` and `-beta`."""
+    """A ratio of Bessel functions, scaled so that neither overflows.
+
+    The window is the same for `beta` and `-beta`.
+    """
     x = as_tensor(beta, argument=f"{function}: beta")
     if x.array.ndim:
         raise ValueError(f"{function}: beta must be a number, got shape {x.shape}.")

@@ -1,4 +1,6 @@
-"""Computing with SparseTensors: sums, products, extrema, softmax, and the sums by segment of `tf.sparse`."""
+"""Computing with SparseTensors: sums, products, extrema, softmax,
+and the sums by segment of `tf.sparse`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, INEXACT, NUMERIC, REAL, of_kind
-from gradtape.api.tensorflow.arguments import AxisLike, DTypeLike, TensorLike, as_int, integers, known, numpy_dtype, one_axis
+from gradtape.api.tensorflow.arguments import (
+    AxisLike,
+    DTypeLike,
+    TensorLike,
+    as_int,
+    integers,
+    known,
+    numpy_dtype,
+    one_axis,
+)
 from gradtape.api.tensorflow.sparse.tensors import (
     coordinates,
     flat_places,
@@ -42,14 +53,19 @@ def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike, threshold: A
     Where both have an element and their sum is smaller than `threshold`, the result has none.
 
     >>> import gradtape as tf
-    >>> x, y = tf.sparse.SparseTensor([[0], [2]], [1.0, 2.0], [4]), tf.sparse.SparseTensor([[2]], [3.0], [4])
+    >>> x, y = (
+    ...     tf.sparse.SparseTensor([[0], [2]], [1.0, 2.0], [4]),
+    ...     tf.sparse.SparseTensor([[2]], [3.0], [4]),
+    ... )
     >>> tf.sparse.to_dense(tf.sparse.add(x, y)).numpy()
     array([1., 0., 5., 0.], dtype=float32)
     """
     if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
         x, y, shape = _pair(a, b, "add")
         flat, (at_x, at_y) = _united(x, y, "add")
-        values = scatter_rows(concat(x.values, y.values, axis=0), np.concatenate([at_x, at_y]), shape=(len(flat),))
+        values = scatter_rows(
+            concat(x.values, y.values, axis=0), np.concatenate([at_x, at_y]), shape=(len(flat),)
+        )
         small = np.asarray(of_kind(threshold, REAL, "add", "threshold").array)
         if small.ndim:
             raise invalid_argument(f"add: threshold must be a scalar, got shape {small.shape}.")
@@ -60,23 +76,32 @@ def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike, threshold: A
             flat, values = flat[kept], picked(values, kept)
         return new_sparse(coordinates(flat, shape), values, shape)
     if not isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
-        raise TypeError("add: at least one of a and b must be a SparseTensor: use gradtape.add for two dense tensors.")
+        raise TypeError(
+            "add: at least one of a and b must be a SparseTensor: use gradtape.add for two dense "
+            "tensors."
+        )
     sp, other = (a, b) if isinstance(a, SparseTensor) else (b, a)
     assert isinstance(sp, SparseTensor)
     values, dense = TENSORFLOW.tensors([sp.values, other], ["add: a", "add: b"])
     shape = shape_of(sp)
     if dense.array.shape != shape:
-        raise invalid_argument(f"add: the shapes {list(shape)} and {dense.shape} differ, and nothing is broadcast.")
+        raise invalid_argument(
+            f"add: the shapes {list(shape)} and {dense.shape} differ, and nothing is broadcast."
+        )
     spread = scatter_rows(values, places(sp, "add"), shape=(math.prod(shape),))
     return arithmetic.add(dense, reshape(spread, shape=shape))
 
 
 @published("sparse.maximum")
 def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
-    """The larger of two SparseTensors, element by element; an element that only one has is compared with zero.
+    """The larger of two SparseTensors, element by element;
+    an element that only one has is compared with zero.
 
     >>> import gradtape as tf
-    >>> x, y = tf.sparse.SparseTensor([[0], [2]], [1.0, -2.0], [4]), tf.sparse.SparseTensor([[0]], [3.0], [4])
+    >>> x, y = (
+    ...     tf.sparse.SparseTensor([[0], [2]], [1.0, -2.0], [4]),
+    ...     tf.sparse.SparseTensor([[0]], [3.0], [4]),
+    ... )
     >>> tf.sparse.maximum(x, y).values.numpy()
     array([3., 0.], dtype=float32)
     """
@@ -85,10 +110,14 @@ def maximum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> 
 
 @published("sparse.minimum")
 def minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> SparseTensor:
-    """The smaller of two SparseTensors, element by element; an element that only one has is compared with zero.
+    """The smaller of two SparseTensors, element by element;
+    an element that only one has is compared with zero.
 
     >>> import gradtape as tf
-    >>> x, y = tf.sparse.SparseTensor([[0], [2]], [1.0, -2.0], [4]), tf.sparse.SparseTensor([[0]], [3.0], [4])
+    >>> x, y = (
+    ...     tf.sparse.SparseTensor([[0], [2]], [1.0, -2.0], [4]),
+    ...     tf.sparse.SparseTensor([[0]], [3.0], [4]),
+    ... )
     >>> tf.sparse.minimum(x, y).values.numpy()
     array([ 1., -2.], dtype=float32)
     """
@@ -98,20 +127,30 @@ def minimum(sp_a: SparseTensor, sp_b: SparseTensor, name: str | None = None) -> 
 def _extremum(sp_a: Any, sp_b: Any, op: Callable[..., Any], function: str) -> SparseTensor:
     x, y, shape = _pair(given(sp_a, function, "sp_a"), given(sp_b, function, "sp_b"), function)
     flat, at = _united(x, y, function)
-    spread = [scatter_rows(sp.values, rows, shape=(len(flat),)) for sp, rows in zip((x, y), at, strict=True)]
+    spread = [
+        scatter_rows(sp.values, rows, shape=(len(flat),))
+        for sp, rows in zip((x, y), at, strict=True)
+    ]
     return new_sparse(coordinates(flat, shape), op(*spread), shape)
 
 
-def _pair(a: SparseTensor, b: SparseTensor, function: str) -> tuple[SparseTensor, SparseTensor, tuple[int, ...]]:
+def _pair(
+    a: SparseTensor, b: SparseTensor, function: str
+) -> tuple[SparseTensor, SparseTensor, tuple[int, ...]]:
     """Two SparseTensors of one shape."""
     shape = shape_of(a)
     if shape != shape_of(b):
-        raise invalid_argument(f"{function}: the shapes {list(shape)} and {list(shape_of(b))} differ, and nothing is broadcast.")
+        raise invalid_argument(
+            f"{function}: the shapes {list(shape)} and {list(shape_of(b))} differ, and nothing is "
+            "broadcast."
+        )
     return a, b, shape
 
 
 def _united(a: SparseTensor, b: SparseTensor, function: str) -> tuple[Any, tuple[Any, Any]]:
-    """The places where at least one has an element, sorted, and for the elements of each which of these is theirs."""
+    """The places where at least one has an element, sorted,
+    and for the elements of each which of these is theirs.
+    """
     for sp in (a, b):
         known_indices(sp, function)
     one, two = places(a, function), places(b, function)
@@ -133,7 +172,9 @@ def reduce_sum(
     """The sum over some axes, all of them unless they are given.
 
     >>> import gradtape as tf
-    >>> tf.sparse.reduce_sum(tf.sparse.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3]), axis=1).numpy()
+    >>> tf.sparse.reduce_sum(
+    ...     tf.sparse.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3]), axis=1
+    ... ).numpy()
     array([1., 2.], dtype=float32)
     """
 
@@ -151,28 +192,41 @@ def reduce_max(
     output_is_sparse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The largest element along some axes, all of them unless they are given; 0 where there is no element.
+    """The largest element along some axes, all of them unless they are given;
+    0 where there is no element.
 
     Elements that are equally large share the gradient.
 
     >>> import gradtape as tf
-    >>> tf.sparse.reduce_max(tf.sparse.SparseTensor([[0, 0], [0, 2]], [-1.0, -2.0], [2, 3]), axis=1).numpy()
+    >>> tf.sparse.reduce_max(
+    ...     tf.sparse.SparseTensor([[0, 0], [0, 2]], [-1.0, -2.0], [2, 3]), axis=1
+    ... ).numpy()
     array([-1.,  0.], dtype=float32)
     """
 
     def largest(values: Tensor, ids: Any, size: int) -> Any:
-        return segments.segment_max(of_kind(values, REAL, "reduce_max", "sp_input"), ids, size=size, empty=0)
+        return segments.segment_max(
+            of_kind(values, REAL, "reduce_max", "sp_input"), ids, size=size, empty=0
+        )
 
     return _reduced(sp_input, largest, axis, keepdims, output_is_sparse, "reduce_max")
 
 
-def _reduced(sp_input: Any, reduce: Callable[..., Any], axis: Any, keepdims: Any, output_is_sparse: bool, function: str) -> Any:
+def _reduced(
+    sp_input: Any,
+    reduce: Callable[..., Any],
+    axis: Any,
+    keepdims: Any,
+    output_is_sparse: bool,
+    function: str,
+) -> Any:
     """`reduce(values, segments, count)` over the elements that agree in the axes that stay."""
     sp = given(sp_input, function)
     shape = shape_of(sp)
     rank = len(shape)
     gone = {
-        one_axis(a, rank, f"{function}: axis") for a in (range(rank) if axis is None else integers(axis, f"{function}: axis"))
+        one_axis(a, rank, f"{function}: axis")
+        for a in (range(rank) if axis is None else integers(axis, f"{function}: axis"))
     }
     stay = [a for a in range(rank) if a not in gone]
     left = tuple(shape[a] for a in stay)
@@ -187,7 +241,8 @@ def _reduced(sp_input: Any, reduce: Callable[..., Any], axis: Any, keepdims: Any
 
 @published("sparse.softmax")
 def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
-    """Softmax along the last axis over the elements that are there: the others count as minus infinity.
+    """Softmax along the last axis over the elements that are there:
+    the others count as minus infinity.
 
     >>> import gradtape as tf
     >>> x = tf.sparse.SparseTensor([[0, 0], [0, 2], [1, 1]], [1.0, 1.0, 5.0], [2, 3])
@@ -197,7 +252,9 @@ def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     sp = given(sp_input, "softmax")
     shape = shape_of(sp)
     if len(shape) < 2:
-        raise invalid_argument(f"softmax: sp_input must have at least two axes, got shape {list(shape)}.")
+        raise invalid_argument(
+            f"softmax: sp_input must have at least two axes, got shape {list(shape)}."
+        )
     values = of_kind(sp.values, FLOATING, "softmax", "sp_input")
     ids, count = places(sp, "softmax", range(len(shape) - 1)), math.prod(shape[:-1])
     if not isinstance(ids, Tensor):  # most of many rows may be empty
@@ -222,7 +279,8 @@ def sparse_dense_matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product of two matrices of which one is sparse; each may be taken transposed and conjugated.
+    """The product of two matrices of which one is sparse;
+    each may be taken transposed and conjugated.
 
     >>> import gradtape as tf
     >>> x = tf.sparse.SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
@@ -239,7 +297,10 @@ def sparse_dense_matmul(
         [of_kind(sp.values, NUMERIC, function, "sp_a"), b], [f"{function}: sp_a", f"{function}: b"]
     )
     if len(shape_of(sp)) != 2 or dense.array.ndim != 2:
-        raise invalid_argument(f"{function}: both factors must be matrices, got shapes {list(shape_of(sp))} and {dense.shape}.")
+        raise invalid_argument(
+            f"{function}: both factors must be matrices, got shapes {list(shape_of(sp))} and "
+            f"{dense.shape}."
+        )
     places(sp, function)
     indices, size = indices_of(sp), shape_of(sp)
     rows, columns = indices[:, 0], indices[:, 1]
@@ -248,7 +309,8 @@ def sparse_dense_matmul(
     dense = _adjoint(dense, adjoint_b)
     if dense.array.shape[0] != size[1]:
         raise invalid_argument(
-            f"{function}: a matrix of shape {list(size)} and one of shape {list(dense.array.shape)} cannot be multiplied."
+            f"{function}: a matrix of shape {list(size)} and one of shape "
+            f"{list(dense.array.shape)} cannot be multiplied."
         )
     return sparse_matmul(_conjugated(values, adjoint_a), dense, rows, columns, size=size[0])
 
@@ -272,24 +334,34 @@ def sampled_addmm(
     alpha: Any = 1.0,
     output_type: DTypeLike = dtypes.float32,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`alpha * (mat1 @ mat2) + beta * values` at `indices` alone: the indices, values and shape of a SparseTensor, or of a batch.
+    """`alpha * (mat1 @ mat2) + beta * values` at `indices` alone: the indices, values and shape of
+    a SparseTensor, or of a batch.
 
     >>> import gradtape as tf
     >>> tf.sparse.sampled_addmm([[1, 0]], [5.0], [2, 2], [[1.0], [2.0]], [[3.0, 4.0]])[1].numpy()
     array([11.], dtype=float32)
     """
     function = "sampled_addmm"
-    at, shape = as_indices(indices, f"{function}: indices"), as_indices(dense_shape, f"{function}: dense_shape")
+    at, shape = (
+        as_indices(indices, f"{function}: indices"),
+        as_indices(dense_shape, f"{function}: dense_shape"),
+    )
     names = [f"{function}: values", f"{function}: mat1", f"{function}: mat2"]
     old, x, y = (
-        of_kind(t, INEXACT, function, n) for t, n in zip(TENSORFLOW.tensors([values, mat1, mat2], names), names, strict=True)
+        of_kind(t, INEXACT, function, n)
+        for t, n in zip(TENSORFLOW.tensors([values, mat1, mat2], names), names, strict=True)
     )
     dtype = numpy_dtype(output_type)
     old, x, y = (t if t.array.dtype == dtype else cast(t, dtype=dtype) for t in (old, x, y))
     batch = x.array.shape[:-2]
-    if x.array.ndim < 2 or y.array.shape[:-1] != (*batch, x.array.shape[-1]) or at.array.shape[:-2] != batch:
+    if (
+        x.array.ndim < 2
+        or y.array.shape[:-1] != (*batch, x.array.shape[-1])
+        or at.array.shape[:-2] != batch
+    ):
         raise invalid_argument(
-            f"{function}: mat1, mat2 and indices must be matrices or batches of them, and fit, got shapes {x.shape}, {y.shape} and "
+            f"{function}: mat1, mat2 and indices must be matrices or batches of them, and fit, got "
+            f"shapes {x.shape}, {y.shape} and "
             f"{at.shape}."
         )
     (height, inner), width, count = x.array.shape[-2:], y.array.shape[-1], math.prod(batch)
@@ -298,14 +370,22 @@ def sampled_addmm(
     if not is_traced(flat):
         flat = np.asarray(flat.array)
         if (flat < 0).any() or (flat >= (height, width)).any():
-            raise invalid_argument(f"{function}: indices must be inside the product's shape {[height, width]}.")
+            raise invalid_argument(
+                f"{function}: indices must be inside the product's shape {[height, width]}."
+            )
     example = np.repeat(np.arange(count), pairs // count if count else 0)
     tall = reshape(x, shape=(count * height, inner))
     columns = transpose(y, perm=(*range(len(batch)), len(batch) + 1, len(batch)))
     products = dots_at(
-        tall, reshape(columns, shape=(count * width, inner)), example * height + flat[:, 0], example * width + flat[:, 1]
+        tall,
+        reshape(columns, shape=(count * width, inner)),
+        example * height + flat[:, 0],
+        example * width + flat[:, 1],
     )
-    found = arithmetic.add(arithmetic.multiply(reshape(products, shape=old.array.shape), alpha), arithmetic.multiply(old, beta))
+    found = arithmetic.add(
+        arithmetic.multiply(reshape(products, shape=old.array.shape), alpha),
+        arithmetic.multiply(old, beta),
+    )
     return at, found, shape
 
 
@@ -321,7 +401,8 @@ def segment_sum(
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Tensor:
-    """The sums of the rows `indices` of `data` that have the same number in `segment_ids`, which must be sorted.
+    """The sums of the rows `indices` of `data` that have the same number in `segment_ids`,
+    which must be sorted.
 
     >>> import gradtape as tf
     >>> tf.sparse.segment_sum([[1.0], [2.0], [3.0]], [0, 2, 1], [0, 0, 1]).numpy()
@@ -340,14 +421,17 @@ def segment_mean(
     name: str | None = None,
     sparse_gradient: bool = False,
 ) -> Tensor:
-    """The means of the rows `indices` of `data` that have the same number in `segment_ids`, which must be sorted.
+    """The means of the rows `indices` of `data` that have the same number in `segment_ids`,
+    which must be sorted.
 
     >>> import gradtape as tf
     >>> tf.sparse.segment_mean([[1.0], [2.0], [3.0]], [0, 2, 1], [0, 0, 1]).numpy()
     array([[2.],
            [2.]], dtype=float32)
     """
-    total, counts = _segment_sum(data, indices, segment_ids, num_segments, sparse_gradient, "segment_mean")
+    total, counts = _segment_sum(
+        data, indices, segment_ids, num_segments, sparse_gradient, "segment_mean"
+    )
     return arithmetic.divide(total, counts)
 
 
@@ -366,21 +450,41 @@ def segment_sqrt_n(
     >>> tf.sparse.segment_sqrt_n([[1.0], [1.0], [1.0], [1.0]], [0, 1, 2, 3], [0, 0, 0, 0]).numpy()
     array([[2.]], dtype=float32)
     """
-    total, counts = _segment_sum(data, indices, segment_ids, num_segments, sparse_gradient, "segment_sqrt_n")
+    total, counts = _segment_sum(
+        data, indices, segment_ids, num_segments, sparse_gradient, "segment_sqrt_n"
+    )
     return arithmetic.divide(total, elementary.sqrt(counts))
 
 
 def _segment_sum(
-    data: Any, indices: Any, segment_ids: Any, num_segments: Any, sparse_gradient: bool, function: str
+    data: Any,
+    indices: Any,
+    segment_ids: Any,
+    num_segments: Any,
+    sparse_gradient: bool,
+    function: str,
 ) -> tuple[Tensor, Any]:
     """The sums, and beside them how many rows each has, at least 1, in the same dtype."""
-    x = of_kind(TENSORFLOW.tensor(data, f"{function}: data"), NUMERIC if function == "segment_sum" else INEXACT, function, "data")
-    rows, ids = as_indices(indices, f"{function}: indices"), as_indices(segment_ids, f"{function}: segment_ids")
+    x = of_kind(
+        TENSORFLOW.tensor(data, f"{function}: data"),
+        NUMERIC if function == "segment_sum" else INEXACT,
+        function,
+        "data",
+    )
+    rows, ids = (
+        as_indices(indices, f"{function}: indices"),
+        as_indices(segment_ids, f"{function}: segment_ids"),
+    )
     if rows.array.ndim != 1 or ids.array.shape != rows.array.shape:
         raise invalid_argument(
-            f"{function}: indices and segment_ids must be equally long vectors, got shapes {rows.shape} and {ids.shape}."
+            f"{function}: indices and segment_ids must be equally long vectors, got shapes "
+            f"{rows.shape} and {ids.shape}."
         )
-    size = _segments(ids, None if num_segments is None else as_int(num_segments, f"{function}: num_segments"), function)
+    size = _segments(
+        ids,
+        None if num_segments is None else as_int(num_segments, f"{function}: num_segments"),
+        function,
+    )
     total = segments.segment_sum(take(x, rows, axis=0, sparse=sparse_gradient), ids, size=size)
     counts = segments.segment_sum(np.ones(ids.array.shape, total.array.dtype), ids, size=size)
     return total, reshape(arithmetic.maximum(counts, 1), shape=(size, *(1,) * (x.array.ndim - 1)))
@@ -395,7 +499,9 @@ def _segments(ids: Tensor, wanted: int | None, function: str) -> int:
         raise invalid_argument(f"{function}: segment_ids must be sorted and not negative.")
     size = int(found.max(initial=-1)) + 1
     if wanted is not None and wanted < size:
-        raise invalid_argument(f"{function}: segment_ids go up to {size - 1}, but num_segments is {wanted}.")
+        raise invalid_argument(
+            f"{function}: segment_ids go up to {size - 1}, but num_segments is {wanted}."
+        )
     return size if wanted is None else wanted
 
 
@@ -413,7 +519,9 @@ def divided(sp: SparseTensor, other: Any) -> SparseTensor:
 
 
 def _with_dense(sp: SparseTensor, other: Any, op: Callable[..., Any], sign: str) -> SparseTensor:
-    """`op` of the elements and what stands in their places in a dense tensor, which is broadcast to the shape."""
+    """`op` of the elements and what stands in their places in a dense tensor,
+    which is broadcast to the shape.
+    """
     values, dense = TENSORFLOW.tensors([sp.values, other], ["x", "y"])
     shape = shape_of(sp)
     try:
@@ -421,7 +529,10 @@ def _with_dense(sp: SparseTensor, other: Any, op: Callable[..., Any], sign: str)
     except ValueError:
         fits = False
     if not fits:
-        raise invalid_argument(f"SparseTensor {sign} y: y of shape {dense.shape} cannot be broadcast to the shape {list(shape)}.")
+        raise invalid_argument(
+            f"SparseTensor {sign} y: y of shape {dense.shape} cannot be broadcast to the shape "
+            f"{list(shape)}."
+        )
     if not dense.array.ndim:
         return sp.with_values(op(values, dense))
     places(sp, f"SparseTensor {sign} y")

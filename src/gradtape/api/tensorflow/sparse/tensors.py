@@ -1,7 +1,10 @@
-"""SparseTensors: making them, and giving them another form. `tf.sparse` has these functions and those of `sparse_math`.
+"""SparseTensors: making them, and giving them another form.
 
-Which elements there are is decided from the indices with NumPy; what becomes of the values is an op, so that a tape follows it. In a
-function that is traced the indices are Tensors, and what does not change how many there are works on them too.
+`tf.sparse` has these functions and those of `sparse_math`.
+
+Which elements there are is decided from the indices with NumPy; what becomes of the values is an
+op, so that a tape follows it. In a function that is traced the indices are Tensors, and what does
+not change how many there are works on them too.
 """
 
 from __future__ import annotations
@@ -48,13 +51,18 @@ def given(sp_input: Any, function: str, argument: str = "sp_input") -> SparseTen
     """An argument that must be a SparseTensor."""
     if not isinstance(sp_input, SparseTensor):
         raise TypeError(
-            f"{function}: {argument} must be a SparseTensor, got {type(sp_input).__name__}: make one with gradtape.sparse.from_dense."
+            f"{function}: {argument} must be a SparseTensor, got {type(sp_input).__name__}: make "
+            "one with gradtape.sparse.from_dense."
         )
     return sp_input
 
 
 def shape_of(sp: SparseTensor) -> Shape:
-    return tuple(known(sp.dense_shape, "the dense_shape of a SparseTensor", "make it of Python integers").tolist())
+    return tuple(
+        known(
+            sp.dense_shape, "the dense_shape of a SparseTensor", "make it of Python integers"
+        ).tolist()
+    )
 
 
 def indices_of(sp: SparseTensor) -> Any:
@@ -64,17 +72,26 @@ def indices_of(sp: SparseTensor) -> Any:
 
 def known_indices(sp: SparseTensor, function: str) -> Any:
     """The coordinates for a function whose result has as many elements as they say."""
-    return known(sp.indices, f"{function}: the indices", "use gradtape.sparse.to_dense and functions of dense tensors")
+    return known(
+        sp.indices,
+        f"{function}: the indices",
+        "use gradtape.sparse.to_dense and functions of dense tensors",
+    )
 
 
 def places(sp: SparseTensor, function: str, axes: Sequence[int] | None = None) -> Any:
-    """Where each element stands in the axes, all of them unless they are given, when those are read row by row."""
+    """Where each element stands in the axes, all of them unless they are given,
+    when those are read row by row.
+    """
     shape, indices = shape_of(sp), indices_of(sp)
     if not isinstance(indices, Tensor):
         outside = (indices < 0) | (indices >= np.array(shape, np.int64))
         if outside.any():
             row = int(np.argwhere(outside)[0][0])
-            raise invalid_argument(f"{function}: indices[{row}] = {indices[row].tolist()} is not inside the shape {list(shape)}.")
+            raise invalid_argument(
+                f"{function}: indices[{row}] = {indices[row].tolist()} is not inside the shape "
+                f"{list(shape)}."
+            )
     return flat_places(indices, shape, range(len(shape)) if axes is None else axes)
 
 
@@ -91,7 +108,11 @@ def coordinates(flat: Any, shape: Shape) -> Any:
         return np.zeros((len(flat), 0), np.int64)
     if isinstance(flat, Tensor):
         return coordinates_of(flat, sizes=shape)
-    return np.stack(np.unravel_index(flat, shape), axis=-1).astype(np.int64) if len(flat) else np.zeros((0, len(shape)), np.int64)
+    return (
+        np.stack(np.unravel_index(flat, shape), axis=-1).astype(np.int64)
+        if len(flat)
+        else np.zeros((0, len(shape)), np.int64)
+    )
 
 
 def new_sparse(indices: Any, values: Any, shape: Sequence[int]) -> SparseTensor:
@@ -100,14 +121,26 @@ def new_sparse(indices: Any, values: Any, shape: Sequence[int]) -> SparseTensor:
 
 
 def picked(values: Tensor, order: Any) -> Tensor:
-    """Some of the values, in some order. Their gradient is dense, since nearly all of them are picked."""
-    return take(values, order if isinstance(order, Tensor) else np.asarray(order, np.int64), axis=0, sparse=False)
+    """Some of the values, in some order.
+
+    Their gradient is dense, since nearly all of them are picked.
+    """
+    return take(
+        values,
+        order if isinstance(order, Tensor) else np.asarray(order, np.int64),
+        axis=0,
+        sparse=False,
+    )
 
 
 def in_order(indices: Any, values: Tensor, shape: Sequence[int]) -> SparseTensor:
     """The elements sorted by where they stand."""
     order = argsort(flat_places(indices, tuple(shape), range(len(shape))), descending=False)
-    return new_sparse(picked(indices, order) if isinstance(indices, Tensor) else indices[order], picked(values, order), shape)
+    return new_sparse(
+        picked(indices, order) if isinstance(indices, Tensor) else indices[order],
+        picked(values, order),
+        shape,
+    )
 
 
 # From and to dense tensors
@@ -127,14 +160,22 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
         raise invalid_argument("from_dense: tensor must have at least one axis, got a scalar.")
     values = known(x, "from_dense: tensor", "use functions of dense tensors")
     found = np.flatnonzero(np.asarray(values != (b"" if values.dtype.kind == "O" else 0)))
-    return new_sparse(coordinates(found, x.array.shape), picked(dense_reshape(x, shape=(x.array.size,)), found), x.array.shape)
+    return new_sparse(
+        coordinates(found, x.array.shape),
+        picked(dense_reshape(x, shape=(x.array.size,)), found),
+        x.array.shape,
+    )
 
 
 @published("sparse.to_dense")
 def to_dense(
-    sp_input: SparseTensor, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
+    sp_input: SparseTensor,
+    default_value: TensorLike | None = None,
+    validate_indices: bool = True,
+    name: str | None = None,
 ) -> Tensor:
-    """The dense tensor, with `default_value` where no element stands; without validation, the last of several in one place counts.
+    """The dense tensor, with `default_value` where no element stands; without validation, the last
+    of several in one place counts.
 
     >>> import gradtape as tf
     >>> x = tf.sparse.SparseTensor([[0], [2]], [1.0, 2.0], [4])
@@ -146,23 +187,36 @@ def to_dense(
     steps = np.ones(0) if isinstance(flat, Tensor) else np.diff(flat)
     if validate_indices and (steps <= 0).any():
         row = int(np.argmax(steps <= 0)) + 1
-        what = "stands in a place that is taken" if steps[row - 1] == 0 else "is out of order; sort it with sparse.reorder"
-        raise invalid_argument(f"to_dense: indices[{row}] = {sp.indices.array[row].tolist()} {what}.")
+        what = (
+            "stands in a place that is taken"
+            if steps[row - 1] == 0
+            else "is out of order; sort it with sparse.reorder"
+        )
+        raise invalid_argument(
+            f"to_dense: indices[{row}] = {sp.indices.array[row].tolist()} {what}."
+        )
     size = math.prod(shape)
     once = validate_indices if isinstance(flat, Tensor) else (steps > 0).all()
     if default_value is None and sp.values.array.dtype in dtypes.TRAINABLE and once:
         return dense_reshape(scatter_rows(sp.values, flat, shape=(size,)), shape=shape)
     if default_value is None:
-        default_value = b"" if sp.values.array.dtype.kind == "O" else np.zeros((), sp.values.array.dtype)
-    values, default = TENSORFLOW.tensors([sp.values, default_value], ["to_dense: sp_input", "to_dense: default_value"])
+        default_value = (
+            b"" if sp.values.array.dtype.kind == "O" else np.zeros((), sp.values.array.dtype)
+        )
+    values, default = TENSORFLOW.tensors(
+        [sp.values, default_value], ["to_dense: sp_input", "to_dense: default_value"]
+    )
     if default.array.ndim:
-        raise invalid_argument(f"to_dense: default_value must be a scalar, got shape {default.shape}.")
+        raise invalid_argument(
+            f"to_dense: default_value must be a scalar, got shape {default.shape}."
+        )
     return dense_reshape(set_rows(broadcast_to(default, shape=(size,)), flat, values), shape=shape)
 
 
 @published("sparse.to_indicator")
 def to_indicator(sp_input: SparseTensor, vocab_size: int, name: str | None = None) -> Tensor:
-    """For each row of ids, which of the numbers below `vocab_size` are in it: the ids are the values, the last axis their places.
+    """For each row of ids, which of the numbers below `vocab_size` are in it: the ids are the
+    values, the last axis their places.
 
     >>> import gradtape as tf
     >>> ids = tf.sparse.SparseTensor([[0, 0], [1, 0], [1, 1]], [2, 0, 1], [2, 2])
@@ -171,20 +225,32 @@ def to_indicator(sp_input: SparseTensor, vocab_size: int, name: str | None = Non
            [ True,  True, False]])
     """
     sp = given(sp_input, "to_indicator")
-    ids, size = as_indices(sp.values, "to_indicator: the values of sp_input"), as_int(vocab_size, "to_indicator: vocab_size")
+    ids, size = (
+        as_indices(sp.values, "to_indicator: the values of sp_input"),
+        as_int(vocab_size, "to_indicator: vocab_size"),
+    )
     if not is_traced(ids) and ids.array.size and not 0 <= ids.array.min() <= ids.array.max() < size:
         raise invalid_argument(
-            f"to_indicator: the ids are from {ids.array.min()} to {ids.array.max()}, but vocab_size is {size}."
+            f"to_indicator: the ids are from {ids.array.min()} to {ids.array.max()}, but "
+            f"vocab_size is {size}."
         )
     shape = shape_of(sp)
     nothing = Tensor(np.zeros(math.prod(shape[:-1]) * size, bool))
-    flat = cast(ids, dtype=np.dtype(np.int64)) + places(sp, "to_indicator", range(len(shape) - 1)) * size
-    return dense_reshape(set_rows(nothing, flat, np.ones(ids.array.shape, bool)), shape=(*shape[:-1], size))
+    flat = (
+        cast(ids, dtype=np.dtype(np.int64))
+        + places(sp, "to_indicator", range(len(shape) - 1)) * size
+    )
+    return dense_reshape(
+        set_rows(nothing, flat, np.ones(ids.array.shape, bool)), shape=(*shape[:-1], size)
+    )
 
 
 @published("sparse.eye")
 def eye(
-    num_rows: int, num_columns: int | None = None, dtype: DTypeLike = dtypes.float32, name: str | None = None
+    num_rows: int,
+    num_columns: int | None = None,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
 ) -> SparseTensor:
     """Ones on the diagonal of a matrix.
 
@@ -197,7 +263,9 @@ def eye(
     columns = rows if num_columns is None else as_int(num_columns, "eye: num_columns")
     diagonal = np.arange(min(rows, columns))
     return new_sparse(
-        np.stack([diagonal, diagonal], axis=-1), Tensor(np.ones(len(diagonal), numpy_dtype(dtype))), (rows, columns)
+        np.stack([diagonal, diagonal], axis=-1),
+        Tensor(np.ones(len(diagonal), numpy_dtype(dtype))),
+        (rows, columns),
     )
 
 
@@ -217,20 +285,32 @@ def reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
 
 
 @published("sparse.transpose")
-def transpose(sp_input: SparseTensor, perm: ShapeLike | None = None, name: str | None = None) -> SparseTensor:
+def transpose(
+    sp_input: SparseTensor, perm: ShapeLike | None = None, name: str | None = None
+) -> SparseTensor:
     """The axes in another order: reversed, or as `perm` says.
 
     >>> import gradtape as tf
-    >>> tf.sparse.transpose(tf.sparse.SparseTensor([[0, 2]], [1.0], [2, 3])).indices.numpy().tolist()
+    >>> tf.sparse.transpose(
+    ...     tf.sparse.SparseTensor([[0, 2]], [1.0], [2, 3])
+    ... ).indices.numpy().tolist()
     [[2, 0]]
     """
     sp = given(sp_input, "transpose")
     shape = shape_of(sp)
-    order = tuple(reversed(range(len(shape)))) if perm is None else integers(perm, "transpose: perm")
+    order = (
+        tuple(reversed(range(len(shape)))) if perm is None else integers(perm, "transpose: perm")
+    )
     if sorted(order) != list(range(len(shape))):
-        raise ValueError(f"transpose: perm={list(order)} is not an order of the {len(shape)} axes of sp_input.")
+        raise ValueError(
+            f"transpose: perm={list(order)} is not an order of the {len(shape)} axes of sp_input."
+        )
     indices = indices_of(sp)
-    moved = take(indices, np.array(order), axis=1) if isinstance(indices, Tensor) else indices[:, list(order)]
+    moved = (
+        take(indices, np.array(order), axis=1)
+        if isinstance(indices, Tensor)
+        else indices[:, list(order)]
+    )
     return in_order(moved, sp.values, [shape[axis] for axis in order])
 
 
@@ -239,7 +319,9 @@ def reshape(sp_input: SparseTensor, shape: ShapeLike, name: str | None = None) -
     """The same elements in another shape; one entry of it may be -1.
 
     >>> import gradtape as tf
-    >>> tf.sparse.reshape(tf.sparse.SparseTensor([[1, 2]], [1.0], [2, 3]), [-1]).indices.numpy().tolist()
+    >>> tf.sparse.reshape(
+    ...     tf.sparse.SparseTensor([[1, 2]], [1.0], [2, 3]), [-1]
+    ... ).indices.numpy().tolist()
     [[5]]
     """
     sp = given(sp_input, "reshape")
@@ -250,12 +332,16 @@ def reshape(sp_input: SparseTensor, shape: ShapeLike, name: str | None = None) -
         others = -math.prod(wanted)
         wanted[wanted.index(-1)] = size // others if others else 0
     if math.prod(wanted) != size:
-        raise invalid_argument(f"reshape: a SparseTensor of shape {list(shape_of(sp))} cannot have the shape {wanted}.")
+        raise invalid_argument(
+            f"reshape: a SparseTensor of shape {list(shape_of(sp))} cannot have the shape {wanted}."
+        )
     return new_sparse(coordinates(places(sp, "reshape"), tuple(wanted)), sp.values, wanted)
 
 
 @published("sparse.expand_dims")
-def expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | None = None) -> SparseTensor:
+def expand_dims(
+    sp_input: SparseTensor, axis: int | None = None, name: str | None = None
+) -> SparseTensor:
     """One more axis of size 1: before `axis`, or at the end.
 
     >>> import gradtape as tf
@@ -282,18 +368,26 @@ def reset_shape(sp_input: SparseTensor, new_shape: ShapeLike | None = None) -> S
     sp = given(sp_input, "reset_shape")
     shape = shape_of(sp)
     if new_shape is None:
-        return new_sparse(sp.indices, sp.values, known_indices(sp, "reset_shape").max(axis=0, initial=-1) + 1)
+        return new_sparse(
+            sp.indices, sp.values, known_indices(sp, "reset_shape").max(axis=0, initial=-1) + 1
+        )
     wanted = as_shape(new_shape, "reset_shape: new_shape")
     if len(wanted) != len(shape) or any(new < old for new, old in zip(wanted, shape, strict=True)):
-        raise ValueError(f"reset_shape: new_shape={list(wanted)} must be at least {list(shape)} in every axis.")
+        raise ValueError(
+            f"reset_shape: new_shape={list(wanted)} must be at least {list(shape)} in every axis."
+        )
     return new_sparse(sp.indices, sp.values, wanted)
 
 
 @published("sparse.concat")
 def concat(
-    axis: int, sp_inputs: Sequence[SparseTensor], expand_nonconcat_dims: bool = False, name: str | None = None
+    axis: int,
+    sp_inputs: Sequence[SparseTensor],
+    expand_nonconcat_dims: bool = False,
+    name: str | None = None,
 ) -> SparseTensor:
-    """SparseTensors one after another along an axis; the other axes may grow to the largest if `expand_nonconcat_dims`.
+    """SparseTensors one after another along an axis;
+    the other axes may grow to the largest if `expand_nonconcat_dims`.
 
     >>> import gradtape as tf
     >>> x = tf.sparse.SparseTensor([[1]], [1.0], [2])
@@ -315,7 +409,10 @@ def concat(
     if len(others) > 1 and not expand_nonconcat_dims:
         raise invalid_argument(f"concat: the shapes {shapes} differ in another axis than {place}.")
     starts = np.cumsum([0, *(shape[place] for shape in shapes)])
-    indices = [indices_of(sp) + start * (np.arange(len(shapes[0])) == place) for sp, start in zip(parts, starts, strict=False)]
+    indices = [
+        indices_of(sp) + start * (np.arange(len(shapes[0])) == place)
+        for sp, start in zip(parts, starts, strict=False)
+    ]
     result = [max(sizes) for sizes in zip(*shapes, strict=True)]
     result[place] = int(starts[-1])
     values = TENSORFLOW.tensors([sp.values for sp in parts], "concat: sp_inputs")
@@ -323,7 +420,9 @@ def concat(
 
 
 @published("sparse.slice")
-def slice(sp_input: SparseTensor, start: ShapeLike, size: ShapeLike, name: str | None = None) -> SparseTensor:
+def slice(
+    sp_input: SparseTensor, start: ShapeLike, size: ShapeLike, name: str | None = None
+) -> SparseTensor:
     """The part of `size` elements along each axis from `start` on, as far as there are so many.
 
     >>> import gradtape as tf
@@ -336,7 +435,8 @@ def slice(sp_input: SparseTensor, start: ShapeLike, size: ShapeLike, name: str |
     first, length = integers(start, "slice: start"), integers(size, "slice: size")
     if not len(first) == len(length) == len(shape):
         raise invalid_argument(
-            f"slice: start and size need an entry for each of the {len(shape)} axes, got {first} and {length}."
+            f"slice: start and size need an entry for each of the {len(shape)} axes, got {first} "
+            f"and {length}."
         )
     left = [max(0, min(n, whole - at)) for at, n, whole in zip(first, length, shape, strict=True)]
     inside = indices - np.array(first, np.int64)
@@ -345,8 +445,11 @@ def slice(sp_input: SparseTensor, start: ShapeLike, size: ShapeLike, name: str |
 
 
 @published("sparse.split")
-def split(sp_input: SparseTensor, num_split: int, axis: int, name: str | None = None) -> list[SparseTensor]:
-    """`num_split` parts along an axis; the first ones are larger by 1 if they cannot all be the same.
+def split(
+    sp_input: SparseTensor, num_split: int, axis: int, name: str | None = None
+) -> list[SparseTensor]:
+    """`num_split` parts along an axis; the first ones are larger by 1 if they cannot all be the
+    same.
 
     >>> import gradtape as tf
     >>> [part.shape.as_list() for part in tf.sparse.split(tf.sparse.eye(2, 3), 2, axis=1)]
@@ -356,7 +459,9 @@ def split(sp_input: SparseTensor, num_split: int, axis: int, name: str | None = 
     shape, count = shape_of(sp), as_int(num_split, "split: num_split")
     place = one_axis(axis, len(shape), "split: axis")
     if not 1 <= count <= shape[place]:
-        raise invalid_argument(f"split: num_split={count} is not from 1 to the size {shape[place]} of axis {place}.")
+        raise invalid_argument(
+            f"split: num_split={count} is not from 1 to the size {shape[place]} of axis {place}."
+        )
     sizes = [shape[place] // count + (i < shape[place] % count) for i in range(count)]
     starts = np.cumsum([0, *sizes[:-1]]).tolist()
     return [
@@ -378,10 +483,15 @@ def retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
     [[0, 0]]
     """
     sp = given(sp_input, "retain")
-    chosen = known(TENSORFLOW.tensor(to_retain, "retain: to_retain"), "retain: to_retain", "multiply the values by it")
+    chosen = known(
+        TENSORFLOW.tensor(to_retain, "retain: to_retain"),
+        "retain: to_retain",
+        "multiply the values by it",
+    )
     if chosen.shape != sp.values.array.shape:
         raise ValueError(
-            f"retain: to_retain needs a truth value for each of the {sp.values.shape[0]} elements, got shape {chosen.shape}."
+            f"retain: to_retain needs a truth value for each of the {sp.values.shape[0]} elements, "
+            f"got shape {chosen.shape}."
         )
     kept = np.flatnonzero(chosen)
     return new_sparse(take(sp.indices, kept, axis=0), take(sp.values, kept, axis=0), shape_of(sp))
@@ -405,8 +515,11 @@ def mask(a: IndexedSlices, mask_indices: TensorLike, name: str | None = None) ->
 
 
 @published("sparse.fill_empty_rows")
-def fill_empty_rows(sp_input: SparseTensor, default_value: TensorLike, name: str | None = None) -> tuple[SparseTensor, Tensor]:
-    """The SparseTensor with `default_value` at the start of each row that had no element, and which rows those were.
+def fill_empty_rows(
+    sp_input: SparseTensor, default_value: TensorLike, name: str | None = None
+) -> tuple[SparseTensor, Tensor]:
+    """The SparseTensor with `default_value` at the start of each row that had no element,
+    and which rows those were.
 
     >>> import gradtape as tf
     >>> x, empty = tf.sparse.fill_empty_rows(tf.sparse.SparseTensor([[0, 1]], [1.0], [2, 3]), 9.0)
@@ -418,7 +531,9 @@ def fill_empty_rows(sp_input: SparseTensor, default_value: TensorLike, name: str
         [sp.values, default_value], ["fill_empty_rows: sp_input", "fill_empty_rows: default_value"]
     )
     if default.array.ndim:
-        raise invalid_argument(f"fill_empty_rows: default_value must be a scalar, got shape {default.shape}.")
+        raise invalid_argument(
+            f"fill_empty_rows: default_value must be a scalar, got shape {default.shape}."
+        )
     shape, indices = shape_of(sp), known_indices(sp, "fill_empty_rows")
     places(sp, "fill_empty_rows")
     empty = np.ones(shape[0], bool)
@@ -427,15 +542,20 @@ def fill_empty_rows(sp_input: SparseTensor, default_value: TensorLike, name: str
     starts = np.zeros((len(rows), len(shape)), np.int64)
     starts[:, 0] = rows
     added = broadcast_to(default, shape=(len(rows),))
-    return in_order(np.concatenate([indices, starts]), concatenate(values, added, axis=0), shape), Tensor(empty)
+    return in_order(
+        np.concatenate([indices, starts]), concatenate(values, added, axis=0), shape
+    ), Tensor(empty)
 
 
 @published("sparse.map_values")
 def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTensor:
-    """`op` applied to the values of the SparseTensors among the arguments, which must all have the same places.
+    """`op` applied to the values of the SparseTensors among the arguments,
+    which must all have the same places.
 
     >>> import gradtape as tf
-    >>> tf.sparse.map_values(tf.square, tf.sparse.SparseTensor([[0], [2]], [2.0, 3.0], [4])).values.numpy()
+    >>> tf.sparse.map_values(
+    ...     tf.square, tf.sparse.SparseTensor([[0], [2]], [2.0, 3.0], [4])
+    ... ).values.numpy()
     array([4., 9.], dtype=float32)
     """
     found = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, SparseTensor)]
@@ -446,7 +566,10 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
         one, two = indices_of(first), indices_of(other)
         same = isinstance(one, Tensor) or isinstance(two, Tensor) or np.array_equal(one, two)
         if not same or shape_of(first) != shape_of(other):
-            raise invalid_argument("map_values: the SparseTensors among the arguments differ in their indices or shapes.")
+            raise invalid_argument(
+                "map_values: the SparseTensors among the arguments differ in their "
+                "indices or shapes."
+            )
     inner = [_values(arg) for arg in args]
     return first.with_values(op(*inner, **{key: _values(arg) for key, arg in kwargs.items()}))
 

@@ -1,4 +1,6 @@
-"""Images as Keras gives them, one or a batch, channels last or first, and as the functions here work on them."""
+"""Images as Keras gives them, one or a batch, channels last or first,
+and as the functions here work on them.
+"""
 
 from __future__ import annotations
 

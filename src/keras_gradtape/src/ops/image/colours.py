@@ -21,7 +21,8 @@ def rgb_to_grayscale(images: Any, data_format: str | None = None) -> tf.Tensor:
     check_rank(x)
     if x.shape[axis] not in (1, 3):
         raise ValueError(
-            f"Invalid channel size: expected 3 (RGB) or 1 (Grayscale). Received input with shape: images.shape={x.shape}"
+            "Invalid channel size: expected 3 (RGB) or 1 (Grayscale). Received input with shape: "
+            f"images.shape={x.shape}"
         )
     if x.shape[axis] == 1:
         return x
@@ -40,9 +41,13 @@ def hsv_to_rgb(images: Any, data_format: str | None = None) -> tf.Tensor:
     return _in_colours(gimage.hsv_to_rgb, images, data_format)
 
 
-def _in_colours(convert: Callable[[tf.Tensor], tf.Tensor], images: Any, data_format: str | None) -> tf.Tensor:
+def _in_colours(
+    convert: Callable[[tf.Tensor], tf.Tensor], images: Any, data_format: str | None
+) -> tf.Tensor:
     x, axis = convert_to_tensor(images), channels_axis(data_format)
     check_rank(x)
     if not x.dtype.is_floating:
-        raise ValueError(f"Invalid images dtype: expected float dtype. Received: images.dtype={x.dtype.name}")
+        raise ValueError(
+            f"Invalid images dtype: expected float dtype. Received: images.dtype={x.dtype.name}"
+        )
     return gnp.moveaxis(convert(gnp.moveaxis(x, axis, -1)), -1, axis)

@@ -18,16 +18,23 @@ from keras_gradtape.src.ops.operands import by_rule, cast_to, inexact
 
 
 def gaussian_blur(
-    images: Any, kernel_size: Sequence[int] = (3, 3), sigma: Any = (1.0, 1.0), data_format: str | None = None
+    images: Any,
+    kernel_size: Sequence[int] = (3, 3),
+    sigma: Any = (1.0, 1.0),
+    data_format: str | None = None,
 ) -> tf.Tensor:
-    """Images in which each pixel is a mean of those around it; sizes and deviations are those of x and of y."""
+    """Images in which each pixel is a mean of those around it;
+    sizes and deviations are those of x and of y.
+    """
     batch = Batch(images, data_format)
     dtype = at_least_float32(batch.dtype)
     width, height = (int(size) for size in kernel_size)
     spreads = convert_to_tensor(sigma, dtype)
     weights = _bell(height, spreads[1])[:, None] * _bell(width, spreads[0])
     kernel = gnp.repeat(weights[..., None, None], batch.images.shape[-1], axis=2)
-    blurred = depthwise_conv(cast_to(batch.images, dtype), kernel, padding="same", data_format="channels_last")
+    blurred = depthwise_conv(
+        cast_to(batch.images, dtype), kernel, padding="same", data_format="channels_last"
+    )
     return batch.leave(blurred)
 
 

@@ -16,7 +16,16 @@ from keras_gradtape.src.ops.nn.operands import alike, at_least_float32
 from keras_gradtape.src.ops.operands import cast_to
 
 RESIZE_INTERPOLATIONS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic")
-SCALE_AND_TRANSLATE_METHODS = {"linear", "bilinear", "trilinear", "cubic", "bicubic", "tricubic", "lanczos3", "lanczos5"}
+SCALE_AND_TRANSLATE_METHODS = {
+    "linear",
+    "bilinear",
+    "trilinear",
+    "cubic",
+    "bicubic",
+    "tricubic",
+    "lanczos3",
+    "lanczos5",
+}
 
 Kernel = Callable[[tf.Tensor], tf.Tensor]
 """The weight of an element, by its distance."""
@@ -33,7 +42,9 @@ def resize(
     fill_value: float = 0.0,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """Images in another height and width; cropped or padded first if their proportions are to stay."""
+    """Images in another height and width; cropped or padded first if their proportions are to
+    stay.
+    """
     if interpolation not in RESIZE_INTERPOLATIONS:
         raise ValueError(
             "Invalid value for argument `interpolation`. Expected of one "
@@ -41,12 +52,18 @@ def resize(
         )
     if fill_mode != "constant":
         raise ValueError(
-            f"Invalid value for argument `fill_mode`. Only `'constant'` is supported. Received: fill_mode={fill_mode}"
+            "Invalid value for argument `fill_mode`. Only `'constant'` is supported. Received: "
+            f"fill_mode={fill_mode}"
         )
     if pad_to_aspect_ratio and crop_to_aspect_ratio:
-        raise ValueError("Only one of `pad_to_aspect_ratio` & `crop_to_aspect_ratio` can be `True`.")
+        raise ValueError(
+            "Only one of `pad_to_aspect_ratio` & `crop_to_aspect_ratio` can be `True`."
+        )
     if len(size) != 2:
-        raise ValueError(f"Argument `size` must be a tuple of two elements (height, width). Received: size={size}")
+        raise ValueError(
+            "Argument `size` must be a tuple of two elements (height, width). Received: "
+            f"size={size}"
+        )
     batch, wanted = Batch(images, data_format), (int(size[0]), int(size[1]))
     x = batch.images
     if crop_to_aspect_ratio:
@@ -56,8 +73,12 @@ def resize(
     if x.dtype.name != "float64" or interpolation == "nearest":
         return batch.leave(gimage.resize(x, wanted, interpolation, antialias=antialias))
     # gradtape's own `resize` computes in float32, as TensorFlow's does.
-    scale = tf.constant([new / old for new, old in zip(wanted, x.shape[1:3], strict=True)], "float64")
-    return batch.leave(_moved(x, [1, 2], wanted, scale, tf.zeros_like(scale), _KERNELS[interpolation], antialias))
+    scale = tf.constant(
+        [new / old for new, old in zip(wanted, x.shape[1:3], strict=True)], "float64"
+    )
+    return batch.leave(
+        _moved(x, [1, 2], wanted, scale, tf.zeros_like(scale), _KERNELS[interpolation], antialias)
+    )
 
 
 def _cropped(x: tf.Tensor, target_height: int, target_width: int) -> tf.Tensor:
@@ -89,7 +110,8 @@ def scale_and_translate(
     """Images that are scaled, then moved, along some axes; what comes from outside is 0."""
     if method not in SCALE_AND_TRANSLATE_METHODS:
         raise ValueError(
-            f"Invalid value for argument `method`. Expected of one {SCALE_AND_TRANSLATE_METHODS}. Received: method={method}"
+            f"Invalid value for argument `method`. Expected of one {SCALE_AND_TRANSLATE_METHODS}. "
+            f"Received: method={method}"
         )
     x = convert_to_tensor(images)
     factors, shifts = alike(scale, translation)
@@ -101,19 +123,36 @@ def scale_and_translate(
 
 
 def _moved(
-    x: tf.Tensor, axes: Sequence[int], sizes: Sequence[int], scale: tf.Tensor, shift: tf.Tensor, kernel: Kernel, antialias: bool
+    x: tf.Tensor,
+    axes: Sequence[int],
+    sizes: Sequence[int],
+    scale: tf.Tensor,
+    shift: tf.Tensor,
+    kernel: Kernel,
+    antialias: bool,
 ) -> tf.Tensor:
     """A product with a matrix of weights along each axis."""
     dtype = at_least_float32(x.dtype.name)
     x = cast_to(x, dtype)
     for i, (axis, size) in enumerate(zip(axes, sizes, strict=True)):
-        weights = _weights(x.shape[axis], size, cast_to(scale[i], dtype), cast_to(shift[i], dtype), kernel, antialias)
+        weights = _weights(
+            x.shape[axis],
+            size,
+            cast_to(scale[i], dtype),
+            cast_to(shift[i], dtype),
+            kernel,
+            antialias,
+        )
         x = gnp.moveaxis(gnp.tensordot(x, weights, axes=(axis, 0)), -1, axis)
     return x
 
 
-def _weights(size: int, wanted: int, scale: tf.Tensor, shift: tf.Tensor, kernel: Kernel, antialias: bool) -> tf.Tensor:
-    """How much of each of `size` elements goes into each of `wanted` ones: by the distance of their middles, in all 1."""
+def _weights(
+    size: int, wanted: int, scale: tf.Tensor, shift: tf.Tensor, kernel: Kernel, antialias: bool
+) -> tf.Tensor:
+    """How much of each of `size` elements goes into each of `wanted` ones:
+    by the distance of their middles, in all 1.
+    """
     places, elements = (tf.constant(np.arange(count), scale.dtype) for count in (wanted, size))
     middles = (places + 0.5 - shift) / scale - 0.5
     distance = tf.abs(middles - elements[:, None])

@@ -1,4 +1,6 @@
-"""Keras's `map_coordinates`, and the affine, perspective and elastic transforms of images, which are made of it."""
+"""Keras's `map_coordinates`, and the affine, perspective and elastic transforms of images,
+which are made of it.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,12 @@ AFFINE_TRANSFORM_FILL_MODES = {"constant", "nearest", "wrap", "mirror", "reflect
 MAP_COORDINATES_FILL_MODES = {"constant", "nearest", "wrap", "mirror", "reflect"}
 
 
-def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = "constant", fill_value: float = 0.0) -> tf.Tensor:
-    """The values at coordinates, one row for each axis: of the nearest elements (order 0), or between them (order 1)."""
+def map_coordinates(
+    inputs: Any, coordinates: Any, order: int, fill_mode: str = "constant", fill_value: float = 0.0
+) -> tf.Tensor:
+    """The values at coordinates, one row for each axis: of the nearest elements (order 0),
+    or between them (order 1).
+    """
     x, places = convert_to_tensor(inputs), convert_to_tensor(coordinates)
     if places.shape[0] != x.ndim:
         raise ValueError(
@@ -32,11 +38,18 @@ def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = 
             f"Received inputs with shape: {x.shape} and coordinate leading dim of {places.shape[0]}"
         )
     if places.ndim < 2:
-        raise ValueError(f"Invalid coordinates rank: expected at least rank 2. Received input with shape: {places.shape}")
+        raise ValueError(
+            "Invalid coordinates rank: expected at least rank 2. Received input with shape: "
+            f"{places.shape}"
+        )
     _check_fill_mode(fill_mode, MAP_COORDINATES_FILL_MODES)
     if order not in (0, 1):
-        raise ValueError(f"Invalid value for argument `order`. Expected one of [0, 1]. Received: order={order}")
-    found = _sampled(tf.reshape(x, [-1]), tuple(x.shape), tf.unstack(places), order, fill_mode, fill_value)
+        raise ValueError(
+            f"Invalid value for argument `order`. Expected one of [0, 1]. Received: order={order}"
+        )
+    found = _sampled(
+        tf.reshape(x, [-1]), tuple(x.shape), tf.unstack(places), order, fill_mode, fill_value
+    )
     return cast_to(_rounded(found) if x.dtype.is_integer else found, x.dtype.name)
 
 
@@ -48,19 +61,26 @@ def affine_transform(
     fill_value: float = 0,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """Images whose pixel (x, y) is that at (a0 x + a1 y + a2, b0 x + b1 y + b2), for transforms (a0, a1, a2, b0, b1, b2, 0, 0)."""
+    """Images whose pixel (x, y) is that at (a0 x + a1 y + a2, b0 x + b1 y + b2), for transforms
+    (a0, a1, a2, b0, b1, b2, 0, 0).
+    """
     order = _order(interpolation)
     _check_fill_mode(fill_mode, AFFINE_TRANSFORM_FILL_MODES)
     batch = Batch(images, data_format)
     found = convert_to_tensor(transform)
     if found.ndim not in (1, 2):
         raise ValueError(
-            "Invalid transform rank: expected rank 1 (single transform) or rank 2 (batch of transforms). "
+            "Invalid transform rank: expected rank 1 (single transform) or rank 2 (batch of "
+            "transforms). "
             f"Received input with shape: transform.shape={found.shape}"
         )
-    a0, a1, a2, b0, b1, b2, *_ = _columns(cast_to(found if found.ndim == 2 else found[None], _dtype(batch)))
+    a0, a1, a2, b0, b1, b2, *_ = _columns(
+        cast_to(found if found.ndim == 2 else found[None], _dtype(batch))
+    )
     x, y = _grid(batch)
-    return _transformed(batch, a0 * x + a1 * y + a2, b0 * x + b1 * y + b2, order, fill_mode, fill_value)
+    return _transformed(
+        batch, a0 * x + a1 * y + a2, b0 * x + b1 * y + b2, order, fill_mode, fill_value
+    )
 
 
 def perspective_transform(
@@ -78,24 +98,35 @@ def perspective_transform(
     for name, points in (("start_points", starts), ("end_points", ends)):
         if points.ndim not in (2, 3) or points.shape[-2:] != (4, 2):
             raise ValueError(
-                f"Invalid {name} shape: expected (4,2) for a single image or (N,4,2) for a batch. Received shape: {points.shape}"
+                f"Invalid {name} shape: expected (4,2) for a single image or (N,4,2) for a batch. "
+                f"Received shape: {points.shape}"
             )
     if starts.shape != ends.shape:
         raise ValueError(
             "start_points and end_points must have the same shape. "
             f"Received start_points.shape={starts.shape}, end_points.shape={ends.shape}"
         )
-    starts, ends = (cast_to(points if points.ndim == 3 else points[None], _dtype(batch)) for points in (starts, ends))
+    starts, ends = (
+        cast_to(points if points.ndim == 3 else points[None], _dtype(batch))
+        for points in (starts, ends)
+    )
     a0, a1, a2, b0, b1, b2, c0, c1 = _columns(compute_homography_matrix(starts, ends))
     x, y = _grid(batch)
     distance = c0 * x + c1 * y + 1.0
     return _transformed(
-        batch, (a0 * x + a1 * y + a2) / distance, (b0 * x + b1 * y + b2) / distance, order, "constant", fill_value
+        batch,
+        (a0 * x + a1 * y + a2) / distance,
+        (b0 * x + b1 * y + b2) / distance,
+        order,
+        "constant",
+        fill_value,
     )
 
 
 def compute_homography_matrix(start_points: Any, end_points: Any) -> tf.Tensor:
-    """The eight numbers of the perspective transforms that take `end_points` to `start_points`, both `(batch, 4, 2)`."""
+    """The eight numbers of the perspective transforms that take `end_points` to `start_points`,
+    both `(batch, 4, 2)`.
+    """
     starts, ends = floats(start_points, end_points)
     dtype = starts.dtype.name
     starts, ends = (cast_to(points, at_least_float32(dtype)) for points in (starts, ends))
@@ -119,7 +150,9 @@ def elastic_transform(
     seed: Any = None,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """Images whose pixels are moved about at random, by `alpha` times noise that is blurred over `sigma` pixels."""
+    """Images whose pixels are moved about at random,
+    by `alpha` times noise that is blurred over `sigma` pixels.
+    """
     order = _order(interpolation)
     _check_fill_mode(fill_mode, AFFINE_TRANSFORM_FILL_MODES)
     batch = Batch(images, data_format)
@@ -128,7 +161,10 @@ def elastic_transform(
     strength, spread = convert_to_tensor(alpha, dtype), convert_to_tensor(sigma, dtype)
     reach = int(6 * spread) | 1
     noise = normal((count, height, width, 2), dtype=dtype, seed=seed) * spread
-    moved = gaussian_blur(noise, (reach, reach), (spread, spread), data_format="channels_last") * strength
+    moved = (
+        gaussian_blur(noise, (reach, reach), (spread, spread), data_format="channels_last")
+        * strength
+    )
     x, y = _grid(batch)
     return _transformed(batch, x + moved[..., 0], y + moved[..., 1], order, fill_mode, fill_value)
 
@@ -144,7 +180,10 @@ def _order(interpolation: str) -> int:
 
 def _check_fill_mode(fill_mode: str, modes: set[str]) -> None:
     if fill_mode not in modes:
-        raise ValueError(f"Invalid value for argument `fill_mode`. Expected of one {modes}. Received: fill_mode={fill_mode}")
+        raise ValueError(
+            f"Invalid value for argument `fill_mode`. Expected of one {modes}. Received: "
+            f"fill_mode={fill_mode}"
+        )
 
 
 def _dtype(batch: Batch) -> str:
@@ -164,13 +203,17 @@ def _columns(transforms: tf.Tensor) -> list[tf.Tensor]:
     return list(tf.unstack(transforms[:, None, None], axis=-1))
 
 
-def _transformed(batch: Batch, x: tf.Tensor, y: tf.Tensor, order: int, fill_mode: str, fill_value: float) -> tf.Tensor:
+def _transformed(
+    batch: Batch, x: tf.Tensor, y: tf.Tensor, order: int, fill_mode: str, fill_value: float
+) -> tf.Tensor:
     """Images with the pixels at coordinates `(batch, height, width)`."""
     count, height, width, channels = batch.images.shape
     pixels = tf.reshape(batch.images, [count * height * width, channels])
     number = tf.constant(np.arange(count, dtype=np.int32).reshape(-1, 1, 1) * (height * width))
     places = [gnp.broadcast_to(place, (count, *place.shape[-2:])) for place in (y, x)]
-    return batch.leave(_sampled(pixels, (height, width), places, order, fill_mode, fill_value, number))
+    return batch.leave(
+        _sampled(pixels, (height, width), places, order, fill_mode, fill_value, number)
+    )
 
 
 def _sampled(
@@ -182,7 +225,8 @@ def _sampled(
     fill_value: float,
     first: Any = 0,
 ) -> tf.Tensor:
-    """The rows at places of an array of `sizes` that is laid out in them, from the row `first` on; in float32 at least.
+    """The rows at places of an array of `sizes` that is laid out in them,
+    from the row `first` on; in float32 at least.
 
     Between elements, each of the corners around a place counts as much as the place is near to it.
     """
@@ -196,7 +240,12 @@ def _sampled(
         else:
             low = tf.floor(at)
             weight = cast_to(at - low, dtype)
-            corners.append([(_index(low, size, fill_mode), 1.0 - weight), (_index(low + 1.0, size, fill_mode), weight)])
+            corners.append(
+                [
+                    (_index(low, size, fill_mode), 1.0 - weight),
+                    (_index(low + 1.0, size, fill_mode), weight),
+                ]
+            )
     total: Any = None
     for corner in itertools.product(*corners):
         index, inside, weight = first, None, None
@@ -223,12 +272,18 @@ def _strides(sizes: Sequence[int]) -> list[int]:
 
 
 def _index(place: tf.Tensor, size: int, fill_mode: str) -> tuple[tf.Tensor, tf.Tensor | None]:
-    """The element that stands at a place, also outside the array; and, where nothing stands outside, what is inside."""
+    """The element that stands at a place, also outside the array; and,
+    where nothing stands outside, what is inside.
+    """
     number = tf.cast(tf.clip_by_value(place, -(2.0**30), 2.0**30), "int32")
     if fill_mode == "wrap":
         return number % size, None
     if fill_mode in ("mirror", "reflect"):  # a mirror on the last element, or behind it
-        period, last = (max(2 * size - 2, 1), 2 * size - 2) if fill_mode == "mirror" else (2 * size, 2 * size - 1)
+        period, last = (
+            (max(2 * size - 2, 1), 2 * size - 2)
+            if fill_mode == "mirror"
+            else (2 * size, 2 * size - 1)
+        )
         number = number % period
         return gnp.where(number < size, number, last - number), None
     inside = tf.logical_and(number >= 0, number < size) if fill_mode == "constant" else None

@@ -31,7 +31,12 @@ from keras_gradtape.src.ops.nn.activations import (
 )
 from keras_gradtape.src.ops.nn.attention import dot_product_attention
 from keras_gradtape.src.ops.nn.blocks import depth_to_space, fold, space_to_depth, unfold
-from keras_gradtape.src.ops.nn.convolution import conv, conv_transpose, depthwise_conv, separable_conv
+from keras_gradtape.src.ops.nn.convolution import (
+    conv,
+    conv_transpose,
+    depthwise_conv,
+    separable_conv,
+)
 from keras_gradtape.src.ops.nn.ctc import ctc_decode, ctc_loss
 from keras_gradtape.src.ops.nn.losses import (
     binary_crossentropy,
@@ -42,7 +47,12 @@ from keras_gradtape.src.ops.nn.losses import (
     sparse_categorical_crossentropy,
 )
 from keras_gradtape.src.ops.nn.normalization import batch_normalization, moments
-from keras_gradtape.src.ops.nn.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool
+from keras_gradtape.src.ops.nn.pooling import (
+    adaptive_average_pool,
+    adaptive_max_pool,
+    average_pool,
+    max_pool,
+)
 
 __all__ = [
     "adaptive_average_pool",

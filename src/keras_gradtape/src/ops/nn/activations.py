@@ -109,7 +109,9 @@ def glu(x: Any, axis: int = -1) -> tf.Tensor:
     """The first half of `x` along an axis, times the sigmoid of the second half."""
     x = by_rule(x, inexact)
     if x.shape[axis] % 2:
-        raise ValueError(f"axis size must be divisible by 2. Received: x.shape={x.shape} with axis={axis}")
+        raise ValueError(
+            f"axis size must be divisible by 2. Received: x.shape={x.shape} with axis={axis}"
+        )
     passed, gate = tf.split(x, 2, axis=axis)
     return passed * tf.sigmoid(gate)
 
@@ -168,7 +170,9 @@ def softmax(x: Any, axis: int | None = -1) -> tf.Tensor:
 
 
 def _of_logits(probabilities: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """Probabilities that remember their logits, from which the crossentropies are computed where probabilities round to 0 or 1."""
+    """Probabilities that remember their logits, from which the crossentropies are computed where
+    probabilities round to 0 or 1.
+    """
     probabilities._keras_logits = logits
     return probabilities
 
@@ -186,7 +190,9 @@ def sparsemax(x: Any, axis: int = -1) -> tf.Tensor:
     x = by_rule(x, inexact)
     falling = -gnp.sort(-x, axis=axis)
     sums = gnp.cumsum(falling, axis=axis)
-    counts = np.arange(1, x.shape[axis] + 1).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+    counts = np.arange(1, x.shape[axis] + 1).reshape(
+        [-1 if i == axis % x.ndim else 1 for i in range(x.ndim)]
+    )
     inside = tf.cast(falling * counts > sums - 1.0, x.dtype)
     size = gnp.sum(inside, axis=axis, keepdims=True)
     excess = (gnp.sum(falling * inside, axis=axis, keepdims=True) - 1.0) / size

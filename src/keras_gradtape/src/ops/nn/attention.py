@@ -25,12 +25,17 @@ def dot_product_attention(
     flash_attention: bool | None = None,
     attn_logits_soft_cap: float | None = None,
 ) -> tf.Tensor:
-    """The mean of the values, weighted by how well each query fits their keys; all are `(batch, length, heads, depth)`.
+    """The mean of the values, weighted by how well each query fits their keys; all are
+    `(batch, length, heads, depth)`.
 
-    Keys may have fewer heads than queries: several heads of the queries then share one. Weights are computed in float32 at least.
+    Keys may have fewer heads than queries: several heads of the queries then share one. Weights are
+    computed in float32 at least.
     """
     if flash_attention:
-        raise ValueError("Flash attention is not supported by the backend 'gradtape': leave `flash_attention` out.")
+        raise ValueError(
+            "Flash attention is not supported by the backend 'gradtape': leave "
+            "`flash_attention` out."
+        )
     q, k, v = floats(query, key, value)
     if not q.ndim == k.ndim == v.ndim == 4:
         raise ValueError(
@@ -40,11 +45,15 @@ def dot_product_attention(
     batch, length, heads, depth = q.shape
     shared = k.shape[2]
     if heads % shared:
-        raise ValueError(f"The {heads} heads of `query` must be a multiple of the {shared} heads of `key`.")
+        raise ValueError(
+            f"The {heads} heads of `query` must be a multiple of the {shared} heads of `key`."
+        )
     wide = at_least_float32(q.dtype.name)
     grouped = tf.reshape(q, [batch, length, shared, heads // shared, depth])
     fits = tf.einsum("btngh,bsnh->bngts", cast_to(grouped, wide), cast_to(k, wide))
-    fits = tf.reshape(fits, [batch, heads, length, k.shape[1]]) * (1 / math.sqrt(depth) if scale is None else scale)
+    fits = tf.reshape(fits, [batch, heads, length, k.shape[1]]) * (
+        1 / math.sqrt(depth) if scale is None else scale
+    )
     if attn_logits_soft_cap is not None:
         fits = tf.tanh(fits / attn_logits_soft_cap) * attn_logits_soft_cap
     if bias is not None:
@@ -52,8 +61,13 @@ def dot_product_attention(
     allowed = _allowed(mask, is_causal, length, k.shape[1])
     if allowed is not None:
         fits = gnp.where(allowed, fits, convert_to_tensor(-0.7 * float(fits.dtype.max), wide))
-    weights = tf.reshape(cast_to(tf.nn.softmax(fits), k.dtype.name), [batch, shared, heads // shared, length, k.shape[1]])
-    return tf.reshape(tf.einsum("bngts,bsnh->btngh", weights, v), [batch, length, heads, v.shape[3]])
+    weights = tf.reshape(
+        cast_to(tf.nn.softmax(fits), k.dtype.name),
+        [batch, shared, heads // shared, length, k.shape[1]],
+    )
+    return tf.reshape(
+        tf.einsum("bngts,bsnh->btngh", weights, v), [batch, length, heads, v.shape[3]]
+    )
 
 
 def _allowed(mask: Any, is_causal: bool, queries: int, keys: int) -> Any:

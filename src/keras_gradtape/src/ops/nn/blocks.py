@@ -1,4 +1,6 @@
-"""Keras's exchanges of space and channels: `unfold`, `fold`, `depth_to_space` and `space_to_depth`."""
+"""Keras's exchanges of space and channels: `unfold`, `fold`,
+`depth_to_space` and `space_to_depth`.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,16 @@ from keras_gradtape.src.ops.nn.layout import per_axis
 Sizes = int | tuple[int, int]
 
 
-def unfold(input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> tf.Tensor:
-    """The blocks of images `(batch, channels, height, width)`, as `(batch, channels * block, blocks)`."""
+def unfold(
+    input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+) -> tf.Tensor:
+    """The blocks of images `(batch, channels, height, width)`, as
+    `(batch, channels * block, blocks)`.
+    """
     x = convert_to_tensor(input)
-    (kernel, rates, pads, steps) = (per_axis(value, 2) for value in (kernel_size, dilation, padding, stride))
+    (kernel, rates, pads, steps) = (
+        per_axis(value, 2) for value in (kernel_size, dilation, padding, stride)
+    )
     batch, channels, *sizes = x.shape
     counts = _counts(sizes, kernel, rates, pads, steps)
     x = tf.pad(x, [(0, 0), (0, 0), *[(pad, pad) for pad in pads]])
@@ -34,14 +42,26 @@ def _counts(sizes: Any, kernel: Any, rates: Any, pads: Any, steps: Any) -> list[
     ]
 
 
-def fold(x: Any, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> tf.Tensor:
-    """Images from their blocks, which are added up where they overlap: the transpose of `unfold`."""
+def fold(
+    x: Any,
+    output_size: Sizes,
+    kernel_size: Sizes,
+    dilation: Sizes = 1,
+    padding: Sizes = 0,
+    stride: Sizes = 1,
+) -> tf.Tensor:
+    """Images from their blocks, which are added up where they overlap:
+    the transpose of `unfold`.
+    """
     x = convert_to_tensor(x)
     height, width = per_axis(output_size, 2)
     rows, columns = per_axis(kernel_size, 2)
     batch, depth, _ = x.shape
     if depth % (rows * columns):
-        raise ValueError(f"fold: blocks of {rows} by {columns} do not divide axis 1 of x. Received: x.shape={x.shape}")
+        raise ValueError(
+            f"fold: blocks of {rows} by {columns} do not divide axis 1 of x. Received: "
+            f"x.shape={x.shape}"
+        )
     images = tf.zeros([batch, depth // (rows * columns), height, width], x.dtype)
     _, pull = tf.vjp(lambda images: unfold(images, kernel_size, dilation, padding, stride), images)
     return pull(x)[0]

@@ -26,12 +26,21 @@ def conv(
     data_format: str | None = None,
     dilation_rate: Sizes = 1,
 ) -> tf.Tensor:
-    """Convolves with a kernel `(*sizes, channels, filters)`; a kernel with fewer channels than the inputs makes groups of them."""
+    """Convolves with a kernel `(*sizes, channels, filters)`; a kernel with fewer channels than the
+    inputs makes groups of them.
+    """
     x, w = alike(inputs, kernel)
     return _convolved(x, w, strides, padding, data_format, dilation_rate)
 
 
-def _convolved(x: tf.Tensor, w: tf.Tensor, strides: Any, padding: str, data_format: str | None, dilation_rate: Any) -> tf.Tensor:
+def _convolved(
+    x: tf.Tensor,
+    w: tf.Tensor,
+    strides: Any,
+    padding: str,
+    data_format: str | None,
+    dilation_rate: Any,
+) -> tf.Tensor:
     layout, how = data_format_of(x, data_format), window_padding(padding)
     *kernel, inner, _ = w.shape
     shape = tuple(x.shape)
@@ -46,7 +55,8 @@ def _convolved(x: tf.Tensor, w: tf.Tensor, strides: Any, padding: str, data_form
         reaches = [(size - 1) * rate + 1 for size, rate in zip(kernel, rates, strict=True)]
         if any(0 < size < reach for size, reach in zip(sizes, reaches, strict=True)):
             raise ValueError(
-                f"The convolution has no output: its kernel reaches over {reaches} elements, and the inputs have {list(sizes)}. "
+                f"The convolution has no output: its kernel reaches over {reaches} elements, and "
+                f"the inputs have {list(sizes)}. "
                 "Use padding='same', a smaller kernel or larger inputs."
             )
     return tf.nn.convolution(x, w, strides, how, layout, dilation_rate)
@@ -60,7 +70,9 @@ def depthwise_conv(
     data_format: str | None = None,
     dilation_rate: Sizes = 1,
 ) -> tf.Tensor:
-    """Convolves each channel with filters of its own: the kernel is `(*sizes, channels, filters for each channel)`."""
+    """Convolves each channel with filters of its own: the kernel is
+    `(*sizes, channels, filters for each channel)`.
+    """
     x, w = alike(inputs, kernel)
     check_conv_input_channels(x, w, standardize_data_format(data_format))
     *sizes, channels, times = w.shape
@@ -77,7 +89,9 @@ def separable_conv(
     data_format: str | None = None,
     dilation_rate: Sizes = 1,
 ) -> tf.Tensor:
-    """A depthwise convolution, and after it one with a kernel of a single element that mixes the channels."""
+    """A depthwise convolution, and after it one with a kernel of a single element that mixes the
+    channels.
+    """
     between = depthwise_conv(inputs, depthwise_kernel, strides, padding, data_format, dilation_rate)
     return conv(between, pointwise_kernel, data_format=data_format)
 
@@ -93,19 +107,25 @@ def conv_transpose(
 ) -> tf.Tensor:
     """The transpose of a convolution, with a kernel `(*sizes, filters, channels)`.
 
-    What a transposed convolution makes of the inputs is cut off at both ends, or filled up with zeros, to the size that Keras wants.
+    What a transposed convolution makes of the inputs is cut off at both ends, or filled up with
+    zeros, to the size that Keras wants.
     """
     x, w = alike(inputs, kernel)
     check_conv_transpose_input_channels(x, w, standardize_data_format(data_format))
     layout = data_format_of(x, data_format)
     spatial = x.ndim - 2
     first = 1 if layout.endswith("C") else 2
-    padded = compute_conv_transpose_padding_args_for_jax(x.shape, w.shape, strides, padding, output_padding, dilation_rate)
+    padded = compute_conv_transpose_padding_args_for_jax(
+        x.shape, w.shape, strides, padding, output_padding, dilation_rate
+    )
     steps, rates = per_axis(strides, spatial), per_axis(dilation_rate, spatial)
     shape, cut, filled = list(x.shape), [(0, 0)] * x.ndim, [(0, 0)] * x.ndim
     shape[-1 if first == 1 else 1] = w.shape[-2]
-    for axis, (size, step, rate, (low, high)) in enumerate(zip(w.shape[:-2], steps, rates, padded, strict=True), start=first):
-        reach = (size - 1) * rate  # Keras counts the padding of what lies before and after the inputs
+    for axis, (size, step, rate, (low, high)) in enumerate(
+        zip(w.shape[:-2], steps, rates, padded, strict=True), start=first
+    ):
+        # Keras counts the padding of what lies before and after the inputs.
+        reach = (size - 1) * rate
         cut[axis] = max(reach - low, 0), max(reach - high, 0)
         filled[axis] = max(low - reach, 0), max(high - reach, 0)
         shape[axis] = (x.shape[axis] - 1) * step + reach + 1 - sum(cut[axis])

@@ -1,4 +1,6 @@
-"""Keras's connectionist temporal classification: its loss, and two ways to read labels from frames."""
+"""Keras's connectionist temporal classification: its loss,
+and two ways to read labels from frames.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,12 @@ _NONE = -1
 State = tuple[tf.Tensor, ...]
 
 
-def ctc_loss(target: Any, output: Any, target_length: Any, output_length: Any, mask_index: int = 0) -> tf.Tensor:
-    """The negative log probability that frames `(batch, frames, classes)` spell their targets, in float32 at least."""
+def ctc_loss(
+    target: Any, output: Any, target_length: Any, output_length: Any, mask_index: int = 0
+) -> tf.Tensor:
+    """The negative log probability that frames `(batch, frames, classes)` spell their targets,
+    in float32 at least.
+    """
     return tf.nn.ctc_loss(
         convert_to_tensor(target, "int32"),
         by_rule(output, at_least_float32),
@@ -40,7 +46,9 @@ def ctc_decode(
     merge_repeated: bool = True,
     mask_index: int | None = 0,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The labels that frames spell, `(paths, batch, frames)` and filled up with -1, and scores of the paths."""
+    """The labels that frames spell, `(paths, batch, frames)` and filled up with -1,
+    and scores of the paths.
+    """
     x = by_rule(inputs, at_least_float32)
     lengths = convert_to_tensor(sequence_lengths, "int32")
     blank = x.shape[2] - 1 if mask_index is None else mask_index
@@ -48,11 +56,17 @@ def ctc_decode(
         return _greedy(x, lengths, merge_repeated, blank)
     if strategy == "beam_search":
         return _beam_search(x, lengths, beam_width, top_paths, blank)
-    raise ValueError(f"Invalid strategy {strategy}. Supported values are 'greedy' and 'beam_search'.")
+    raise ValueError(
+        f"Invalid strategy {strategy}. Supported values are 'greedy' and 'beam_search'."
+    )
 
 
-def _greedy(x: tf.Tensor, lengths: tf.Tensor, merge_repeated: bool, blank: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """The best class of each frame, without blanks and, if they are to be merged, without repeats."""
+def _greedy(
+    x: tf.Tensor, lengths: tf.Tensor, merge_repeated: bool, blank: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The best class of each frame, without blanks and, if they are to be merged,
+    without repeats.
+    """
     frames = np.arange(x.shape[1], dtype=np.int32)
     lasting = tf.constant(frames) < lengths[:, None]
     best = gnp.where(lasting, tf.argmax(x, axis=2, output_type="int32"), blank)
@@ -67,14 +81,20 @@ def _greedy(x: tf.Tensor, lengths: tf.Tensor, merge_repeated: bool, blank: int) 
     return found[None], score
 
 
-def _beam_search(x: tf.Tensor, lengths: tf.Tensor, width: int, top_paths: int, blank: int) -> tuple[tf.Tensor, tf.Tensor]:
+def _beam_search(
+    x: tf.Tensor, lengths: tf.Tensor, width: int, top_paths: int, blank: int
+) -> tuple[tf.Tensor, tf.Tensor]:
     """The most probable paths, of which `width` are followed from frame to frame.
 
-    A path is what has been spelled so far. Frames that spell it end in a blank or in its last label: both log probabilities are kept.
+    A path is what has been spelled so far. Frames that spell it end in a blank or in its last
+    label: both log probabilities are kept.
     """
     batch, frames, _ = x.shape
     if not 1 <= top_paths <= width:
-        raise ValueError(f"ctc_decode: top_paths must be from 1 to beam_width={width}. Received: top_paths={top_paths}")
+        raise ValueError(
+            f"ctc_decode: top_paths must be from 1 to beam_width={width}. Received: "
+            f"top_paths={top_paths}"
+        )
     scores = tf.transpose(tf.nn.log_softmax(x), [1, 0, 2])
     impossible = np.full((batch, width), -math.inf, x.dtype.as_numpy_dtype)
     ends_in_blank = impossible.copy()
@@ -95,7 +115,9 @@ def _beam_search(x: tf.Tensor, lengths: tf.Tensor, width: int, top_paths: int, b
             for new, old in zip(after, state, strict=True)
         )
 
-    paths, _, in_blank, in_label = tf.foldl(step, (tf.constant(np.arange(frames, dtype=np.int32)), scores), start)
+    paths, _, in_blank, in_label = tf.foldl(
+        step, (tf.constant(np.arange(frames, dtype=np.int32)), scores), start
+    )
     probability = gnp.logaddexp(in_blank, in_label)[:, :top_paths]
     return tf.transpose(paths[:, :top_paths], [1, 0, 2]), probability
 
@@ -109,7 +131,8 @@ def _followed(state: State, scores: tf.Tensor, width: int, blank: int) -> State:
     last = gnp.where(lengths > 0, gnp.sum(gnp.where(end, paths, 0), axis=2, dtype=np.int32), _NONE)
     is_last = tf.one_hot(last, classes, dtype="bool", on_value=True, off_value=False)
 
-    # A path stays what it is if the frame is blank or has its last label; it grows by any other label, or by the same after a blank.
+    # A path stays what it is if the frame is blank or has its last label; it grows by any other
+    # label, or by the same after a blank.
     either = gnp.logaddexp(in_blank, in_label)
     stay_blank = either + scores[:, blank : blank + 1]
     stay_label = in_label + gnp.max(gnp.where(is_last, scores[:, None], impossible), axis=2)
@@ -118,9 +141,12 @@ def _followed(state: State, scores: tf.Tensor, width: int, blank: int) -> State:
 
     # A path that grows may become one that is followed already: the one without its last label.
     shorter = gnp.where(end, _NONE, paths)
-    becomes = tf.reduce_all(shorter[:, :, None] == paths[:, None], axis=3)  # (batch, which is met, which grows)
+    # (batch, which is met, which grows).
+    becomes = tf.reduce_all(shorter[:, :, None] == paths[:, None], axis=3)
     becomes = tf.logical_and(becomes, lengths[..., None] == lengths[:, None] + 1)
-    by_last = gnp.take_along_axis(gnp.swapaxes(grown, 1, 2), gnp.maximum(last, 0)[..., None], axis=1)
+    by_last = gnp.take_along_axis(
+        gnp.swapaxes(grown, 1, 2), gnp.maximum(last, 0)[..., None], axis=1
+    )
     stay_label = gnp.logaddexp(stay_label, gnp.max(gnp.where(becomes, by_last, impossible), axis=2))
     meets = tf.matmul(tf.cast(becomes, "float32"), tf.cast(is_last, "float32"), transpose_a=True)
     grown = gnp.where(meets > 0, impossible, grown)

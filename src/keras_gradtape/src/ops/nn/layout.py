@@ -14,10 +14,15 @@ _CHANNELS_FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 def data_format_of(x: tf.Tensor, data_format: str | None) -> str:
     """gradtape's name for a data format of Keras's."""
-    names = _CHANNELS_LAST if standardize_data_format(data_format) == "channels_last" else _CHANNELS_FIRST
+    names = (
+        _CHANNELS_LAST
+        if standardize_data_format(data_format) == "channels_last"
+        else _CHANNELS_FIRST
+    )
     if x.ndim not in names:
         raise ValueError(
-            f"Inputs must have 1, 2 or 3 axes besides those of the batch and the channels. Received shape: {x.shape}"
+            "Inputs must have 1, 2 or 3 axes besides those of the batch and the channels. "
+            f"Received shape: {x.shape}"
         )
     return names[x.ndim]
 

@@ -17,7 +17,9 @@ from keras_gradtape.src.ops.sparse import any_along
 from keras_gradtape.src.ops.sparse import one_hot as sparse_one_hot
 
 
-def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
+def one_hot(
+    x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False
+) -> Any:
     """A 1 at the place of each class along a new axis; a class that does not exist has none."""
     x = convert_to_tensor(x, "int32")
     if sparse:
@@ -25,7 +27,9 @@ def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse:
     return tf.one_hot(x, num_classes, axis=axis, dtype=dtype or "float32")
 
 
-def multi_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
+def multi_hot(
+    x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False
+) -> Any:
     """A 1 for each class that is among those of an example."""
     x = convert_to_tensor(x)
     along = 1 if x.ndim > 1 else 0
@@ -34,10 +38,11 @@ def multi_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None, spars
 
 
 def _behind(output: Any, from_logits: bool, activation: str, function: str) -> tuple[Any, bool]:
-    """The logits from which Keras's softmax or sigmoid computed `output`, as Keras finds them on TensorFlow; or `output` itself.
+    """The logits from which Keras's softmax or sigmoid computed `output`, as Keras finds them on
+    TensorFlow; or `output` itself.
 
-    Keras takes the logits of either activation. Those of TensorFlow's functions are known in programs only, and must be of the one
-    that belongs to the loss.
+    Keras takes the logits of either activation. Those of TensorFlow's functions are known in
+    programs only, and must be of the one that belongs to the loss.
     """
     found = getattr(output, "_keras_logits", None)
     if type(found) is MadeBy:
@@ -47,27 +52,37 @@ def _behind(output: Any, from_logits: bool, activation: str, function: str) -> t
         return output, from_logits
     if from_logits:
         warnings.warn(
-            f"`{function}` received `from_logits=True`, but the `output` argument was produced by a {activation} activation and thus "
-            "does not represent logits. The loss is computed from the logits behind it: leave out from_logits=True, or the activation.",
+            f"`{function}` received `from_logits=True`, but the `output` argument was produced by "
+            f"a {activation} activation and thus "
+            "does not represent logits. The loss is computed from the logits behind it: leave out "
+            "from_logits=True, or the activation.",
             stacklevel=4,
         )
     return found, True
 
 
-def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> tf.Tensor:
+def categorical_crossentropy(
+    target: Any, output: Any, from_logits: bool = False, axis: int = -1
+) -> tf.Tensor:
     """The cross entropy of probabilities, or of logits, for targets that are probabilities."""
     output, from_logits = _behind(output, from_logits, "softmax", "categorical_crossentropy")
     target, output = floats(target, output)
     _check_alike(target, output)
     if not output.ndim:
-        raise ValueError("Arguments `target` and `output` must be at least rank 1. Received: output.shape=()")
+        raise ValueError(
+            "Arguments `target` and `output` must be at least rank 1. Received: output.shape=()"
+        )
     if from_logits:
         return tf.nn.softmax_cross_entropy_with_logits(target, output, axis=axis)
     return -gnp.sum(target * _log_probabilities(output, axis), axis=axis)
 
 
-def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> tf.Tensor:
-    """The cross entropy of probabilities, or of logits, for targets that are classes; a class that does not exist has 0."""
+def sparse_categorical_crossentropy(
+    target: Any, output: Any, from_logits: bool = False, axis: int = -1
+) -> tf.Tensor:
+    """The cross entropy of probabilities, or of logits, for targets that are classes;
+    a class that does not exist has 0.
+    """
     output, from_logits = _behind(output, from_logits, "softmax", "sparse_categorical_crossentropy")
     classes, output = convert_to_tensor(target, "int32"), by_rule(output, inexact)
     if not output.ndim:

@@ -11,10 +11,17 @@ from keras_gradtape.src.ops.operands import by_rule, inexact
 _HALF = ("float16", "bfloat16")
 
 
-def moments(x: Any, axes: Any, keepdims: bool = False, synchronized: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """The mean and the variance over axes. Those of half precision are computed in float32, and kept within its range."""
+def moments(
+    x: Any, axes: Any, keepdims: bool = False, synchronized: bool = False
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The mean and the variance over axes.
+
+    Those of half precision are computed in float32, and kept within its range.
+    """
     if synchronized:
-        raise NotImplementedError("moments: synchronized=True is not supported by the backend 'gradtape'.")
+        raise NotImplementedError(
+            "moments: synchronized=True is not supported by the backend 'gradtape'."
+        )
     x = by_rule(x, inexact)
     if x.dtype.name not in _HALF:
         return tf.nn.moments(x, axes, keepdims=keepdims)
@@ -25,13 +32,22 @@ def moments(x: Any, axes: Any, keepdims: bool = False, synchronized: bool = Fals
 
 
 def batch_normalization(
-    x: Any, mean: Any, variance: Any, axis: int, offset: Any = None, scale: Any = None, epsilon: float = 1e-3
+    x: Any,
+    mean: Any,
+    variance: Any,
+    axis: int,
+    offset: Any = None,
+    scale: Any = None,
+    epsilon: float = 1e-3,
 ) -> tf.Tensor:
-    """`(x - mean) / sqrt(variance + epsilon)`, times `scale` and plus `offset` where they are given, for vectors along an axis."""
+    """`(x - mean) / sqrt(variance + epsilon)`, times `scale` and plus `offset` where they are
+    given, for vectors along an axis.
+    """
     x = by_rule(x, inexact)
     shape = [1] * x.ndim
     shape[axis] = -1
     mean, variance, offset, scale = (
-        None if value is None else tf.reshape(convert_to_tensor(value), shape) for value in (mean, variance, offset, scale)
+        None if value is None else tf.reshape(convert_to_tensor(value), shape)
+        for value in (mean, variance, offset, scale)
     )
     return tf.nn.batch_normalization(x, mean, variance, offset, scale, epsilon)

@@ -1,4 +1,6 @@
-"""Keras's pooling: maxima and averages over windows of a given size, or over as many parts as are asked for."""
+"""Keras's pooling: maxima and averages over windows of a given size,
+or over as many parts as are asked for.
+"""
 
 from __future__ import annotations
 
@@ -18,40 +20,63 @@ Sizes = int | tuple[int, ...]
 
 
 def max_pool(
-    inputs: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "valid", data_format: str | None = None
+    inputs: Any,
+    pool_size: Sizes,
+    strides: Sizes | None = None,
+    padding: str = "valid",
+    data_format: str | None = None,
 ) -> tf.Tensor:
     """The largest element of each window."""
     x = convert_to_tensor(inputs)
     steps = pool_size if strides is None else strides
-    return tf.nn.max_pool(x, pool_size, steps, window_padding(padding), data_format_of(x, data_format))
+    return tf.nn.max_pool(
+        x, pool_size, steps, window_padding(padding), data_format_of(x, data_format)
+    )
 
 
 def average_pool(
-    inputs: Any, pool_size: Sizes, strides: Sizes | None = None, padding: str = "valid", data_format: str | None = None
+    inputs: Any,
+    pool_size: Sizes,
+    strides: Sizes | None = None,
+    padding: str = "valid",
+    data_format: str | None = None,
 ) -> tf.Tensor:
     """The mean of each window; padding does not count."""
     x = by_rule(inputs, inexact)
     steps = pool_size if strides is None else strides
-    return tf.nn.avg_pool(x, pool_size, steps, window_padding(padding), data_format_of(x, data_format))
+    return tf.nn.avg_pool(
+        x, pool_size, steps, window_padding(padding), data_format_of(x, data_format)
+    )
 
 
-def adaptive_average_pool(inputs: Any, output_size: Sizes, data_format: str | None = None) -> tf.Tensor:
-    """The means of as many parts of each axis as are asked for; parts may overlap by one element."""
+def adaptive_average_pool(
+    inputs: Any, output_size: Sizes, data_format: str | None = None
+) -> tf.Tensor:
+    """The means of as many parts of each axis as are asked for;
+    parts may overlap by one element.
+    """
     return _adaptive(by_rule(inputs, inexact), output_size, data_format, _means)
 
 
 def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None = None) -> tf.Tensor:
-    """The largest elements of as many parts of each axis as are asked for; parts may overlap by one element."""
+    """The largest elements of as many parts of each axis as are asked for;
+    parts may overlap by one element.
+    """
     return _adaptive(convert_to_tensor(inputs), output_size, data_format, _maxima)
 
 
 def _adaptive(
-    x: tf.Tensor, output_size: Any, data_format: str | None, pool: Callable[[tf.Tensor, int, int], tf.Tensor]
+    x: tf.Tensor,
+    output_size: Any,
+    data_format: str | None,
+    pool: Callable[[tf.Tensor, int, int], tf.Tensor],
 ) -> tf.Tensor:
     """Pools one spatial axis after the other."""
     spatial = x.ndim - 2
     if spatial not in (1, 2, 3):
-        raise ValueError(f"Adaptive pooling takes inputs of rank 3, 4 or 5. Received: inputs.shape={x.shape}")
+        raise ValueError(
+            f"Adaptive pooling takes inputs of rank 3, 4 or 5. Received: inputs.shape={x.shape}"
+        )
     first = 1 if standardize_data_format(data_format) == "channels_last" else 2
     counts = (output_size,) * spatial if isinstance(output_size, int) else output_size
     for axis, count in enumerate(counts, start=first):

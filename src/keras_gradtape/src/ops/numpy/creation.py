@@ -91,14 +91,24 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Any:
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
     """The numbers from `start` to `stop` by steps of `step`."""
-    wanted = standardize_dtype(dtype) if dtype else result_type(*(_type_of(x) for x in (start, stop, step) if x is not None))
+    wanted = (
+        standardize_dtype(dtype)
+        if dtype
+        else result_type(*(_type_of(x) for x in (start, stop, step) if x is not None))
+    )
     if stop is None:
         start, stop = 0, start
     return gnp.arange(start, stop, 1 if step is None else step, dtype=wanted)
 
 
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Any:
     """`num` numbers at equal distances from `start` to `stop`."""
     wanted = dtype or result_type(_type_of(start), _type_of(stop), float)
@@ -106,14 +116,22 @@ def linspace(
 
 
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10, dtype: Any = None, axis: int = 0
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10,
+    dtype: Any = None,
+    axis: int = 0,
 ) -> Any:
     """`num` powers of `base`, whose exponents lie at equal distances."""
     wanted = dtype or result_type(_type_of(start), _type_of(stop), float)
     return gnp.logspace(start, stop, num, endpoint, base, standardize_dtype(wanted), axis)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
     """`num` numbers from `start` to `stop`, each the same multiple of the one before."""
     return gnp.geomspace(start, stop, num, endpoint, _dtype(dtype), axis)
 

@@ -1,4 +1,6 @@
-"""Declarations of functions that take their arguments in one of a few ways, over the functions of `gradtape.numpy`."""
+"""Declarations of functions that take their arguments in one of a few ways,
+over the functions of `gradtape.numpy`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ import gradtape as tf
 import gradtape.numpy as gnp
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops import sparse
-from keras_gradtape.src.ops.operands import PYTHON_NUMBERS, DtypeRule, by_rule, cast_to, result_type, tensors, together
+from keras_gradtape.src.ops.operands import (
+    PYTHON_NUMBERS,
+    DtypeRule,
+    by_rule,
+    cast_to,
+    result_type,
+    tensors,
+    together,
+)
 
 Function = Callable[..., Any]
 
@@ -27,8 +37,12 @@ def _named(call: Function, name: str) -> Function:
     return call
 
 
-def unary(name: str, rule: DtypeRule | None = None, *, keeps_zeros: bool = False, linear: bool = False) -> Function:
-    """A function of one tensor, in the dtype that a rule gives for its own; one that keeps zeros leaves a sparse tensor sparse."""
+def unary(
+    name: str, rule: DtypeRule | None = None, *, keeps_zeros: bool = False, linear: bool = False
+) -> Function:
+    """A function of one tensor, in the dtype that a rule gives for its own; one that keeps zeros
+    leaves a sparse tensor sparse.
+    """
     function = getattr(gnp, name)
     keeps_zeros = keeps_zeros or linear
 
@@ -40,8 +54,11 @@ def unary(name: str, rule: DtypeRule | None = None, *, keeps_zeros: bool = False
     return _named(call, name)
 
 
-def binary(name: str, *more: Any, rule: DtypeRule | None = None, of_sparse: Function | None = None) -> Function:
-    """A function of two tensors or numbers, in the dtype in which they meet each other and `more` dtypes.
+def binary(
+    name: str, *more: Any, rule: DtypeRule | None = None, of_sparse: Function | None = None
+) -> Function:
+    """A function of two tensors or numbers, in the dtype in which they meet each other and `more`
+    dtypes.
 
     `of_sparse` says how the values of sparse tensors are brought together.
     """
@@ -87,7 +104,9 @@ def product(name: str, rule: DtypeRule | None = None) -> Function:
 
 
 def relation(name: str) -> Function:
-    """A function of two tensors to truth values; they are compared as they are, also where their dtypes differ."""
+    """A function of two tensors to truth values; they are compared as they are,
+    also where their dtypes differ.
+    """
     function = getattr(gnp, name)
 
     def call(x1: Any, x2: Any) -> Any:
@@ -96,8 +115,12 @@ def relation(name: str) -> Function:
     return _named(call, name)
 
 
-def reduction(name: str, compute: DtypeRule | None = None, result: DtypeRule | None = None) -> Function:
-    """A reduction over axes: computed in one dtype, given in another; each is what a rule makes of the argument's."""
+def reduction(
+    name: str, compute: DtypeRule | None = None, result: DtypeRule | None = None
+) -> Function:
+    """A reduction over axes: computed in one dtype, given in another;
+    each is what a rule makes of the argument's.
+    """
     function = getattr(gnp, name)
 
     def call(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -117,17 +140,27 @@ def quantile_like(name: str, rule: DtypeRule) -> Function:
     """A function that gives the values below which parts `q` of the elements lie."""
     function = getattr(gnp, name)
 
-    def call(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+    def call(
+        x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False
+    ) -> Any:
         x = convert_to_tensor(x)
         dtype = rule(x.dtype.name)
-        found = function(cast_to(x, dtype), convert_to_tensor(q, dtype), axis=axis, method=method, keepdims=keepdims)
+        found = function(
+            cast_to(x, dtype),
+            convert_to_tensor(q, dtype),
+            axis=axis,
+            method=method,
+            keepdims=keepdims,
+        )
         return cast_to(found, dtype)
 
     return _named(call, name)
 
 
 def cumulative(name: str, rule: DtypeRule) -> Function:
-    """Running sums and products, in the dtype that is asked for, or in what a rule makes of the argument's."""
+    """Running sums and products, in the dtype that is asked for,
+    or in what a rule makes of the argument's.
+    """
     function = getattr(gnp, name)
 
     def call(x: Any, axis: Any = None, dtype: Any = None) -> Any:

@@ -1,4 +1,6 @@
-"""Keras's `unique`, whose result has a fixed size where one is given, so that it can be compiled."""
+"""Keras's `unique`, whose result has a fixed size where one is given,
+so that it can be compiled.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,20 @@ def unique(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """Each element, or each slice along an axis, once, in rising order; and, if asked, where it stood first, its number for each
-    element, and how often it was there. With `size`, so many of them, or filled up with `fill_value`.
+    """Each element, or each slice along an axis, once, in rising order; and, if asked, where it
+    stood first, its number for each element, and how often it was there. With `size`, so many of
+    them, or filled up with `fill_value`.
     """
     x = convert_to_tensor(x)
     if size is None:
-        found = gnp.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
+        found = gnp.unique(
+            x,
+            return_index=True,
+            return_inverse=True,
+            return_counts=True,
+            axis=axis,
+            equal_nan=False,
+        )
     else:
         found = _of_fixed_size(x, axis, size, 0 if fill_value is None else fill_value)
     values, *places = found
@@ -38,8 +48,12 @@ def unique(
     return (values, *asked) if asked else values
 
 
-def _of_fixed_size(x: Any, axis: int | None, size: int, fill_value: Any) -> tuple[Any, Any, Any, Any]:
-    """The same by sorting: equal slices come to stand together, and each that differs from the one before it begins a group."""
+def _of_fixed_size(
+    x: Any, axis: int | None, size: int, fill_value: Any
+) -> tuple[Any, Any, Any, Any]:
+    """The same by sorting: equal slices come to stand together, and each that differs from the one
+    before it begins a group.
+    """
     slices = gnp.ravel(x) if axis is None else gnp.moveaxis(x, axis, 0)
     fill = convert_to_tensor(fill_value, x.dtype.name)
     count, shape = slices.shape[0], tuple(slices.shape[1:])
@@ -66,7 +80,9 @@ def _of_fixed_size(x: Any, axis: int | None, size: int, fill_value: Any) -> tupl
 
 
 def _order(rows: Any) -> Any:
-    """The places of the rows in rising order: sorted by the last column first, so that the first one has the last word."""
+    """The places of the rows in rising order: sorted by the last column first,
+    so that the first one has the last word.
+    """
 
     def by_column(i: Any, order: Any) -> tuple[Any, Any]:
         column = gnp.take(tf.gather(rows, i, axis=1), order, 0)

@@ -129,7 +129,9 @@ def ldexp(x1: Any, x2: Any) -> Any:
     """`x1 * 2**x2` for whole numbers `x2`."""
     x1, x2 = convert_to_tensor(x1), convert_to_tensor(x2)
     if x2.dtype.name not in INT_TYPES:
-        raise TypeError(f"ldexp exponent must be an integer type. Received: x2 dtype={x2.dtype.name}")
+        raise TypeError(
+            f"ldexp exponent must be an integer type. Received: x2 dtype={x2.dtype.name}"
+        )
     return gnp.ldexp(cast_to(x1, result_type(x1.dtype.name, x2.dtype.name, float)), x2)
 
 
@@ -166,7 +168,9 @@ def allclose(x1: Any, x2: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bo
 
 
 def where(condition: Any, x1: Any = None, x2: Any = None) -> Any:
-    """`x1` where the condition holds, `x2` elsewhere; with the condition alone, the indices where it holds."""
+    """`x1` where the condition holds, `x2` elsewhere; with the condition alone,
+    the indices where it holds.
+    """
     condition = convert_to_tensor(condition)
     if x1 is None or x2 is None:
         return tuple(cast_to(indices, "int32") for indices in gnp.nonzero(condition))

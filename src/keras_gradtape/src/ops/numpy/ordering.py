@@ -34,7 +34,9 @@ def argsort(x: Any, axis: Any = -1) -> Any:
 
 
 def argpartition(x: Any, kth: Any, axis: Any = -1) -> Any:
-    """Places such that no element before the `kth` is larger than it, and none behind it smaller."""
+    """Places such that no element before the `kth` is larger than it,
+    and none behind it smaller.
+    """
     return _positions(gnp.argpartition(convert_to_tensor(x), kth, axis))
 
 
@@ -58,7 +60,9 @@ def nanargmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _without_nan(argmin, x, _INFINITY, axis, keepdims)
 
 
-def _without_nan(place: Callable[..., Any], x: Any, instead: float, axis: Any, keepdims: bool) -> Any:
+def _without_nan(
+    place: Callable[..., Any], x: Any, instead: float, axis: Any, keepdims: bool
+) -> Any:
     x = convert_to_tensor(x)
     if not x.dtype.is_floating:
         return place(x, axis, keepdims)
@@ -75,20 +79,26 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
     sequence, values = tensors((sorted_sequence, values))
     if sequence.ndim != 1:
         raise ValueError(
-            "`searchsorted` only supports 1-D sorted sequences. You can use `keras.ops.vectorized_map` "
+            "`searchsorted` only supports 1-D sorted sequences. You can use "
+            "`keras.ops.vectorized_map` "
             f"to extend it to N-D sequences. Received: sorted_sequence.shape={sequence.shape}"
         )
     return _positions(gnp.searchsorted(sequence, values, side))
 
 
 def digitize(x: Any, bins: Any) -> Any:
-    """The number of the bin in which each element is; zeros that a sparse tensor leaves out stay 0."""
+    """The number of the bin in which each element is;
+    zeros that a sparse tensor leaves out stay 0.
+    """
     if isinstance(x, tf.SparseTensor):
         return of_values(digitize, x, bins)
     x, bins = tensors((x, bins))
     if not tf.is_symbolic_tensor(bins):
         return _positions(gnp.digitize(x, bins))
-    rising, falling = gnp.searchsorted(bins, x, "right"), gnp.searchsorted(gnp.flip(bins), x, "left")
+    rising, falling = (
+        gnp.searchsorted(bins, x, "right"),
+        gnp.searchsorted(gnp.flip(bins), x, "left"),
+    )
     return _positions(gnp.where(bins[:1] > bins[-1:], bins.shape[0] - falling, rising))
 
 
@@ -103,10 +113,11 @@ def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) ->
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
-    """How often each number from 0 on is in a vector or in each row of a matrix, or the sums of its weights.
+    """How often each number from 0 on is in a vector or in each row of a matrix,
+    or the sums of its weights.
 
-    The largest number says how long the result is. A program must know that before: while it is traced, numbers up to `minlength`
-    are counted.
+    The largest number says how long the result is. A program must know that before: while it is
+    traced, numbers up to `minlength` are counted.
     """
     if isinstance(x, tf.SparseTensor):
         return counted(x, weights, minlength, bincount)
@@ -121,7 +132,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
     length = minlength
     if tf.is_symbolic_tensor(x):
         if not minlength:
-            raise ValueError("bincount: inside a compiled function the result's length must be known: give `minlength`.")
+            raise ValueError(
+                "bincount: inside a compiled function the result's length must be known: give "
+                "`minlength`."
+            )
         x = gnp.where(x < length, x, -1)  # -1 is counted nowhere
     elif x.ndim != 2:
         return cast_to(gnp.bincount(x, weights, minlength), dtype)
@@ -130,9 +144,14 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
     rows = tuple(x.shape)[:-1]
     numbers = cast_to(x, "int64")
     if rows:  # every row counts in a range of its own
-        numbers = gnp.where(x < 0, -1, numbers + gnp.arange(rows[0], dtype="int64")[:, None] * length)
+        numbers = gnp.where(
+            x < 0, -1, numbers + gnp.arange(rows[0], dtype="int64")[:, None] * length
+        )
     each = gnp.ones(gnp.size(x), dtype) if weights is None else weights
-    return gnp.reshape(tf.math.unsorted_segment_sum(each, gnp.ravel(numbers), math.prod(rows) * length), (*rows, length))
+    return gnp.reshape(
+        tf.math.unsorted_segment_sum(each, gnp.ravel(numbers), math.prod(rows) * length),
+        (*rows, length),
+    )
 
 
 def histogram(x: Any, bins: Any = 10, range: Any = None) -> Any:
@@ -150,7 +169,8 @@ def take(x: Any, indices: Any, axis: Any = None) -> Any:
     x, indices = convert_to_tensor(x), convert_to_tensor(indices)
     if axis not in (0, -x.ndim):
         return gnp.take(x, indices, axis)
-    return tf.gather(x, tf.where(indices < 0, indices + x.shape[0], indices))  # its gradient names the rows, for embeddings
+    # Its gradient names the rows, for embeddings.
+    return tf.gather(x, tf.where(indices < 0, indices + x.shape[0], indices))
 
 
 def take_along_axis(x: Any, indices: Any, axis: Any = None) -> Any:
@@ -162,7 +182,10 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     """Flat indices as an index for each axis."""
     indices = convert_to_tensor(indices)
     if not tf.is_symbolic_tensor(indices):
-        return tuple(cast_to(index, result_type(indices.dtype.name)) for index in gnp.unravel_index(indices, shape))
+        return tuple(
+            cast_to(index, result_type(indices.dtype.name))
+            for index in gnp.unravel_index(indices, shape)
+        )
     found: list[Any] = []
     for size in reversed(shape):
         found.insert(0, gnp.mod(indices, size))
@@ -170,6 +193,8 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     return tuple(found)
 
 
-def vectorize(pyfunc: Callable[..., Any], *, excluded: Any = None, signature: str | None = None) -> Any:
+def vectorize(
+    pyfunc: Callable[..., Any], *, excluded: Any = None, signature: str | None = None
+) -> Any:
     """A function of one example made a function of batches."""
     return gnp.vectorize(pyfunc, excluded=excluded, signature=signature)

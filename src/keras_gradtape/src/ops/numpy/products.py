@@ -11,7 +11,16 @@ import gradtape.numpy as gnp
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops import sparse
 from keras_gradtape.src.ops.numpy.declare import product
-from keras_gradtape.src.ops.operands import by_rule, cast_to, floating, inexact, is_settled, result_type, sum_dtype, tensors
+from keras_gradtape.src.ops.operands import (
+    by_rule,
+    cast_to,
+    floating,
+    inexact,
+    is_settled,
+    result_type,
+    sum_dtype,
+    tensors,
+)
 
 dot = product("dot")
 vdot = product("vdot")
@@ -34,7 +43,12 @@ def matmul(x1: Any, x2: Any) -> Any:
     """The product of matrices, or of matrices and vectors."""
     if type(x2) is not tf.Tensor and isinstance(x2, KerasVariable):
         x2 = x2.value
-    if type(x1) is tf.Tensor and type(x2) is tf.Tensor and x1.dtype is tf.float32 is x2.dtype and x1.ndim > 1 < x2.ndim:
+    if (
+        type(x1) is tf.Tensor
+        and type(x2) is tf.Tensor
+        and x1.dtype is tf.float32 is x2.dtype
+        and x1.ndim > 1 < x2.ndim
+    ):
         return tf.matmul(x1, x2)
     if sparse.is_sparse(x1) or sparse.is_sparse(x2):
         return sparse.product(matmul, x1, x2)
@@ -52,7 +66,9 @@ def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Any:
     return gnp.tensordot(x1, x2, axes)
 
 
-def cross(x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def cross(
+    x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
     """The products of vectors of 2 or 3 components that are normal to both."""
     x1, x2 = tensors((x1, x2))
     return gnp.cross(x1, x2, axisa, axisb, axisc, axis)
@@ -77,7 +93,9 @@ def slogdet(x: Any) -> Any:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral of `y` along an axis by the trapezoidal rule."""
     y = by_rule(y, floating)
-    return gnp.trapezoid(y, None if x is None else convert_to_tensor(x, y.dtype.name), dx=dx, axis=axis)
+    return gnp.trapezoid(
+        y, None if x is None else convert_to_tensor(x, y.dtype.name), dx=dx, axis=axis
+    )
 
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:

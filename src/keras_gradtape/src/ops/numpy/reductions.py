@@ -23,7 +23,9 @@ from keras_gradtape.src.ops.operands import (
 
 
 def _mean_of(dtype: str) -> str:
-    """Whole numbers have a mean in floating point, 32 bits at least; other numbers keep their dtype."""
+    """Whole numbers have a mean in floating point, 32 bits at least;
+    other numbers keep their dtype.
+    """
     return at_least_float32(dtype) if inexact(dtype) != dtype else dtype
 
 

@@ -85,7 +85,9 @@ def rot90(array: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     """Turned by `k` right angles in the plane of two axes."""
     array = convert_to_tensor(array)
     if array.ndim < 2:
-        raise ValueError(f"Input array must have at least 2 dimensions. Received: array.ndim={array.ndim}")
+        raise ValueError(
+            f"Input array must have at least 2 dimensions. Received: array.ndim={array.ndim}"
+        )
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ValueError(f"Invalid axes: {axes}. Axes must be a tuple of two different dimensions.")
     return gnp.rot90(array, k, axes)
@@ -112,7 +114,10 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
     if constant_values is None:
         return gnp.pad(x, pad_width, mode)
     if mode != "constant":
-        raise ValueError(f"Argument `constant_values` can only be provided when `mode == 'constant'`. Received: mode={mode}")
+        raise ValueError(
+            "Argument `constant_values` can only be provided when `mode == 'constant'`. Received: "
+            f"mode={mode}"
+        )
     return gnp.pad(x, pad_width, mode, constant_values=constant_values)
 
 

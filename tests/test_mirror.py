@@ -184,6 +184,6 @@ def test_the_check_finds_what_is_wrong(files, elsewhere, says):
 
 def test_folders_of_tests_are_folders_of_sources():
     """But for those of the Keras backend, of types, and of what tests themselves are made of."""
-    own = {"keras", "keras/data", "typing", "functions/bodies"}
+    own = {"keras", "keras/data", "typing", "typing/programs", "functions/bodies"}
     folders = {path.parent.relative_to(TESTS).as_posix() for path in TESTS.rglob("*.py")} - own
     assert sorted(folder for folder in folders if not (SOURCES / folder).is_dir()) == []

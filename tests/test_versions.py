@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from tools import versions
+import gradtape
+from tools import versions, versions_page
 
 PROJECT = tomllib.loads((versions.ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -96,3 +98,36 @@ def test_the_chosen_tests_exist(name):
     path, _, test = name.partition("::")
     assert (versions.ROOT / path).exists()
     assert not test or f"def {test}(" in (versions.ROOT / path).read_text()
+
+
+def test_the_page_is_fresh():
+    """Write it anew with `python -m tools.versions_page`."""
+    shown = versions_page.PAGE.read_text(encoding="utf-8")
+    assert shown == versions_page.page()
+    for name in ("Python", "NumPy", "JAX", "Keras", "diastatic-malt", "TensorFlow's interface"):
+        assert f"\n| {name} | " in shown
+
+
+def test_the_readme_leads_to_the_page():
+    assert "](docs/versions.md)" in (versions.ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_citation_file_says_what_pyproject_says():
+    citation = (versions.ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    assert f"version: {PROJECT['version']}" in citation
+    assert f"license: {PROJECT['license']}" in citation
+    assert f'  - name: "{PROJECT["authors"][0]["name"]}"' in citation
+
+
+def test_the_interface_is_that_of_the_tensorflow_that_is_compared():
+    interface = gradtape.__version__.partition("+")[0]
+    assert f"tensorflow-cpu=={interface}" in EXTRAS["bench"]
+
+
+def test_classifiers_name_pythons_that_are_allowed_and_tried():
+    begin = "Programming Language :: Python :: 3."
+    named = ["3." + c.removeprefix(begin) for c in PROJECT["classifiers"] if c.startswith(begin)]
+    allowed = SpecifierSet(PROJECT["requires-python"])
+    assert named
+    assert set(named) <= set(versions.PYTHONS)
+    assert all(version in allowed for version in named)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -81,10 +81,10 @@ def _method(family: str, name: str) -> Any:
     return method
 
 
-def _refusing(name: str, instead: str) -> Any:
+def _refusing(name: str, instead: str) -> Callable[..., NoReturn]:
     """A method that would change the array."""
 
-    def method(self: Any, *args: Any, **keywords: Any) -> Any:
+    def method(self: Any, *args: Any, **keywords: Any) -> NoReturn:
         raise TypeError(
             f"{name}: a {type(self).__name__} does not change in place; write {instead}."
         )
@@ -197,7 +197,7 @@ class ArrayMethods:
         """All elements in one row."""
         return _ravel(self, order)
 
-    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Tensor:
         """The elements, or the slices along an axis, for which the condition is true."""
         return _compress(condition, self, axis, out)
 

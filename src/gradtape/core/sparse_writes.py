@@ -18,6 +18,7 @@ from gradtape.errors import invalid_argument
 
 if TYPE_CHECKING:
     from gradtape.core.indexed_slices import IndexedSlices
+    from gradtape.core.variable import Variable
 
 
 class SparseWrites:
@@ -57,8 +58,9 @@ class SparseWrites:
         array = self.array
         if self.owns(array):
             write, *arguments = _combination(ufunc, array, key, values)
-            # Still: a handler that wrote meanwhile saw our reference, and wrote to a new array.
-            if self.owns(array, uses=1):
+            if self.owns(
+                array, uses=1
+            ):  # still: a handler that wrote meanwhile saw our reference, and wrote to a new array
                 write(*arguments)
                 return
             del arguments
@@ -72,14 +74,20 @@ class SparseWrites:
                     return
 
     def scatter_update(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self,
+        sparse_delta: IndexedSlices,
+        use_locking: bool = False,
+        name: str | None = None,
+    ) -> Variable:
         """Sets the rows that `sparse_delta` names."""
         return self._scatter(None, sparse_delta, "scatter_update")
 
     def scatter_add(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self,
+        sparse_delta: IndexedSlices,
+        use_locking: bool = False,
+        name: str | None = None,
+    ) -> Variable:
         """Adds to the rows that `sparse_delta` names.
 
         >>> import gradtape as tf
@@ -90,18 +98,27 @@ class SparseWrites:
         return self._scatter(np.add, sparse_delta, "scatter_add")
 
     def scatter_sub(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self,
+        sparse_delta: IndexedSlices,
+        use_locking: bool = False,
+        name: str | None = None,
+    ) -> Variable:
         return self._scatter(np.subtract, sparse_delta, "scatter_sub")
 
     def scatter_mul(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self,
+        sparse_delta: IndexedSlices,
+        use_locking: bool = False,
+        name: str | None = None,
+    ) -> Variable:
         return self._scatter(np.multiply, sparse_delta, "scatter_mul")
 
     def scatter_div(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self,
+        sparse_delta: IndexedSlices,
+        use_locking: bool = False,
+        name: str | None = None,
+    ) -> Variable:
         if self.array.dtype.kind not in "fcV":
             raise TypeError(
                 f"scatter_div: the variable is {self.array.dtype}; division needs floating point "
@@ -110,16 +127,22 @@ class SparseWrites:
         return self._scatter(np.divide, sparse_delta, "scatter_div")
 
     def scatter_max(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self,
+        sparse_delta: IndexedSlices,
+        use_locking: bool = False,
+        name: str | None = None,
+    ) -> Variable:
         return self._scatter(np.maximum, sparse_delta, "scatter_max")
 
     def scatter_min(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self,
+        sparse_delta: IndexedSlices,
+        use_locking: bool = False,
+        name: str | None = None,
+    ) -> Variable:
         return self._scatter(np.minimum, sparse_delta, "scatter_min")
 
-    def _scatter(self, ufunc: np.ufunc | None, delta: Any, method: str) -> Any:
+    def _scatter(self, ufunc: np.ufunc | None, delta: Any, method: str) -> Variable:
         indices, values = self._slices(delta, method)
         check_indices(indices, self.array.shape[:1], method)
         self.write_at(
@@ -128,8 +151,11 @@ class SparseWrites:
         return self._updated(True)
 
     def batch_scatter_update(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Any:
+        self,
+        sparse_delta: IndexedSlices,
+        use_locking: bool = False,
+        name: str | None = None,
+    ) -> Variable:
         """Sets rows along the last axis of the indices, for each batch entry by itself."""
         indices, values = self._slices(sparse_delta, "batch_scatter_update")
         batch = indices.ndim - 1
@@ -144,23 +170,29 @@ class SparseWrites:
         self.write_at(key, self._fitting(values, shape, "batch_scatter_update"))
         return self._updated(True)
 
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
         """Sets the entries at `indices`, whose last axis holds coordinates."""
         return self._scatter_nd(None, indices, updates, "scatter_nd_update")
 
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
         return self._scatter_nd(np.add, indices, updates, "scatter_nd_add")
 
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
         return self._scatter_nd(np.subtract, indices, updates, "scatter_nd_sub")
 
-    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
         return self._scatter_nd(np.maximum, indices, updates, "scatter_nd_max")
 
-    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
         return self._scatter_nd(np.minimum, indices, updates, "scatter_nd_min")
 
-    def _scatter_nd(self, ufunc: np.ufunc | None, indices: Any, updates: Any, method: str) -> Any:
+    def _scatter_nd(
+        self,
+        ufunc: np.ufunc | None,
+        indices: Any,
+        updates: Any,
+        method: str,
+    ) -> Variable:
         positions = _concrete(_positions(indices))
         depth = positions.shape[-1] if positions.ndim else 0
         if positions.dtype.kind not in "iu" or not 0 < depth <= self.array.ndim:

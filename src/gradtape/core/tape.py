@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from numpy import ndarray
 
@@ -34,6 +34,9 @@ from gradtape.core.variable import Variable
 from gradtape.core.walk import finished, pull_back
 from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.published import published, shown
+
+if TYPE_CHECKING:
+    from gradtape.core.tape_methods import Gradient, Key, Source
 
 
 @published("GradientTape", "autodiff.GradientTape")
@@ -247,18 +250,34 @@ class GradientTape(TapeMethods, Block):
     def gradient(
         self,
         target: Any,
-        sources: Tensor | Variable,
+        sources: Source,
         output_gradients: Any = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> Tensor | None: ...
+    ) -> Gradient: ...
     @overload
     def gradient(
         self,
         target: Any,
-        sources: list[Tensor] | list[Variable] | list[Tensor | Variable],
+        sources: list[Source],
         output_gradients: Any = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> list[Tensor | None]: ...
+    ) -> list[Gradient]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: tuple[Source, ...],
+        output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> tuple[Gradient, ...]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: dict[Key, Source],
+        output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> dict[Key, Gradient]: ...
     @overload
     def gradient(
         self,

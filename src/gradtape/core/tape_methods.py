@@ -6,9 +6,22 @@ They stand in `gradtape.transforms`, above this layer, and are imported when the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from gradtape.core.unconnected import UnconnectedGradients
+
+if TYPE_CHECKING:
+    from gradtape.core.operators import TensorOperators
+    from gradtape.core.tensor import Tensor
+
+    Gradient: TypeAlias = Tensor | Any
+    """A Tensor; or None where there is no path, or the IndexedSlices of a gather.
+
+    Few programs can meet these two, so a type checker does not ask every program about them.
+    """
+
+    Key = TypeVar("Key")
+    Source = TypeVar("Source", bound=TensorOperators)  # a Tensor or a Variable
 
 # ruff: noqa: PLC0415 - a method imports what it needs when it is called
 
@@ -16,6 +29,71 @@ from gradtape.core.unconnected import UnconnectedGradients
 class TapeMethods:
     """Jacobians and higher derivatives of what a tape has recorded."""
 
+    @overload
+    def jacobian(
+        self,
+        target: Tensor,
+        sources: Source,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+        *,
+        mode: str = "auto",
+        memory_limit: int | None = None,
+        sparse: Literal[False] = False,
+    ) -> Gradient: ...
+    @overload
+    def jacobian(
+        self,
+        target: Tensor,
+        sources: list[Source],
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+        *,
+        mode: str = "auto",
+        memory_limit: int | None = None,
+        sparse: Literal[False] = False,
+    ) -> list[Gradient]: ...
+    @overload
+    def jacobian(
+        self,
+        target: Tensor,
+        sources: tuple[Source, ...],
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+        *,
+        mode: str = "auto",
+        memory_limit: int | None = None,
+        sparse: Literal[False] = False,
+    ) -> tuple[Gradient, ...]: ...
+    @overload
+    def jacobian(
+        self,
+        target: Tensor,
+        sources: dict[Key, Source],
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+        *,
+        mode: str = "auto",
+        memory_limit: int | None = None,
+        sparse: Literal[False] = False,
+    ) -> dict[Key, Gradient]: ...
+    @overload
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+        *,
+        mode: str = "auto",
+        memory_limit: int | None = None,
+        sparse: bool = False,
+    ) -> Any: ...
     def jacobian(
         self: Any,
         target: Any,
@@ -73,7 +151,7 @@ class TapeMethods:
         mode: str = "auto",
         memory_limit: int | None = None,
         check_independence: bool = True,
-    ) -> Any:
+    ) -> Gradient:
         """The Jacobian of each example of a batch by itself:
         `target[b]` is taken to depend on `source[b]` alone.
 
@@ -102,6 +180,56 @@ class TapeMethods:
             check_independence=check_independence,
         )
 
+    @overload
+    def gradient_per_example(
+        self,
+        losses: Any,
+        variables: Source,
+        clip_norm: Any = None,
+        *,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        memory_limit: int | None = None,
+    ) -> Gradient: ...
+    @overload
+    def gradient_per_example(
+        self,
+        losses: Any,
+        variables: list[Source],
+        clip_norm: Any = None,
+        *,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        memory_limit: int | None = None,
+    ) -> list[Gradient]: ...
+    @overload
+    def gradient_per_example(
+        self,
+        losses: Any,
+        variables: tuple[Source, ...],
+        clip_norm: Any = None,
+        *,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        memory_limit: int | None = None,
+    ) -> tuple[Gradient, ...]: ...
+    @overload
+    def gradient_per_example(
+        self,
+        losses: Any,
+        variables: dict[Key, Source],
+        clip_norm: Any = None,
+        *,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        memory_limit: int | None = None,
+    ) -> dict[Key, Gradient]: ...
+    @overload
+    def gradient_per_example(
+        self,
+        losses: Any,
+        variables: Any,
+        clip_norm: Any = None,
+        *,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        memory_limit: int | None = None,
+    ) -> Any: ...
     def gradient_per_example(
         self: Any,
         losses: Any,
@@ -170,7 +298,7 @@ class TapeMethods:
         sources: Mapping[str, Any],
         partials: Sequence[Any],
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> dict[Any, Any]:
+    ) -> dict[Any, Gradient]:
         """Partial derivatives of `target` by named sources: "xxt" is that by x twice and by t once.
 
         The sources are moved in all examples at once. So a result is the partial derivative,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,14 +28,17 @@ from gradtape.ops.selection import where
 from gradtape.ops.shaping import concat, stack, unstack
 from gradtape.published import published
 
+R = TypeVar("R")
+Other = TypeVar("Other")
+
 
 @published("cond")
 def cond(
     pred: Any,
-    true_fn: Callable[[], Any] | None = None,
-    false_fn: Callable[[], Any] | None = None,
+    true_fn: Callable[[], R] | None = None,
+    false_fn: Callable[[], Other] | None = None,
     name: str | None = None,
-) -> Any:
+) -> R | Other:
     """`true_fn()` if `pred` holds, else `false_fn()`.
 
     >>> import gradtape as tf
@@ -240,7 +243,7 @@ def _loop_variable(value: Any, argument: str) -> Any:
 
 @published("map_fn")
 def map_fn(
-    fn: Callable[[Any], Any],
+    fn: Callable[[Any], R],
     elems: Any,
     dtype: Any = None,
     parallel_iterations: int | None = None,
@@ -249,7 +252,7 @@ def map_fn(
     infer_shape: bool = True,
     name: str | None = None,
     fn_output_signature: Any = None,
-) -> Any:
+) -> R:
     """`fn` applied to each entry along the first axis of `elems`, the results stacked.
 
     >>> import gradtape as tf
@@ -276,14 +279,14 @@ def map_fn(
 
 @published("foldl")
 def foldl(
-    fn: Callable[[Any, Any], Any],
+    fn: Callable[[Any, Any], R],
     elems: Any,
     initializer: Any = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
-) -> Any:
+) -> R:
     """`fn(...fn(fn(initializer, elems[0]), elems[1])..., elems[-1])`.
 
     >>> import gradtape as tf
@@ -295,14 +298,14 @@ def foldl(
 
 @published("foldr")
 def foldr(
-    fn: Callable[[Any, Any], Any],
+    fn: Callable[[Any, Any], R],
     elems: Any,
     initializer: Any = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
-) -> Any:
+) -> R:
     """`foldl` from the last entry to the first.
 
     >>> import gradtape as tf
@@ -314,7 +317,7 @@ def foldr(
 
 @published("scan")
 def scan(
-    fn: Callable[[Any, Any], Any],
+    fn: Callable[[Any, Any], R],
     elems: Any,
     initializer: Any = None,
     parallel_iterations: int = 10,
@@ -323,7 +326,7 @@ def scan(
     infer_shape: bool = True,
     reverse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> R:
     """All the intermediate results of a fold, stacked.
 
     >>> import gradtape as tf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 from weakref import ref
 
 import numpy as np
@@ -212,8 +212,9 @@ class TracedPull:
     def __init__(self, trace: Trace, name: str, specs: Sequence[Any], pull: Pull) -> None:
         self._trace = ref(trace)  # which ends sooner than the program that keeps this pull
         self._pull = pull
-        # For each input the shape of a sparse gradient, or whether there is a gradient.
-        self._forms: list[Any] = []
+        self._forms: list[
+            Any
+        ] = []  # for each input the shape of a sparse gradient, or whether there is a gradient
         self._program = trace.program(name, self._run, specs)
         self._error: Exception | None = None
         try:
@@ -256,8 +257,9 @@ class TracedPull:
             raise self._error
         outputs, written = self._program.call([*cotangents, *captured])
         trace = here.state.trace
-        # Or else the program's effects are settled.
-        if trace is not None and trace is self._trace() and trace.calls is not None:
+        if (
+            trace is not None and trace is self._trace() and trace.calls is not None
+        ):  # or else the program's effects are settled
             for variable, array in zip(self._program.written, written, strict=True):
                 trace.write(variable, array)
         found = iter(outputs)
@@ -294,6 +296,16 @@ def _on_whole_batch(
     return [BatchedTensor(out, level) for out in made]
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]: ...
+@overload
+def custom_gradient(
+    f: None = None,
+) -> Callable[[Callable[P, tuple[R, Callable[..., Any]]]], Callable[P, R]]: ...
 @published("custom_gradient")
 def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Gives a function a gradient of its own: `f` returns its outputs and a function of their
@@ -431,7 +443,7 @@ def _checked(gradients: list[Any], inputs: Sequence[Any], name: str) -> list[Any
 
 
 @published("grad_pass_through")
-def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
     """`f` in the forward step and the identity in the backward step,
     as for a straight-through estimator.
 

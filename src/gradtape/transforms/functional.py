@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from gradtape import nest
 from gradtape.convert import as_tensor
@@ -27,7 +27,43 @@ from gradtape.transforms.jacobians.pulls import pull_diagonal
 
 ZERO = UnconnectedGradients.ZERO
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gradtape.core.tape_methods import Gradient
+
+    # What is one tensor, and no structure: then the derivative by it is one too.
+    Point_contra = TypeVar(
+        "Point_contra",
+        bound=Tensor | Variable | np.ndarray[Any, Any] | float | complex,
+        contravariant=True,
+    )
+    R_co = TypeVar("R_co", covariant=True)
+
+    class AtPoint(Protocol[Point_contra, P, R_co]):
+        """A derivative by the first argument."""
+
+        def __call__(self, x: Point_contra, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+@overload
+def value_and_grad(
+    f: Callable[Concatenate[Point_contra, P], Any],
+    argnums: Literal[0] = 0,
+) -> AtPoint[Point_contra, P, tuple[Tensor, Gradient]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, Any],
+    argnums: int = 0,
+) -> Callable[P, tuple[Tensor, Any]]: ...
+@overload
+def value_and_grad(
+    f: Callable[P, Any],
+    argnums: Sequence[int],
+) -> Callable[P, tuple[Tensor, tuple[Any, ...]]]: ...
 @published("value_and_grad")
 def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """A function that gives `f`'s value and its gradient by the arguments that `argnums` counts
@@ -51,6 +87,21 @@ def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> C
     return call
 
 
+@overload
+def grad(
+    f: Callable[Concatenate[Point_contra, P], Any],
+    argnums: Literal[0] = 0,
+) -> AtPoint[Point_contra, P, Gradient]: ...
+@overload
+def grad(
+    f: Callable[P, Any],
+    argnums: int = 0,
+) -> Callable[P, Any]: ...
+@overload
+def grad(
+    f: Callable[P, Any],
+    argnums: Sequence[int],
+) -> Callable[P, tuple[Any, ...]]: ...
 @published("grad")
 def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """A function that gives the gradient of `f`, whose result is a scalar.
@@ -68,8 +119,15 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..
     return call
 
 
+@overload
+def vjp(
+    f: Callable[..., R],
+    *primals: Point_contra,
+) -> tuple[R, Callable[[Any], tuple[Gradient, ...]]]: ...
+@overload
+def vjp(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
 @published("vjp")
-def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(f: Callable[..., Any], *primals: Any) -> Any:
     """`f(*primals)`, and the function that takes a cotangent of it to those of the primals.
 
     >>> import gradtape as tf
@@ -91,7 +149,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
 
 
 @published("jvp")
-def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, R]:
     """`f(*primals)` and its derivative along `tangents`.
 
     >>> import gradtape as tf
@@ -115,6 +173,10 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     return value, accumulator.jvp(value, unconnected_gradients=ZERO)
 
 
+@overload
+def hvp(f: Callable[..., Any], x: Point_contra, v: Any) -> Tensor: ...
+@overload
+def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any: ...
 @published("hvp")
 def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     """The Hessian of `f` at `x` times `v`, without the Hessian:
@@ -129,6 +191,27 @@ def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
     return jvp(lambda at: _dense(grad(f)(at)), [x], [v])[1]
 
 
+@overload
+def hessian(
+    f: Callable[Concatenate[Point_contra, P], Any],
+    argnums: Literal[0] = 0,
+    *,
+    memory_limit: int | None = None,
+) -> AtPoint[Point_contra, P, Tensor]: ...
+@overload
+def hessian(
+    f: Callable[P, Any],
+    argnums: int = 0,
+    *,
+    memory_limit: int | None = None,
+) -> Callable[P, Any]: ...
+@overload
+def hessian(
+    f: Callable[P, Any],
+    argnums: Sequence[int],
+    *,
+    memory_limit: int | None = None,
+) -> Callable[P, tuple[Any, ...]]: ...
 @published("hessian")
 def hessian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
@@ -156,6 +239,27 @@ def hessian(
     return call
 
 
+@overload
+def diag_hessian(
+    f: Callable[Concatenate[Point_contra, P], Any],
+    argnums: Literal[0] = 0,
+    *,
+    memory_limit: int | None = None,
+) -> AtPoint[Point_contra, P, Tensor]: ...
+@overload
+def diag_hessian(
+    f: Callable[P, Any],
+    argnums: int = 0,
+    *,
+    memory_limit: int | None = None,
+) -> Callable[P, Any]: ...
+@overload
+def diag_hessian(
+    f: Callable[P, Any],
+    argnums: Sequence[int],
+    *,
+    memory_limit: int | None = None,
+) -> Callable[P, tuple[Any, ...]]: ...
 @published("diag_hessian")
 def diag_hessian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
@@ -186,8 +290,11 @@ def diag_hessian(
 
 @published("laplacian")
 def laplacian(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
-) -> Callable[..., Tensor]:
+    f: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    *,
+    memory_limit: int | None = None,
+) -> Callable[P, Tensor]:
     """A function that gives the sum of `diag_hessian`.
 
     >>> import gradtape as tf
@@ -197,7 +304,7 @@ def laplacian(
     diagonal = diag_hessian(f, argnums, memory_limit=memory_limit)
 
     @functools.wraps(f)
-    def call(*args: Any, **kwargs: Any) -> Tensor:
+    def call(*args: P.args, **kwargs: P.kwargs) -> Tensor:
         first, *others = [reduce_sum(part) for part in nest.flatten(diagonal(*args, **kwargs))]
         return functools.reduce(operator.add, others, first)
 

@@ -5,7 +5,7 @@ and the registry of gradient functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradtape import nest
 from gradtape.convert import as_tensor
@@ -20,6 +20,9 @@ from gradtape.core.xla.trace import Call, Trace
 from gradtape.ops.op import registry
 from gradtape.published import published
 from gradtape.transforms.functional import hessians_of
+
+if TYPE_CHECKING:
+    from gradtape.core.tape_methods import Gradient
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,7 +39,7 @@ def gradients(
     aggregation_method: Any = None,
     stop_gradients: Any = None,
     unconnected_gradients: Any = None,
-) -> list[Any]:
+) -> list[Gradient]:
     """In a `function`, the gradients of the sum of `ys` by each of `xs`, from what has been
     computed so far; no tape is needed.
 
@@ -86,7 +89,7 @@ def hessians(
     gate_gradients: bool = False,
     aggregation_method: Any = None,
     name: str = "hessians",
-) -> Any:
+) -> list[Tensor]:
     """For each of `xs`, the second derivatives by it of the sum of `ys`: a function of `xs`, or,
     in a `function`, tensors.
 
@@ -205,8 +208,7 @@ class RegisterGradient:
     >>> tf.RegisterGradient("Multiply")
     Traceback (most recent call last):
         ...
-    KeyError: "the op 'Multiply' has a gradient already: use gradtape.custom_gradient for a function
-    of your own."
+    KeyError: "the op 'Multiply' has a gradient already: use gradtape.custom_gradient for a function of your own."
     """
 
     def __init__(self, op_type: str) -> None:

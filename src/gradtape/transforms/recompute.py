@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from gradtape import nest
 from gradtape.blocks import Block
@@ -18,9 +18,12 @@ from gradtape.ops.broadcasting import identity
 from gradtape.published import published
 from gradtape.transforms.custom_gradient import VariableReads, call_as_one
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 @published("recompute_grad")
-def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     """A function like `f` that keeps only its arguments for the backward step and runs again then.
 
     The second run sees the Variables as they were in the first, and draws the same random numbers.
@@ -38,7 +41,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         raise TypeError(f"recompute_grad: f must be a function, got {f!r}.")
 
     @functools.wraps(f)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
         trace = here.state.trace
         if trace is not None and trace.calls is not None:
             return _in_a_program(trace, f, args, kwargs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from gradtape import nest
 from gradtape.convert import as_tensor
@@ -15,9 +15,12 @@ from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.shaping import reshape, transpose
 from gradtape.published import published
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 @published("vmap")
-def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P, R]:
     """A function that runs `f` for every example of a batch,
     without a loop wherever ops have a batching rule.
 
@@ -48,7 +51,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
                 leaf if axis is None else BatchedTensor(_batch_first(leaf, axis), level)
                 for leaf, axis in zip(leaves, axes, strict=True)
             ]
-            result = f(*nest.pack_sequence_as(args, examples))
+            result = f(*nest.pack_sequence_as(args, examples))  # type: ignore[call-arg]
             flat = [
                 as_tensor(leaf, argument="vmap: a result") if leaf is not None else None
                 for leaf in nest.flatten(result)
@@ -59,13 +62,16 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
         ]
         return nest.pack_sequence_as(result, placed) if nest.is_nested(result) else placed[0]
 
-    return call
+    return call  # type: ignore[return-value]
 
 
 @published("vectorized_map")
 def vectorized_map(
-    fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
-) -> Any:
+    fn: Callable[[Any], R],
+    elems: Any,
+    fallback_to_while_loop: bool = True,
+    warn: bool = True,
+) -> R:
     """`fn` applied to each entry along the first axis of `elems`, all at once.
 
     >>> import gradtape as tf

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gradtape.api.numpy.operands import tensor_of, values_of, wrapped
 from gradtape.api.tensorflow.arguments import TensorLike
+from gradtape.core.tensor import Tensor
 from gradtape.published import published
 
 
 @published("numpy.packbits")
-def packbits(a: TensorLike, /, axis: int | None = None, bitorder: str = "big") -> Any:
+def packbits(a: TensorLike, /, axis: int | None = None, bitorder: str = "big") -> Tensor:
     """Eight truth values, along an axis or in one row, as the bits of each byte.
 
     >>> import gradtape as tf
     >>> tf.numpy.packbits([1, 0, 1]).numpy()
     array([160], dtype=uint8)
     """
-    return wrapped(
-        np.packbits(  # type: ignore[call-overload]
-            values_of(tensor_of(a, "packbits", "a"), "packbits", "a"), axis, bitorder
-        )
-    )
+    values = values_of(tensor_of(a, "packbits", "a"), "packbits", "a")
+    return wrapped(np.packbits(values, axis, bitorder))  # type: ignore[call-overload]
 
 
 @published("numpy.unpackbits")
 def unpackbits(
-    a: TensorLike, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
-) -> Any:
+    a: TensorLike,
+    /,
+    axis: int | None = None,
+    count: int | None = None,
+    bitorder: str = "big",
+) -> Tensor:
     """The bits of bytes, each as a byte of 0 or 1.
 
     >>> import gradtape as tf

@@ -122,7 +122,12 @@ def _in_a_row(x: Tensor) -> Tensor:
 
 
 @published("numpy.gradient")
-def gradient(f: TensorLike, *varargs: Any, axis: AxisLike = None, edge_order: int = 1) -> Any:
+def gradient(
+    f: TensorLike,
+    *varargs: Any,
+    axis: AxisLike = None,
+    edge_order: int = 1,
+) -> Tensor | Any:
     """The slope of `f` at each point along an axis, or along each axis in a tuple: from both
     neighbours, at the edges from one.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -39,6 +39,10 @@ from gradtape.published import published
 # Choosing
 
 
+@overload
+def where(condition: Any, /) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Any, x: Any, y: Any, /) -> Tensor: ...
 @published("numpy.where", "array_api.where")
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """`x` where the condition holds, else `y`; without them, the indices of what is not 0,

@@ -48,7 +48,7 @@ def take(
     axis: int | None = None,
     out: Any = None,
     mode: str = "raise",
-) -> Any:
+) -> Tensor:
     """The elements, or the slices along an axis, at `indices`;
     `mode` "wrap" and "clip" bring indices into range.
 
@@ -156,7 +156,7 @@ def along_axis(x: Tensor, indices: Tensor, axis: int) -> Tensor:
 
 
 @published("numpy.choose")
-def choose(a: TensorLike, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+def choose(a: TensorLike, choices: Any, out: Any = None, mode: str = "raise") -> Tensor:
     """At each place, the element of the choice that `a` names by its number.
 
     >>> import gradtape as tf
@@ -184,7 +184,12 @@ def choose(a: TensorLike, choices: Any, out: Any = None, mode: str = "raise") ->
 
 
 @published("numpy.compress")
-def compress(condition: TensorLike, a: TensorLike, axis: int | None = None, out: Any = None) -> Any:
+def compress(
+    condition: TensorLike,
+    a: TensorLike,
+    axis: int | None = None,
+    out: Any = None,
+) -> Tensor:
     """The elements, or the slices along an axis, for which the condition is true.
 
     >>> import gradtape as tf
@@ -303,7 +308,7 @@ def ravel_multi_index(
 
 
 @published("numpy.indices")
-def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False) -> Any:
+def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False) -> Tensor | Any:
     """For each axis of a grid, the index of every place along it; `sparse` gives them as a tuple
     that broadcasts to the grid.
 

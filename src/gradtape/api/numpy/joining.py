@@ -28,7 +28,7 @@ def concatenate(
     *,
     dtype: DTypeLike = None,
     casting: str = "same_kind",
-) -> Any:
+) -> Tensor:
     """Arrays one after the other along an axis that they have; without an axis,
     all elements in one row.
 
@@ -96,7 +96,7 @@ def stack(
     *,
     dtype: DTypeLike = None,
     casting: str = "same_kind",
-) -> Any:
+) -> Tensor:
     """Arrays of one shape side by side along a new axis.
 
     >>> import gradtape as tf

@@ -10,7 +10,7 @@ every function that does not depend on that choice.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class QRResult(NamedTuple):
 
 
 @published("numpy.linalg.qr", "array_api.linalg.qr")
-def qr(a: TensorLike, mode: str = "reduced") -> Any:
+def qr(a: TensorLike, mode: str = "reduced") -> QRResult | Any:
     """A matrix with orthonormal columns and an upper triangular one, whose product is `a`.
 
     With 'complete', the columns are completed to a basis; with 'r' there is the triangular factor
@@ -94,6 +94,28 @@ class SVDResult(NamedTuple):
     Vh: Tensor
 
 
+@overload
+def svd(
+    a: TensorLike,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    hermitian: bool = False,
+) -> SVDResult: ...
+@overload
+def svd(
+    a: TensorLike,
+    full_matrices: bool = True,
+    *,
+    compute_uv: Literal[False],
+    hermitian: bool = False,
+) -> Tensor: ...
+@overload
+def svd(
+    a: TensorLike,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+) -> Any: ...
 @published("numpy.linalg.svd", "array_api.linalg.svd")
 def svd(
     a: TensorLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False

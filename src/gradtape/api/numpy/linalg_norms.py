@@ -202,8 +202,12 @@ def cond(x: TensorLike, p: Any = None) -> Tensor:
 
 @published("numpy.linalg.matrix_rank", "array_api.linalg.matrix_rank")
 def matrix_rank(
-    A: TensorLike, tol: Any = None, hermitian: bool = False, *, rtol: Any = None
-) -> Any:
+    A: TensorLike,
+    tol: Any = None,
+    hermitian: bool = False,
+    *,
+    rtol: Any = None,
+) -> Tensor | Any:
     """How many singular values are greater than `tol`, or than `rtol` times the greatest;
     an integer for a vector.
 

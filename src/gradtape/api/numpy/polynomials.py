@@ -178,7 +178,7 @@ def polyfit(
     full: bool = False,
     w: Any = None,
     cov: Any = False,
-) -> Any:
+) -> Tensor | Any:
     """The polynomial of degree `deg` that is nearest to the points (x, y), with weights `w`;
     differentiable by all three.
 
@@ -255,7 +255,7 @@ def _powers(x: Tensor, count: int) -> Any:
 
 
 @published("numpy.poly")
-def poly(seq_of_zeros: TensorLike) -> Any:
+def poly(seq_of_zeros: TensorLike) -> Tensor | Any:
     """The polynomial with these roots and a leading 1; of a square matrix,
     its characteristic polynomial.
 

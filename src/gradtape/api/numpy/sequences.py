@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -65,8 +65,9 @@ def arange(
             "arange: start, stop and step must be scalars, got shapes "
             f"{[x.array.shape for x in bounds]}."
         )
-    # Numbers as they are, not rounded to float32.
-    plain = not any(is_tensor_like(value) for value in given)
+    plain = not any(
+        is_tensor_like(value) for value in given
+    )  # numbers as they are, not rounded to float32
     found = (
         given
         if plain
@@ -82,6 +83,42 @@ def arange(
     return converted(bounds[0] + np.arange(count) * bounds[2], wanted)
 
 
+@overload
+def linspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: Literal[False] = False,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Tensor: ...
+@overload
+def linspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    device: Any = None,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def linspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any: ...
 @published("numpy.linspace", "array_api.linspace")
 def linspace(
     start: TensorLike,

@@ -7,7 +7,7 @@ ones; places and counts are int64.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -46,6 +46,28 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: Tensor
 
 
+@overload
+def unique(
+    ar: TensorLike,
+    return_index: Literal[False] = False,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Tensor: ...
+@overload
+def unique(
+    ar: TensorLike,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> tuple[Tensor, ...]: ...
 @published("numpy.unique")
 def unique(
     ar: TensorLike,
@@ -163,6 +185,28 @@ def union1d(ar1: TensorLike, ar2: TensorLike) -> Tensor:
     return unique(shaping.concat(*_pair(ar1, ar2, "union1d"), axis=0))
 
 
+@overload
+def intersect1d(
+    ar1: TensorLike,
+    ar2: TensorLike,
+    assume_unique: bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor: ...
+@overload
+def intersect1d(
+    ar1: TensorLike,
+    ar2: TensorLike,
+    assume_unique: bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def intersect1d(
+    ar1: TensorLike,
+    ar2: TensorLike,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+) -> Any: ...
 @published("numpy.intersect1d")
 def intersect1d(
     ar1: TensorLike, ar2: TensorLike, assume_unique: bool = False, return_indices: bool = False

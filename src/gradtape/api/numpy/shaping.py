@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -306,6 +306,10 @@ def broadcast_together(tensors: list[Tensor], function: str) -> list[Tensor]:
     return [stretched(x, shape, function) for x in tensors]
 
 
+@overload
+def atleast_1d(ary: TensorLike, /) -> Tensor: ...
+@overload
+def atleast_1d(*arys: TensorLike) -> tuple[Tensor, ...]: ...
 @published("numpy.atleast_1d")
 def atleast_1d(*arys: TensorLike) -> Any:
     """With at least one axis: a Tensor, or a tuple of them for several arguments.
@@ -317,6 +321,10 @@ def atleast_1d(*arys: TensorLike) -> Any:
     return _each(arys, "atleast_1d", with_one_axis)
 
 
+@overload
+def atleast_2d(ary: TensorLike, /) -> Tensor: ...
+@overload
+def atleast_2d(*arys: TensorLike) -> tuple[Tensor, ...]: ...
 @published("numpy.atleast_2d")
 def atleast_2d(*arys: TensorLike) -> Any:
     """With at least two axes; a vector becomes a row.
@@ -328,6 +336,10 @@ def atleast_2d(*arys: TensorLike) -> Any:
     return _each(arys, "atleast_2d", with_two_axes)
 
 
+@overload
+def atleast_3d(ary: TensorLike, /) -> Tensor: ...
+@overload
+def atleast_3d(*arys: TensorLike) -> tuple[Tensor, ...]: ...
 @published("numpy.atleast_3d")
 def atleast_3d(*arys: TensorLike) -> Any:
     """With at least three axes; those of a vector or a matrix stay in front of the last one.

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -142,6 +142,33 @@ def squared_size(x: Any) -> Any:
     return broadcasting.real(arithmetic.multiply(broadcasting.conj(x), x))
 
 
+@overload
+def average(
+    a: TensorLike,
+    axis: AxisLike = None,
+    weights: Any = None,
+    returned: Literal[False] = False,
+    *,
+    keepdims: bool = False,
+) -> Tensor: ...
+@overload
+def average(
+    a: TensorLike,
+    axis: AxisLike = None,
+    weights: Any = None,
+    *,
+    returned: Literal[True],
+    keepdims: bool = False,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def average(
+    a: TensorLike,
+    axis: AxisLike = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any: ...
 @published("numpy.average")
 def average(
     a: TensorLike,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -36,7 +36,53 @@ _FLOAT_OF = {
 _FLOAT_OF[np.dtype(bool)] = np.dtype(np.float16)
 
 
-def ufunc(bare: Callable[..., Any]) -> Callable[..., Any]:
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Unary(Protocol[R_co]):
+    """A public function of one array, for type checkers."""
+
+    __name__: str
+
+    def __call__(
+        self,
+        x: Any,
+        /,
+        out: Any = None,
+        *,
+        where: Any = True,
+        dtype: Any = None,
+        casting: str = "same_kind",
+        order: str = "K",
+        subok: bool = True,
+    ) -> R_co: ...
+
+
+class Binary(Protocol[R_co]):
+    """A public function of two arrays, for type checkers."""
+
+    __name__: str
+
+    def __call__(
+        self,
+        x1: Any,
+        x2: Any,
+        /,
+        out: Any = None,
+        *,
+        where: Any = True,
+        dtype: Any = None,
+        casting: str = "same_kind",
+        order: str = "K",
+        subok: bool = True,
+    ) -> R_co: ...
+
+
+@overload
+def ufunc(bare: Callable[[Any], R_co]) -> Unary[R_co]: ...
+@overload
+def ufunc(bare: Callable[[Any, Any], R_co]) -> Binary[R_co]: ...
+def ufunc(bare: Callable[..., Any]) -> Any:
     """The public function of a bare one: with `out`, `where`,
     `dtype` and the other keywords of a ufunc.
     """

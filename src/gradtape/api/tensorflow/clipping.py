@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -24,6 +24,20 @@ from gradtape.published import published
 from gradtape.shapes import TensorShape
 
 
+@overload
+def clip_by_value(  # type: ignore[overload-overlap]
+    t: IndexedSlices,
+    clip_value_min: TensorLike,
+    clip_value_max: TensorLike,
+    name: str | None = None,
+) -> IndexedSlices: ...
+@overload
+def clip_by_value(
+    t: TensorLike,
+    clip_value_min: TensorLike,
+    clip_value_max: TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
 @published("clip_by_value")
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
@@ -56,6 +70,17 @@ def _check_bound(values: Tensor, bound: Tensor, argument: str) -> None:
         )
 
 
+@overload
+def clip_by_norm(  # type: ignore[overload-overlap]
+    t: IndexedSlices, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None
+) -> IndexedSlices: ...
+@overload
+def clip_by_norm(
+    t: TensorLike,
+    clip_norm: TensorLike,
+    axes: AxisLike = None,
+    name: str | None = None,
+) -> Tensor: ...
 @published("clip_by_norm")
 def clip_by_norm(
     t: TensorLike, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None
@@ -89,7 +114,7 @@ def clip_by_global_norm(
     clip_norm: TensorLike,
     use_norm: TensorLike | None = None,
     name: str | None = None,
-) -> tuple[list[Any], Tensor]:
+) -> tuple[list[Tensor | Any], Tensor]:
     """The tensors of a list, all scaled by one factor so that their norm as one long vector is at
     most `clip_norm`; and that norm.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from gradtape.errors import UnimplementedError, invalid_argument
 from gradtape.ops import activations, broadcasting, selection, shaping
 from gradtape.published import published
 from gradtape.shapes import TensorShape
+
+Sparse = TypeVar("Sparse", IndexedSlices, SparseTensor)
 
 
 @published("constant")
@@ -390,6 +392,12 @@ def _hot_values(on: Any, off: Any, dtype: DTypeLike) -> Any:
     ]
 
 
+@overload
+def identity(  # type: ignore[overload-overlap]
+    input: IndexedSlices, name: str | None = None
+) -> IndexedSlices: ...
+@overload
+def identity(input: TensorLike, name: str | None = None) -> Tensor: ...
 @published("identity")
 def identity(input: TensorLike, name: str | None = None) -> Any:
     """The same values as a new tensor that the input's gradient flows through.
@@ -403,6 +411,12 @@ def identity(input: TensorLike, name: str | None = None) -> Any:
     return broadcasting.identity(TENSORFLOW.tensor(input, "identity: input"))
 
 
+@overload
+def stop_gradient(  # type: ignore[overload-overlap]
+    input: IndexedSlices, name: str | None = None
+) -> IndexedSlices: ...
+@overload
+def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor: ...
 @published("stop_gradient")
 def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
     """The same values, which no gradient flows through.
@@ -419,8 +433,14 @@ def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
     return broadcasting.stop_gradient(TENSORFLOW.tensor(input, "stop_gradient: input"))
 
 
+@overload
+def cast(x: Sparse, dtype: DTypeLike, name: str | None = None) -> Sparse: ...
+@overload
+def cast(x: Variable, dtype: DTypeLike, name: str | None = None) -> Tensor | Any: ...
+@overload
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor: ...
 @published("cast")
-def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Any:
+def cast(x: TensorLike | SparseTensor, dtype: DTypeLike, name: str | None = None) -> Any:
     """`x` in another dtype; `x` itself if it has that dtype already. What is sparse stays sparse.
 
     >>> import gradtape as tf

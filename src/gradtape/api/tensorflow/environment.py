@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from gradtape.errors import invalid_argument
 from gradtape.ops.broadcasting import identity
 from gradtape.published import published
 from gradtape.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from logging import Logger
 
 
 @published("AggregationMethod")
@@ -218,7 +221,7 @@ def inside_function() -> bool:
 
 
 @published("get_logger")
-def get_logger() -> Any:
+def get_logger() -> Logger:
     """The logger to which gradtape writes its warnings.
 
     >>> import gradtape as tf

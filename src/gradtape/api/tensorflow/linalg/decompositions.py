@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -150,6 +150,28 @@ def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) 
     return Qr(q, shaping.concat(first, adjoint(q) @ x[..., rows:], axis=-1))
 
 
+@overload
+def svd(
+    tensor: TensorLike,
+    full_matrices: bool = False,
+    compute_uv: Literal[True] = True,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def svd(
+    tensor: TensorLike,
+    full_matrices: bool = False,
+    *,
+    compute_uv: Literal[False],
+    name: str | None = None,
+) -> Tensor: ...
+@overload
+def svd(
+    tensor: TensorLike,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    name: str | None = None,
+) -> Any: ...
 @published("linalg.svd")
 def svd(
     tensor: TensorLike,
@@ -288,7 +310,7 @@ def eigh_tridiagonal(
     select_range: Any = None,
     tol: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor | Any:
     """The eigenvalues of a Hermitian tridiagonal matrix,
     and its eigenvectors unless `eigvals_only`.
 

@@ -74,7 +74,8 @@ def test_which_sums_are_left_to_numpy(array):
 
 
 def test_an_array_that_is_one_number_everywhere_is_known_by_its_strides():
-    assert arrays.spread_number(np.broadcast_to(np.float32(3.0), (4, 5))) == 3.0
-    assert arrays.spread_number(np.float32(3.0) * np.ones((4, 5), np.float32)) is None
-    assert arrays.spread_number(np.broadcast_to(np.arange(5.0), (4, 5))) is None
+    assert arrays.spread_number(np.broadcast_to(np.float32(3.0), (400, 50))) == 3.0
+    assert arrays.spread_number(np.broadcast_to(np.float32(3.0), (4, 5))) is None  # a small one
+    assert arrays.spread_number(np.float32(3.0) * np.ones((400, 50), np.float32)) is None
+    assert arrays.spread_number(np.broadcast_to(np.arange(50.0), (400, 50))) is None
     assert arrays.spread_number(np.broadcast_to(np.float32(3.0), (0, 5))) is None

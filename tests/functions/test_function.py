@@ -145,12 +145,32 @@ def test_non_contiguous_arguments():
     np.testing.assert_array_equal(tf.function(lambda x: x + 1)(x[:, ::2]), x[:, ::2] + 1)
 
 
-def test_eager_code_computes_plain_tensors_from_a_result():
+@pytest.mark.parametrize("looked_at", [False, True])
+def test_a_result_that_a_function_captures_has_a_gradient(looked_at):
+    h = tf.function(lambda x: x * 1)(tf.ones(2))
+    if looked_at:
+        h.numpy()
+    f = tf.function(lambda x: x * h)
+    f(tf.ones(2))
+    with tf.GradientTape() as tape:
+        tape.watch(h)
+        y = f(3 * tf.ones(2))
+    assert tape.gradient(y, h).numpy().tolist() == [3.0, 3.0]
+
+
+def test_a_result_is_an_output_gradient():
+    x, seed = tf.Variable([1.0, 2.0]), tf.function(lambda a: a * 1)(tf.ones(2))
+    with tf.GradientTape() as tape:
+        y = x * x
+    assert tape.gradient(y, x, output_gradients=seed).numpy().tolist() == [2.0, 4.0]
+
+
+def test_a_result_is_a_plain_tensor_once_it_is_looked_at():
     f = tf.function(lambda x: x * 2)
     with tf.device("/CPU:0"):  # on an accelerator it stays one of XLA's
         y = f(tf.constant([1.0, 2.0]))
     z = y + 1
-    assert isinstance(y, tf.Tensor)
+    assert type(y) is tf.Tensor
     assert type(z) is tf.Tensor
     assert f(y).numpy().tolist() == [4.0, 8.0]
     with tf.GradientTape() as tape:

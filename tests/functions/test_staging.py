@@ -3,6 +3,8 @@ midst of a call.
 """
 
 import gc
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -166,3 +168,58 @@ def test_variables_of_users_classes_are_asked_for_nothing_that_they_do_not_have(
         np.testing.assert_array_equal(read().numpy(), np.full(2, 11.0 + 2 * i))
         np.testing.assert_array_equal(write().numpy(), np.full(2, 12.0 + 2 * i))
         np.testing.assert_array_equal(variable.numpy(), np.full(2, 12.0 + 2 * i))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_function_runs_where_jax_is_to_compile_nothing(dtype, writes):
+    v, step, x = counting(dtype)
+    f = step if writes else tf.function(lambda x: tf.reduce_sum(x + v))
+    f(x)
+    with jax.disable_jit():
+        found = f(x).numpy()
+    assert found == (5 * 7.0 if writes else 5 * 6.0)
+    assert f(x).numpy() == (5 * 8.0 if writes else 5 * 6.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nan_that_jax_is_told_to_look_for_loses_no_variable(dtype):
+    v, step, x = counting(dtype)
+    quotient = tf.function(lambda x: x / x)
+    quotient(x)
+    with jax.debug_nans(True):
+        for _ in range(3):
+            step(x)
+        for _ in range(3):
+            with pytest.raises(FloatingPointError, match="invalid value"):
+                step(x * np.nan)
+        with pytest.raises(FloatingPointError, match="invalid value"):
+            quotient(tf.zeros([5], dtype))
+    np.testing.assert_array_equal(v.numpy(), np.full(5, 8.0))
+    assert step(x).numpy() == 45.0
+
+
+def test_threads_call_new_functions_at_once():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    errors = []
+
+    def work(f, x, barrier):
+        barrier.wait()
+        try:
+            for _ in range(3):
+                np.testing.assert_array_equal(f(x).numpy(), x.numpy() * 2)
+        except Exception as error:  # noqa: BLE001 - it is looked at below
+            errors.append(error)
+
+    try:
+        for _ in range(10):
+            f, x, barrier = tf.function(lambda x: x * 2), tf.ones([3]), threading.Barrier(6)
+            threads = [threading.Thread(target=work, args=(f, x, barrier)) for _ in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert errors == []

@@ -145,12 +145,6 @@ class Variable(SparseWrites, TensorOperators):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __new__(cls, *args: Any, **options: Any) -> Self:
-        state = here.state
-        if cls is Variable and state.device is not None and state.trace is None:
-            return state.device.new_variable()
-        return new(cls)
-
     def __init__(
         self,
         initial_value: Any = None,
@@ -204,6 +198,8 @@ class Variable(SparseWrites, TensorOperators):
         self.has_gradient = array.dtype in dtypes.TRAINABLE
         if here.state.trace is not None:
             here.state.trace.made.add(id(self))
+        elif here.state.device is not None:
+            here.state.device.adopt(self)
 
     held: Any
     """The value as a JAX array, where a compiled function has had it: beside `array`,

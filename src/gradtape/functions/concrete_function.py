@@ -232,16 +232,14 @@ class ConcreteFunction(Described):
     def _writing_shortcut(
         self, run: Spared, outside: list[Any], large: list[Any]
     ) -> Callable[[Sequence[Any]], Any]:
-        pack, writes, seen, places, program = (
-            self._pack,
-            self._writes,
-            -1,
-            list(map(id, outside)),
-            run.program,
-        )
+        pack, writes, seen, program = self._pack, self._writes, -1, run.program
+        places = list(map(id, outside))
+        nans, infinities = xla_engine.checks_of_results()
 
         def call(args: Sequence[Any]) -> Any:
             nonlocal seen
+            if nans.value or infinities.value:
+                return NOT_RUN
             done: list[Any] = []
             with writing.lock:
                 try:
@@ -561,5 +559,7 @@ def _tensors_around(python_function: Any) -> frozenset[int]:
     owner = getattr(python_function, "__self__", None)
     seen += list(getattr(owner, "__dict__", {}).values())
     return frozenset(
-        id(value) for value in seen if type(value) is Tensor and value.array.dtype != object
+        id(value)
+        for value in seen
+        if type(value) is HeldTensor or (type(value) is Tensor and value.array.dtype != object)
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -41,16 +42,16 @@ class Spared(Guarded):
     has it.
     """
 
-    def __init__(self, call: Any, donated: Sequence[int]) -> None:
-        super().__init__(call)
+    def __init__(self, call: Any, donated: Sequence[int], python: Any) -> None:
+        super().__init__(call, python)
         self._donated = donated
 
     def __call__(self, given: Sequence[Any], writes: Writes) -> list[Any]:
         """The results, less those that go into the Variables."""
-        try:
-            return writes.run(self.program, given)
-        except UnpreparedError:
-            return self.on_copies(given, writes)
+        if not any(setting.value for setting in xla_engine.checks_of_results()):
+            with suppress(UnpreparedError):
+                return writes.run(self.program, given)
+        return self.on_copies(given, writes)
 
     def on_copies(self, given: Sequence[Any], writes: Writes) -> list[Any]:
         """The same of a call for which JAX is to prepare itself."""
@@ -238,11 +239,11 @@ class Part:
         jax = xla_engine.load()
         specs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in self._specs]
         with xla_engine.wide():  # as `compiled` is called, so that nothing is compiled again
-            return Spared(self.compiled.lower(*specs).compile(), self._donated)
+            return Spared(self.compiled.lower(*specs).compile(), self._donated, self._traced)
 
     @cached_property
     def _spared(self) -> Spared:
-        return Spared(self.compiled, self._donated)
+        return Spared(self.compiled, self._donated, self._traced)
 
     def draws_random_numbers(self) -> bool:
         return xla_programs.uses(self._jaxpr, "random_wrap")
@@ -286,6 +287,10 @@ class Part:
                 return self._run(xla_devices.on_one_device(given)[: len(arrays)], writes)
             if xla_engine.recovers(error):
                 return self._run(arrays, writes)
+            if type(error).__name__ == "InternalFloatingPointError":  # of jax.debug_nans
+                raise FloatingPointError(
+                    "invalid value (NaN or infinity) in a result of a compiled function"
+                ) from error
             original = xla_host.original(error)
             if original is error:
                 raise

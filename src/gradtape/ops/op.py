@@ -35,7 +35,6 @@ from gradtape.core.recording import Scope, connect
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
 from gradtape.core.xla.placement import Elsewhere
-from gradtape.core.xla.tensor import HeldTensor
 from gradtape.engines.numpy.engine import Kernel, bind, is_reentry, run_apart
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.host import host_kernel, original
@@ -246,10 +245,6 @@ class Op:
 
     def call_any(self, *args: Any, **params: Any) -> Any:
         """A call with arguments of any kind and number."""
-        if HeldTensor in map(type, args):
-            return self.call(
-                *[Tensor(a.array, a.node) if type(a) is HeldTensor else a for a in args], **params
-            )
         if len(args) == 2 and not self.apart:
             pair = pair_of_floats(*args)
             if pair is not None:

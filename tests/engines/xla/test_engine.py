@@ -165,7 +165,8 @@ def test_a_fork_in_the_midst_of_a_block_collects():
 
 def program():
     """A compiled function that writes over its first input."""
-    return xla_programs.Guarded(jax.jit(lambda v, x: [v + x], donate_argnums=(0,)))
+    add = lambda v, x: [v + x]
+    return xla_programs.Guarded(jax.jit(add, donate_argnums=(0,)), add)
 
 
 def test_a_program_that_is_not_prepared_does_nothing():

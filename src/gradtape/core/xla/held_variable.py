@@ -67,9 +67,6 @@ class PlacedVariable(Variable):
 
     @array.setter
     def array(self, value: Any) -> None:
-        if value.dtype.kind == "O":  # strings, which are the host's
-            self._buffer, self._seen = value, True
-            return
         seen = not isinstance(value, (np.ndarray, np.generic))
         self._buffer, self._seen = xla_devices.put(value, self.place.device), seen
 

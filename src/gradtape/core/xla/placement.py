@@ -41,9 +41,8 @@ class Host:
             return tensor
         return _recorded(tensor, Tensor(xla_engine.to_numpy(tensor.array)[()]), self)
 
-    def new_variable(self) -> Variable:
-        """A Variable of this place, to be initialized."""
-        return object.__new__(Variable)
+    def adopt(self, variable: Variable) -> None:
+        """Makes this the place of a new Variable, which it is."""
 
 
 class XlaDevice:
@@ -63,11 +62,16 @@ class XlaDevice:
             return tensor
         return _recorded(tensor, XlaTensor(xla_devices.put(array, self.device)), self)
 
-    def new_variable(self) -> Variable:
-        """The same; those of the user's own classes stay on the host."""
-        variable = object.__new__(PlacedVariable)
-        variable.place = self
-        return variable
+    def adopt(self, variable: Variable) -> None:
+        """Moves a new Variable here; strings, and those of the user's own classes, stay on the host.
+
+        What it is to be is known only when it has its value, so its class changes then.
+        """
+        if type(variable) is Variable and variable.array.dtype.kind != "O":
+            array = variable.__dict__.pop("array")
+            variable.__class__ = PlacedVariable
+            variable.place = self  # type: ignore[attr-defined]
+            variable.array = array
 
 
 HOST = Host()

@@ -416,6 +416,14 @@ def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any
         ) from error
 
 
+def checks_of_results() -> tuple[Any, Any]:
+    """JAX's settings by which it looks for NaN and infinity in all results, after they are computed.
+
+    Then an exception may take the place of what a program would have written over its inputs.
+    """
+    return _setting("debug_nans"), _setting("debug_infs")
+
+
 def recovers(error: Exception) -> bool:
     """Whether a call failed because JAX takes another one, which a signal handler ended, for one
     that still runs; then it forgets all.

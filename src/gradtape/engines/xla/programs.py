@@ -79,14 +79,15 @@ class Guarded:
     whatever it needs.
     """
 
-    def __init__(self, call: Any) -> None:
+    def __init__(self, call: Any, python: Any) -> None:
+        """`python` is what was compiled: JAX runs it where it is told to compile nothing."""
         compiled = (
             call if hasattr(call, "_cache_miss") else call._executable.create_cpp_call(call._params)
         )
         self._miss = (
             (lambda *args: (call(*args), None, False)) if compiled is None else compiled._cache_miss
         )
-        self._preparing: int | None = None  # the thread that is
+        self._preparing: set[int] = set()  # the threads that are
         pxla, tree = (
             import_module("jax._src.interpreters.pxla"),
             import_module("jax._src.tree_util"),
@@ -94,20 +95,23 @@ class Guarded:
         keys, registry = pxla.JitGlobalCppCacheKeys(), tree.dispatch_registry
         make = import_module("jaxlib._jax").pjit
         self.program = make(
-            "program", None, self._missed, [], [], keys, registry, pxla.cc_shard_arg
+            "program", python, self._missed, [], [], keys, registry, pxla.cc_shard_arg
         )
 
     def _missed(self, *args: Any) -> Any:
         """JAX's own answer where it is not prepared: results, and what it needs to be so."""
-        return self._miss(*args) if self._preparing == get_ident() else _UNPREPARED
+        return self._miss(*args) if get_ident() in self._preparing else _UNPREPARED
 
     def prepare(self, *args: Any) -> Any:
         """The results of a call for which JAX may prepare itself."""
-        before, self._preparing = self._preparing, get_ident()
+        thread = get_ident()
+        if thread in self._preparing:  # of a handler, or of a function in it
+            return call_compiled(self.program, *args)
         try:
+            self._preparing.add(thread)
             return call_compiled(self.program, *args)
         finally:
-            self._preparing = before
+            self._preparing.discard(thread)
 
 
 def is_inside_another(error: Exception) -> bool:

@@ -223,3 +223,13 @@ def test_threads_call_new_functions_at_once():
     finally:
         sys.setswitchinterval(interval)
     assert errors == []
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_writing_function_is_refused_inside_a_trace_of_the_users(dtype):
+    """Its Variables would hold what only that trace knows."""
+    v, step, x = counting(dtype)
+    with pytest.raises(TypeError, match="while JAX traces a function of yours"):
+        jax.jit(lambda y: y + step(x).held)(jax.numpy.ones(()))
+    np.testing.assert_array_equal(v.numpy(), np.full(5, 5.0))
+    assert step(x).numpy() == 30.0

@@ -65,6 +65,11 @@ def _kept(found: list[Any], writes: Writes) -> list[Any]:
     """The results of a call that has left its inputs alone,
     less those that go into the Variables.
     """
+    if any(map(xla_engine.is_traced, found)):
+        raise TypeError(
+            "a function that assigns Variables is called while JAX traces a function of yours, as "
+            "jax.jit does: they would hold no values afterwards. Call it outside of that."
+        )
     writes.store(found[writes.outputs :])
     return found[: writes.outputs]
 

@@ -124,7 +124,7 @@ class _Array:
                 elif "aside" in known:
                     known["array"] = known["aside"]
                     del known["aside"]
-                else:
+                elif "array" not in known:  # which a signal handler may have written since
                     raise AttributeError(
                         f"'{type(variable).__name__}' object has no attribute 'array'"
                     )

@@ -578,7 +578,7 @@ def only_thread(monkeypatch):
     """Hides the threads of whatever runs the tests: Variables are written in place only where no
     other thread can read them.
     """
-    monkeypatch.setattr("gradtape.core.variable.other_threads", lambda: 0)
+    monkeypatch.setattr("gradtape.core.buffered.other_threads", lambda: 0)
 
 
 WRITES = {

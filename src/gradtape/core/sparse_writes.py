@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtape.core.buffered import Buffered
 from gradtape.core.thread import here
 from gradtape.core.values import array_of, to_array
 from gradtape.core.xla.writing import writing
@@ -21,14 +22,11 @@ if TYPE_CHECKING:
     from gradtape.core.variable import Variable
 
 
-class SparseWrites:
+class SparseWrites(Buffered):
     """The methods of a Variable that change some of its entries."""
 
     if TYPE_CHECKING:
-        array: Any
 
-        def owns(self, array: Any, uses: int = 0) -> bool: ...
-        def swap(self, seen: Any, array: Any) -> bool: ...
         def tell_recorders(self) -> None: ...
         def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any: ...
         def _updated(self, read_value: bool) -> Any: ...

@@ -6,7 +6,6 @@ into a new one otherwise, so nothing that was recorded ever changes.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from enum import Enum
 from inspect import getattr_static
@@ -16,6 +15,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.core.buffered import Buffered
 from gradtape.core.naming import scoped
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
@@ -29,7 +29,6 @@ from gradtape.core.values import array_of, on_host, to_array
 from gradtape.core.xla.trace import NeedsValues
 from gradtape.core.xla.writing import writing
 from gradtape.dtypes import DType
-from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
 from gradtape.published import published, shown
@@ -93,42 +92,6 @@ def _member(choices: type[Enum], value: Any, argument: str) -> Any:
 READ = ReadRule()
 _creation_order = count()
 new = object.__new__
-
-
-class _Array:
-    """The array of a Variable that only compiled functions have asked for since one of them had it.
-
-    Or that an update has set `aside` until it writes it in place: it comes back, so that the update
-    sees that somebody has it. An array in the Variable's `__dict__` goes before, as always in
-    Python: a Variable that has it is read without a call.
-    """
-
-    def __get__(self, variable: Variable | None, owner: type | None = None) -> Any:
-        if variable is None:
-            return self
-        known = variable.__dict__
-        with writing.lock:
-            while (found := known.get("array")) is None:  # no other thread was faster
-                if "held" in known:
-                    held = known["held"]
-                    try:
-                        array = xla_engine.to_numpy(held)[()]
-                    except Exception as error:
-                        if not xla_engine.is_gone(error) or (
-                            "held" in known and known["held"] is held
-                        ):
-                            raise
-                        continue  # a signal handler has called a function that wrote over it
-                    if "held" in known and known["held"] is held:
-                        known["array"] = array
-                elif "aside" in known:
-                    known["array"] = known["aside"]
-                    del known["aside"]
-                elif "array" not in known:  # which a signal handler may have written since
-                    raise AttributeError(
-                        f"'{type(variable).__name__}' object has no attribute 'array'"
-                    )
-            return found
 
 
 @published("Variable")
@@ -201,19 +164,9 @@ class Variable(SparseWrites, TensorOperators):
         elif here.state.device is not None:
             here.state.device.adopt(self)
 
-    held: Any
-    """The value as a JAX array, where a compiled function has had it: beside `array`,
-    or instead of it.
-    """
-
-    array: Any = _Array()
-
-    keeps_array = False
-    """Whether a class keeps its array in its own way: then it does not know of `held`."""
-
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.keeps_array = getattr_static(cls, "array") is not Variable.__dict__["array"]
+        cls.keeps_array = getattr_static(cls, "array") is not Buffered.__dict__["array"]
         # A Variable that has none is not to ask a `__getattr__` of the user's for it.
         cls.held = None
 
@@ -500,49 +453,6 @@ class Variable(SparseWrites, TensorOperators):
         for recorder in here.state.recorders:
             recorder.before_write(self)
 
-    def replace(self, array: Any) -> None:
-        """Makes an array the value, of which nothing that records hears."""
-        self.array = array
-        self.__dict__.pop("held", None)
-
-    def swap(self, seen: Any, array: Any) -> bool:
-        """Makes an array the value, if that is still what was `seen`:
-        a signal handler may have written another one.
-        """
-        known = self.__dict__
-        if self.keeps_array:
-            self.replace(array)
-        elif "array" not in known or known["array"] is not seen:
-            return False
-        else:
-            known["array"] = array
-            if "held" in known:
-                del known["held"]
-        return True
-
-    def owns(self, array: Any, uses: int = 0) -> bool:
-        """Whether `array`, a name of the caller's, is the value, and nobody else holds it: so that
-        it can be written in place, at once.
-
-        The caller may refer to it from `uses` other places, such as views.
-
-        Python runs signal handlers when one of its functions begins, when a loop goes on, and after
-        a call of a function of C's. None of that is between this answer and the caller's next call
-        or assignment to elements. With other threads about, one of them could read the array
-        meanwhile.
-        """
-        if type(array) is np.ndarray and array.flags.owndata and not other_threads():
-            known = self.__dict__
-            if (
-                "array" in known
-                and known["array"] is array
-                and _references[array] <= _REFERENCES_WHEN_ALONE + uses
-            ):
-                if "held" in known:
-                    del known["held"]
-                return True
-        return False
-
     def _updated(self, read_value: bool) -> Variable | None:
         """The result of a write; handing out the variable counts as an access."""
         if not read_value:
@@ -688,34 +598,3 @@ def _own(array: Any) -> Any:
     Tensor is gone; a view will not.
     """
     return np.array(array) if isinstance(array, np.ndarray) and not array.flags.owndata else array
-
-
-class _References:
-    """`_references[thing]` is how many references there are: `getrefcount`, without a call at whose
-    end signals are answered.
-    """
-
-    __getitem__: Any = sys.getrefcount
-
-
-_references = _References()
-
-
-class _Alone:
-    """Has an array that nobody else has, and asks for it as a Variable is asked."""
-
-    def __init__(self) -> None:
-        self.array = np.zeros(1)
-
-    def references(self) -> int:
-        array = self.array
-        return self._count(array)
-
-    def _count(self, array: Any) -> int:
-        return _references[array]
-
-
-_REFERENCES_WHEN_ALONE = _Alone().references()
-"""What `Variable.owns` counts for a buffer that only its variable holds;
-it depends on the Python version.
-"""

@@ -16,11 +16,12 @@ import pytest
 import gradtape as tf
 import gradtape.train
 from gradtape.api.tensorflow import checkpoint as checkpoint_package
+from gradtape.core import buffered
 from gradtape.core import variable as variable_module
 from tests.moments import RAISES_WHERE_SIGNALS_DO
 
 SAVING = str(Path(checkpoint_package.__file__).parent)
-RESTORING = (SAVING, variable_module.__file__)
+RESTORING = (SAVING, variable_module.__file__, buffered.__file__)
 
 
 UNINTERRUPTED = (

@@ -34,7 +34,7 @@ class _Array:
                 if "held" in known:
                     held = known["held"]
                     try:
-                        array = xla_engine.to_numpy(held)[()]
+                        array = xla_engine.to_numpy(held)
                     except Exception as error:
                         if not xla_engine.is_gone(error) or (
                             "held" in known and known["held"] is held

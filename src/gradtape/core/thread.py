@@ -11,7 +11,8 @@ import numpy as np
 
 from gradtape.blocks import Block, block
 from gradtape.core.recording import Recording, Scope, scope_of
-from gradtape.engines.numpy.engine import is_reentry, quiet_runner, run_apart
+from gradtape.engines.numpy import engine as numpy_engine
+from gradtape.engines.numpy.engine import is_reentry, quiet_runner
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.published import published
 
@@ -99,7 +100,7 @@ class ThreadState:
         except RuntimeError as error:
             if not is_reentry(error):
                 raise
-            return run_apart(function, *args, **params)
+            return numpy_engine.run(function, *args, **params)
 
     def set_recorders(self, recorders: Sequence[Recorder]) -> None:
         scope = scope_of([r.scope for r in recorders if r.scope is not None])

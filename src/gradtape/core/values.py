@@ -12,6 +12,7 @@ from gradtape import dtypes
 from gradtape.core.operators import TensorOperators
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.engines.engine import engine_of
 
 _INT32 = np.iinfo(np.int32)
 
@@ -30,7 +31,7 @@ def array_of(value: Any) -> Any:
 
 def on_host(array: Any) -> Any:
     """An array as NumPy's, from whatever device it is on."""
-    return array if isinstance(array, (np.ndarray, np.generic)) else np.asarray(array)[()]
+    return engine_of(array).to_numpy(array)
 
 
 def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = "value") -> Any:

@@ -412,9 +412,7 @@ class Variable(SparseWrites, TensorOperators):
         if trace is not None:
             trace.write(
                 self,
-                xla_engine.run(
-                    xla_engine.bind(ufunc.__name__), [trace.value(self).array, change], {}
-                ),
+                xla_engine.run(xla_engine.bind(ufunc.__name__), trace.value(self).array, change),
             )
         else:
             here.state.run_on_host(self._combine, ufunc, change)

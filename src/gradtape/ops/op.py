@@ -35,7 +35,8 @@ from gradtape.core.recording import Scope, connect
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
 from gradtape.core.xla.placement import Elsewhere
-from gradtape.engines.numpy.engine import Kernel, bind, is_reentry, run_apart
+from gradtape.engines.numpy import engine as numpy_engine
+from gradtape.engines.numpy.engine import Kernel, bind, is_reentry
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.host import host_kernel, original
 from gradtape.errors import OpError, invalid_argument
@@ -425,9 +426,9 @@ class Op:
             # Plain numbers, from the written call.
             weak = any(not hasattr(array, "dtype") for array in arrays)
             return (
-                run_apart(self.kernel, *arrays)
+                numpy_engine.run(self.kernel, *arrays)
                 if weak
-                else self._computed(run_apart, arrays, params or {})
+                else self._computed(numpy_engine.run, arrays, params or {})
             )
         found = self.explained(error, arrays, params)
         if found is error:
@@ -485,7 +486,7 @@ def _no_rule(name: str, argument: str) -> Pull:
 
 def _run_on_xla(kernel: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
     try:
-        return xla_engine.run(kernel, arrays, params)
+        return xla_engine.run(kernel, *arrays, **params)
     except Exception as error:
         found = original(error)
         if found is error:

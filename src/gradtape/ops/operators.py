@@ -18,6 +18,7 @@ from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced
+from gradtape.engines.engine import XLA, engine_of
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import InvalidArgumentError, invalid_argument
 from gradtape.ops import arithmetic as a
@@ -204,7 +205,7 @@ def _holds_arrays(key: Any) -> bool:
 def _picks(part: Any) -> bool:
     if not isinstance(part, (Tensor, Variable, np.ndarray)):
         return False
-    return part.ndim > 0 or not isinstance(_array(operand(part)), (np.ndarray, np.generic))
+    return part.ndim > 0 or engine_of(_array(operand(part))) is XLA
 
 
 def _parts_with_arrays(key: Any) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradtape.convert import array_of
 from gradtape.core.tensor import Tensor
+from gradtape.engines.engine import XLA, engine_of
 from gradtape.errors import invalid_argument
 from gradtape.ops.arithmetic import add, less
 from gradtape.ops.broadcasting import broadcast_to, cast
@@ -116,7 +117,7 @@ def _from_the_front(part: Any, size: int) -> Tensor:
         raise TypeError(
             f"getitem: index arrays must hold integers or truth values, got {indices.dtype}."
         )
-    if not isinstance(indices, (np.ndarray, np.generic)):
+    if engine_of(indices) is XLA:
         wide = cast(part, dtype=_INT64)
         return where(less(wide, 0), add(wide, size), wide)
     # A copy, since the user's array may change before the gradient is asked for.

@@ -60,7 +60,7 @@ def test_a_call_in_the_midst_of_another_is_told_by_its_error_and_has_a_way_of_it
         with pytest.raises(RuntimeError) as caught:
             run(np.sqrt, 4.0)
         assert engine.is_reentry(caught.value)
-        return engine.run_apart(np.log, np.float64(-1.0))
+        return engine.run(np.log, np.float64(-1.0))
 
     assert np.isnan(run(handler))
     assert not engine.is_reentry(RuntimeError("something else"))

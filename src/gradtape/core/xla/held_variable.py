@@ -27,6 +27,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.core.xla.trace import outside_programs
 from gradtape.core.xla.writing import writing
+from gradtape.engines.engine import XLA, engine_of
 from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
@@ -67,7 +68,7 @@ class PlacedVariable(Variable):
 
     @array.setter
     def array(self, value: Any) -> None:
-        seen = not isinstance(value, (np.ndarray, np.generic))
+        seen = engine_of(value) is XLA
         self._buffer, self._seen = xla_devices.put(value, self.place.device), seen
 
     def for_a_program(self) -> Any:
@@ -121,7 +122,7 @@ class PlacedVariable(Variable):
         )
 
     def _combined(self, ufunc: np.ufunc, array: Any, change: Any) -> Any:
-        return xla_engine.run(xla_engine.bind(ufunc.__name__), [array, change], {})
+        return xla_engine.run(xla_engine.bind(ufunc.__name__), array, change)
 
     def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
         if here.state.trace is not None:
@@ -232,7 +233,7 @@ class Writes:
             if isinstance(variable, PlacedVariable):
                 variable.come_home()
             elif (held := variable.__dict__.get("held")) is not None:
-                variable.array = xla_engine.to_numpy(held)[()]
+                variable.array = xla_engine.to_numpy(held)
                 variable.__dict__.pop("held", None)
 
 

@@ -39,7 +39,7 @@ class Host:
             or xla_engine.is_traced(tensor.array)
         ):
             return tensor
-        return _recorded(tensor, Tensor(xla_engine.to_numpy(tensor.array)[()]), self)
+        return _recorded(tensor, Tensor(xla_engine.to_numpy(tensor.array)), self)
 
     def adopt(self, variable: Variable) -> None:
         """Makes this the place of a new Variable, which it is."""
@@ -153,7 +153,7 @@ class RunOnDevice:
             return self.plain(kernel, *args, **params)
         arrays = [arg if hasattr(arg, "dtype") else np.asarray(arg, dtype) for arg in args]
         result = xla_engine.run(
-            on_xla, [xla_devices.put(array, self._place.device) for array in arrays], params
+            on_xla, *[xla_devices.put(array, self._place.device) for array in arrays], **params
         )
         if here.state.checker is not None:
             # It is what runs kernels then.

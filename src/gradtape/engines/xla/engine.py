@@ -14,7 +14,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from importlib import import_module
@@ -388,7 +388,7 @@ def bind(kernel: Kernel) -> Callable[..., Any]:
     return kernel
 
 
-def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any]) -> Any:
+def run(kernel: Callable[..., Any], /, *arrays: Any, **params: Any) -> Any:
     """A bound kernel's result, from arrays of either engine."""
     check_process()
     errors = load().errors
@@ -399,7 +399,8 @@ def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any
         if not are_apart(error):
             raise
         first = next(array for array in arrays if is_xla(array))
-        return run(kernel, [load().device_put(array, first.device) for array in arrays], params)
+        together = [load().device_put(array, first.device) for array in arrays]
+        return run(kernel, *together, **params)
     except errors.UnexpectedTracerError:
         raise EndedError from None
     except (
@@ -553,12 +554,12 @@ def shares_memory(array: Any, values: np.ndarray[Any, Any]) -> bool:
     """Whether a JAX array on this machine's CPU has the memory of the NumPy array that it was made
     of.
     """
-    return to_numpy(array).ctypes.data == values.ctypes.data
+    return np.asarray(array).ctypes.data == values.ctypes.data
 
 
-def to_numpy(array: Any) -> np.ndarray[Any, Any]:
+def to_numpy(array: Any) -> Any:
     """A JAX array's values; on the CPU they are not copied."""
-    return np.asarray(array)
+    return np.asarray(array)[()]
 
 
 def written_at(array: Any, key: Any, values: Any, ufunc: np.ufunc | None) -> Any:

@@ -21,6 +21,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.walk import Path
 from gradtape.core.xla.tensor import XlaTensor, on_xla
+from gradtape.engines.engine import NUMPY, engine_of
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
 from gradtape.ops.selection import where
@@ -56,9 +57,7 @@ class Seeds:
         self._matrix: Any = None
         path = Path([self.node], sources, recording)
         self.expected = (
-            array.nbytes + sum(map(saved_bytes, path.nodes))
-            if isinstance(array, (np.ndarray, np.generic))
-            else 0
+            array.nbytes + sum(map(saved_bytes, path.nodes)) if engine_of(array) is NUMPY else 0
         )
         plain = nothing_records() and isinstance(array, np.ndarray)
         if (plain or (self._on_xla and _only_traced())) and array.size and array.dtype.kind == "f":

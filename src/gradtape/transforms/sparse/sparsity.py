@@ -20,6 +20,7 @@ from gradtape.core.tape_arguments import leaves_of
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients
+from gradtape.engines.engine import XLA, engine_of
 from gradtape.transforms.jacobians.memory import in_chunks
 from gradtape.transforms.jacobians.pulls import Pace, Pulls, pull_identity
 from gradtape.transforms.jacobians.pushes import RecordedWalk
@@ -81,7 +82,7 @@ def _alone(method: str, targets: Sequence[Any], sources: Sequence[Any]) -> Itera
             f"{method}: a sparse Jacobian inside vmap would be one matrix for each example: call "
             "it outside."
         )
-    if not all(isinstance(leaf.array, (np.ndarray, np.generic)) for leaf in (*targets, *sources)):
+    if any(engine_of(leaf.array) is XLA for leaf in (*targets, *sources)):
         raise ValueError(
             f"{method}: a sparse Jacobian needs tensors on the CPU, outside gradtape.function: "
             "SciPy holds it. Call it there, or "

@@ -128,7 +128,7 @@ def _looked_at(array: Any, message: str) -> Any:
         if found:
             raise invalid_argument(message.replace(FOUND, found))
         return array
-    return xla_engine.run(xla_engine.bind(check_numerics_on_xla), [array], {"message": message})
+    return xla_engine.run(xla_engine.bind(check_numerics_on_xla), array, message=message)
 
 
 def _checked_walk(

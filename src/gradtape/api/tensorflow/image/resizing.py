@@ -22,6 +22,7 @@ from gradtape.api.tensorflow.arguments import TensorLike, as_float, as_int, inte
 from gradtape.api.tensorflow.image.geometry import as_batch, pad_to_bounding_box
 from gradtape.convert import as_indices
 from gradtape.core.tensor import Tensor
+from gradtape.engines.engine import NUMPY, engine_of
 from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.errors import OutOfRangeError, invalid_argument
 from gradtape.ops import arithmetic, broadcasting
@@ -318,7 +319,7 @@ def crop_and_resize(
 def _check_owners(owners: Tensor, count: int) -> None:
     values = owners.array
     if (
-        isinstance(values, np.ndarray)
+        engine_of(values) is NUMPY
         and values.size
         and not (0 <= values.min() and values.max() < count)
     ):

@@ -11,6 +11,7 @@ from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, integers, k
 from gradtape.api.tensorflow.linalg.matrices import checked_square, in_dtype, matrices, square
 from gradtape.convert import TENSORFLOW, as_indices
 from gradtape.core.tensor import Tensor
+from gradtape.engines.engine import NUMPY, engine_of
 from gradtape.errors import invalid_argument
 from gradtape.ops import (
     arithmetic,
@@ -233,7 +234,7 @@ def _hermitian(x: Tensor, symmetric_gradient: bool) -> Tensor:
 
 def _found(values: Tensor, function: str) -> Tensor:
     """Eigenvalues, refused where none were found."""
-    if isinstance(values.array, np.ndarray) and np.isnan(values.array).any():
+    if engine_of(values.array) is NUMPY and np.isnan(values.array).any():
         raise invalid_argument(
             f"{function}: the decomposition did not succeed: the matrix holds NaN or infinity, or "
             "does not converge."

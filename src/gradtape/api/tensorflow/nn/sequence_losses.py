@@ -17,6 +17,7 @@ from gradtape.api.tensorflow.sparse.tensors import indices_of, shape_of, to_dens
 from gradtape.convert import as_indices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
+from gradtape.engines.engine import NUMPY, engine_of
 from gradtape.errors import invalid_argument
 from gradtape.functions.control_flow import foldl
 from gradtape.ops import activations, arithmetic, broadcasting, reductions
@@ -143,7 +144,7 @@ def _states(labels: Tensor, counts: Tensor, blank: int, classes: int) -> Tensor:
     )
     values = labels.array
     if (
-        isinstance(values, np.ndarray)
+        engine_of(values) is NUMPY
         and values.size
         and not (0 <= values.min() and values.max() < classes)
     ):

@@ -32,6 +32,7 @@ from gradtape.core.thread import here
 from gradtape.core.xla.placement import XlaDevice
 from gradtape.core.xla.tensor import is_traced, tensor_of
 from gradtape.core.xla.trace import inside_a_program
+from gradtape.engines.engine import NUMPY, engine_of
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import random as xla_random
 from gradtape.engines.xla.random import XlaRandom
@@ -157,7 +158,7 @@ class SourceOfExamples(NamedTuple):
             flat.append(
                 broadcast_to(tensor_of(array), shape=(*sizes, *own)).array.reshape(-1, *own)
             )
-        if isinstance(flat[0], np.ndarray) and not isinstance(here.state.device, XlaDevice):
+        if engine_of(flat[0]) is NUMPY and not isinstance(here.state.device, XlaDevice):
             examples = [on_host(array) for array in flat]
             if not len(examples[0]):  # one draw tells the dtype
                 examples = [np.ones((1, *array.shape[1:]), array.dtype) for array in examples]

@@ -661,3 +661,56 @@ def test_variables_made_of_one_another_are_written_apart(written, write):
     write(variables[written])
     for i, variable in enumerate(variables):
         assert np.array_equal(variable.numpy(), np.arange(8)) == (i != written)
+
+
+# What ends while a recording is swept
+
+
+class Ending:
+    """Does something when nobody has it any more, once."""
+
+    def __init__(self, act):
+        self.act = act
+
+    def __del__(self):
+        self.act()
+
+
+@pytest.mark.parametrize("end", ["close another", "sweep", "close", "record", "gradient"])
+@pytest.mark.parametrize("place", [0, 100, 399])
+def test_whatever_ends_with_a_node_that_is_swept_the_sweep_goes_on(end, place):
+    x = tf.Variable(2.0)
+    outer, other = tf.GradientTape(persistent=True), tf.GradientTape()
+    ended = []
+
+    def act():
+        ended.append(True)
+        if end == "close":
+            outer.scope.close()
+        elif end == "sweep":
+            outer.scope.sweep()
+        elif end == "close another":
+            other.scope.close()
+        elif end == "record":
+            for _ in range(20):
+                _ = x * 3.0
+        else:
+            with tf.GradientTape() as tape:
+                y = x * x
+            assert tape.gradient(y, x).numpy() == 4.0
+
+    with outer, other:
+        kept = x * x
+        for i in range(400):
+            y = x * x
+            if i == place:
+                y.node.saved = (*y.node.saved, Ending(act))
+        scope = y.node.scope
+        del y
+        scope.sweep()
+        assert ended
+        assert None not in scope.nodes
+        late = x * x * x
+    if end != "close":
+        assert outer.gradient(late, x).numpy() == 12.0
+        assert outer.gradient(kept, x).numpy() == 4.0

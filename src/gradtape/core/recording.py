@@ -94,9 +94,10 @@ class Scope(ABC):
         """
         nodes = self.nodes
         self.due = 0  # until it is done: see `pull_back`
-        # A Node that is dropped leaves its place: an exception on the way loses none.
+        # A Node that is dropped leaves its place: an exception on the way loses none. What goes with
+        # it may be the last that holds a tape, whose end empties the list.
         for i in range(len(nodes) - 1, -1, -1):
-            if getrefcount(nodes[i]) < _ALONE:
+            if i < len(nodes) and getrefcount(nodes[i]) < _ALONE:
                 nodes[i] = None  # type: ignore[call-overload]
         nodes[:] = [node for node in nodes if node is not None]
         self.due = next(numbers) + max(_MANY, 3 * len(nodes))

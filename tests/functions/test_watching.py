@@ -89,3 +89,179 @@ def test_after_the_function_it_is_a_plain_tensor_again():
     with tf.GradientTape() as tape:
         y = x * v
     assert tape.gradient(y, x) is None
+
+
+# However a function finds a Tensor, and whatever was called before a tape watched it
+
+
+class Keeper:
+    """Has a Tensor, for functions that find it in many ways."""
+
+    def __init__(self):
+        self.scale = tf.constant([3.0, 4.0])
+        self.entries = {"scale": self.scale}
+        self.listed = [0, (self.scale,)]
+
+    def helper(self, a):
+        return a * self.entries["scale"]
+
+    @tf.function
+    def method(self, a):
+        return a * tf.square(self.scale)
+
+    @tf.function
+    def inner(self, a):
+        return a * self.entries["scale"]
+
+
+def ways(keeper):
+    scale, entries = keeper.scale, keeper.entries
+
+    def in_a_branch(a):
+        if tf.reduce_sum(a) > 0.0:
+            return a * entries["scale"]
+        return a
+
+    def in_a_loop(a):
+        for _ in tf.range(2):
+            a = a * keeper.scale
+        return a
+
+    def in_a_branch_of_a_loop(a):
+        i = 0
+        while i < 2:
+            if tf.reduce_sum(a) > 0.0:
+                a = a * keeper.helper(a)
+            i += 1
+        return a
+
+    def by_a_custom_gradient(a):
+        @tf.custom_gradient
+        def thrice(b):
+            return b * 3.0, lambda d: d * 3.0
+
+        return a * thrice(entries["scale"])
+
+    def with_a_tape_inside(a):
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            y = tf.square(a) * entries["scale"]
+        return tape.gradient(y, a)
+
+    return {
+        "closure": lambda a: a * tf.square(scale),
+        "dict": lambda a: a * tf.square(entries["scale"]),
+        "list": lambda a: a * keeper.listed[1][0] * keeper.listed[1][0],
+        "another object": lambda a: a * tf.exp(keeper.scale * 0.5),
+        "helper": lambda a: keeper.helper(a) * keeper.helper(a),
+        "method": keeper.method,
+        "inner function": lambda a: keeper.inner(a) * keeper.inner(a),
+        "branch": in_a_branch,
+        "loop": in_a_loop,
+        "branch in a loop": in_a_branch_of_a_loop,
+        "map_fn": lambda a: tf.map_fn(lambda e: e * entries["scale"], a),
+        "custom_gradient": by_a_custom_gradient,
+        "tape": with_a_tape_inside,
+        "reshaped": lambda a: a * tf.reshape(tf.concat([entries["scale"]] * 2, 0), [2, 2])[1],
+    }
+
+
+def gradient(f, a, h):
+    with tf.GradientTape() as tape:
+        tape.watch(h)
+        y = f(a)
+    return tape.gradient(y, h)
+
+
+def second(f, a, h):
+    with tf.GradientTape() as outer:
+        outer.watch(h)
+        g = gradient(f, a, h)
+    return [g, outer.gradient(g, h, unconnected_gradients="zero")]
+
+
+def tangent(f, a, h):
+    with tf.autodiff.ForwardAccumulator(h, tf.constant([1.0, -2.0])) as accumulator:
+        y = f(a)
+    return accumulator.jvp(y)
+
+
+def by_both(f, a, h):
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([a, h])
+        y = f(a)
+    return [tape.gradient(y, a), tape.gradient(y, h), tape.jacobian(y, h)]
+
+
+MODES = {
+    "gradient": gradient,
+    "second": second,
+    "tangent": tangent,
+    "by both": by_both,
+    "in another function": lambda f, a, h: tf.function(lambda b: gradient(f, b, h))(a),
+    "function around": lambda f, a, h: gradient(tf.function(lambda b: f(b) * 2.0), a, h),
+}
+BEFORE = {
+    "nothing": lambda f, a, h: None,
+    "a call": lambda f, a, h: f(a),
+    "a gradient by the argument": lambda f, a, h: gradient(f, a, a),
+    "a call in a function": lambda f, a, h: tf.function(lambda b: f(b))(a),
+}
+NAMES = list(ways(Keeper()))
+
+
+@pytest.mark.sampled(60)
+@pytest.mark.parametrize("way", NAMES)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("before", BEFORE)
+def test_a_tensor_is_an_input_however_it_is_found(way, mode, before):
+    keeper, a = Keeper(), tf.constant([1.0, 2.0])
+    body = ways(keeper)[way]
+    f = body if way == "method" else tf.function(body)
+    BEFORE[before](f, a, keeper.scale)
+    tf.config.run_functions_eagerly(True)
+    try:
+        expected = MODES[mode](body, a, keeper.scale)
+    finally:
+        tf.config.run_functions_eagerly(False)
+    for _ in range(2):
+        found = MODES[mode](f, a, keeper.scale)
+        assert found is not None
+        for one, other in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5)
+    if way != "method":
+        assert f.experimental_get_tracing_count() == 1
+
+
+def test_two_tensors_that_are_watched_in_turn_are_traced_for_together():
+    kept, traces = {"one": tf.constant(2.0), "two": tf.constant(3.0)}, []
+
+    @tf.function
+    def f(a):
+        traces.append(1)
+        return a * kept["one"] * kept["two"]
+
+    a = tf.constant(5.0)
+    f(a)
+    for _ in range(3):
+        assert gradient(f, a, kept["one"]).numpy() == 15.0
+        assert gradient(f, a, kept["two"]).numpy() == 10.0
+    assert len(traces) == 3
+
+
+def test_what_only_the_function_has_made_is_not_kept():
+    @tf.function
+    def f(a):
+        for number in range(20):
+            a = a * tf.constant([1.0, float(number)])
+        return a
+
+    f(tf.constant([1.0, 2.0]))
+    (program,) = f._concrete.values()
+    assert program.program.known_constants() == []
+
+
+def test_a_method_of_an_object_that_is_gone():
+    method = Keeper().method
+    with pytest.raises(ReferenceError, match="method belongs to is gone"):
+        method(tf.constant([1.0, 2.0]))

@@ -59,7 +59,10 @@ NOT_RUN = object()
 class ConcreteFunction(Described):
     """A function traced for arguments of one kind."""
 
-    def __init__(self, function: Function, arguments: Arguments) -> None:
+    def __init__(
+        self, function: Function, arguments: Arguments, earlier: ConcreteFunction | None = None
+    ) -> None:
+        """`earlier` was traced for the same kind of arguments, and does not fit."""
         self.name = function._name
         self._function = function
         self._arguments = arguments.without_values()
@@ -67,8 +70,10 @@ class ConcreteFunction(Described):
         self._pack: Callable[[list[Any]], Any] = lambda found: found
         self.made: set[int] = set()
         specs = [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)]
-        self.program = Program(self.name, self._body, specs)
-        self.program.outside = _tensors_around(function.python_function)
+        around = _tensors_around(function.python_function)
+        if earlier is not None:
+            around |= earlier.tensors_from_outside()
+        self.program = Program(self.name, self._body, specs, outside=around)
         self.program.must_compile = function.must_compile
         variables = arguments.variables
         seen = (
@@ -102,10 +107,32 @@ class ConcreteFunction(Described):
         the program, and can not stand for two.
         """
         variables = arguments.variables
+        if self._has_a_constant_that_is_followed():
+            return None if self.otherwise is None else self.otherwise.found_for(arguments)
         new = not any(id(variable) in self._captured for variable in variables)
         if new and all(variables[number] is variable for number, variable in self._same.items()):
             return self
         return None if self.otherwise is None else self.otherwise.found_for(arguments)
+
+    def _has_a_constant_that_is_followed(self) -> bool:
+        """Whether a Tensor is followed now that is a constant of this program: no gradient would
+        reach it.
+        """
+        state = here.state
+        if not self.program.constants or not (state.recorders or state.trace is not None):
+            return False
+        return any(
+            (tensor.node is not None and tensor.node.scope.any_open())
+            or (state.trace is not None and state.trace.comes_from_outside(tensor))
+            for tensor in self.program.known_constants()
+        )
+
+    def tensors_from_outside(self) -> frozenset[int]:
+        """The identities of the Tensors of eager code that are inputs of this program or of one
+        before it.
+        """
+        own = frozenset(id(outside) for outside, _ in self._taken if isinstance(outside, Tensor))
+        return own if self.otherwise is None else own | self.otherwise.tensors_from_outside()
 
     def put_before(self, earlier: ConcreteFunction | None) -> ConcreteFunction:
         """Lets an earlier program for the same kind of arguments be found where this one does not
@@ -410,6 +437,9 @@ class EagerFunction(ConcreteFunction):
         self._specs: Any = None
         self.made = set()
 
+    def _has_a_constant_that_is_followed(self) -> bool:
+        return False
+
     def call(self, arguments: Arguments) -> Any:
         if here.state.trace is not None:  # the program around is run this way then, as a whole
             raise self._why
@@ -547,6 +577,10 @@ def _tensors_around(python_function: Any) -> frozenset[int]:
     and on its object.
     """
     inner = getattr(python_function, "__func__", python_function)
+    owner = getattr(python_function, "__self__", None)
+    if hasattr(python_function, "weakly_bound"):
+        inner, its_owner = python_function.weakly_bound
+        owner = its_owner()
     code = getattr(inner, "__code__", None)
     seen: list[Any] = []
     if code is not None:
@@ -556,7 +590,6 @@ def _tensors_around(python_function: Any) -> frozenset[int]:
             except ValueError:  # a name that is not bound yet
                 continue
         seen += [inner.__globals__[name] for name in code.co_names if name in inner.__globals__]
-    owner = getattr(python_function, "__self__", None)
     seen += list(getattr(owner, "__dict__", {}).values())
     return frozenset(
         id(value)

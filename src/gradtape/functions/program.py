@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -52,9 +53,16 @@ class Program:
     """
 
     def __init__(
-        self, name: str, body: Body, specs: Sequence[Spec], *, recompute: bool = False
+        self,
+        name: str,
+        body: Body,
+        specs: Sequence[Spec],
+        *,
+        recompute: bool = False,
+        outside: frozenset[int] = frozenset(),
     ) -> None:
         self.name = name
+        self.outside = outside
         self.recompute = recompute
         self._body = body
         self._specs = list(specs)
@@ -72,7 +80,8 @@ class Program:
         self._derived: dict[Any, Program] = {}
         # Of a derivative: how many of its inputs, the first ones, are those of the call.
         self._primals: int | None = None
-        self.outside: frozenset[int] = frozenset()
+        # The Tensors of eager code that are constants of it, as far as somebody has them.
+        self.constants: list[ref[Tensor]] = []
 
     # Tracing
 
@@ -103,7 +112,14 @@ class Program:
         self.written = [entry.outside for entry in tracing.taken if entry.written]
         self.outputs = tracing.output_specs
         self.paths = tracing.paths
+        self.constants = [ref(tensor) for tensor in tracing.constants.values()]
         self._body = None  # type: ignore[assignment]  # it is not run again
+
+    def known_constants(self) -> list[Tensor]:
+        """The Tensors of eager code that are constants of it, and that somebody still has."""
+        found = [(known, tensor) for known in self.constants if (tensor := known()) is not None]
+        self.constants = [known for known, _ in found]
+        return [tensor for _, tensor in found]
 
     def first_run(self, tensors: list[Tensor]) -> list[Tensor]:
         """The Python function itself."""
@@ -137,6 +153,7 @@ class Program:
         state = here.state
         if state.trace is not None:
             inputs = state.trace.taken_in(inputs)
+            state.trace.note(self.known_constants())
         if any(isinstance(value, BatchedTensor) for value in inputs):
             return self._call_batched(inputs)
         reach = functools.reduce(operator.or_, self.paths[: len(self.outputs)], 0)
@@ -351,6 +368,7 @@ class Tracing:
         # The inputs from which there is a path to each output, and to what is written.
         self.paths: list[int] = []
         self.no_gradient: Exception | None = None  # why there are no gradients, if they were wanted
+        self.constants: Mapping[int, Tensor] = {}
         self.recompute = program.recompute
         self._program = program
         self._gradient = gradient
@@ -392,7 +410,7 @@ class Tracing:
                 for tensor in tensors:
                     follow(tensor)
                 outputs = self._outputs(trace, tensors)
-            self.taken = list(trace.taken.values())
+            self.taken, self.constants = list(trace.taken.values()), trace.constants
             self.paths = [
                 trace.paths_to(t)
                 for t in (*outputs, *(entry.tensor for entry in self.taken if entry.written))
@@ -666,7 +684,8 @@ def array_for_xla(value: Tensor) -> Any:
         return held
     if isinstance(value, XlaTensor):
         return value.array
-    held = value.held = xla_engine.device_put(value.array)
+    with xla_engine.at_once():
+        held = value.held = xla_engine.device_put(value.array)
     return held
 
 

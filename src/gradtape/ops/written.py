@@ -248,7 +248,10 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
     given = "".join(f"{x}, " for x in op.arguments)
     lines = [
         f"    if {nothing}:",
-        "        return state.tensor(out)",
+        "        if state.trace is None:",
+        "            return state.tensor(out)",
+        # A program is being traced, which may have to know that an argument comes from outside.
+        f"        return finish(({given}), {params}, out, state, None)",
         "    scope = state.scope",
         "    dtype = out.dtype",
         f"    if {other} or state.pushers or (dtype is not FLOAT32 and dtype is not FLOAT64):",

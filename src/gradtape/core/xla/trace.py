@@ -20,9 +20,10 @@ and its form for a whole batch, comes from that list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -96,6 +97,9 @@ class Trace:
         self.taken: dict[int, Capture] = {}
         self.made: set[int] = set()  # the Variables that were created while tracing
         self.calls: list[Call] | None = [] if staged else None
+        # The Tensors of eager code that are constants of this program, as far as it is known, by
+        # identity: a tape may watch them later.
+        self.constants: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
         self._program = program
         # Hears of every op, its arrays, parameters and result.
         self.on_op: Callable[..., None] | None = None
@@ -213,11 +217,25 @@ class Trace:
         if id(value) in self._outside or id(value) in self.taken:
             return True
         node = value.node
-        return (
+        if (
             node is not None
             and node.scope.any_open()
             and not any(part.stage is self for part in node.scope.recordings)
-        )
+        ):
+            return True
+        self.note([value])
+        return False
+
+    def note(self, constants: Iterable[Tensor]) -> None:
+        """Hears of Tensors of eager code that are constants of this program, and so of those around
+        it.
+        """
+        trace: Trace | None = self
+        while trace is not None:
+            for tensor in constants:
+                if tensor.array.dtype in dtypes.TRAINABLE:
+                    trace.constants[id(tensor)] = tensor
+            trace = trace.around
 
     def _has(self, array: Any) -> bool:
         """Whether a traced array is one of this program's own."""
@@ -307,9 +325,8 @@ class Trace:
     ) -> Any:
         """A function that this program calls as a program of its own."""
         assert self._program is not None
-        return self._program(
-            name, body, [(tuple(shape), dtype) for shape, dtype in specs], **options
-        )
+        specs = [(tuple(shape), dtype) for shape, dtype in specs]
+        return self._program(name, body, specs, outside=self._outside, **options)
 
     @block
     def unlisted(self) -> Iterator[None]:

@@ -114,6 +114,52 @@ def test_a_write_forgets_what_a_function_has_left():
     np.testing.assert_array_equal(v.numpy(), [6.0, 10.0])
 
 
+def test_a_read_that_finds_nothing_looks_again(monkeypatch):
+    """A signal handler may write between two questions."""
+    v = tf.Variable([1.0, 2.0])
+    array = vars(v).pop("array")
+
+    class Known(dict):
+        def __contains__(self, key):
+            if key == "aside":
+                self["array"] = array
+            return super().__contains__(key)
+
+    v.__dict__ = Known(vars(v))
+    assert type(v).array.__get__(v) is array
+
+
+@pytest.mark.parametrize("again", [1, 3])
+def test_a_python_function_may_wait_for_threads_that_read_the_variables_of_its_function(again):
+    v = tf.Variable([1.0, 2.0])
+
+    def host(x):
+        found = []
+        threads = [
+            threading.Thread(target=lambda: found.append(v.numpy()), daemon=True) for _ in range(3)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+        assert len(found) == 3, "a thread that reads waits for the function that waits for it"
+        return x + found[0]
+
+    @tf.function
+    def step(x):
+        v.assign_add(tf.py_function(host, [x], tf.float32))
+        return x
+
+    expected = np.array([1.0, 2.0])
+    for _ in range(again):
+        step(tf.ones([2]))
+        expected += 1.0 + expected
+        v.numpy()
+        step(tf.ones([2]))
+        expected += 1.0 + expected
+    np.testing.assert_array_equal(v.numpy(), expected)
+
+
 # Classes of the user's
 
 

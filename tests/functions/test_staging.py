@@ -2,6 +2,7 @@
 midst of a call.
 """
 
+import contextlib
 import gc
 import sys
 import threading
@@ -185,18 +186,45 @@ def test_a_function_runs_where_jax_is_to_compile_nothing(dtype, writes):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_nan_that_jax_is_told_to_look_for_loses_no_variable(dtype):
     v, step, x = counting(dtype)
-    quotient = tf.function(lambda x: x / x)
+    quotient, bad = tf.function(lambda x: x / x), tf.function(lambda x: x * np.nan)(x)
     quotient(x)
+    step(bad)  # from now on the shortest way, since it is a compiled function's result
+    v.assign(np.full(5, 5.0, dtype))
+    step(x)
+    v.assign(np.full(5, 5.0, dtype))
     with jax.debug_nans(True):
         for _ in range(3):
             step(x)
-        for _ in range(3):
+        for argument in (x * np.nan, bad, bad):
             with pytest.raises(FloatingPointError, match="invalid value"):
-                step(x * np.nan)
+                step(argument)
         with pytest.raises(FloatingPointError, match="invalid value"):
             quotient(tf.zeros([5], dtype))
     np.testing.assert_array_equal(v.numpy(), np.full(5, 8.0))
     assert step(x).numpy() == 45.0
+
+
+@pytest.mark.devices
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nan_in_variables_on_several_devices_is_found(dtype):
+    with placed(on_a_device=True):
+        v = tf.Variable(np.ones(2, dtype))
+    w, x = tf.Variable(np.ones(2, dtype)), tf.ones([2], dtype)
+
+    @tf.function
+    def step(x):
+        v.assign_add(x)
+        w.assign_add(x)
+        return tf.reduce_sum(x)
+
+    step(x)
+    with jax.debug_nans(True):
+        for _ in range(2):
+            with pytest.raises(FloatingPointError, match="invalid value"):
+                step(x * np.nan)
+    step(x)
+    for variable in (v, w):
+        np.testing.assert_array_equal(variable.numpy(), np.full(2, 3.0))
 
 
 def test_threads_call_new_functions_at_once():
@@ -225,11 +253,107 @@ def test_threads_call_new_functions_at_once():
     assert errors == []
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_writing_function_is_refused_inside_a_trace_of_the_users(dtype):
-    """Its Variables would hold what only that trace knows."""
-    v, step, x = counting(dtype)
-    with pytest.raises(TypeError, match="while JAX traces a function of yours"):
-        jax.jit(lambda y: y + step(x).held)(jax.numpy.ones(()))
+# Inside what the user's own code traces with JAX
+
+
+TRACES = {
+    "jit": lambda f: jax.jit(lambda z: (f(), z)[1])(1.0),
+    "scan": lambda f: jax.lax.scan(lambda c, z: (f(), (c, z))[1], 0.0, jax.numpy.ones(2)),
+    "eval_shape": lambda f: jax.eval_shape(lambda z: (f(), z)[1], 1.0),
+}
+
+
+def placed(on_a_device):
+    """A block for a Variable's place: another device, where there are several."""
+    devices = tf.config.list_logical_devices("CPU")
+    return tf.device(devices[-1].name if on_a_device else "CPU:0")
+
+
+@pytest.mark.devices
+@pytest.mark.parametrize("trace", TRACES.values(), ids=TRACES)
+@pytest.mark.parametrize("on_a_device", [False, True])
+@pytest.mark.parametrize("calls_before", [0, 1, 4])
+@pytest.mark.parametrize("tape", [False, True])
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_variable_never_holds_what_only_a_trace_of_the_users_knows(
+    trace, on_a_device, calls_before, tape, writes
+):
+    with placed(on_a_device):
+        v = tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def f():
+        if writes:
+            v.assign_add([1.0, 1.0])
+        return v * 2.0
+
+    def call():
+        with tf.GradientTape() if tape else contextlib.nullcontext():
+            f()
+
+    for _ in range(calls_before):
+        f()
+    before = v.numpy()
+    refused = pytest.raises(TypeError, match="while JAX traces a function of yours")
+    with refused if writes else contextlib.nullcontext():
+        trace(call)
+    np.testing.assert_array_equal(v.numpy(), before)
+    np.testing.assert_array_equal(f().numpy(), (before + writes) * 2.0)
+
+
+@pytest.mark.devices
+@pytest.mark.parametrize("trace", TRACES.values(), ids=TRACES)
+@pytest.mark.parametrize("size", [2, 40_000])
+def test_eager_writes_inside_a_trace_of_the_users_leave_values(trace, size):
+    with placed(on_a_device=True):
+        v = tf.Variable(tf.ones([size]))
+    one = np.ones(size, np.float32)
+
+    def writes():
+        v.assign(one)
+        v.assign_add(one)
+        v.scatter_nd_add([[0]], [1.0])
+
+    trace(writes)
+    expected = np.full(size, 2.0)
+    expected[0] = 3.0
+    np.testing.assert_array_equal(v.numpy(), expected)
+    np.testing.assert_array_equal(tf.function(lambda: v * 2.0)().numpy(), 2 * expected)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: tf.random.uniform([2]), lambda: tf.py_function(lambda: 1.0, [], tf.float32)],
+    ids=["random", "py_function"],
+)
+def test_what_else_keeps_something_is_refused_there_and_works_afterwards(make):
+    f = tf.function(make)
+    with pytest.raises(TypeError, match="draws random numbers or calls Python functions"):
+        jax.jit(lambda z: (f(), z)[1])(1.0)
+    assert np.isfinite(f().numpy()).all()
+
+
+def test_a_handler_in_a_prepared_call_calls_the_function_and_is_itself_interrupted(monkeypatch):
+    """The handler's call is prepared for itself: it is not given Variables for good with the
+    permission of the call that it interrupts.
+    """
+    v, step, x = counting()
+    execute, calls = jax._src.interpreters.pxla.ExecuteReplicated, []
+    original = execute.__call__
+
+    def call(self, *args):
+        result = original(self, *args)
+        calls.append(1)
+        if len(calls) == 1:
+            step(x)  # as a signal handler would
+        raise KeyboardInterrupt
+        return result
+
+    with jax.default_matmul_precision("highest"):
+        monkeypatch.setattr(execute, "__call__", call)
+        with pytest.raises(KeyboardInterrupt):
+            step(x)
+        monkeypatch.undo()
+    assert len(calls) == 2
     np.testing.assert_array_equal(v.numpy(), np.full(5, 5.0))
     assert step(x).numpy() == 30.0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.xla.writing import writing
+from gradtape.core.xla.writing import is_free, writing
 from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import engine as xla_engine
 
@@ -29,6 +29,8 @@ class _Array:
         if variable is None:
             return self
         known = variable.__dict__
+        if not is_free() and (found := _meanwhile(known)) is not None:
+            return found
         with writing.lock:
             while (found := known.get("array")) is None:  # no other thread was faster
                 if "held" in known:
@@ -51,6 +53,20 @@ class _Array:
                         f"'{type(variable).__name__}' object has no attribute 'array'"
                     )
             return found
+
+
+def _meanwhile(known: dict[str, Any]) -> Any:
+    """The value while a program on another thread writes Variables, and maybe waits for this thread
+    in a Python function that it calls; None if the program was handed the value's memory for good.
+    """
+    try:
+        return xla_engine.to_numpy(known["held"])
+    except KeyError:
+        return None
+    except Exception as error:
+        if not xla_engine.is_gone(error):
+            raise
+        return None
 
 
 class Buffered:

@@ -58,18 +58,20 @@ class Spared(Guarded):
         given = list(given)
         for i in self._donated:
             given[i] = copied(given[i])
-        return _kept(self.prepare(*given), writes)
+        try:
+            found = self.prepare(*given)
+        except Exception as error:
+            if xla_engine.is_gone(error) and any(given[i].is_deleted() for i in self._donated):
+                # By the call itself: a check of its results has failed, and JAX was to run it again.
+                raise _not_finite() from None
+            raise
+        return _kept(found, writes)
 
 
 def _kept(found: list[Any], writes: Writes) -> list[Any]:
     """The results of a call that has left its inputs alone,
     less those that go into the Variables.
     """
-    if any(map(xla_engine.is_traced, found)):
-        raise TypeError(
-            "a function that assigns Variables is called while JAX traces a function of yours, as "
-            "jax.jit does: they would hold no values afterwards. Call it outside of that."
-        )
     writes.store(found[writes.outputs :])
     return found[: writes.outputs]
 
@@ -287,15 +289,14 @@ class Part:
         except Exception as error:
             if xla_programs.is_inside_another(error):  # of which none of its arguments is a part
                 with xla_engine.wide():
-                    return self._evaluated(*given)
+                    found = self._evaluated(*given)
+                return found if writes is None else _kept(found, writes)
             if xla_engine.are_apart(error):
                 return self._run(xla_devices.on_one_device(given)[: len(arrays)], writes)
             if xla_engine.recovers(error):
                 return self._run(arrays, writes)
             if type(error).__name__ == "InternalFloatingPointError":  # of jax.debug_nans
-                raise FloatingPointError(
-                    "invalid value (NaN or infinity) in a result of a compiled function"
-                ) from error
+                raise _not_finite() from error
             original = xla_host.original(error)
             if original is error:
                 raise
@@ -324,6 +325,10 @@ class Part:
         """Its equations as part of the program that is being traced."""
         with xla_engine.wide():
             return self._evaluated(*[arrays[i] for i in self.used], *self.large)
+
+
+def _not_finite() -> FloatingPointError:
+    return FloatingPointError("invalid value (NaN or infinity) in a result of a compiled function")
 
 
 def is_literal(variable: Any) -> bool:

@@ -165,6 +165,30 @@ def program():
     return xla_programs.Guarded(jax.jit(add, donate_argnums=(0,)), add)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
+@pytest.mark.parametrize("is_on", [True, False])
+def test_a_fork_in_the_midst_of_another_threads_call_leaves_the_collector_as_it_was(is_on):
+    inside, done = threading.Event(), threading.Event()
+    thread = threading.Thread(
+        target=xla_engine.call_uncollected, args=(lambda: (inside.set(), done.wait()),)
+    )
+    was_on = gc.isenabled()
+    (gc.enable if is_on else gc.disable)()
+    try:
+        thread.start()
+        inside.wait()
+        child = os.fork()
+        if child == 0:
+            os._exit(int(gc.isenabled()))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == is_on
+    finally:
+        done.set()
+        thread.join()
+        assert gc.isenabled() == is_on
+        (gc.enable if was_on else gc.disable)()
+
+
 def test_a_program_that_is_not_prepared_does_nothing():
     guarded = program()
     v, x = jax.numpy.zeros(3), jax.numpy.ones(3)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import chain, islice, repeat, starmap
 from operator import is_, setitem
 from sys import getrefcount
@@ -69,7 +70,9 @@ class PlacedVariable(Variable):
     @array.setter
     def array(self, value: Any) -> None:
         seen = engine_of(value) is XLA
-        self._buffer, self._seen = xla_devices.put(value, self.place.device), seen
+        with xla_engine.at_once():
+            placed = xla_devices.put(value, self.place.device)
+        self._buffer, self._seen = placed, seen
 
     def for_a_program(self) -> Any:
         while self._seen:
@@ -89,7 +92,8 @@ class PlacedVariable(Variable):
         """
         buffer = self._buffer
         try:
-            made = make(buffer)
+            with xla_engine.at_once():
+                made = make(buffer)
         except Exception as error:
             if self._buffer is buffer or not xla_engine.is_gone(error):
                 raise
@@ -100,7 +104,8 @@ class PlacedVariable(Variable):
         return True
 
     def swap(self, seen: Any, array: Any) -> bool:
-        value = xla_devices.put(array, self.place.device)
+        with xla_engine.at_once():
+            value = xla_devices.put(array, self.place.device)
         if self._buffer is not seen:
             return False
         self._buffer, self._seen = value, True
@@ -117,19 +122,20 @@ class PlacedVariable(Variable):
         return XlaTensor(self.array, self._joint_node(state.recorders))
 
     def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
-        return xla_devices.put(
-            super()._compatible(value, method, argument=argument), self.place.device
-        )
+        array = super()._compatible(value, method, argument=argument)
+        with nullcontext() if here.state.trace is not None else xla_engine.at_once():
+            return xla_devices.put(array, self.place.device)
 
     def _combined(self, ufunc: np.ufunc, array: Any, change: Any) -> Any:
-        return xla_engine.run(xla_engine.bind(ufunc.__name__), array, change)
+        with xla_engine.at_once():
+            return xla_engine.run(xla_engine.bind(ufunc.__name__), array, change)
 
     def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
         if here.state.trace is not None:
             super().write_at(key, values, ufunc)
             return
         self.tell_recorders()
-        with writing.lock:
+        with writing.lock, xla_engine.at_once():
             while not self.swap(
                 array := self.array, xla_engine.written_at(array, key, values, ufunc)
             ):
@@ -213,8 +219,14 @@ class Writes:
             deque(work, 0)
         return outputs
 
-    def store(self, values: Iterable[Any]) -> None:
+    def store(self, values: Sequence[Any]) -> None:
         """Gives each Variable its value, a JAX array that nobody else has."""
+        if xla_engine.is_tracing() and any(map(xla_engine.is_traced, values)):
+            raise TypeError(
+                "a function that assigns Variables, draws random numbers or calls Python functions "
+                "is called while JAX traces a function of yours, as jax.jit does: what it keeps "
+                "for later calls would have no values afterwards. Call it outside of that."
+            )
         self._do(
             chain(
                 map(setitem, self._known, self._attributes, values),
@@ -360,7 +372,8 @@ def _brought(variable: Variable, known: dict[str, Any]) -> Any:
     with writing.lock:
         while True:
             array = variable.array
-            value = xla_engine.device_put(array)
+            with xla_engine.at_once():
+                value = xla_engine.device_put(array)
             one_is_enough = (
                 array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array)
             )

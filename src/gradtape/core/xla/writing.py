@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Iterator
+from functools import partial
+from operator import call
+from typing import Any
 
 from gradtape.blocks import block
 
@@ -27,6 +31,18 @@ class _Writing(threading.local):
 
 
 writing = _Writing()
+
+
+def is_free() -> bool:
+    """Whether this thread can take the lock at once."""
+    lock = writing.lock
+    take_and_give_back: tuple[Any, ...] = (partial(lock.acquire, blocking=False), lock.release)
+    try:
+        # All in one call, so that no signal is answered while the lock is taken.
+        deque(map(call, take_and_give_back), 0)
+    except RuntimeError:  # it was not taken, and cannot be given back
+        return False
+    return True
 
 
 def called_back() -> bool:

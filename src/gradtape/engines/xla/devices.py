@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla.engine import load, prefer, preferred, wide
+from gradtape.engines.xla.engine import is_traced, load, prefer, preferred, wide
 
 _KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
 
@@ -64,7 +64,9 @@ def is_on_host(array: Any) -> bool:
     or a JAX array on the host's device.
     """
     known = devices()
-    return len(known) == 1 or isinstance(array, np.ndarray) or array.devices() == {known["CPU:0"]}
+    if len(known) == 1 or isinstance(array, np.ndarray):
+        return True
+    return not is_traced(array) and array.devices() == {known["CPU:0"]}
 
 
 def on_one_device(arrays: Sequence[Any]) -> list[Any]:

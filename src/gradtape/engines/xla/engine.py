@@ -60,13 +60,31 @@ def _after_fork() -> None:
     _lost = bool(_backends())
     Uncollected.lock = threading.RLock()
     Uncollected.entered.clear()  # by threads that only the parent has
-    if Uncollected.collects:
+    if Uncollected.collects or _off_for_a_call:
         Uncollected.collects = False
         gc.enable()
 
 
+_off_for_a_call = False
+
+
+def _before_fork() -> None:
+    """Finds out for the child whether the collector is off for a call on a thread that only the
+    parent has: the call itself says so to nobody, and is as fast as it can be.
+    """
+    global _off_for_a_call
+    _off_for_a_call = False
+    if COLLECTS_ANYWHERE and not gc.isenabled():
+        for frame in sys._current_frames().values():
+            inner: Any = frame
+            while inner is not None and not _off_for_a_call:
+                is_the_call = inner.f_code is call_uncollected.__code__
+                _off_for_a_call = is_the_call and "is_off" in inner.f_locals
+                inner = inner.f_back
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
 def check_process() -> None:
@@ -207,6 +225,7 @@ def call_uncollected(function: Callable[..., Any], *args: Any) -> Any:
     """
     if not COLLECTS_ANYWHERE or not gc.isenabled():
         return function(*args)
+    is_off = True  # noqa: F841 - for `_before_fork`
     try:
         gc.disable()
         return function(*args)
@@ -316,6 +335,25 @@ def _loaded() -> Any:
     """
     jax = sys.modules.get("jax")
     return jax if jax is not None and hasattr(jax, "enable_x64") and hasattr(jax, "core") else None
+
+
+def is_tracing() -> bool:
+    """Whether JAX traces something on this thread, be it a program of ours or code of the user's,
+    as in `jax.jit`.
+    """
+    return type(_traces().trace) is not _eval_trace()
+
+
+@cache
+def _eval_trace() -> type:
+    return import_module("jax._src.core").EvalTrace
+
+
+def at_once() -> AbstractContextManager[Any]:
+    """A block in which JAX computes at once, also where it is tracing something: for values that
+    are kept beyond that.
+    """
+    return evaluating() if is_tracing() else nullcontext()
 
 
 def evaluating() -> AbstractContextManager[Any]:

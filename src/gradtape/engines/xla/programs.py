@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from threading import get_ident
@@ -87,7 +87,7 @@ class Guarded:
         self._miss = (
             (lambda *args: (call(*args), None, False)) if compiled is None else compiled._cache_miss
         )
-        self._preparing: set[int] = set()  # the threads that are
+        self._preparing: set[tuple[int, ...]] = set()  # calls: a thread, and their arrays
         pxla, tree = (
             import_module("jax._src.interpreters.pxla"),
             import_module("jax._src.tree_util"),
@@ -100,18 +100,26 @@ class Guarded:
 
     def _missed(self, *args: Any) -> Any:
         """JAX's own answer where it is not prepared: results, and what it needs to be so."""
-        return self._miss(*args) if get_ident() in self._preparing else _UNPREPARED
+        return self._miss(*args) if _key(args) in self._preparing else _UNPREPARED
 
     def prepare(self, *args: Any) -> Any:
-        """The results of a call for which JAX may prepare itself."""
-        thread = get_ident()
-        if thread in self._preparing:  # of a handler, or of a function in it
+        """The results of a call for which JAX may prepare itself.
+
+        It may for this call alone: a signal handler in the midst of it calls with other arrays.
+        """
+        key = _key(args)
+        if key in self._preparing:  # of a handler, with the same arrays, so that none is written
             return call_compiled(self.program, *args)
         try:
-            self._preparing.add(thread)
+            self._preparing.add(key)
             return call_compiled(self.program, *args)
         finally:
-            self._preparing.discard(thread)
+            self._preparing.discard(key)
+
+
+def _key(arrays: Sequence[Any]) -> tuple[int, ...]:
+    """By what a call is known while it lasts."""
+    return get_ident(), *map(id, arrays)
 
 
 def is_inside_another(error: Exception) -> bool:

@@ -37,6 +37,7 @@ TESTS = (
     "tests/core/test_tape.py", "tests/core/test_gradient.py", "tests/core/test_variable.py",
     "tests/core/test_tensor.py", "tests/test_dtypes.py", "tests/test_nest.py",
     "tests/test_import.py", "tests/ops/test_on_xla.py", "tests/api/array_api",
+    "tests/api/numpy/test_ordering.py", "tests/api/numpy/test_table.py",
     "tests/api/tensorflow/checkpoint/test_checkpoint.py",
     "tests/api/tensorflow/test_scipy_functions.py", "tests/api/tensorflow/test_special.py",
     "tests/api/tensorflow/test_dlpack.py", "tests/functions/test_calls.py",

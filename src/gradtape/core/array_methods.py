@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from gradtape.core.tensor import Tensor
 
-    Method = Callable[..., Tensor]
-
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 """Of the Array API standard, those that `gradtape.array_api` fulfils."""
@@ -94,7 +92,50 @@ def _refusing(name: str, instead: str) -> Callable[..., NoReturn]:
     return method
 
 
-class ArrayMethods:
+if TYPE_CHECKING:
+    from gradtape.api.numpy.methods import NumpyMethods
+else:
+
+    class NumpyMethods:
+        """The methods that are functions of `gradtape.numpy`; type checkers read them there."""
+
+        __slots__ = ()
+
+        conj = _method("arithmetic", "conj")
+        conjugate = _method("arithmetic", "conjugate")
+        diagonal = _method("diagonals", "diagonal")
+        round = _method("elementary", "round")
+        clip = _method("elementwise", "clip")
+        choose = _method("indexing", "choose")
+        take = _method("indexing", "take")
+        argpartition = _method("ordering", "argpartition")
+        argsort = _method("ordering", "argsort")
+        searchsorted = _method("ordering", "searchsorted")
+        dot = _method("products", "dot")
+        trace = _method("products", "trace")
+        repeat = _method("rearranging", "repeat")
+        all = _method("reductions", "all")
+        any = _method("reductions", "any")
+        argmax = _method("reductions", "argmax")
+        argmin = _method("reductions", "argmin")
+        cumprod = _method("reductions", "cumprod")
+        cumsum = _method("reductions", "cumsum")
+        max = _method("reductions", "max")
+        mean = _method("reductions", "mean")
+        min = _method("reductions", "min")
+        prod = _method("reductions", "prod")
+        sum = _method("reductions", "sum")
+        astype = _method("shaping", "astype")
+        copy = _method("shaping", "copy")
+        ravel = _method("shaping", "ravel")
+        squeeze = _method("shaping", "squeeze")
+        swapaxes = _method("shaping", "swapaxes")
+        view = _method("shaping", "view")
+        std = _method("statistics", "std")
+        var = _method("statistics", "var")
+
+
+class ArrayMethods(NumpyMethods):
     """The methods and attributes of NumPy's arrays,
     and what the Array API standard asks of an array.
     """
@@ -149,39 +190,6 @@ class ArrayMethods:
             )
         tensor, place = self.tensor() if hasattr(self, "tensor") else self, find(device)
         return tensor if place is None else place.move(tensor)
-
-    conj: Method = _method("arithmetic", "conj")
-    conjugate: Method = _method("arithmetic", "conjugate")
-    diagonal: Method = _method("diagonals", "diagonal")
-    round: Method = _method("elementary", "round")
-    clip: Method = _method("elementwise", "clip")
-    choose: Method = _method("indexing", "choose")
-    take: Method = _method("indexing", "take")
-    argpartition: Method = _method("ordering", "argpartition")
-    argsort: Method = _method("ordering", "argsort")
-    searchsorted: Method = _method("ordering", "searchsorted")
-    dot: Method = _method("products", "dot")
-    trace: Method = _method("products", "trace")
-    repeat: Method = _method("rearranging", "repeat")
-    all: Method = _method("reductions", "all")
-    any: Method = _method("reductions", "any")
-    argmax: Method = _method("reductions", "argmax")
-    argmin: Method = _method("reductions", "argmin")
-    cumprod: Method = _method("reductions", "cumprod")
-    cumsum: Method = _method("reductions", "cumsum")
-    max: Method = _method("reductions", "max")
-    mean: Method = _method("reductions", "mean")
-    min: Method = _method("reductions", "min")
-    prod: Method = _method("reductions", "prod")
-    sum: Method = _method("reductions", "sum")
-    astype: Method = _method("shaping", "astype")
-    copy: Method = _method("shaping", "copy")
-    ravel: Method = _method("shaping", "ravel")
-    squeeze: Method = _method("shaping", "squeeze")
-    swapaxes: Method = _method("shaping", "swapaxes")
-    view: Method = _method("shaping", "view")
-    std: Method = _method("statistics", "std")
-    var: Method = _method("statistics", "var")
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Tensor:
         """The same elements in another shape, given as one argument or as several."""

@@ -160,6 +160,8 @@ ROWS = [
         label="complex",
     ),
     *of("eigvals", [(3, 3)], [(2, 2, 2)], domain=spread),
+    *of("eigvals", [(0, 0)]),
+    *of("eigvals", [(2, 2)], dtype="int32", domain="integers", differentiable=False),
     *of("eigvals", [(3, 3)], domain=turning, label="turning"),
     *of("eigvals", [(3, 3)], domain=complex_matrix, label="complex"),
 ]

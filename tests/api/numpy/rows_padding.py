@@ -7,7 +7,7 @@ import numpy as np
 from .rows_shaping import row
 
 
-def pad(mode, width, shape=(3, 4), label="", dtype=None, **options):
+def pad(mode, width, shape=(3, 4), label="", dtype=None, since="2.1.0", **options):
     return row(
         "pad",
         shape,
@@ -17,6 +17,7 @@ def pad(mode, width, shape=(3, 4), label="", dtype=None, **options):
         result=dtype,
         domain="apart" if dtype is None else "real",
         differentiable=dtype is None,
+        since=since,
     )
 
 
@@ -40,7 +41,7 @@ ROWS = [
     *[pad(mode, 2, shape=()) for mode in NAMED],
     pad("constant", 1, shape=(0, 2)),
     pad("edge", ((0, 0), (1, 1)), shape=(0, 2)),
-    pad("constant", {0: 1, -1: (0, 2)}),
+    pad("constant", {0: 1, -1: (0, 2)}, since="2.2.0"),
     pad("constant", 1, constant_values=3.5),
     pad("constant", 1, constant_values=((1.0, 2.0), (3.0, 4.0))),
     pad("linear_ramp", (2, 3), end_values=(5.0, -4.0)),

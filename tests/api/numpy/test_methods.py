@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.core.array_methods import ArrayMethods
+import gradtape.numpy as tnp
+from gradtape.api.numpy import methods
+from gradtape.core.array_methods import ArrayMethods, NumpyMethods
 from gradtape.core.tensor import Tensor
 
 X = np.array([[1.0, -2.0, 3.5], [4.0, 0.5, -6.0]], dtype=np.float32)
@@ -107,11 +112,48 @@ def test_every_method_has_a_case():
     named = {case.split()[0] for case in (*RECORDED, *VALUES)}
     spelled = {
         name
-        for name, found in vars(ArrayMethods).items()
+        for name, found in vars(NumpyMethods).items()
         if "gradtape.numpy" in (getattr(found, "__doc__", "") or "")
     }
     assert len(spelled) > 25
     assert spelled <= named
+
+
+def test_type_checkers_see_the_functions_that_are_called():
+    """A method's types are those of its function, since they are one object; that of a ufunc takes
+    no arguments.
+    """
+    typed, called = vars(methods.NumpyMethods), vars(NumpyMethods)
+    names = {name for name in typed if name[0] != "_"}
+    assert names == {name for name in called if name[0] != "_"}
+    for name in names:
+        imported = inspect.getclosurevars(called[name]).nonlocals
+        function = getattr(import_module(imported["module"]), imported["name"])
+        assert function is getattr(tnp, name)
+        if name in ("conj", "conjugate"):
+            assert list(inspect.signature(typed[name]).parameters) == ["self"]
+        else:
+            assert typed[name] is function
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("reshape", tnp.reshape),
+        ("transpose", tnp.transpose),
+        ("flatten", tnp.ravel),
+        ("compress", tnp.compress),
+        ("nonzero", tnp.nonzero),
+    ],
+)
+def test_methods_with_signatures_of_their_own_have_the_arguments_of_their_functions(name, function):
+    """But for what a method takes one by one: the sizes of a shape, the order of axes."""
+    own = inspect.signature(getattr(ArrayMethods, name)).parameters
+    theirs = inspect.signature(function).parameters
+    separate = {p for p in own if own[p].kind is inspect.Parameter.VAR_POSITIONAL}
+    assert own.keys() - {"self"} == theirs.keys() - {"a"}
+    for parameter in own.keys() - {"self"} - separate:
+        assert own[parameter].default == theirs[parameter].default
 
 
 def test_the_gradient_of_a_function_written_for_arrays():

@@ -27,6 +27,16 @@ np.linalg.nrom(x)  # nrom
 tf.experimental.numpy.amaxx(x)  # amaxx
 x.summ()  # summ
 x.numpyy()  # numpyy
+x.sum(axes=0)  # axes
+v.mean(keepdim=True)  # keepdim
+x.std(dof=1)  # dof
+x.argsort(descend=True)  # descend
+x.reshape(2, -1, ordr="F")  # ordr
+x.swapaxes(0, 1, 2)  # argument
+x.astype()  # argument
+x.max(0, None, True, 0.0, None, None)  # argument
+x.round("two")  # "int"
+v.sum().clip(minimum=0.0)  # minimum
 v.assign_subb(x)  # assign_subb
 tape.gradiant(x, v)  # gradiant
 tape.gradient(x, v).numpyy()  # numpyy

@@ -36,10 +36,22 @@ reveal_type(tf.numpy.tanh(v))  # Tensor
 reveal_type(tf.experimental.numpy.amax(x))  # Tensor
 
 reveal_type(x.sum(axis=0))  # Tensor
+reveal_type(x.sum(1, "float64", keepdims=True))  # Tensor
 reveal_type(v.mean())  # Tensor
+reveal_type(v.mean(axis=(0,)))  # Tensor
+reveal_type(x.std(axis=0, ddof=1))  # Tensor
+reveal_type(x.max(0, initial=0.0))  # Tensor
+reveal_type(x.argsort(descending=True))  # Tensor
+reveal_type(x.clip(0.0, 1.0))  # Tensor
+reveal_type(x.clip(min=0.0))  # Tensor
+reveal_type(x.dot(v))  # Tensor
+reveal_type(x.take([0], axis=1))  # Tensor
+reveal_type(v.round(2).conj().copy().squeeze())  # Tensor
+reveal_type((x > 1).all(axis=0).any())  # Tensor
 reveal_type(x.T)  # Tensor
 reveal_type(x.mT)  # Tensor
 reveal_type(x.reshape(4))  # Tensor
+reveal_type(x.reshape(2, -1, order="F"))  # Tensor
 reveal_type(x.transpose(1, 0))  # Tensor
 reveal_type(x.astype("float64"))  # Tensor
 reveal_type(x.flatten())  # Tensor

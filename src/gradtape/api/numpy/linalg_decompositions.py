@@ -219,6 +219,10 @@ def _triangle(a: Any, UPLO: str, function: str) -> Tensor:
     return x if UPLO.upper() == "L" else adjoint(x)
 
 
+_ALWAYS_COMPLEX = np.linalg.eigvals(np.ones((1, 1))).dtype.kind == "c"
+"""Whether the installed NumPy's eigenvalues are complex even if all are real: since NumPy 2.5."""
+
+
 class EigResult(NamedTuple):
     """What `eig` gives."""
 
@@ -231,8 +235,8 @@ def eig(a: TensorLike) -> EigResult:
     """The eigenvalues of a square matrix, in no order, and its eigenvectors,
     in columns of length 1.
 
-    As in NumPy, both are real if the matrix is and all eigenvalues are; compiled or under `vmap`,
-    they stay complex.
+    As in the installed NumPy, both are always complex, or, before NumPy 2.5, real if the matrix
+    is and all eigenvalues are; compiled or under `vmap`, they are always complex.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.eig([[0.0, 1.0], [-1.0, 0.0]]).eigenvalues.numpy()
@@ -241,22 +245,31 @@ def eig(a: TensorLike) -> EigResult:
     x = checked_square(matrices(a, "eig"), "eig")
     values, vectors = decompositions.eig(x)
     not_nan(values, "eig", _NO_CONVERGENCE)
-    if _are_real(values, x):
+    if not _ALWAYS_COMPLEX and _are_real(values, x):
         return EigResult(broadcasting.real(values), broadcasting.real(vectors))
     return EigResult(values, vectors)
 
 
 @published("numpy.linalg.eigvals")
 def eigvals(a: TensorLike) -> Tensor:
-    """The eigenvalues of a square matrix, in no order; real if the matrix is and all of them are.
+    """The eigenvalues of a square matrix, in no order; complex or real as those of `eig`.
 
     >>> import gradtape as tf
     >>> tf.numpy.linalg.eigvals([[0.0, 1.0], [-1.0, 0.0]]).numpy()
     array([0.+1.j, 0.-1.j], dtype=complex64)
     """
     x = checked_square(matrices(a, "eigvals"), "eigvals")
-    values = not_nan(decompositions.eigvals(x), "eigvals", _NO_CONVERGENCE)
+    return _eigenvalues(x) if _ALWAYS_COMPLEX else real_eigenvalues(x)
+
+
+def real_eigenvalues(x: Tensor) -> Tensor:
+    """The eigenvalues of square matrices, real if the matrices are and all of them are."""
+    values = _eigenvalues(x)
     return broadcasting.real(values) if _are_real(values, x) else values
+
+
+def _eigenvalues(x: Tensor) -> Tensor:
+    return not_nan(decompositions.eigvals(x), "eigvals", _NO_CONVERGENCE)
 
 
 def _are_real(values: Tensor, x: Tensor) -> bool:

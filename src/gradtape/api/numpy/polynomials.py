@@ -16,7 +16,7 @@ from numpy.exceptions import RankWarning
 
 from gradtape.api.numpy import linalg
 from gradtape.api.numpy.checks import known
-from gradtape.api.numpy.linalg_decompositions import eigvals
+from gradtape.api.numpy.linalg_decompositions import real_eigenvalues
 from gradtape.api.numpy.operands import converted, inexact, promoted, tensor_of, tensors_of
 from gradtape.api.numpy.products import convolve
 from gradtape.api.tensorflow.arguments import TensorLike, as_int
@@ -267,7 +267,7 @@ def poly(seq_of_zeros: TensorLike) -> Tensor | Any:
     of_real_matrix = False
     if zeros.array.ndim == 2 and zeros.array.shape[0] == zeros.array.shape[1] > 0:
         of_real_matrix = zeros.array.dtype.kind != "c"
-        zeros = eigvals(zeros)
+        zeros = real_eigenvalues(zeros)
     zeros = _vector(zeros, "poly", "seq_of_zeros")
     if not zeros.array.size:
         return 1.0
@@ -309,7 +309,7 @@ def roots(p: TensorLike) -> Tensor:
         return Tensor(np.zeros(at_zero, coefficients.array.dtype))
     row = -coefficients[first + 1 : last + 1] / coefficients[first]
     below = Tensor(np.eye(degree - 1, degree, dtype=row.array.dtype))
-    found = eigvals(shaping.concat(row[None, :], below, axis=0))
+    found = real_eigenvalues(shaping.concat(row[None, :], below, axis=0))
     return shaping.pad(found, paddings=((0, at_zero),)) if at_zero else found
 
 

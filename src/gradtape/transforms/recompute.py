@@ -94,7 +94,7 @@ def _run_again(
     around the backward step. They are dense, as in TensorFlow.
     """
     fresh = [identity(value) if isinstance(value, Tensor) else value for value in kept]
-    sources = [*(value for value in fresh if isinstance(value, Tensor)), *variables]
+    sources: list[Any] = [*(value for value in fresh if isinstance(value, Tensor)), *variables]
     followed = [i for i, source in enumerate(sources) if source.dtype.is_trainable]
     with GradientTape(watch_accessed_variables=False) as tape:
         tape.watch([sources[i] for i in followed])

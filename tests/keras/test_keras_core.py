@@ -131,18 +131,45 @@ def test_a_gradient_of_ones_own_with_a_keras_variable():
     np.testing.assert_allclose([float(y), float(tape.gradient(y, v))], [10.0, 3.0])
 
 
-def test_recomputed_layers_have_the_same_gradient():
-    keras.utils.set_random_seed(0)
-    layer = keras.layers.Dense(3, activation="tanh")
-    x = tf.constant(np.ones((2, 4), "float32"))
+@pytest.mark.parametrize("around", [lambda f: f, tf.function], ids=["eager", "function"])
+@pytest.mark.parametrize(
+    ("make", "x"),
+    [
+        (lambda: keras.layers.Dense(3, activation="tanh"), np.ones((2, 4), "float32")),
+        (lambda: keras.layers.Embedding(5, 3), np.array([[0, 0], [3, 1]])),
+    ],
+    ids=["Dense", "Embedding"],
+)
+def test_recomputed_layers_have_the_same_gradient(make, x, around):
+    layer = make()
+    x = tf.constant(x)
     layer(x)
     found = []
-    for call in (layer, keras.remat(layer)):
+    for call in (layer, around(keras.remat(layer))):
         with tf.GradientTape() as tape:
-            y = tf.reduce_sum(call(x))
+            y = tf.reduce_sum(call(x) ** 2)
         found.append(tape.gradient(y, layer.trainable_variables))
     for a, b in zip(*found, strict=True):
-        np.testing.assert_allclose(a, b)
+        np.testing.assert_allclose(tf.convert_to_tensor(a), tf.convert_to_tensor(b), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, b: a * b,
+        lambda a, b: a.value * b.value,
+        lambda a, b: ops.take(a, [2, 0, 0]) * b,
+    ],
+    ids=["as a tensor", "its value", "rows of it"],
+)
+def test_a_variable_given_twice_to_a_recomputed_function_has_the_same_gradient(f):
+    v = keras.Variable(np.array([1.0, 2.0, 3.0], "float32"))
+    found = []
+    for call in (f, keras.remat(f)):
+        with tf.GradientTape() as tape:
+            y = call(v, v)
+        found.append(tf.convert_to_tensor(tape.gradient(y, v)))
+    np.testing.assert_allclose(*found)
 
 
 def test_shapes_to_come_are_found_without_computing():

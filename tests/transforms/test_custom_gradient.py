@@ -69,10 +69,38 @@ def test_the_name_and_docstring_stay():
     assert "not its own" in times_four.__doc__
 
 
-@pytest.mark.parametrize("result", [tf.constant(1.0), (1.0, 2.0, 3.0)], ids=["one tensor", "three"])
-def test_a_function_that_does_not_return_a_pair_is_refused(result):
-    with pytest.raises((TypeError, ValueError)):
-        tf.custom_gradient(lambda x: result)(tf.constant(1.0))
+@pytest.mark.parametrize(
+    ("returned", "got"),
+    [
+        (tf.constant(1.0), r"a Tensor of shape \(\)"),
+        (tf.constant([1.0, 2.0]), r"a Tensor of shape \(2,\)"),
+        (tf.constant([[1.0], [2.0]]), r"a Tensor of shape \(2, 1\)"),
+        (np.array([1.0, 2.0]), "of type ndarray"),
+        ({"a": 1.0, "b": 2.0}, "of type dict"),
+        (None, "None of type NoneType"),
+        ("ab", "'ab' of type str"),
+        ((1.0, 2.0, 3.0), "a tuple of length 3"),
+        ([tf.constant(1.0)], "a list of length 1"),
+        ((1.0, 3), "grad_fn is of type int"),
+        ((1.0, None), "grad_fn is of type NoneType"),
+        ((tf.constant(1.0), tf.constant(1.0)), "grad_fn is of type Tensor"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("around", [lambda f: f, tf.function], ids=["eager", "function"])
+def test_a_function_that_forgets_its_gradient_function_is_refused_by_name(around, returned, got):
+    @tf.custom_gradient
+    def forgetful(x):
+        return returned
+
+    wanted = rf"custom_gradient: .*forgetful must return \(result, grad_fn\).*{got}"
+    with pytest.raises(TypeError, match=wanted):
+        around(lambda x: forgetful(x))(tf.constant(1.0))
+
+
+def test_the_pair_may_be_a_list():
+    f = tf.custom_gradient(lambda x: [x * 1.0, lambda upstream: upstream * 5.0])
+    assert float(gradient_of(f, tf.constant(2.0))) == 5.0
 
 
 def test_without_a_tape_the_gradient_function_is_not_called():
@@ -446,6 +474,15 @@ def test_grad_pass_through_is_the_identity_backward():
         y = tf.grad_pass_through(tf.round)(x) * 5.0
     assert y.numpy().tolist() == [5.0, 15.0]
     assert tape.gradient(y, x).numpy().tolist() == [5.0, 5.0]
+
+
+def test_grad_pass_through_counts_every_place_of_a_variable_once():
+    w = tf.Variable(3.0)
+    pairs = tf.grad_pass_through(lambda a, b: (a * a * w, b * w))
+    with tf.GradientTape() as tape:
+        first, second = pairs(w, w)
+        y = first + 10.0 * second
+    assert float(tape.gradient(y, w)) == 11.0
 
 
 def test_grad_pass_through_gives_nothing_to_the_variables_inside():

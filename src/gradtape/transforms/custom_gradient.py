@@ -350,7 +350,14 @@ class CustomGradient:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         inputs = [source_object(leaf) for leaf in nest.flatten(args)]
         with VariableReads() as reads:
-            result, grad_fn = self._f(*args, **kwargs)
+            returned = self._f(*args, **kwargs)
+        if (
+            not isinstance(returned, (tuple, list))
+            or len(returned) != 2
+            or not callable(returned[1])
+        ):
+            raise _not_a_pair(self._name, returned)
+        result, grad_fn = returned
         variables = reads.besides(
             [*inputs, *(source_object(leaf) for leaf in nest.flatten(kwargs))]
         )
@@ -396,6 +403,22 @@ class CustomGradient:
                 f"{len(by_variable)} variable gradients."
             )
         return _flat(returned[0]), by_variable
+
+
+def _not_a_pair(name: str, returned: Any) -> TypeError:
+    """The error for a function that forgot its gradient function."""
+    if isinstance(returned, Tensor):
+        got = f"a Tensor of shape {returned.shape}"
+    elif not isinstance(returned, (tuple, list)):
+        got = f"{returned!r} of type {type(returned).__name__}"
+    elif len(returned) != 2:
+        got = f"a {type(returned).__name__} of length {len(returned)}"
+    else:
+        got = f"a pair whose grad_fn is of type {type(returned[1]).__name__}"
+    return TypeError(
+        f"custom_gradient: {name} must return (result, grad_fn), where grad_fn is a function of "
+        f"the upstream gradients, but it returned {got}."
+    )
 
 
 def _accepts_variables(grad_fn: Callable[..., Any]) -> bool:

@@ -10,6 +10,7 @@ from gradtape import nest
 from gradtape.blocks import Block
 from gradtape.convert import as_tensor, operand
 from gradtape.core.tape import GradientTape
+from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
@@ -45,60 +46,63 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
         trace = here.state.trace
         if trace is not None and trace.calls is not None:
             return _in_a_program(trace, f, args, kwargs)
-        inputs = nest.flatten(args)
+        leaves = nest.flatten((args, kwargs))
         reads, draws = VariableReads(), Draws()
         with here.state.only([reads]), draws.again():
             result = f(*args, **kwargs)
-        variables = [v for v in reads.variables.values() if v.has_gradient]
+        variables = _variables(leaves, reads)
         outputs = [
             as_tensor(leaf, argument="recompute_grad: an output") for leaf in nest.flatten(result)
         ]
         before = list(reads.first_values.values())
-        kept = [value if isinstance(value, Variable) else operand(value) for value in inputs]
+        kept = [
+            leaf if isinstance(source_object(leaf), Variable) else operand(leaf) for leaf in leaves
+        ]
 
         def pull(cotangents: list[Tensor]) -> list[Any]:
             with _AsTheyWere(before), draws.again():
-                return _run_again(f, args, kept, kwargs, variables, cotangents)
+                return _run_again(f, (args, kwargs), kept, variables, cotangents)
 
         made = call_as_one(
-            getattr(f, "__qualname__", "function"), [*inputs, *variables], outputs, pull
+            getattr(f, "__qualname__", "function"),
+            [*(value for value in kept if isinstance(value, Tensor)), *variables],
+            outputs,
+            pull,
         )
         return nest.pack_sequence_as(result, made) if nest.is_nested(result) else made[0]
 
     return call
 
 
+def _variables(leaves: Sequence[Any], reads: VariableReads) -> list[Variable]:
+    """Every Variable that may have a gradient, given or read, once: its gradient is the sum over
+    all the places where the function meets it.
+    """
+    given = [found for leaf in leaves if isinstance(found := source_object(leaf), Variable)]
+    distinct = {id(variable): variable for variable in (*given, *reads.variables.values())}
+    return [variable for variable in distinct.values() if variable.has_gradient]
+
+
 def _run_again(
     f: Callable[..., Any],
     structure: Any,
-    inputs: Sequence[Any],
-    kwargs: Any,
+    kept: Sequence[Any],
     variables: Sequence[Variable],
     cotangents: list[Tensor],
 ) -> list[Any]:
-    """The gradients by inputs and variables, recorded by whatever records around the backward
-    step.
+    """The gradients by the Tensors among `kept` and by the variables, recorded by whatever records
+    around the backward step. They are dense, as in TensorFlow.
     """
-    fresh = [identity(value) if isinstance(value, Tensor) else value for value in inputs]
+    fresh = [identity(value) if isinstance(value, Tensor) else value for value in kept]
+    sources: list[Any] = [*(value for value in fresh if isinstance(value, Tensor)), *variables]
+    followed = [i for i, source in enumerate(sources) if source.dtype.is_trainable]
     with GradientTape(watch_accessed_variables=False) as tape:
-        followed = [
-            value
-            for value in [*fresh, *variables]
-            if isinstance(value, (Tensor, Variable)) and value.dtype.is_trainable
-        ]
-        tape.watch(followed)
-        result = [
-            as_tensor(leaf)
-            for leaf in nest.flatten(f(*nest.pack_sequence_as(structure, fresh), **kwargs))
-        ]
-    found = dict(
-        zip(
-            map(id, followed),
-            tape.gradient(result, followed, output_gradients=cotangents),
-            strict=True,
-        )
-    )
-    return [found.get(id(value)) for value in [*fresh, *variables]]
+        tape.watch([sources[i] for i in followed])
+        args, kwargs = nest.pack_sequence_as(structure, fresh)
+        result = [as_tensor(leaf) for leaf in nest.flatten(f(*args, **kwargs))]
+    gradients = tape.gradient(result, [sources[i] for i in followed], output_gradients=cotangents)
+    found = dict(zip(followed, map(operand, gradients), strict=True))
+    return [found.get(i) for i in range(len(sources))]
 
 
 def _in_a_program(trace: Trace, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:

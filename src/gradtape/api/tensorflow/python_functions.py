@@ -15,7 +15,7 @@ import numpy as np
 
 from gradtape import dtypes, errors, nest
 from gradtape.api.tensorflow.arguments import as_list
-from gradtape.convert import as_tensor
+from gradtape.convert import as_tensor, operand
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
@@ -220,11 +220,10 @@ def _differentiable(
             tape.watch(sources)
             results = run(*inputs)
         targets = [results[i] for i in trained]
-        return list(
-            tape.gradient(
-                targets, sources, output_gradients=list(cotangents), unconnected_gradients="zero"
-            )
+        found = tape.gradient(
+            targets, sources, output_gradients=list(cotangents), unconnected_gradients="zero"
         )
+        return list(map(operand, found))  # dense, as the host promised them
 
     def pull_of(inputs: list[Tensor]) -> Callable[[list[Tensor]], list[Any]]:
         def pull(cotangents: list[Tensor]) -> list[Any]:

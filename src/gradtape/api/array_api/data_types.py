@@ -278,7 +278,7 @@ def _known_device(device: Any, function: str) -> None:
         check_device(device)
     except (ValueError, TypeError) as error:
         raise invalid_argument(
-            f"{function}: there is no device {device!r} here; the only one is {DEVICE!r}."
+            f"{function}: this machine has no device {device!r}: the only one is {DEVICE!r}."
         ) from error
 
 

@@ -28,5 +28,6 @@ def refuse_nothing(
     shape = x.array.shape
     if 0 in (shape if axes is None else [shape[i] for i in axes]):
         raise ValueError(
-            f"{function}: {argument} of shape {x.shape} has no elements to choose from."
+            f"{function}: {argument} of shape {x.shape} has no elements to choose from: give an "
+            "array that is not empty."
         )

@@ -112,7 +112,7 @@ def asarray_chkfinite(a: Any, dtype: DTypeLike = None, order: Any = None) -> Ten
     """
     x = _converted(a, dtype, "asarray_chkfinite", "a")
     if x.array.dtype.kind in "fc" and not np.isfinite(values_of(x, "asarray_chkfinite", "a")).all():
-        raise ValueError("asarray_chkfinite: a holds infinite numbers or NaN.")
+        raise ValueError("asarray_chkfinite: a must not contain infinity or NaN.")
     return x
 
 

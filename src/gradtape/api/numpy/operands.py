@@ -72,7 +72,7 @@ def converted(x: Tensor, dtype: Any) -> Tensor:
         return x
     if "O" in (x.array.dtype.kind, dtype.kind):
         raise TypeError(
-            f"numbers and text cannot be converted to each other: {x.dtype.name} to "
+            f"Numbers and strings cannot be converted into each other: {x.dtype.name} to "
             f"{dtypes.from_numpy(dtype).name}."
         )
     return cast(x, dtype=dtype)
@@ -223,12 +223,13 @@ def into(out: Any, result: Tensor, function: str) -> Any:
     if isinstance(out, tuple) and len(out) == 1:
         return into(out[0], result, function)
     if isinstance(out, (Tensor, Variable)):
-        raise refusal(function, "out", f"Tensors do not change: write x = {function}(...)")
+        raise refusal(function, "out", f"Tensors are immutable: write x = {function}(...)")
     if is_recorded(result):
         raise refusal(
             function,
             "out",
-            f"what is written into an array, by += too, leaves the tape: write x = {function}(...)",
+            "what is written into an array, also with +=, leaves the tape: write x = "
+            f"{function}(...)",
         )
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{function}: out must be an array, got {out!r}.")

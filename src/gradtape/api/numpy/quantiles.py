@@ -272,8 +272,7 @@ def _quantile(
     x = tensor_of(a, function, "a")
     if x.array.dtype.kind == "c":
         raise TypeError(
-            f"{function}: a must be real numbers, got dtype {x.dtype.name}: complex numbers have "
-            "no order."
+            f"{function}: a must be real, got dtype {x.dtype.name}: complex numbers have no order."
         )
     shares = _share(q, function, whole)
     if method not in _WHOLE_PLACES:
@@ -291,7 +290,8 @@ def _quantile(
     if weights is not None:
         if method != "inverted_cdf":
             raise ValueError(
-                f"{function}: weights go with method='inverted_cdf' alone, got {method!r}."
+                f"{function}: weights are only supported with method='inverted_cdf', got "
+                f"{method!r}."
             )
         reach = _reached(x, lines, weights, axis, function, skip_nan)
         return lines.back(_weighted(lines, reach, shares, skip_nan), shares.array.ndim, keepdims)
@@ -430,7 +430,7 @@ def _reached(
     sums = reductions.cumsum(beside, axis=order.array.ndim - 1)
     shares = sums / shaping.getitem(sums, key=(..., slice(-1, None)))
     if certainly(arithmetic.is_nan(shares)):
-        raise ValueError(f"{function}: weights are all zero, or hold NaN or infinity.")
+        raise ValueError(f"{function}: weights must have a positive sum, without NaN or infinity.")
     return _Reached(ordered, selection.where(arithmetic.equal(shares, 0), -1, shares))
 
 

@@ -127,8 +127,8 @@ def with_keywords(bare: Any, count: int, args: Any, keywords: dict[str, Any]) ->
 def _cast_to(x: Tensor, dtype: Any, casting: Any, function: str) -> Tensor:
     if not np.can_cast(x.array.dtype, dtype, casting):
         raise TypeError(
-            f"{function}: an argument of dtype {x.dtype.name} cannot be cast to {dtype.name} by "
-            f"the rule {casting!r}."
+            f"{function}: an argument of dtype {x.dtype.name} cannot be cast to {dtype.name} "
+            f"under casting={casting!r}."
         )
     return converted(x, dtype)
 

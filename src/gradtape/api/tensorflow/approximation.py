@@ -75,7 +75,8 @@ def _extreme(operand: Any, k: Any, axis: Any, direction: str, function: str) -> 
     count = as_int(k, f"{function}: k")
     if not 0 <= count <= x.array.shape[along]:
         raise invalid_argument(
-            f"{function}: operand of shape {x.shape} has no {count} elements along axis {along}."
+            f"{function}: operand of shape {x.shape} has fewer than k={count} elements along axis "
+            f"{along}."
         )
     order = (*(i for i in range(rank) if i != along), along)
     back = tuple(order.index(i) for i in range(rank))

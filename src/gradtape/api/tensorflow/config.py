@@ -178,7 +178,7 @@ def set_programs_per_function(count: int) -> None:
     """
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ValueError(
-            f"set_programs_per_function: count must be a whole number from 1 on, got {count!r}."
+            f"set_programs_per_function: count must be a positive integer, got {count!r}."
         )
     settings.programs_per_function = count
 
@@ -269,9 +269,8 @@ def set_memory_growth(device: Any, enable: bool) -> None:
         and first_times("memory growth", limit=1) is not None
     ):
         log_warning(
-            "set_memory_growth: JAX has chosen already how it takes memory of %s: set "
-            "XLA_PYTHON_CLIENT_PREALLOCATE=%s in the environment "
-            "before the program starts.",
+            "set_memory_growth: JAX has already chosen how it allocates memory on %s: set "
+            "XLA_PYTHON_CLIENT_PREALLOCATE=%s in the environment before the program starts.",
             device.name, "false" if enable else "true",
         )  # fmt: skip
 

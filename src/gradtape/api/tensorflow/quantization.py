@@ -356,7 +356,7 @@ def _channels(inputs: Any, function: str) -> Tensor:
     x = _floats(inputs, f"{function}: inputs")
     if not x.array.ndim:
         raise invalid_argument(
-            f"{function}: inputs must have channels as its last axis, got a number."
+            f"{function}: inputs must have channels as its last axis, got a scalar."
         )
     return x
 

@@ -334,9 +334,7 @@ def _index_dtype(output_type: Any, function: str) -> Any:
     dtype = dtypes.as_dtype(output_type)
     if dtype not in _INDEX_DTYPES:
         names = ", ".join(allowed.name for allowed in _INDEX_DTYPES)
-        raise invalid_argument(
-            f"{function}: output_type is {dtype.name}, but an index is one of {names}."
-        )
+        raise invalid_argument(f"{function}: output_type must be one of {names}, got {dtype.name}.")
     return dtype.numpy
 
 

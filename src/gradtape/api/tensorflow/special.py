@@ -307,8 +307,8 @@ def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     x = of_kind(x, FLOATING, "lbeta")
     if not x.array.ndim:
         raise invalid_argument(
-            "lbeta: x must have at least one axis, whose numbers are the arguments of beta; "
-            "got a scalar."
+            "lbeta: x must have at least one axis, which holds the arguments of the beta "
+            "function, got a scalar."
         )
     last = (x.array.ndim - 1,)
     return reduce_sum(special_gamma.lgamma(x), axis=last) - special_gamma.lgamma(

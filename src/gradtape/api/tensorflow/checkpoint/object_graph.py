@@ -79,8 +79,8 @@ def _entries(mapping: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
             continue
         if not isinstance(key, (str, int)):
             raise TypeError(
-                f"A checkpoint needs dict keys that are strings or whole numbers, got {key!r}: use "
-                "its name as the key."
+                f"The keys of a dict in a checkpoint must be strings or integers, got {key!r}: "
+                "use its name as the key."
             )
         if str(key) in seen:
             raise ValueError(

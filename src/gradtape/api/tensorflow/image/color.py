@@ -71,7 +71,8 @@ def _converted(x: Tensor, dtype: Any, saturate: bool) -> Tensor:
     wanted = dtypes.as_dtype(dtype)
     if not (wanted.is_floating or wanted.is_integer):
         raise AttributeError(
-            f"convert_image_dtype: dtype must be a float or an integer, got {wanted.name}."
+            "convert_image_dtype: dtype must be a floating-point or integer dtype, got "
+            f"{wanted.name}."
         )
     target = wanted.numpy
     if x.array.dtype == target:

@@ -282,7 +282,7 @@ def integer_bounds(
     limits = np.iinfo(dtype)
     if np.prod(shape, dtype=int) and not limits.min <= low < high <= limits.max + 1:
         raise invalid_argument(
-            f"{function}: minval must be less than maxval, and both in the range of "
+            f"{function}: minval must be less than maxval, and both must be in the range of "
             f"{np.dtype(dtype).name}, got {low} and {high}."
         )
     return low, high
@@ -342,7 +342,7 @@ def broadcast_shape(*shapes: Shape, function: str) -> Shape:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
         raise invalid_argument(
-            f"{function}: the shapes of its parameters, {shapes}, do not fit together."
+            f"{function}: the shapes of the parameters, {shapes}, do not broadcast."
         ) from error
 
 
@@ -435,12 +435,11 @@ def poisson(numbers: Source, shape: Shape, rates: Any, dtype: Any, function: str
     wanted = dtypes.as_dtype(dtype)
     if not (wanted.is_floating or wanted.is_integer):
         raise invalid_argument(
-            f"{function}: dtype must be a float or an integer, got {wanted.name}."
+            f"{function}: dtype must be a floating-point or integer dtype, got {wanted.name}."
         )
     if rates.dtype not in REAL.dtypes:
         raise invalid_argument(
-            f"{function}: lam must be real numbers, got dtype "
-            f"{dtypes.from_numpy(rates.dtype).name}."
+            f"{function}: lam must be real, got dtype {dtypes.from_numpy(rates.dtype).name}."
         )
     if not xla_engine.is_traced(rates) and not (rates >= 0).all():
         raise invalid_argument(f"{function}: lam must not be negative, got {rates}.")

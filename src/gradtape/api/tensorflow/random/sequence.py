@@ -199,7 +199,9 @@ def uniform(
     """
     wanted = dtypes.as_dtype(dtype)
     if not wanted.is_floating and wanted not in (dtypes.int32, dtypes.int64):
-        raise ValueError(f"uniform: dtype must be a float, int32 or int64, got {wanted.name}.")
+        raise ValueError(
+            f"uniform: dtype must be a floating-point dtype, int32 or int64, got {wanted.name}."
+        )
     if wanted.is_integer and (minval is None or maxval is None):
         raise ValueError(f"uniform: minval and maxval must be given for dtype {wanted.name}.")
     return draws.uniform(source("uniform", seed), shape, minval, maxval, wanted, "uniform")

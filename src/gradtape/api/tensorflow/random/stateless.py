@@ -191,7 +191,9 @@ def uniform_from(
     """
     wanted = dtypes.as_dtype(dtype)
     if not (wanted.is_floating or wanted.is_integer):
-        raise ValueError(f"{function}: dtype must be a float or an integer, got {wanted.name}.")
+        raise ValueError(
+            f"{function}: dtype must be a floating-point or integer dtype, got {wanted.name}."
+        )
     if wanted.is_integer and (minval is None) != (maxval is None):
         raise ValueError(
             f"{function}: for dtype {wanted.name}, give minval and maxval, or None for both; got "
@@ -199,8 +201,8 @@ def uniform_from(
         )
     if wanted.is_unsigned and minval is not None:
         raise ValueError(
-            f"{function}: unsigned integers have no minval and maxval; use a signed dtype or None "
-            "for both."
+            f"{function}: minval and maxval must be None for unsigned dtypes: use a signed dtype "
+            "to give them."
         )
     return draws.uniform(numbers, shape, minval, maxval, wanted, function)
 

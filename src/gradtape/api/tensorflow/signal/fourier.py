@@ -337,7 +337,7 @@ def _over_axes(
     places = _axes(given, x, f"{function}: axes")
     if len(places) < at_least:
         raise invalid_argument(
-            f"{function}: axes is empty, but the last of them is the one with half of the "
+            f"{function}: axes must name at least one axis, the last of which has half of the "
             "frequencies."
         )
     if fft_length is not None:
@@ -347,7 +347,8 @@ def _over_axes(
         return x, places, sizes
     if sizes[-1] == 1:
         raise invalid_argument(
-            f"{function}: one frequency does not say how long the signal is: pass fft_length."
+            f"{function}: the length of the signal cannot be inferred from one frequency: pass "
+            "fft_length."
         )
     return x, places, (*sizes[:-1], max(0, 2 * (sizes[-1] - 1)))
 

@@ -117,7 +117,8 @@ def _to_backend_device(device_name: Any) -> Any:
         if device.id == int(number or 0):
             return device
     raise ValueError(
-        f"There is no device {device_name!r}: the devices of that kind are {list_devices(kind)}."
+        f"device_name must be an available device, got {device_name!r}: the devices of that kind "
+        f"are {list_devices(kind)}."
     )
 
 
@@ -130,7 +131,9 @@ def _to_backend_mesh(device_mesh: Any) -> Any:
 
 def _to_backend_layout(tensor_layout: Any) -> Any:
     if tensor_layout.device_mesh is None:
-        raise ValueError("A TensorLayout needs a device_mesh before values can be spread by it.")
+        raise ValueError(
+            "A TensorLayout needs a device_mesh before values can be distributed with it."
+        )
     return jax.sharding.NamedSharding(
         tensor_layout.device_mesh.backend_mesh, jax.sharding.PartitionSpec(*tensor_layout.axes)
     )

@@ -48,7 +48,7 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
                 loss = loss()
         elif tape is None:
             raise ValueError(
-                "minimize: a loss that is a tensor needs the tape that recorded it: minimize(loss, "
+                "minimize: if loss is a tensor, give the tape that recorded it: minimize(loss, "
                 "var_list, tape=tape)."
             )
         variables = tf.nest.flatten(var_list() if callable(var_list) else var_list)

@@ -204,7 +204,7 @@ def squeezed(x: Any, axis: Any) -> Any:
     )
     if any(shape[a] != 1 for a in axes):
         raise ValueError(
-            f"squeeze: axis={axis} has an axis of a size other than 1. Received: x.shape={shape}"
+            f"squeeze: axis={axis} must name axes of size 1. Received: x.shape={shape}"
         )
     return tf.sparse.reshape(x, [size for a, size in enumerate(shape) if a not in axes])
 

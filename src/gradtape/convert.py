@@ -91,7 +91,7 @@ def _stacked(values: Any, wanted: Any, argument: str) -> Tensor:
     ]
     shapes = {row.array.shape for row in rows}
     if len(shapes) > 1:
-        raise ValueError(f"{argument}: the shapes of its entries differ: {sorted(shapes)}.")
+        raise ValueError(f"{argument}: all entries must have the same shape, got {sorted(shapes)}.")
     return needed.stack(*rows, axis=0)
 
 
@@ -262,8 +262,8 @@ def _check_known(array: Any, value: Any, argument: str) -> None:
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(array, masked.MaskedArray):
         raise TypeError(
-            f"{argument} is a masked array, which no Tensor can stand beside: use its filled() "
-            "values and gradtape.where."
+            f"{argument} is a masked array, which cannot be combined with Tensors: use its "
+            "filled() values and gradtape.where."
         )
     if array.dtype.newbyteorder("=") in _KNOWN:
         return
@@ -280,7 +280,7 @@ def _check_known(array: Any, value: Any, argument: str) -> None:
     else:
         what = f"holds objects such as {_first(array)}"
         instead = "convert it to an array of numbers first"
-    raise TypeError(f"{argument} {what}, which no Tensor can stand beside: {instead}.")
+    raise TypeError(f"{argument} {what}, which cannot be combined with Tensors: {instead}.")
 
 
 def _first(array: Any) -> str:

@@ -160,7 +160,7 @@ class DType:
             info = ml_dtypes.finfo(self.numpy)  # type: ignore[no-untyped-call]
             return self.numpy.type(info.min), self.numpy.type(info.max)
         raise TypeError(
-            f"{self.name} has no smallest and largest value: ask a real dtype for min and max."
+            f"{self.name} has no min and max: only real dtypes have a smallest and a largest value."
         )
 
     def is_compatible_with(self, other: Any) -> bool:

@@ -229,7 +229,7 @@ def test_threads_call_new_functions_at_once():
 def test_a_writing_function_is_refused_inside_a_trace_of_the_users(dtype):
     """Its Variables would hold what only that trace knows."""
     v, step, x = counting(dtype)
-    with pytest.raises(TypeError, match="while JAX traces a function of yours"):
+    with pytest.raises(TypeError, match="while JAX traces your own function"):
         jax.jit(lambda y: y + step(x).held)(jax.numpy.ones(()))
     np.testing.assert_array_equal(v.numpy(), np.full(5, 5.0))
     assert step(x).numpy() == 30.0

@@ -86,7 +86,7 @@ def _refusing(name: str, instead: str) -> Callable[..., NoReturn]:
 
     def method(self: Any, *args: Any, **keywords: Any) -> NoReturn:
         raise TypeError(
-            f"{name}: a {type(self).__name__} does not change in place; write {instead}."
+            f"{name}: a {type(self).__name__} cannot be changed in place: write {instead}."
         )
 
     method.__name__ = name
@@ -145,7 +145,7 @@ class ArrayMethods:
 
         if stream is not None:
             raise ValueError(
-                f"to_device: the CPU has no streams; leave stream out, got {stream!r}."
+                f"to_device: stream must be None, since the CPU has no streams, got {stream!r}."
             )
         tensor, place = self.tensor() if hasattr(self, "tensor") else self, find(device)
         return tensor if place is None else place.move(tensor)
@@ -265,7 +265,7 @@ class ArrayMethods:
 
     def __len__(self: Any) -> int:
         if not self.array.ndim:
-            raise TypeError("A scalar tensor has no len().")
+            raise TypeError("A scalar tensor has no len(): its shape is ().")
         return len(self.array)
 
     def __contains__(self: Any, value: Any) -> bool:

@@ -88,9 +88,9 @@ class Abstract:
 
     def __getattr__(self, name: str) -> Any:
         raise TypeError(
-            f"A tensor inside vmap or vectorized_map has no single value, so that '{name}' cannot "
-            "be had: use gradtape functions on "
-            "it, such as gradtape.where instead of a Python if."
+            f"A tensor inside vmap or vectorized_map has no single value, so '{name}' is not "
+            "available: use gradtape functions on it, such as gradtape.where instead of a Python "
+            "if."
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:

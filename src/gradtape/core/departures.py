@@ -89,13 +89,12 @@ def leaving(tensor: Tensor, method: str) -> None:
     place = frame.f_code, frame.f_lasti
     if any(departures.strict for departures in notes):
         raise DepartureError(
-            f"{method}: a tensor of shape {tensor.shape} and dtype {tensor.dtype.name} that a "
-            "GradientTape(strict=True) is "
-            f"recording gives up its values at {locate(*place)}: no gradient flows through what is "
-            "computed from them. Keep it a "
-            "tensor and use gradtape or NumPy functions on it; write gradtape.stop_gradient(x) "
-            "first if its gradient is to end "
-            "here, or use `with tape.stop_recording():` around logging."
+            f"{method}: a tensor of shape {tensor.shape} and dtype {tensor.dtype.name} was "
+            "converted to values, which leave its GradientTape(strict=True), at "
+            f"{locate(*place)}: no gradient flows through what is computed from them. Keep it a "
+            "tensor and use gradtape or NumPy functions on it; call gradtape.stop_gradient(x) "
+            "first if its gradient should end here, or use `with tape.stop_recording():` around "
+            "logging."
         )
     for departures in notes:
         departures.note(tensor, method, place)

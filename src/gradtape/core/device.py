@@ -97,11 +97,14 @@ def find(device_name: Any, *, soft: bool = False) -> Place | None:
         return None
     if callable(device_name):
         raise RuntimeError(
-            "device: a function of ops is for graphs; pass a device name such as '/CPU:0'."
+            "device: device_name cannot be a function, which is for TensorFlow's graphs: pass a "
+            "name such as '/CPU:0'."
         )
     match = re.fullmatch(_SPEC, str(device_name), re.IGNORECASE)
     if match is None:
-        raise ValueError(f"device: cannot read {device_name!r}; pass a name such as '/CPU:0'.")
+        raise ValueError(
+            f"device: device_name must be a name such as '/CPU:0', got {device_name!r}."
+        )
     name = f"{match['kind'].upper()}:{int((match['index'] or '0').replace('*', '0'))}"
     if name == HOST.name:
         return HOST
@@ -114,7 +117,7 @@ def find(device_name: Any, *, soft: bool = False) -> Place | None:
             else " Others need JAX, which is not installed: pip install 'gradtape[xla]'."
         )
         reason = (
-            f"device: there is no device {device_name!r} here; the devices are "
+            f"device: this process has no device {device_name!r}; its devices are "
             f"{[f'/{found}' for found in known]}.{hint}"
         )
         if not soft or kind not in _REPLACED:
@@ -122,7 +125,7 @@ def find(device_name: Any, *, soft: bool = False) -> Place | None:
         name = next((found for found in known if found.startswith(f"{kind}:")), HOST.name)
         if reason not in _said:
             _said.add(reason)
-            log_warning("%s What was to run there runs on '/%s'.", reason, name)
+            log_warning("%s Its ops run on '/%s' instead.", reason, name)
     return HOST if name == HOST.name else XlaDevice(name)
 
 
@@ -133,9 +136,8 @@ def check_device(device_name: Any) -> None:
     place = find(device_name)
     if place is not None and place is not HOST:
         raise invalid_argument(
-            f"device: this makes tensors on '/CPU:0', not on {device_name!r}: call it inside `with "
-            f"gradtape.device({device_name!r})`, "
-            "or move the tensor with to_device."
+            f"device: this function creates tensors on '/CPU:0', not on {device_name!r}: call it "
+            f"inside `with gradtape.device({device_name!r})`, or move the tensor with to_device."
         )
 
 

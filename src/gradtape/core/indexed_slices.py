@@ -72,7 +72,7 @@ class IndexedSlices:
         """The dense tensor, for ops that are given these slices."""
         if self.dense_shape is None:
             raise ValueError(
-                "Cannot convert an IndexedSlices without dense_shape to a tensor: give it a "
+                "An IndexedSlices without dense_shape cannot be converted to a tensor: give it a "
                 "dense_shape."
             )
         return RawSlices(self.values, self.indices, tuple(self.dense_shape.array.tolist())).dense()

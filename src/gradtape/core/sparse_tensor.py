@@ -50,7 +50,7 @@ class SparseTensor:
         """Another SparseTensor of the same parts."""
         if not isinstance(sparse_tensor_value, SparseTensor):
             raise TypeError(
-                "from_value: sparse_tensor_value must be a SparseTensor, got "
+                "SparseTensor.from_value: sparse_tensor_value must be a SparseTensor, got "
                 f"{type(sparse_tensor_value).__name__}."
             )
         given = sparse_tensor_value

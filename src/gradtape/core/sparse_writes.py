@@ -121,8 +121,8 @@ class SparseWrites:
     ) -> Variable:
         if self.array.dtype.kind not in "fcV":
             raise TypeError(
-                f"scatter_div: the variable is {self.array.dtype}; division needs floating point "
-                "or complex numbers."
+                f"scatter_div: the variable is {self.array.dtype}; division needs a "
+                "floating-point or complex dtype."
             )
         return self._scatter(np.divide, sparse_delta, "scatter_div")
 

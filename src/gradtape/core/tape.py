@@ -83,7 +83,8 @@ class GradientTape(TapeMethods, Block):
     def enter(self) -> None:
         if self._recording:
             raise ValueError(
-                "This tape is recording already: a GradientTape cannot be entered twice at once."
+                "This tape is already recording: a GradientTape cannot be entered again before "
+                "it is left."
             )
         self._start(here.state)
 
@@ -179,7 +180,10 @@ class GradientTape(TapeMethods, Block):
                 "`with` block."
             )
         if not self._recording:
-            raise ValueError("stop_recording: this tape is not recording.")
+            raise ValueError(
+                "stop_recording: this tape is not recording; call it inside the tape's `with` "
+                "block."
+            )
         position = self._position()
         self._stop()
         try:
@@ -209,7 +213,7 @@ class GradientTape(TapeMethods, Block):
         """
         if not self._recording:
             raise ValueError(
-                "reset: this tape is not recording; reset is for use inside its `with` block."
+                "reset: this tape is not recording; call reset inside its `with` block."
             )
         position = self._position()
         self._stop()
@@ -346,8 +350,7 @@ class GradientTape(TapeMethods, Block):
                 )
             raise RuntimeError(
                 f"{method}: this tape was used up by {self._ended_by}. A non-persistent "
-                "GradientTape gives one gradient; "
-                "use GradientTape(persistent=True) for more."
+                "GradientTape computes one gradient; use GradientTape(persistent=True) for more."
             )
         return self.scope
 
@@ -364,9 +367,8 @@ class GradientTape(TapeMethods, Block):
         elif first_times("inside", limit=1) is not None:
             log_warning(
                 "%s() was called on a persistent tape inside its own `with` block, so the "
-                "gradient's ops are recorded too, "
-                "which costs time and memory; call it outside the block unless you want "
-                "higher orders.",
+                "gradient's ops are recorded too, which costs time and memory; call it outside "
+                "the block unless you want higher-order derivatives.",
                 method,
             )
 

@@ -85,7 +85,7 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
             raise AttributeError(
                 f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of "
                 f"type {type(leaf).__name__}; "
-                + advice_about(leaf, "a tape follows only what it has seen as a Tensor.")
+                + advice_about(leaf, "a tape follows only Tensors and Variables.")
             )
     return leaves
 

@@ -208,8 +208,8 @@ def leave_thread(recorder: Recorder, state: ThreadState) -> None:
     """Ends what was entered on the thread of `state`, which must be this one."""
     if here.state is not state:
         raise RuntimeError(
-            f"This {type(recorder).__name__} was entered in another thread, where it goes on "
-            "recording: a `with` block must end in the "
-            "thread it began in. Open one in each thread."
+            f"This {type(recorder).__name__} was entered in another thread, where it is still "
+            "recording: a `with` block must end in the thread it began in. Enter one in each "
+            "thread."
         )
     state.remove(recorder)

@@ -165,7 +165,7 @@ class Variable(SparseWrites, TensorOperators):
     ) -> None:
         if variable_def is not None:
             raise ValueError(
-                "Variable: variable_def belongs to TensorFlow's graphs; give an initial_value."
+                "Variable: variable_def is for TensorFlow's graphs: give an initial_value."
             )
         if initial_value is None:
             raise ValueError(
@@ -562,7 +562,7 @@ class Variable(SparseWrites, TensorOperators):
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = _in_place
 
     def _graph_only(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("This belongs to TensorFlow 1 graphs: use value() or numpy().")
+        raise RuntimeError("This method is for TensorFlow 1 graphs: use value() or numpy().")
 
     eval = _graph_only
 

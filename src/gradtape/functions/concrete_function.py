@@ -295,8 +295,8 @@ class ConcreteFunction(Described):
                         raise
                     last = error
         raise RuntimeError(
-            f"{self.name}: a Variable or Tensor that it uses was gone, or written by others, at "
-            f"{_ATTEMPTS} attempts."
+            f"{self.name}: gave up after {_ATTEMPTS} attempts, because other threads or signal "
+            "handlers kept changing the Variables that it uses."
         ) from last
 
     def _recorded(self, arguments: Arguments) -> list[Tensor]:

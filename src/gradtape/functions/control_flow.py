@@ -93,12 +93,14 @@ def case(
         )
     truths = [_truth(pred, f"case: pred_fn_pairs[{i}][0]") for i, (pred, _) in enumerate(pairs)]
     if exclusive and sum(truths) > 1:
-        raise invalid_argument(f"case: exclusive=True, but {sum(truths)} of the predicates hold.")
+        raise invalid_argument(
+            f"case: exclusive=True, but {sum(truths)} of the predicates are true."
+        )
     for holds, (_, function) in zip(truths, pairs, strict=True):
         if holds:
             return function()
     if default is None:
-        raise invalid_argument("case: no predicate holds, and there is no default.")
+        raise invalid_argument("case: no predicate is true, and there is no default: give one.")
     _require_callable("case", default=default)
     return default()
 
@@ -470,7 +472,7 @@ def _states(
     elif order:
         state = _entry(elems, rows, order.pop(0))
     else:
-        raise ValueError(f"{function}: elems has no entries; give an initializer.")
+        raise ValueError(f"{function}: elems has no entries: give an initializer.")
     states = [state]
     for i in order:
         state = fn(state, _entry(elems, rows, i))
@@ -486,16 +488,17 @@ def _elements(elems: Any, function: str) -> tuple[list[Tensor], int]:
         else [as_tensor(elems)]
     )
     if not tensors:
-        raise ValueError(f"{function}: elems is empty.")
+        raise ValueError(f"{function}: elems must contain at least one tensor.")
     for t in tensors:
         if not t.array.ndim:
             raise ValueError(
-                f"{function}: elems must have at least one dimension to run over, got a scalar."
+                f"{function}: the tensors of elems must have at least one dimension, got a scalar."
             )
     lengths = {len(t.array) for t in tensors}
     if len(lengths) > 1:
         raise ValueError(
-            f"{function}: the entries of elems differ in their first dimension: {sorted(lengths)}."
+            f"{function}: the tensors of elems must have the same first dimension, got "
+            f"{sorted(lengths)}."
         )
     return tensors, lengths.pop()
 

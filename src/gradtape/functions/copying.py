@@ -47,10 +47,9 @@ def reduced(function: Function) -> Any:
                 return _of_method, (source.__self__, name)
     if isinstance(source, FunctionType) and not _is_named(source):
         raise pickle.PicklingError(
-            f"{function._name}: only a function that its module has by name can be pickled, "
-            "compiled or not: define it, with its "
-            "decorator, at the top of a module, or pickle what it is made from and call "
-            "tf.function again."
+            f"{function._name}: only a function that can be imported by name can be pickled: "
+            "define it, with its decorator, at the top level of a module, or pickle the Python "
+            "function and call tf.function again."
         )
     return _made, (type(function), source, function._options)
 

@@ -42,8 +42,7 @@ class Described(ABC):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
             f"{self!r} is a program of this process, which cannot be copied or pickled: copy or "
-            "pickle the tf.function that it comes "
-            "from, and call get_concrete_function() of that."
+            "pickle the tf.function that it comes from, and call its get_concrete_function()."
         )
 
     @property

@@ -53,7 +53,10 @@ def _described(why: Exception) -> str:
         str(why),
     )
     if not isinstance(why, (NoGradientError, RunEagerly, xla_engine.NotTraceableError)):
-        text = "a function called there needs values that only a compiled program will have."
+        text = (
+            "a function called there needs values that are known only when the compiled program "
+            "runs."
+        )
     return text if place is None or f"{place.file}:" in text else f"{place}: {text}"
 
 

@@ -88,7 +88,8 @@ class OpenFunction(Described):
                 return leaf
             if leaf.shape.rank is None:
                 raise ValueError(
-                    f"{self.name}: what it gives is not known for {leaf}, since its rank is open."
+                    f"{self.name}: the structure of its outputs is unknown for {leaf}, since its "
+                    "rank is open."
                 )
             shape = [size if n is None else n for n in leaf.shape]
             return Tensor(np.broadcast_to(np.zeros((), leaf.dtype.numpy), shape))

@@ -213,8 +213,7 @@ def _check_step(watched: Watched, step: TracedStep, value: Callable[[Any], Any])
         allowed = rounding + _MOVED * _moved(step, inputs, number, expected)
         if worst.difference > allowed:
             raise ParityError(
-                f"{what} computes something else compiled than in eager code: "
-                f"{worst.told(which, allowed)}"
+                f"{what} differs between compiled and eager code: {worst.told(which, allowed)}"
             )
 
 
@@ -236,8 +235,7 @@ class Worst(NamedTuple):
         at = f" at {list(self.place)}" if self.place else ""
         return (
             f"{what} differs by up to {self.difference:.3g}{at}, where it is {self.compiled} "
-            f"compiled and {self.eager} in eager code; "
-            f"rounding may take {allowed:.2g}."
+            f"compiled and {self.eager} in eager code; rounding explains at most {allowed:.2g}."
         )
 
 
@@ -330,8 +328,8 @@ def _check_results(
     compiled = [*run.outputs, *(run.written[i] for i in shown)]
     if len(found) != len(compiled):
         raise ParityError(
-            f"{name} gives {len(run.outputs)} tensors compiled, and {len(found) - len(shown)} in "
-            "eager code."
+            f"{name} returns {len(run.outputs)} tensors compiled, and {len(found) - len(shown)} "
+            "in eager code."
         )
     moved: list[list[Any]] = []
     for i, (ours, expected) in enumerate(zip(compiled, found, strict=True)):
@@ -358,9 +356,8 @@ def _check_results(
         if worst.difference > allowed:
             raise ParityError(
                 f"{name}: {worst.told(what, allowed)} All ops that could be compared one by one "
-                "agree, so look at the Python code that decides "
-                "which ops run, at what it changes outside, and at the bodies of "
-                "branches and loops."
+                "agree, so look at the Python code that decides which ops run, at its side "
+                "effects, and at the bodies of branches and loops."
             )
 
 

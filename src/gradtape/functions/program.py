@@ -249,7 +249,8 @@ class Program:
             return outputs, [array_for_xla(value) for value in writes]
         if not all(getattr(variable, "hidden", False) for variable in self.written):
             raise ValueError(
-                f"{self.name}: a function that assigns variables cannot run inside vmap."
+                f"{self.name}: a function that assigns Variables cannot run inside vmap: return "
+                "the values, and assign them outside."
             )
         key = ("batch", mapped, tuple([(a.array.shape, a.array.dtype) for a in inner]))
         axes = tuple(0 if m else None for m in mapped)

@@ -69,7 +69,7 @@ class Parameters:
         every = list(self._signature.parameters.values())
         if count and every and every[0].kind is Parameter.VAR_KEYWORD:
             raise TypeError(
-                f"{self._name}: input_signature is for named arguments, and this function has only "
+                f"{self._name}: input_signature needs named arguments, but this function has only "
                 f"**{every[0].name}."
             )
         if len(values) <= count:
@@ -90,8 +90,8 @@ class Parameters:
                 isinstance(value, (Tensor, Variable, np.ndarray)) or value != default
             ):
                 raise TypeError(
-                    f"{self._name}: '{parameter.name}' is not in input_signature, so that it must "
-                    f"be {default!r}, got {value!r}."
+                    f"{self._name}: '{parameter.name}' is not in input_signature, so it must be "
+                    f"{default!r}, got {value!r}."
                 )
 
     def names(self) -> list[str]:
@@ -326,7 +326,7 @@ def _cast(argument: Any, spec: Any, what: str, cast: Callable[[Any, Any, str], A
     try:
         given = form.flatten_up_to(argument)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{what} has not the structure of the signature: {error}") from None
+        raise TypeError(f"{what} does not have the structure of the signature: {error}") from None
     return optree.tree_unflatten(
         form, [_cast(a, s, what, cast) for a, s in zip(given, wanted, strict=True)]
     )

@@ -67,8 +67,9 @@ def _kept(found: list[Any], writes: Writes) -> list[Any]:
     """
     if any(map(xla_engine.is_traced, found)):
         raise TypeError(
-            "a function that assigns Variables is called while JAX traces a function of yours, as "
-            "jax.jit does: they would hold no values afterwards. Call it outside of that."
+            "A function that assigns Variables was called while JAX traces your own function, as "
+            "jax.jit does: the Variables would hold tracers instead of values. Call it outside "
+            "jax.jit."
         )
     writes.store(found[writes.outputs :])
     return found[: writes.outputs]
@@ -257,7 +258,10 @@ class Part:
         """What JAX traces, once for each kind of arguments: for one."""
         for array, (shape, dtype) in zip(arrays, self._specs, strict=True):
             if array.shape != shape or array.dtype != dtype:
-                raise TypeError("arguments of another kind than the program was traced for")
+                raise TypeError(
+                    "the arguments do not have the shapes and dtypes that the program was "
+                    "traced for"
+                )
         return self._evaluated(*arrays)
 
     def _evaluated(self, *arrays: Any) -> list[Any]:

@@ -146,9 +146,7 @@ class Structured(ABC):
         trace = state.trace
         # A tape inside a vmap follows each op of a program: those of a branch or a loop are XLA's.
         if trace is None:
-            raise RunEagerly(
-                f"{self.name}: a tape inside vmap follows what is called there op by op."
-            )
+            raise RunEagerly(f"{self.name}: a tape inside vmap records op by op.")
         inputs = trace.taken_in(inputs)
         recording = state.scope
         levels = [t.level for t in inputs if isinstance(t, BatchedTensor)]

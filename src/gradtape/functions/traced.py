@@ -97,7 +97,7 @@ def _check_alike(
         nest.assert_same_structure(first.structure, other.structure)
     except (TypeError, ValueError) as error:
         raise type(error)(
-            f"{function}: branch {number} returns another structure than branch 0: {error}"
+            f"{function}: branch {number} returns a different structure than branch 0: {error}"
         ) from None
     if list(specs) != list(others):
         same_dtypes = [dtype for _, dtype in specs] == [dtype for _, dtype in others]
@@ -170,8 +170,8 @@ def while_loop(
     closed_body = Closed("while_loop", run_body, specs)
     if closed_condition.written:
         raise ValueError(
-            "while_loop: in a gradtape.function cond must not assign variables, draw random "
-            "numbers or print."
+            "while_loop: in a gradtape.function cond must not assign Variables, draw random "
+            "numbers or print: do it in body."
         )
     written = closed_body.written
     taken = [
@@ -252,8 +252,8 @@ def _like(value: Any, spec: Spec, function: str, number: int) -> Tensor:
     if tuple(found.array.shape) != shape:
         raise ValueError(
             f"{function}: {what} began with shape {shape}, but has shape "
-            f"{tuple(found.array.shape)} after a step; in a "
-            "gradtape.function a loop variable keeps its shape."
+            f"{tuple(found.array.shape)} after a step; in a gradtape.function a loop variable "
+            "must keep its shape."
         )
     if found.array.dtype != dtype:
         raise TypeError(

@@ -19,7 +19,7 @@ def _bitcast(xp: Any, x: Any, *, dtype: Any) -> Any:
     ratio = dtype.itemsize // x.dtype.itemsize
     if ratio > 1:
         if x.shape[-1:] != (ratio,):
-            raise ValueError(f"the last axis must have size {ratio} to make {dtype.name} of it")
+            raise ValueError(f"the last axis must have size {ratio} to become {dtype.name}")
         return np.ascontiguousarray(x).view(dtype)[..., 0]
     parts = x.dtype.itemsize // dtype.itemsize
     found = np.ascontiguousarray(x).reshape(*x.shape, 1).view(dtype)

@@ -159,7 +159,7 @@ class Op:
         rows: RowRule | None = None,
     ) -> None:
         if name in registry:
-            raise KeyError(f"an op named '{name}' exists already")
+            raise KeyError(f"an op named '{name}' already exists: choose another name.")
         registry[name] = self
         self.name = name
         self.kernel = bind(kernel)
@@ -202,8 +202,8 @@ class Op:
         self.broadcasts = elementwise and len(self.arguments) > 1
         if elementwise and len(self.arguments) > 2:
             raise TypeError(
-                f"{name}: an elementwise op has one or two arguments; declare it with `op` and "
-                "undo broadcasting."
+                f"{name}: an elementwise op has one or two arguments; declare it with `op`, and "
+                "undo broadcasting in its pulls."
             )
         self.differentiable = pull_all is not None or any(self.pulls)
         if pull_all is not None:
@@ -476,8 +476,8 @@ def _no_rule(name: str, argument: str) -> Pull:
 
     def pull(g: Any) -> Any:
         raise LookupError(
-            f"{name}: there is no rule for the derivative by '{argument}'; use "
-            "gradtape.custom_gradient to give one."
+            f"{name}: there is no rule for the derivative with respect to '{argument}': use "
+            "gradtape.custom_gradient to define one."
         )
 
     return pull

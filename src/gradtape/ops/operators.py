@@ -131,7 +131,7 @@ def _array(value: Any) -> Any:
 
 def rounded(x: Any, ndigits: int | None = None) -> Any:
     if ndigits not in (None, 0):
-        raise TypeError("round() of a tensor rounds to whole numbers only.")
+        raise TypeError("round() of a tensor takes no ndigits: it rounds to integers only.")
     return a.round_half_even(x)
 
 
@@ -172,8 +172,8 @@ class MaskShapeError(ValueError, IndexError):
 def _not_traceable(what: str, instead: str) -> xla_engine.NotTraceableError:
     return xla_engine.NotTraceableError(
         f"getitem at {locate(*caller())}: {what} that is known only when a gradtape.function runs "
-        "gives a tensor of unknown shape, which "
-        f"XLA cannot compile: write {instead}, or index outside the function."
+        f"results in a tensor of unknown shape, which XLA cannot compile: write {instead}, or "
+        "index outside the function."
     )
 
 

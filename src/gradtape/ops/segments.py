@@ -59,7 +59,7 @@ def _limit(dtype: Any, end: str) -> Any:
 
 def _check(ids: Any, size: int) -> None:
     if ids.size and ids.max() >= size:
-        raise ValueError(f"the segment {ids.max()} is not in [0, {size})")
+        raise ValueError(f"segment id {ids.max()} is not in [0, {size})")
 
 
 def _segment_take(xp: Any, x: Any, ids: Any) -> Any:

@@ -164,8 +164,8 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
         or len(primals) != len(tangents)
     ):
         raise ValueError(
-            "jvp: primals and tangents must be lists or tuples of one length, with an entry for "
-            "each argument of f."
+            "jvp: primals and tangents must be lists or tuples of the same length, with an entry "
+            "for each argument of f."
         )
     inputs = _tensors(tuple(primals))
     with ForwardAccumulator(inputs, tuple(tangents)) as accumulator:
@@ -370,8 +370,8 @@ def _chosen(
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     if not all(-len(args) <= number < len(args) for number in numbers):
         raise ValueError(
-            f"{function}: argnums={argnums!r} counts out an argument that is not there: "
-            f"{len(args)} were given."
+            f"{function}: argnums={argnums!r} must be positions of arguments, but f was called "
+            f"with {len(args)}."
         )
     given = list(args)
     for number in numbers:
@@ -384,7 +384,7 @@ def _scalar(value: Any, function: str) -> Tensor:
     found = as_tensor(value, argument=f"{function}: the result of f")
     if found.array.shape != () or found.dtype.is_complex:
         raise ValueError(
-            f"{function}: f must give a real scalar, got shape {found.shape}, dtype "
+            f"{function}: f must return a real scalar, got shape {found.shape}, dtype "
             f"{found.dtype.name}; use vjp or a tape for others."
         )
     return found

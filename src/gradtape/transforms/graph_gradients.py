@@ -57,8 +57,8 @@ def gradients(
     cotangents = None if grad_ys is None else _listed(grad_ys)
     if cotangents is not None and len(cotangents) != len(targets):
         raise ValueError(
-            f"gradients: there are {len(targets)} ys, but {len(cotangents)} grad_ys: give one for "
-            "each, or None."
+            f"gradients: grad_ys must have an entry for each of {len(targets)} ys, got "
+            f"{len(cotangents)}: give a tensor or None."
         )
     stopped = [] if stop_gradients is None else _flat(stop_gradients, "gradients: stop_gradients")
     with GradientTape(watch_accessed_variables=False) as tape:
@@ -175,10 +175,10 @@ def _trace_of(function: str) -> Trace:
     trace = here.state.trace
     if trace is None or trace.calls is None:
         raise RuntimeError(
-            f"{function}() of tensors needs a gradtape.function around it, which knows how they "
-            "were computed: in eager code "
+            f"{function}() of tensors is available only inside a gradtape.function, which knows "
+            "how they were computed: in eager code "
             + (
-                "give a function of xs for ys."
+                "pass a function of xs as ys."
                 if function == "hessians"
                 else "record with GradientTape and call tape.gradient()."
             )
@@ -240,6 +240,6 @@ def _refuse_known(op_type: str) -> None:
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in op_type).lstrip("_")
     if op_type in _registered or snake in registry:
         raise KeyError(
-            f"the op '{op_type}' has a gradient already: use gradtape.custom_gradient for a "
+            f"the op '{op_type}' already has a gradient: use gradtape.custom_gradient for a "
             "function of your own."
         )

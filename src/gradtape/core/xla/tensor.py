@@ -129,14 +129,13 @@ def _no_value(what: str, error: type[Exception], depth: int = 2) -> Exception:
     if file.startswith(own_files.root) and not file.startswith(_FOR_THE_USER):
         return xla_engine.NotTraceableError(
             f"{locate(*caller())}: the function called there needs the values of a tensor, which "
-            "only the compiled program will have: "
-            "use Python numbers, or call it outside the function."
+            "are known only when the compiled program runs: use Python numbers, or call it "
+            "outside the function."
         )
     return error(
         f"{what} is not available for a tensor in a gradtape.function: while the function is "
-        "traced, a tensor stands for values that "
-        "only the compiled program will have. Use gradtape functions (gradtape.cond, "
-        "gradtape.where, gradtape.print), or return the "
+        "traced, a tensor stands for values that are known only when the compiled program runs. "
+        "Use gradtape functions (gradtape.cond, gradtape.where, gradtape.print), or return the "
         "tensor and look at it outside."
     )
 

@@ -245,8 +245,8 @@ class Trace:
         taken = self.entry(variable)
         if isinstance(taken.tensor, BatchedTensor):
             raise ValueError(
-                f"'{variable.name}' cannot be assigned inside vmap: every example would give it "
-                "another value."
+                f"'{variable.name}' cannot be assigned inside vmap, where every example would "
+                "assign its own value: return the value, and assign it outside."
             )
         before = taken.tensor
         (after,) = self.taken_in([XlaTensor(self.own(value))])

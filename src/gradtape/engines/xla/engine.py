@@ -75,11 +75,10 @@ def check_process() -> None:
     """
     if _lost:
         raise RuntimeError(
-            "gradtape.function and accelerators cannot be used in this process: it was forked from "
-            "one that had used them, and XLA's "
-            "threads were not copied. Start processes with `multiprocessing.get_context('spawn')`, "
-            "or fork before the first function "
-            "is called. Eager code goes on working."
+            "gradtape.function and accelerators cannot be used in this process: it was forked "
+            "from one that had used them, and XLA's threads were not copied. Start processes "
+            "with `multiprocessing.get_context('spawn')`, or fork before the first function is "
+            "called. Eager code still works."
         )
 
 
@@ -408,11 +407,10 @@ def run(kernel: Callable[..., Any], arrays: Sequence[Any], params: dict[str, Any
         errors.TracerArrayConversionError,
     ) as error:
         raise NotTraceableError(
-            "inside a gradtape.function its result would have to depend on values that only the "
-            "compiled program will have, such as "
-            "a shape that does: use gradtape.where with three arguments or another function whose "
-            "result has a known shape, or "
-            "call it outside the function."
+            "inside a gradtape.function it needs values that are known only when the compiled "
+            "program runs, for example to determine the shape of its result: use gradtape.where "
+            "with three arguments or another function whose result has a known shape, or call it "
+            "outside the function."
         ) from error
 
 
@@ -507,11 +505,10 @@ def to_xla(array: Any) -> Any:
 def _refuse_strings(dtype: Any) -> None:
     if np.dtype(dtype).kind == "O":
         raise NotTraceableError(
-            "XLA has no strings. In a gradtape.function a tensor of strings is a constant: it can "
-            "be compared, indexed and returned, but "
-            "not chosen, carried by a loop or kept in a Variable by the compiled program. Let the "
-            "program give a number, and look the "
-            "string up outside."
+            "XLA has no strings. In a gradtape.function a tensor of strings is a constant: it "
+            "can be compared, indexed and returned, but the compiled program cannot select it, "
+            "carry it through a loop or keep it in a Variable. Return a number, and look the "
+            "string up outside the function."
         )
 
 

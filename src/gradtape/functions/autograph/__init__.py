@@ -49,6 +49,5 @@ def to_trace(f: Callable[..., Any], *, autograph: bool) -> Callable[..., Any]:
 
 _THE_REST = (
     "AutoGraph converts statements, `and`, `or`, `not` and `a if c else b`; nothing else may ask "
-    "for the value of a tensor, such as `in`, "
-    "or a function of a library."
+    "for the value of a tensor, for example `in` or a library function."
 )

@@ -228,8 +228,7 @@ class _Merged:
         name = "the first branch" if branch == 0 else "the other branch (`else`)"
         raise ValueError(
             f"{in_words(self._name)} is undefined after {name} of an `if` on a tensor, but used "
-            "later: give it a value in both branches, "
-            "or before."
+            "later: assign it in both branches, or before the `if`."
         )
 
     def _refuse_unless_alike(self, values: Sequence[Any]) -> None:
@@ -237,8 +236,8 @@ class _Merged:
             nest.assert_same_structure(*values)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{in_words(self._name)} has another structure after one branch than after the "
-                f"other: {error}"
+                f"{in_words(self._name)} has a different structure after each branch of an `if` "
+                f"on a tensor: {error}"
             ) from None
 
     def _spec(self, a: Any, b: Any) -> list[Spec]:
@@ -249,7 +248,7 @@ class _Merged:
             other = described(b if a is None else a)
             raise ValueError(
                 f"{in_words(self._name)} is None after one branch of an `if` on a tensor, and "
-                f"{other} after the other."
+                f"{other} after the other: give it a tensor in both."
             )
         if not (is_like_a_tensor(a) and is_like_a_tensor(b)) or nest.is_composite(
             a
@@ -267,8 +266,8 @@ class _Merged:
         if shape != other_shape:
             raise NotTraceableError(
                 f"{in_words(self._name)} has the shape {shape} after one branch of an `if` on a "
-                f"tensor and {other_shape} after the other: in a "
-                "gradtape.function it must be the same."
+                f"tensor and {other_shape} after the other: in a gradtape.function the shapes "
+                "must be the same."
             )
         if dtype == other:
             return shape, dtype

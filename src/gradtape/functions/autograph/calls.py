@@ -65,8 +65,8 @@ class FunctionScope:
             return None
         if value is not None and is_traced(returned):
             raise ValueError(
-                f"{location()}: a value is returned only where a condition on tensors holds: a "
-                "function must return one in every case."
+                f"{location()}: a value is returned in only some branches of an `if` on a tensor: "
+                "return a value in every branch."
             )
         return value
 

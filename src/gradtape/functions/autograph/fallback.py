@@ -55,9 +55,8 @@ def warn_once(function: FunctionType, why: str) -> None:
     if key not in _said:
         _said.add(key)
         log_warning(
-            "AutoGraph could not convert %s (%s:%s), because %s. It runs as it is; "
-            "decorate it with "
-            "gradtape.autograph.experimental.do_not_convert to say that this is meant.",
+            "AutoGraph could not convert %s (%s:%s), because %s. It runs as it is; decorate it "
+            "with gradtape.autograph.experimental.do_not_convert to silence this warning.",
             code.co_qualname, code.co_filename, code.co_firstlineno, why,
         )  # fmt: skip
 
@@ -67,7 +66,7 @@ def run_as_it_is(
 ) -> Any:
     """Calls a function that is not converted; an error in it says why."""
     name = getattr(f, "__qualname__", repr(f))
-    return run_explaining(f, args, kwargs, f"AutoGraph has not converted '{name}', because {why}.")
+    return run_explaining(f, args, kwargs, f"AutoGraph did not convert '{name}', because {why}.")
 
 
 def run_explaining(

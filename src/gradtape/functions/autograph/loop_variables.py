@@ -164,7 +164,9 @@ class LoopVariables:
         if is_undefined(before):
             return before
         if is_undefined(after):
-            raise ValueError(f"{in_words(name)} is deleted in the loop.")
+            raise ValueError(
+                f"{in_words(name)} is deleted in a loop on tensors: delete it after the loop."
+            )
         if before is None:
             raise FirstStepDiffersError(
                 f"{in_words(name)} is None before the loop, and {described(after)} after a "
@@ -180,7 +182,7 @@ class LoopVariables:
             nest.assert_same_structure(before, after)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{in_words(name)} has another structure after a step than before: {error}"
+                f"{in_words(name)} has a different structure after a step than before: {error}"
             ) from None
         old = nest.flatten(before)
         new = [self._fitted_leaf(name, a, b) for a, b in zip(old, nest.flatten(after), strict=True)]
@@ -204,8 +206,7 @@ class LoopVariables:
                 )
             raise TypeError(
                 f"{in_words(name)} changes from {described(before)} to {described(after)} in a "
-                "loop on tensors: only tensors and "
-                "numbers can."
+                "loop on tensors: only tensors and numbers may change there."
             )
         if not is_like_a_tensor(after) or nest.is_composite(before) != nest.is_composite(after):
             raise TypeError(
@@ -219,8 +220,8 @@ class LoopVariables:
             d for _, d in specs_of(after)
         ]:
             raise NotTraceableError(
-                f"{in_words(name)} grows in a loop on tensors, whose variables keep their shapes "
-                "in XLA: give it its size."
+                f"{in_words(name)} grows in a loop on tensors, where a variable must keep its "
+                "shape: allocate it at its full size before the loop."
             )
         for one, other in zip(parts_of(first), parts_of(after), strict=True):
             self._with_dtype(name, one, other)
@@ -251,7 +252,7 @@ class LoopVariables:
 
 
 _SET = "give it a tensor of that kind before the loop."
-_KEEP = "in a gradtape.function a variable keeps its shape from step to step."
+_KEEP = "in a gradtape.function a loop variable must keep its shape."
 
 
 def _filled(

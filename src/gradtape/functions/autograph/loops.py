@@ -216,7 +216,7 @@ def _bound(options: dict[str, Any]) -> int | None:
         return None
     if is_traced(limit):
         raise ValueError(
-            f"{location()}: set_loop_options: maximum_iterations must be known when the function "
-            "is traced."
+            f"{location()}: set_loop_options: maximum_iterations must be known while the function "
+            "is traced: use a Python integer."
         )
     return int(as_tensor(limit, argument="set_loop_options: maximum_iterations"))

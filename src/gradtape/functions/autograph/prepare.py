@@ -197,8 +197,8 @@ def _refuse_what_cannot_be_converted(node: ast.AST) -> None:
             raise NotConvertedError(f"it contains {refused[type(part)]} (line {part.lineno})")  # type: ignore[attr-defined]
         for name in _names_lost_in(part):
             raise NotConvertedError(
-                f"it assigns '{name.target.id}' with := where that would be lost (line "
-                f"{name.lineno}): use = before"
+                f"it assigns '{name.target.id}' with := where the assignment would be lost (line "
+                f"{name.lineno}): assign it with = before"
             )
 
 

@@ -79,9 +79,9 @@ class Progression:
 
     def __gradtape_tensor__(self, *others: Any) -> Any:
         raise NotTraceableError(
-            f"{location()}: in a program of XLA's only a `for` loop can run over a range up to a "
-            "tensor; elsewhere its length must be "
-            "known when the function is traced: make it a Python integer, or take it from a shape."
+            f"{location()}: in a gradtape.function only a `for` loop can run over a range whose "
+            "bound is a tensor; elsewhere its length must be known while the function is traced: "
+            "use a Python integer, or take it from a shape."
         )
 
     __iter__ = __len__ = __getitem__ = __neg__ = __abs__ = __gradtape_tensor__
@@ -163,7 +163,9 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     if not rows or len(rows) < len(found):
         return builtins.zip(*iterables, strict=strict)
     if strict and len({r.length for r in rows}) > 1:
-        raise ValueError(f"zip: the arguments differ in length: {[r.length for r in rows]}.")
+        raise ValueError(
+            f"zip: all arguments must have the same length, got {[r.length for r in rows]}."
+        )
     ends = np.cumsum([len(r.tensors) for r in rows]).tolist()
 
     def entry(entries: Sequence[Tensor]) -> tuple[Any, ...]:

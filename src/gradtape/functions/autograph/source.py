@@ -56,8 +56,8 @@ def _lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
         found = _innermost_around(code, found)
     if len(found) != 1:
         raise NotConvertedError(
-            f"there are {len(found)} lambdas like it in line {code.co_firstlineno}: give it a line "
-            "of its own, or a def"
+            f"there are {len(found)} lambdas like it on line {code.co_firstlineno}: put it on its "
+            "own line, or write a def"
         )
     return copy.deepcopy(found[0])
 

@@ -65,7 +65,7 @@ def is_flag(name: str) -> bool:
 
 def in_words(name: str) -> str:
     """A variable in the words of an error message, with the line of the user's code."""
-    return f"{location()}: {'what is returned' if _RESULT.fullmatch(name) else repr(name)}"
+    return f"{location()}: {'the return value' if _RESULT.fullmatch(name) else repr(name)}"
 
 
 def is_undefined(value: Any) -> bool:

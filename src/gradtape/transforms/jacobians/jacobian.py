@@ -100,12 +100,12 @@ def batch_jacobian(
     shape, source_shape = one_target.array.shape, one_source.array.shape
     if len(shape) < 2 or len(source_shape) < 2:
         raise ValueError(
-            f"batch_jacobian: target and source need rank 2 or more, got shapes {shape} and "
+            f"batch_jacobian: target and source must have rank 2 or more, got shapes {shape} and "
             f"{source_shape}."
         )
     if shape[0] != source_shape[0]:
         raise ValueError(
-            f"batch_jacobian: target and source differ in the batch size: {shape[0]} and "
+            f"batch_jacobian: target and source must have the same batch size, got {shape[0]} and "
             f"{source_shape[0]}."
         )
 
@@ -247,18 +247,17 @@ def _either(
     without_path = tape._node_of(target) is None or not connected
     if mode == "forward" and "c" in kinds:
         raise ValueError(
-            f"{method}: mode='forward' takes real targets and sources only: a complex Jacobian is "
-            "defined by the gradients of reverse "
-            "mode; use mode='reverse', or the real and imaginary parts."
+            f"{method}: mode='forward' takes only real targets and sources, since a complex "
+            "Jacobian is defined by reverse mode: use mode='reverse', or the real and imaginary "
+            "parts."
         )
     if mode == "forward" and not without_path:
         try:
             return forward()
         except (DepartureError, LookupError, NotLinearError) as error:
             raise ValueError(
-                f"{method}: mode='forward' differentiates the gradient functions on the way by "
-                "their cotangents, which failed: "
-                f"{error}; use mode='reverse'."
+                f"{method}: mode='forward' pushes tangents through the custom gradients between "
+                f"source and target, which failed: {error}; use mode='reverse'."
             ) from error
     if mode == "auto" and smaller and "c" not in kinds and not without_path:
         try:
@@ -295,9 +294,9 @@ def _warn_of_dependence(
     largest = size_of(jacobians, 1).max(1, keepdims=True)
     if differ(found, expected, largest, jacobians.dtype):
         warnings.warn(
-            "GradientTape.batch_jacobian: the examples of the batch depend on each other, so the "
-            "result mixes their derivatives. "
-            "Use jacobian for all of them, or check_independence=False if this is meant.",
+            "GradientTape.batch_jacobian: the examples of the batch depend on each other, so "
+            "the result mixes their derivatives. Use jacobian to get all of them, or pass "
+            "check_independence=False if this is intended.",
             RuntimeWarning,
             stacklevel=_frames_to_user(),
         )

@@ -56,9 +56,8 @@ def gradient_per_example(
     if len(found) != 1 or len(found[0].array.shape) != 1 or not found[0].dtype.is_floating:
         given = ", ".join(f"{loss.dtype.name}{list(loss.array.shape)}" for loss in found)
         raise ValueError(
-            "gradient_per_example: losses must be one tensor of real numbers with shape "
-            f"[examples], got {given or 'nothing'}; "
-            "do not take the mean or sum over the batch."
+            "gradient_per_example: losses must be one real tensor of shape [examples], got "
+            f"{given or 'nothing'}; do not take the mean or sum over the batch."
         )
     norm = None if clip_norm is None else _checked_norm(clip_norm)
     leaves = leaves_of(variables, "gradient_per_example: variables")

@@ -117,8 +117,7 @@ class RecordedWalk:
             )
         if differ(found, expected, size_of(array), array.dtype):
             raise NotLinearError(
-                "a custom gradient on the way does not give a linear function of its cotangent "
-                "that can be differentiated"
+                "a custom gradient is not a linear, differentiable function of its cotangent"
             )
 
 

@@ -78,14 +78,13 @@ def _alone(method: str, targets: Sequence[Any], sources: Sequence[Any]) -> Itera
     """A block that nothing records, and in which NumPy does not warn of infinities."""
     if here.state.levels:
         raise ValueError(
-            f"{method}: a sparse Jacobian inside vmap would be one matrix for each example: call "
-            "it outside."
+            f"{method}: a sparse Jacobian is not available inside vmap, where there would be one "
+            "matrix for each example: call it outside."
         )
     if not all(isinstance(leaf.array, (np.ndarray, np.generic)) for leaf in (*targets, *sources)):
         raise ValueError(
-            f"{method}: a sparse Jacobian needs tensors on the CPU, outside gradtape.function: "
-            "SciPy holds it. Call it there, or "
-            "leave out sparse=True."
+            f"{method}: a sparse Jacobian is a SciPy array, which needs tensors on the CPU, "
+            "outside gradtape.function: call it there, or leave out sparse=True."
         )
     with here.state.only([]), np.errstate(all="ignore"):
         yield

@@ -186,9 +186,8 @@ def _named_sources(sources: Any, target: Any) -> dict[str, Any]:
         if not (one_each or _broadcasts(shape, wanted)):
             raise ValueError(
                 f"derivatives: sources[{name!r}] has shape {shape}, but the target has shape "
-                f"{wanted}: a source needs one "
-                "element for each example. Take the columns apart inside the tape, such as x = "
-                "points[:, 0:1]."
+                f"{wanted}: a source needs one element for each example. Split the columns inside "
+                "the tape, for example x = points[:, 0:1]."
             )
     return inputs
 
@@ -218,8 +217,8 @@ def _names(key: Any, names: Sequence[str]) -> Sequence[str]:
         if key in names:
             if all(part in names for part in parts) and len(parts) > 1:
                 raise ValueError(
-                    f"derivatives: {key!r} is a source, and can be split into sources too: use a "
-                    "tuple of names."
+                    f"derivatives: {key!r} is ambiguous, since it is the name of a source and "
+                    "also a sequence of names: use a tuple of names."
                 )
             parts = [key]
     elif isinstance(key, tuple):

@@ -1,9 +1,9 @@
-"""The import hook by which Keras finds the backend "gradtape".
+"""The import hook through which Keras finds the backend "gradtape".
 
 Keras 3.15 chooses its backend in `if` chains that name the backends it knows. While Keras is
-imported, this hook compiles the few modules that have such a chain from their source with one
-branch more: the branch for "jax", copied and pointed at this package. Nothing is written to Keras's
-folder. `keras.src.backend.gradtape.<module>` are other names for this package's modules.
+imported, this hook compiles the few modules that have such a chain from their source with one more
+branch: a copy of the branch for "jax" that points to this package. Nothing is written to Keras's
+folder. `keras.src.backend.gradtape.<module>` are aliases of this package's modules.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Values on many devices: Keras's meshes and layouts as JAX's, for variables,
-batches and results inside a model.
+"""Values on many devices: Keras's meshes and layouts converted to JAX's, for variables, batches and
+results inside a model.
 
 The only module of this package that uses JAX itself. A variable or a batch that is spread over
-devices is an array of JAX's which compiled functions take as it is; XLA then divides the work.
+devices is a JAX array, which compiled functions take without conversion; XLA then divides the work.
 Eager code sees the whole value, on the host.
 """
 

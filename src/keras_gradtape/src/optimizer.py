@@ -1,9 +1,9 @@
-"""What Keras's optimizers inherit from this backend: how variables are known,
-updated and minimised for.
+"""The backend's base class of Keras's optimizers: how variables are identified and updated, and
+`minimize`.
 
 Inside a function an update is traced as Keras writes it. In eager code that of SGD, Adam and AdamW
-runs in place, on NumPy. Gradients that are rows stay rows wherever Keras's formulas leave them so,
-as on TensorFlow.
+runs in place, on NumPy. Sparse gradients (IndexedSlices) stay sparse wherever Keras's formulas
+allow it, as on TensorFlow.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Profiles for Keras's TensorBoard callback, which asks for them only with backends that it
-knows.
-"""
+"""Profiles for Keras's TensorBoard callback, which requests them only for backends that it knows."""
 
 from __future__ import annotations
 

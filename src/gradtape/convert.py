@@ -1,9 +1,9 @@
-"""The one door from what callers pass to Tensors.
+"""Conversion to Tensors of whatever callers pass; all other modules convert through this one.
 
-What is a Tensor already, or says how to become one, is read alike for everybody (`operand`). Plain
-values, which are Python's numbers, lists and NumPy's arrays, become Tensors by a `Policy`:
-TensorFlow's or NumPy's. It says which dtype a number takes alone and beside Tensors, and what is
-refused. Keras's rules need Keras: they are in `keras_gradtape`, over these.
+Tensors, and objects that know how to become one, are treated the same for all callers (`operand`).
+Plain values (Python numbers, lists and NumPy arrays) are converted by a `Policy`, TensorFlow's or
+NumPy's, which says what dtype a number takes alone and beside Tensors, and what is refused. Keras's
+rules need Keras: they are in `keras_gradtape`, built on these.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`DType` objects and the promotion lattice.
 
 A `DType` names an element type as TensorFlow does (`float32`, `bfloat16`, `string`); `DType.numpy`
-is the NumPy dtype that the engines use. `promote` is the lattice JAX documents, with float32 as the
-default float and int32 as the default int. Everything may use this module.
+is the NumPy dtype that the engines use. `promote` follows the lattice that JAX documents, with
+float32 as the default float and int32 as the default int. Everything may use this module.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Nested structures (`tf.nest`): lists, tuples, dicts,
-named tuples and what optree knows besides; None is a leaf.
+"""Nested structures (`tf.nest`): lists, tuples, dicts, named tuples and whatever else optree knows;
+None is a leaf.
 
 A *composite* is a leaf made of tensors, such as a TensorArray, which `expand_composites` opens: it
-has `__gradtape_flatten__()`, which gives its tensors, and `__gradtape_unflatten__(tensors)`, which
-gives one like it made of the next of an iterator over tensors.
+has `__gradtape_flatten__()`, which returns its tensors, and `__gradtape_unflatten__(tensors)`,
+which returns one like it made from the next tensors of an iterator.
 
 Everything may use this module.
 """

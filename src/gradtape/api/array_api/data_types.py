@@ -1,7 +1,7 @@
-"""The Array API's functions of dtypes, and what it lets a program ask about the library.
+"""The Array API's dtype functions, and what a program can ask about the library.
 
-A dtype is one of `gradtape.dtypes`; the functions also take what stands for one, such as "float32"
-or `numpy.float32`.
+A dtype is one of `gradtape.dtypes`; the functions also take names and NumPy dtypes, such as
+"float32" or `numpy.float32`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""NumPy's ways of applying a Python function to parts of an array, on Tensors: each call is
-recorded like any other code.
+"""NumPy's functions that apply a Python function to parts of an array, such as `vectorize`: each
+call is recorded like any other code.
 """
 
 from __future__ import annotations

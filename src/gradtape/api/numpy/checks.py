@@ -1,4 +1,4 @@
-"""What several families ask of their arguments: values to look at, and elements to choose from."""
+"""Checks that several families share: whether values are known, and whether there are elements."""
 
 from __future__ import annotations
 

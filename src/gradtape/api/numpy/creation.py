@@ -1,8 +1,8 @@
 """NumPy's functions that make arrays: from values (`array`), of one value (`zeros`, `full`),
 and from files and buffers.
 
-Without a dtype, and for Python's `float` and `int`, the result is float32 or int32. What a call is
-given as a Tensor is recorded.
+Without a dtype, and for Python's `float` and `int`, the result is float32 or int32. Tensors among
+the arguments are recorded.
 """
 
 from __future__ import annotations

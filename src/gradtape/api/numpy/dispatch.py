@@ -1,5 +1,5 @@
-"""What NumPy's protocols do beyond a plain call: keywords, the methods of ufuncs,
-functions without a derivative, refusals.
+"""What NumPy's protocols handle beyond a plain call: keywords, ufunc methods, functions without a
+derivative, and refusals.
 """
 
 from __future__ import annotations

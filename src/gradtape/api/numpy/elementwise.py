@@ -1,5 +1,5 @@
-"""NumPy's elementwise functions that are no ufuncs: choosing between values, bounds, parts of
-complex numbers, functions by element.
+"""NumPy's elementwise functions that are not ufuncs: `where`, `select`, `clip`, the parts of
+complex numbers and the like.
 """
 
 from __future__ import annotations

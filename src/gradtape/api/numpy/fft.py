@@ -1,9 +1,9 @@
 """Discrete Fourier transforms: `numpy.fft`.
 
-The lengths `n` and `s` cut off axes or fill them with zeros before they are transformed; on the way
-back from half a spectrum the last is the length of the result. What a transform divides by is said
-by `norm`: nothing on the way there and the number of elements on the way back ('backward'), the
-reverse ('forward'), or the square root of that number both ways ('ortho').
+The lengths `n` and `s` crop axes or pad them with zeros before the transform; for the inverse of a
+half spectrum the last one is the length of the result. `norm` says which transform divides by the
+number of elements: the inverse one ('backward'), the forward one ('forward'), or both, each by its
+square root ('ortho').
 """
 
 # mypy: disable-error-code="no-any-return"

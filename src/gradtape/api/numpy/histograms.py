@@ -1,8 +1,8 @@
 """NumPy's histograms: `histogram`, `histogram2d`, `histogramdd` and their bin edges.
 
-A count jumps where an element crosses an edge, so that it has no derivative by the data. A weighted
-count is linear in the weights, edges that come from the range of the data follow its ends, and a
-density has both: these are recorded.
+A count jumps where an element crosses an edge, so it has no derivative with respect to the data. A
+weighted count is linear in the weights, edges taken from the range of the data depend on its ends,
+and a density depends on both: these are recorded.
 """
 
 from __future__ import annotations

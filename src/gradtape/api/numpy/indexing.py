@@ -1,8 +1,7 @@
-"""NumPy's functions that pick elements by index or condition, and those that give indices:
+"""NumPy's functions that pick elements by index or condition, and those that return indices:
 `take`, `choose`, `nonzero`.
 
-Picking is recorded; indices are int64, as NumPy's, and have no derivative. Those of a call that
-only asks for indices are NumPy's own.
+Picking is recorded; indices are int64, as in NumPy, and have no derivative.
 """
 
 from __future__ import annotations

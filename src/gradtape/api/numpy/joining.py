@@ -1,5 +1,5 @@
-"""NumPy's functions that put arrays together and take them apart: `concatenate`, `stack`,
-`block`, `split` and their kin.
+"""NumPy's functions that put arrays together and take them apart: `concatenate`, `stack`, `block`,
+`split` and related functions.
 """
 
 from __future__ import annotations

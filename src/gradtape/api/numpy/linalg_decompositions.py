@@ -1,7 +1,7 @@
 """Factorisations, eigenvalues and singular values: `numpy.linalg`.
 
-Factors are unique up to signs, phases and, where values repeat, rotations; gradients are right for
-every function that does not depend on that choice.
+Factors are unique up to signs, phases and, where values repeat, rotations; gradients are correct
+for every function that does not depend on that choice.
 """
 
 # mypy: disable-error-code="no-any-return"

@@ -1,4 +1,4 @@
-"""The argument `where` of a reduction: which elements take part in it."""
+"""The argument `where` of a reduction, which selects its elements."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments

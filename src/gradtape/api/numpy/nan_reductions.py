@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out: `nansum` and its kin. NaN gets no gradient."""
+"""Reductions that ignore NaN: `nansum` and related functions. NaN gets no gradient."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments

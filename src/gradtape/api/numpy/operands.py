@@ -1,9 +1,9 @@
-"""How the functions of `gradtape.numpy` take their arguments: Tensors from anything, dtypes,
-axes, and what is refused.
+"""How the functions of `gradtape.numpy` convert and check their arguments: tensors, dtypes, axes,
+and what is refused.
 
 The rule for dtypes: plain values take the dtype of the Tensors beside them where the kinds allow
-it; Tensors of different dtypes meet by gradtape's lattice; and where NumPy would fall back on a
-default dtype, gradtape's stand in the place of NumPy's: float32, int32, complex64. Arguments of 64
+it; Tensors of different dtypes are promoted by gradtape's lattice; and where NumPy would fall back
+on a default dtype, gradtape's defaults replace NumPy's: float32, int32, complex64. Arguments of 64
 bits (complex: 128) keep their width.
 """
 

@@ -1,8 +1,8 @@
 """NumPy's functions that sort, search and count: `sort`, `argsort`, `searchsorted`,
 `bincount` and their kin.
 
-Sorting is a gather, and recorded as one; equal elements keep their order. Places and counts are
-int64 and have no derivative.
+Sorting is recorded as a gather; equal elements keep their order. Indices and counts are int64 and
+have no derivative.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`numpy.pad` in all its modes, recorded.
 
-Axes are padded one after the other, each with what those before it have added.
+Axes are padded one after the other, including what the earlier ones have added.
 """
 
 from __future__ import annotations

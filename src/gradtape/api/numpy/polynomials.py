@@ -1,5 +1,5 @@
-"""Polynomials, given by their coefficients from the highest power down: `numpy.polyval`,
-`polyfit`, `roots` and their kin.
+"""Polynomials, given by their coefficients from the highest power down: `numpy.polyval`, `polyfit`,
+`roots` and related functions.
 """
 
 # mypy: disable-error-code="no-any-return"

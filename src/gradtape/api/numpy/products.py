@@ -1,5 +1,5 @@
-"""Products of vectors, matrices and tensors, Einstein sums and convolution: `numpy.dot`,
-`matmul`, `einsum` and their kin.
+"""Products of vectors, matrices and tensors, Einstein sums and convolution: `numpy.dot`, `matmul`,
+`einsum` and related functions.
 """
 
 # mypy: disable-error-code="no-any-return"

@@ -1,7 +1,8 @@
-"""Medians, quantiles and percentiles, with NaN passed on or left out: `numpy.quantile` and its kin.
+"""Medians, quantiles and percentiles, with NaN propagated or ignored: `numpy.quantile` and related
+functions.
 
-Each is a sort, and a mean of two neighbours at most. Gradients reach the elements that were chosen
-and, where a method interpolates, the probabilities `q`.
+Each is a sort, followed by a weighted mean of at most two neighbours. Gradients reach the selected
+elements and, where a method interpolates, the probabilities `q`.
 """
 
 # mypy: disable-error-code="no-any-return"

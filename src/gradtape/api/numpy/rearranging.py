@@ -1,7 +1,7 @@
-"""NumPy's functions that repeat, reorder, insert and leave out elements: `tile`, `repeat`, `flip`,
+"""NumPy's functions that repeat, reorder, insert and delete elements: `tile`, `repeat`, `flip`,
 `roll`, `insert`, `delete`.
 
-Most are a gather, at indices that NumPy's own function of that name makes of the numbers 0, 1,
+Most are a gather, at indices that NumPy's own function of that name returns for the numbers 0, 1,
 2, ...
 """
 

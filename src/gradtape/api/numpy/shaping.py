@@ -1,8 +1,8 @@
 """NumPy's functions for the shape and the dtype of an array: `reshape`, `transpose`,
 `squeeze`, `astype` and their kin.
 
-A Tensor does not change and has no memory layout: what NumPy gives as a view or a copy is a Tensor
-with those values, and `order` matters only where it says in which order elements are read.
+A Tensor is immutable and has no memory layout: where NumPy returns a view or a copy, the result is
+a Tensor with those values, and `order` matters only where it says in which order elements are read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Spread, weighted means and correlation: `numpy.var`, `average`, `cov` and their kin."""
+"""Spread, weighted means and correlation: `numpy.var`, `average`, `cov` and related functions."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments

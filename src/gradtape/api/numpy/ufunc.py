@@ -1,8 +1,8 @@
-"""How an elementwise function is spelled: a function of the arrays alone, to which `ufunc` adds the
-keywords of NumPy's ufuncs.
+"""`ufunc`: adds the keywords of NumPy's ufuncs to an elementwise function that is written for the
+arrays alone.
 
-The bare function is what NumPy's protocol calls when there are no keywords, so it takes Tensors of
-float32 and float64, and Python numbers beside them, without a detour.
+The bare function is what NumPy's protocol calls when there are no keywords, so it handles float32
+and float64 Tensors, and Python numbers beside them, without conversion.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The methods of NumPy's ufuncs on Tensors: `np.add.reduce`, `np.multiply.accumulate`,
 `np.subtract.outer` and `reduceat`.
 
-Those of sums, products and the like are the reductions that gradtape has; any other ufunc of two
-arguments runs over the slices of an axis, from the first to the last, as NumPy does it.
+Those of sums, products and the like use gradtape's reductions; any other binary ufunc runs over the
+slices of an axis, from the first to the last, as in NumPy.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`approx_max_k` and `approx_min_k`, which are exact here,
-and quasi-random points that fill a cube evenly.
+"""`approx_max_k` and `approx_min_k`, which are exact here, and Sobol points, which fill a cube
+evenly.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""How public functions take their arguments: types for annotations, and what makes axes,
-shapes and dtypes canonical.
+"""How public functions check their arguments: types for annotations, and the canonical form of
+axes, shapes and dtypes.
 """
 
 from __future__ import annotations

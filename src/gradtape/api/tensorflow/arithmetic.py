@@ -1,6 +1,4 @@
-"""Less common arithmetic: division that cuts off, polynomials, sums of lists,
-running sums of exponentials.
-"""
+"""Less common arithmetic: truncating division, polynomials, sums of lists, cumulative log-sum-exp."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Keeping values and gradients within bounds: `tf.clip_by_value`, `tf.clip_by_norm`,
 `tf.clip_by_global_norm`.
 
-An IndexedSlices stays sparse: its values alone are clipped, and repeated rows count as they stand.
+An IndexedSlices stays sparse: only its values are clipped, and repeated rows are not added up
+first.
 """
 
 from __future__ import annotations

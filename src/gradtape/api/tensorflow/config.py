@@ -1,7 +1,6 @@
-"""`tf.config`: which devices there are, and settings of the whole process.
+"""`tf.config`: the devices, and settings of the whole process.
 
-Without JAX there is one device, the CPU. With it there are those that XLA knows: asking for them
-loads JAX.
+Without JAX there is one device, the CPU. With it there are XLA's devices: listing them loads JAX.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Counting and finding: `tf.math.bincount`, histograms, `tf.unique`, `tf.searchsorted`,
-masks of lengths and their kin.
+"""Counting and finding: `tf.math.bincount`, histograms, `tf.unique`, `tf.searchsorted`, sequence
+masks and related functions.
 """
 
 from __future__ import annotations

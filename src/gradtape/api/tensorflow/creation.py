@@ -1,5 +1,5 @@
 """Making and converting tensors, and asking for their shape: `tf.constant`, `tf.zeros`, `tf.cast`,
-`tf.shape` and their kin.
+`tf.shape` and related functions.
 """
 
 from __future__ import annotations

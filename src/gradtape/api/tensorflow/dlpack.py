@@ -1,5 +1,5 @@
-"""Tensors through DLPack, the memory that array libraries hand to each other:
-`experimental.dlpack` and `numpy.from_dlpack`.
+"""DLPack, the protocol by which array libraries share memory: `experimental.dlpack` and
+`numpy.from_dlpack`.
 """
 
 from __future__ import annotations

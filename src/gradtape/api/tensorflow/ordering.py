@@ -1,4 +1,4 @@
-"""Sorting: `sort`, `argsort` and `top_k`. Each is differentiable as the gather that it is."""
+"""Sorting: `sort`, `argsort` and `top_k`. Each is a gather, and differentiable as one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """`py_function` and `numpy_function`: Python code as an op. In eager code it is called at once.
 
-A compiled program calls it back on the host whenever it runs, in the program's order. XLA has to
-know the shapes of the results: they are those of `Tout` if that has TensorSpecs, else those of one
-run on ones while the program is traced.
+A compiled program calls it on the host whenever it runs, in the program's order. XLA has to know
+the shapes of the results: they come from `Tout` if it holds TensorSpecs, else from one run on ones
+while the program is traced.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers as a quantized model would have them: `tf.quantization`.
+"""Simulated quantization: `tf.quantization`.
 
 The functions round to the values of a quantized number; their gradient passes straight through
 where the input is in the range. Unlike TensorFlow's they take every floating-point dtype, and have

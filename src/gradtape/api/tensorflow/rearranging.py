@@ -1,5 +1,5 @@
-"""Moving blocks, rows and sequences about: `tf.space_to_batch`, `tf.dynamic_partition`,
-`tf.reverse_sequence` and their kin.
+"""Rearranging blocks, rows and sequences: `tf.space_to_batch`, `tf.dynamic_partition`,
+`tf.reverse_sequence` and related functions.
 """
 
 from __future__ import annotations

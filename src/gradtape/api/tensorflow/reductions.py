@@ -1,5 +1,5 @@
-"""Reductions over axes (`tf.reduce_sum` and its kin), the index of an extremum,
-and running sums and products.
+"""Reductions over axes (`tf.reduce_sum` and related functions), the index of an extremum, and
+cumulative sums and products.
 """
 
 # mypy: disable-error-code="no-any-return"

@@ -1,4 +1,4 @@
-"""Reductions by segment: `tf.math.segment_sum` and its kin for sorted segments,
+"""Reductions by segment: `tf.math.segment_sum` and related functions for sorted segments,
 `unsorted_segment_*` for any order.
 """
 

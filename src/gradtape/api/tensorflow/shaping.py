@@ -1,5 +1,5 @@
-"""Moving elements: `tf.reshape`, `tf.transpose`, `tf.concat`, `tf.split`, `tf.pad`,
-`tf.slice` and their kin.
+"""Changing shapes: `tf.reshape`, `tf.transpose`, `tf.concat`, `tf.split`, `tf.pad`, `tf.slice` and
+related functions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Special functions: `tf.math.lgamma` and its kin, and the functions of `tf.math.special`.
+"""Special functions: `tf.math.lgamma` and related functions, and those of `tf.math.special`.
 
 Integers are refused and half precision is computed in float32, as for all functions of real
-numbers. Every parameter that a function is smooth in has a derivative, of every order: `igamma`,
-`igammac` and `betainc` by their parameters, which is a numerical integral, and `zeta` by its
-exponent, which is a numerical series.
+numbers. There is a derivative of every order with respect to every parameter in which a function is
+smooth: for the parameters of `igamma`, `igammac` and `betainc` it is a numerical integral, and for
+the exponent of `zeta` a numerical series.
 """
 
 # mypy: disable-error-code="no-any-return"

@@ -2,9 +2,9 @@
 
 In eager code it is a Python list.
 
-In a program that is being traced, an array that is written or read at an index which only the
-program will know is one tensor, whose rows are the entries. As such it goes through the program's
-loops and branches.
+In a program that is being traced, an array that is written or read at an index known only at run
+time is one tensor, whose rows are the entries. In this form it passes through the program's loops
+and branches.
 """
 
 from __future__ import annotations

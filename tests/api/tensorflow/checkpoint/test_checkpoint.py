@@ -526,7 +526,7 @@ def test_nothing_is_restored_if_one_shape_is_wrong(tmp_path):
         ValueError,
         match=(
             r"'b' has shape \(2,\) in '.*shapes', but the variable 'bias:0' has shape "
-            r"\(3,\): make"
+            r"\(3,\): create"
         ),
     ):
         tf.train.Checkpoint(a=a, b=b).read(path)

@@ -1,4 +1,4 @@
-"""`tf.train.Checkpoint`: saves and restores the Variables that hang from it."""
+"""`tf.train.Checkpoint`: saves and restores the Variables that its attributes hold."""
 
 from __future__ import annotations
 

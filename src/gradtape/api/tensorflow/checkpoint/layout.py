@@ -1,11 +1,11 @@
-"""What a checkpoint's file says about itself: its objects, and where each array lies.
+"""The header of a checkpoint file: its objects, and where each array is.
 
-Checked in full before anything is made of it.
+It is checked completely before it is used.
 
 A safetensors file is the length of a header in eight bytes, the header, which is JSON, and the
-bytes of the arrays. Among the header's metadata are our own: `objects`, `tensors` with a checksum
-of each array, and since version 2 `header_sha256`, a checksum of the length and the header with 64
-zeros in its own place. So no bit of the file can change unnoticed.
+bytes of the arrays. gradtape adds metadata to the header: `objects`, `tensors` with a checksum of
+each array, and from version 2 `header_sha256`, a checksum of the length and the header in which the
+checksum itself is replaced by 64 zeros. So no bit of the file can change unnoticed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`tf.train.CheckpointManager`: a folder of numbered checkpoints, of which the latest are kept."""
+"""`tf.train.CheckpointManager`: a folder of numbered checkpoints that keeps the latest ones."""
 
 from __future__ import annotations
 

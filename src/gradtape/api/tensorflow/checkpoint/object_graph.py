@@ -1,8 +1,9 @@
-"""Which objects hang from which, and by what name: what a checkpoint follows to find Variables.
+"""Which objects an object holds, and under what names: the graph that a checkpoint follows to find
+Variables.
 
-Followed are the attributes of Modules and Checkpoints, lists, tuples, dicts and deques, random
-generators, and Keras's objects. Keras is not imported: what has `variables`, each with a `path`,
-counts as one. Everything else, such as numbers and strings, is passed over.
+It follows the attributes of Modules and Checkpoints, lists, tuples, dicts and deques, random
+generators, and Keras objects. Keras is not imported: an object that has `variables`, each with a
+`path`, counts as a Keras object. Everything else, such as numbers and strings, is ignored.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A checkpoint's values meet a program's objects: at once, and later for attributes that are set
-when the values are already there.
+"""Restoring: gives a checkpoint's values to a program's objects, at once, and later to attributes
+that are set after `restore`.
 
 Objects and file are followed together from their roots, by name. All shapes and dtypes are compared
-before the first value is given, and whatever happens while values are given, a signal among it, all
-Variables have their new values afterwards, or all their old ones.
+before the first value is assigned, and whatever happens meanwhile, including a signal, afterwards
+either all Variables have their new values or all have their old ones.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The file `checkpoint` of a folder, which names its latest checkpoint and those that are kept:
+"""The file `checkpoint` of a folder, which names its latest checkpoint and all that are kept;
 `latest_checkpoint` reads it.
 
 It is JSON, with TensorFlow's names for the entries, and the bare names of files in the folder, so
-that a folder can be moved. Files are deleted by what it says, and a folder may come from anywhere:
-a name that leads out of the folder is never followed.
+that a folder can be moved. Files that it names may be deleted, and a folder may come from an
+untrusted source: a name that leads out of the folder is never followed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`parsed`: JSON of a file that may come from anywhere."""
+"""`parsed`: strict parsing of JSON from an untrusted file."""
 
 from __future__ import annotations
 

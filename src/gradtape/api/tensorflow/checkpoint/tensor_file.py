@@ -1,10 +1,10 @@
-"""Arrays of every dtype in a safetensors file, with a checksum each,
-and the graph of the objects that they belong to.
+"""Arrays of every dtype in a safetensors file, each with a checksum, and the graph of the objects
+that they belong to.
 
-safetensors has no complex128, older versions no complex64, and its NumPy reader no float8; nor has
-it strings. Those are stored as arrays that it has, and the file's metadata say what they are:
-complex numbers as pairs of real ones, float8 as bytes, strings as their bytes one after the other,
-with their lengths. `layout` says how the rest of the file is checked.
+safetensors has no complex128 and no strings, older versions have no complex64, and its NumPy reader
+has no float8. Those are stored as arrays of other dtypes, and the file's metadata say what they
+are: complex numbers as pairs of real ones, float8 as bytes, strings as their bytes one after the
+other, with their lengths. `layout` says how the rest of the file is checked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Assertions of `tf.debugging` about shapes and dtypes.
 
-A failed one is a ValueError or a TypeError, since no value is looked at.
+A failed assertion is a ValueError or a TypeError, since it does not depend on values.
 """
 
 from __future__ import annotations

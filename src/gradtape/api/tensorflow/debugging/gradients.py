@@ -1,4 +1,4 @@
-"""Checks of derivatives: `gradtape.testing` for users' own functions, and TensorFlow's
+"""Gradient checks: `gradtape.testing` for users' own functions, and TensorFlow's
 `tf.test.compute_gradient`.
 
 Derivatives are compared with central differences in float64. A complex number counts as its two

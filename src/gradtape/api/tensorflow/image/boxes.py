@@ -1,5 +1,5 @@
-"""Boxes and glimpses in `tf.image`: which boxes to keep, how to draw them,
-and what is seen at a place.
+"""Boxes and glimpses in `tf.image`: non-maximum suppression, drawing boxes, and extracting
+glimpses.
 """
 
 # mypy: disable-error-code="no-any-return"

@@ -1,7 +1,7 @@
 """The colours of `tf.image`: spaces, brightness and contrast, and the dtypes of images.
 
-Colours are in the last axis. An image of integers stands for numbers from 0 to 1: its dtype's
-largest number is 1.
+Channels are in the last axis. An integer image stands for numbers from 0 to 1: the largest number
+of its dtype is 1.
 """
 
 # mypy: disable-error-code="no-any-return"

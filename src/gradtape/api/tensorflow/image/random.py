@@ -1,5 +1,5 @@
-"""Images of `tf.image` changed at random: by a generator that goes on from call to call, or by a
-seed alone (`stateless_...`).
+"""Random augmentation of `tf.image`: from a generator with state, or from a seed alone
+(`stateless_...`).
 """
 
 # mypy: disable-error-code="no-any-return"

@@ -1,8 +1,8 @@
 """The diagonals and bands of matrices: `tf.linalg`.
 
-Several diagonals stand in the rows of one tensor, the uppermost first. Shorter ones are moved to
-the left or the right end of their row, as `align` says: first for those above the main diagonal,
-then for those below it.
+Several diagonals are the rows of one tensor, the uppermost first. `align` says whether shorter ones
+are moved to the left or the right end of their row: first for those above the main diagonal, then
+for those below it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of matrices, cross products, and how linear algebra takes matrices: `tf.linalg`."""
+"""Functions of matrices, cross products, and the argument checks of `tf.linalg`."""
 
 from __future__ import annotations
 

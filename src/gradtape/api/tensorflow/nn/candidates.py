@@ -1,4 +1,4 @@
-"""Losses over a sample of classes, for more classes than can be computed: `nce_loss`,
+"""Losses over a sample of the classes, for problems with too many of them: `nce_loss`,
 `sampled_softmax_loss`, and the samplers.
 """
 

@@ -1,5 +1,5 @@
-"""Pooling of `tf.nn` over windows of varying size,
-so that an image shrinks by a factor that is no integer.
+"""Pooling of `tf.nn` over windows of varying size, so that an image can shrink by a factor that is
+not an integer.
 """
 
 # mypy: disable-error-code="no-any-return"

@@ -1,5 +1,5 @@
-"""Pooling of `tf.nn`, which takes maxima and averages over windows,
-and the exchange of space and channels.
+"""Pooling of `tf.nn`, which takes maxima and averages over windows, and `space_to_depth` with its
+inverse.
 """
 
 # mypy: disable-error-code="no-any-return"

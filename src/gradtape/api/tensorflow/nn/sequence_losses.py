@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: `ctc_loss` and what goes with it in `tf.nn`."""
+"""Connectionist temporal classification: `ctc_loss` and related functions of `tf.nn`."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments

@@ -2,9 +2,9 @@
 and Tensors made of them.
 
 A `Source` is made for one call, so that threads share nothing and a call's numbers depend only on
-its key. Means, deviations and bounds come in by arithmetic, so they have gradients. The generator
-is NumPy's in eager code. A program that is being traced draws with XLA's, `XlaRandom`, whose key it
-computes when it runs.
+its key. Means, deviations and bounds are applied by recorded arithmetic, so they have gradients.
+The generator is NumPy's in eager code. A program that is being traced draws from XLA's,
+`XlaRandom`, whose key it computes when it runs.
 """
 
 # mypy: disable-error-code="no-any-return"

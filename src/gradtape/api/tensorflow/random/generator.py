@@ -1,6 +1,6 @@
 """`tf.random.Generator`: random numbers from a state that lives in a Variable.
 
-A compiled program reads the state and moves it on when it runs, by as much as eager code would.
+A compiled program reads and advances the state when it runs, by as much as eager code would.
 """
 
 from __future__ import annotations

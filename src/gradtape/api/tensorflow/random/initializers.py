@@ -1,4 +1,4 @@
-"""Functions that make the first values of Variables: `tf.zeros_initializer` and its kin."""
+"""Functions that make the initial values of Variables: `tf.zeros_initializer` and related classes."""
 
 from __future__ import annotations
 

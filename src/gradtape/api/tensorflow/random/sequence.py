@@ -4,9 +4,9 @@ With `set_seed(s)`, the n-th call without a seed of its own always gives the sam
 the shapes of the others; so does the n-th call of one function with one `seed`. Without any seed,
 every call draws its key from the system.
 
-A compiled program counts its draws apart from those of eager code. It reads the seed and the count
-when it runs, from Variables that nobody else sees, so that every run gives new numbers, and the
-same ones again after `set_seed`.
+A compiled program counts its draws separately from those of eager code. It reads the seed and the
+count when it runs, from hidden Variables, so every run gives new numbers, and the same ones again
+after `set_seed`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Random numbers of `tf.random` that are pure functions of a seed: `stateless_normal` and its kin.
+"""Random numbers of `tf.random` that are pure functions of a seed: `stateless_normal` and related
+functions.
 
-A compiled program computes them when it runs, also from a seed that only the program knows.
+A compiled program computes them when it runs, even from a seed that is known only then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Fourier transforms: `tf.signal.fft` and its kin.
+"""Fourier transforms: `tf.signal.fft` and related functions.
 
 As in TensorFlow, plain values become single precision (tensors keep theirs), and the transforms of
-complex numbers refuse real tensors. `fft_length` cuts off each axis or fills it with zeros before
-it is transformed; that of a signal back from its spectrum is the length of the result.
+complex numbers refuse real tensors. `fft_length` crops each axis or pads it with zeros before the
+transform; for an inverse real transform it is the length of the result.
 """
 
 from __future__ import annotations

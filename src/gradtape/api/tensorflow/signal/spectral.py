@@ -1,5 +1,5 @@
-"""Frames of a signal, the short-time transforms that are built on them,
-cosine transforms and the mel scale.
+"""Frames of a signal, the short-time transforms built on them, cosine transforms and the mel
+scale.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Computing with SparseTensors: sums, products, extrema, softmax,
-and the sums by segment of `tf.sparse`.
+"""Computing with SparseTensors: sums, products, extrema, softmax, and the segment sums of
+`tf.sparse`.
 """
 
 from __future__ import annotations

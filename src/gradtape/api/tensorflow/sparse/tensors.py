@@ -1,10 +1,10 @@
-"""SparseTensors: making them, and giving them another form.
+"""SparseTensors: making, converting and rearranging them.
 
 `tf.sparse` has these functions and those of `sparse_math`.
 
-Which elements there are is decided from the indices with NumPy; what becomes of the values is an
-op, so that a tape follows it. In a function that is traced the indices are Tensors, and what does
-not change how many there are works on them too.
+NumPy decides from the indices which elements there are; the values go through ops, so a tape
+follows them. In a function that is being traced the indices are Tensors, and whatever does not
+change their number works on them too.
 """
 
 from __future__ import annotations

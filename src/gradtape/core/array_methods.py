@@ -1,4 +1,4 @@
-"""`ArrayMethods`: what arrays have besides operators, as `Tensor` and `Variable` inherit it.
+"""`ArrayMethods`: NumPy's methods, attributes and protocols, which `Tensor` and `Variable` inherit.
 
 NumPy's methods and attributes are the functions of those names in `gradtape.numpy`, imported at
 their first call: `x.sum(axis=0)`, `x.reshape(2, -1)`, `x.T`. `x.shape` and `x.dtype` stay

@@ -1,9 +1,9 @@
-"""`BatchedTensor`: what a function sees under `vmap`,
-one example of a batch whose size it does not know.
+"""`BatchedTensor`: what a function sees under `vmap`, one example of a batch, without the batch
+axis.
 
 Its values are those of `inner`, a Tensor with the batch as its first axis. Ops compute with the
-inner Tensors, recorded by what was entered before the `vmap`, and record BatchedTensors for what
-was entered inside it; so tapes may be inside and outside.
+inner Tensors, which tapes outside the `vmap` record, and tapes inside it record the BatchedTensors;
+so tapes work on either side.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Python's garbage collector beside long recordings.
+"""Keeps Python's garbage collector from scanning long recordings again and again.
 
-A recording is one structure that grows, and holds no garbage. The collector looks at everything
-that is alive whenever that has grown by a quarter, so that each Node of a long recording is looked
-at again and again: five times on average, most of the time that recording takes. While there is a
-long recording, it looks at everything when the recording has become four times as long; young
-objects are collected as ever.
+A recording is one growing structure without garbage. The collector scans all live objects whenever
+their number has grown by a quarter, so each Node of a long recording is scanned five times on
+average, which takes most of the recording's time. While there is a long recording, all objects are
+scanned only when the recording has become four times as long; young objects are collected as usual.
 """
 
 from __future__ import annotations

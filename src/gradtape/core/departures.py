@@ -1,5 +1,5 @@
-"""Where values leave a tape: `.numpy()`, `float()`,
-`np.asarray()` and their kin on a Tensor that a tape is recording.
+"""Where values leave a tape: `.numpy()`, `float()`, `np.asarray()` and the like on a Tensor that a
+tape is recording.
 
 No gradient flows through what is computed from such values, which is often a mistake and always
 silent. The recordings that follow the Tensor note the place in the user's code, once for each

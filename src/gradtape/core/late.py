@@ -1,5 +1,5 @@
-"""Functions of the layers above, which methods of core's classes are: fetched at the first call,
-and no detour from then on.
+"""Methods of core's classes that are functions of a higher layer: imported or compiled at the first
+call, and called directly from then on.
 """
 
 from __future__ import annotations

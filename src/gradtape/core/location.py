@@ -1,5 +1,5 @@
-"""Which line of the user's code runs an op: taken from the caller's frame,
-and looked up when someone asks.
+"""Which line of the user's code ran an op: the caller's frame is noted, and the line is looked up
+only when needed.
 """
 
 from __future__ import annotations

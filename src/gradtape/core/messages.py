@@ -1,5 +1,5 @@
-"""Warnings that go to the logger `gradtape`, some of them only a few times for each line of the
-user's code.
+"""Warnings to the logger `gradtape`, some of them limited to a few for each line of the user's
+code.
 """
 
 from __future__ import annotations

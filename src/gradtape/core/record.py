@@ -1,7 +1,6 @@
-"""`record`: how a call becomes a Node, whatever was called.
+"""`record`: makes a Node of any call.
 
-Ops with a written call do the same in their own lines, for one tape and plain arrays (see
-`ops.written`).
+Ops with generated code do the same inline, for one tape and plain arrays (see `ops.written`).
 """
 
 from __future__ import annotations

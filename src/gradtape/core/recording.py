@@ -1,5 +1,5 @@
-"""What ops are recorded in: `Recording`, that of one tape or accumulator, and `Scope`,
-any set of them.
+"""`Recording`: what one tape or accumulator records; `Scope`: the set of recordings that an op is
+recorded in.
 
 There is one Scope object for each set, so that it can be compared by identity. The scope of the ops
 that run now is `here.state.scope`; a Node keeps the scope it was recorded in. With one tape, "does

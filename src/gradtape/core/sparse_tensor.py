@@ -1,4 +1,4 @@
-"""`SparseTensor`: the elements of a tensor that are not zero, and where they stand.
+"""`SparseTensor`: the nonzero elements of a tensor, and their coordinates.
 
 Its functions are in `gradtape.api.tensorflow.sparse`, which few programs use: `*` and `/` import
 it. A tape follows its `values`.

@@ -1,5 +1,5 @@
 """Writing parts of a Variable: the `scatter_*` methods, which take rows or coordinates and refuse
-any that are out of range.
+those out of range.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 whatever the derivative there.
 
 A rule computes `g * partial`, which is NaN where g is 0 and the partial is not finite. The repair
-is to put the zeros back, and the question is how to know, at next to no cost, that there is
-something to repair. Each thread has a `watch`, a list that is empty as long as there is not; a
-rule's pull on plain arrays asks it once:
+is to put the zeros back; the question is how to know, at almost no cost, that there is something to
+repair. Each thread has a `watch`, a list that is empty as long as there is nothing; a pull on plain
+arrays checks it once:
 
-- Where 0 meets infinity, the processor raises its invalid flag. NumPy looks at the flags after each
-  operation, and puts a note on the watch.
+- Where 0 meets infinity, the processor raises its invalid flag. NumPy checks the flags after each
+  operation, and calls a handler that puts a note on the watch.
 - A partial that is NaN raises no flag, but then a value is NaN too. Either it shows in the target,
-  or an op on the way has hidden it (`where`, a slice): a walk puts HIDDEN on the watch for such a
-  target, and when it passes such an op, and from then on every pull looks at its result.
+  or an op in between has hidden it (`where`, a slice): a walk puts HIDDEN on the watch for such a
+  target, and when it passes such an op, and from then on every pull checks its result.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a tape is asked with: targets, sources and output gradients,
-as the Tensors and Variables in them.
+"""The arguments of a tape's methods: targets, sources and output gradients, taken apart into
+Tensors and Variables.
 """
 
 from __future__ import annotations

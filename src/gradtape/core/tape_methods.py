@@ -1,6 +1,6 @@
-"""`TapeMethods`: what a `GradientTape` has besides `gradient`: Jacobians and higher derivatives.
+"""`TapeMethods`: the methods of `GradientTape` for Jacobians and higher derivatives.
 
-They stand in `gradtape.transforms`, above this layer, and are imported when they are called.
+They are implemented in `gradtape.transforms`, above this layer, and imported when they are called.
 """
 
 from __future__ import annotations

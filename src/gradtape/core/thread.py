@@ -1,4 +1,4 @@
-"""What records on each thread: `here.state` is the calling thread's state."""
+"""`here.state`: the calling thread's state, which knows what records on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`UnconnectedGradients`: what a gradient is where there is no path from the target to a source."""
+"""`UnconnectedGradients`: the gradient where there is no path from the target to a source."""
 
 from __future__ import annotations
 

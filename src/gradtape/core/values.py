@@ -1,5 +1,5 @@
-"""Plain values into arrays: Python numbers, nested lists and NumPy arrays,
-with TensorFlow's default dtypes.
+"""Conversion of plain values to arrays: Python numbers, nested lists and NumPy arrays, with
+TensorFlow's default dtypes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The backward walk: from cotangents of some Nodes to those of others,
 through the rules of everything in between.
 
-The walk is iterative and takes Nodes in reverse running number, so a Node's cotangent is complete
-when its turn comes. When something records, it hands Tensors to the rules and the gradient is
-itself differentiable; otherwise it hands them plain arrays.
+The walk is iterative and takes Nodes from the highest number to the lowest, so a Node's cotangent
+is complete when its turn comes. When something records, it passes Tensors to the rules and the
+gradient is itself differentiable; otherwise it passes plain arrays.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What rules and kernels do with plain arrays of any engine,
-in methods that all array libraries share.
+"""Helpers of rules and kernels for plain arrays of any engine, written with methods that all array
+libraries share.
 """
 
 from __future__ import annotations

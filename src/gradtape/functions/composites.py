@@ -1,9 +1,9 @@
-"""Arguments and results of functions that are made of tensors: SparseTensors, IndexedSlices,
+"""Arguments and results of functions that are composed of tensors: SparseTensors, IndexedSlices,
 TensorArrays, dataclasses, and lists, tuples and dicts of a user's own class.
 
-optree opens Python's own containers and what users have registered with it. `flatten` opens these
-too, so that the tensors inside are inputs and outputs of the program, and so that two of them are
-of one kind if their parts are.
+optree flattens Python's own containers and what users have registered with it. `flatten` flattens
+these too, so the tensors inside are inputs and outputs of the program, and two of them have the
+same kind if their parts do.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`ConcreteFunction`: a function traced for arguments of one kind,
-and how its results get their structure.
+"""`ConcreteFunction`: a function traced for one kind of arguments, and the structure of its
+results.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 as the Python they stand for.
 
 Whatever their bodies compute is recorded op by op, so they are differentiable to any order. In a
-function that is being traced, what depends on its values is left to XLA:
-`gradtape.functions.traced` makes the same of it there.
+function that is being traced, whatever depends on the program's values is left to XLA, by
+`gradtape.functions.traced`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Copies of a `Function`, and pickles.
+"""Copying and pickling a `Function`.
 
-Programs belong to their process and to the Variables they were traced with: neither takes them
-along.
+Compiled programs belong to their process and to the Variables they were traced with, so they are
+neither copied nor pickled.
 
 As with Python's own functions, a copy of a function is the function itself, a method's copy belongs
 to the copy of its object, and a pickle knows a function by its name.

@@ -1,6 +1,6 @@
-"""`Described`: what a traced function takes and gives, as specs and in words.
+"""`Described`: the signature of a traced function, as specs and as text.
 
-The words are TensorFlow's, so that a signature that is printed or compared reads the same.
+The text is TensorFlow's, so a signature that is printed or compared reads the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Calls of functions that XLA cannot hold: their Python runs on gradtape's own ops, as one call.
+"""Functions that XLA cannot compile: they run as eager Python, as one call.
 
-XLA wants shapes that are known. A function that has others runs as eager code does, with the
-functions that it calls compiled as before. If it fails, the Variables have the values from before
-the call.
+XLA needs known shapes. A function with other shapes runs as eager code, while the functions that it
+calls are compiled as before. If it fails, the Variables get back the values from before the call.
 """
 
 from __future__ import annotations

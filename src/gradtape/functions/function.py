@@ -1,5 +1,5 @@
-"""`Function`: a Python function traced once for each kind of arguments, compiled by XLA,
-and run as a program from then on.
+"""`Function`: a Python function that is traced once for each kind of arguments, compiled by XLA,
+and then run as a program.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`Kinds`: how many kinds of arguments a function has been called with, as TensorFlow counts them.
 
-A program of XLA's has fixed shapes, so that there is one for each shape, and the Python function
-runs for each. But where a signature leaves a size open, or a function is asked to reduce retracing,
-all its sizes are one kind to the user, who counts kinds. So are tensors of all strings of one
-shape, although each is a constant of its program.
+An XLA program has fixed shapes, so there is one program for each shape, and the Python function
+runs for each. But where a signature leaves a size open, or `reduce_retracing` is set, the user
+counts all sizes as one kind. So are string tensors of the same shape, although each is a constant
+of its program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Loop`: a loop of a program that runs for as long as a condition holds."""
+"""`Loop`: a loop in a program that runs as long as a condition is true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`OpenFunction`: what `get_concrete_function` gives for arguments of which some sizes are open."""
+"""`OpenFunction`: what `get_concrete_function` returns for arguments with unknown (open) sizes."""
 
 from __future__ import annotations
 

@@ -2,10 +2,9 @@
 the program is first used.
 
 Every op that was traced, those of gradients included, is computed again by NumPy from the inputs
-that it has in the program. So an op is not blamed for what those before it did, and the first to be
-named is the one that differs. Then the Python function runs eagerly, and its results and the
-Variables it writes are compared too: that covers the bodies of branches and loops, whose ops stay
-inside XLA.
+that it has in the program. So an op is not blamed for earlier differences, and the first op named
+is the one that differs. Then the Python function runs eagerly, and its results and the Variables it
+writes are compared too: that covers the bodies of branches and loops, whose ops stay inside XLA.
 """
 
 from __future__ import annotations

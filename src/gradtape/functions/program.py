@@ -2,10 +2,9 @@
 accumulators and `vmap` see as one op.
 
 The function runs once, when the program is first traced. Its derivatives are programs too, traced
-from what it called then: the gradient of a call is a call of the gradient's program, so that
-nothing here knows about orders. For the common case, one tape outside, the forward and the backward
-step are two parts of one traced program: the forward part returns what the backward part uses, and
-nothing else.
+from what it called then: the gradient of a call is a call of the gradient's program, so every order
+works the same way. For the common case, one tape outside, the forward and the backward step are two
+parts of one traced program: the forward part returns what the backward part uses, and nothing else.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`Programs`: the programs of one function, of which the least recently used are dropped when there
+"""`Programs`: the compiled programs of one function; the least recently used are dropped when there
 are too many.
 
-A program takes about two megabytes. A function that is called with ever new shapes would take all
-memory in the end.
+A program takes about two megabytes, so a function that is called with ever new shapes would
+eventually use up all memory.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Which objects a Python function can get hold of without being given them: by its closure,
-globals, defaults or its object.
+"""Which objects a Python function can reach without being passed them: through its closure, its
+globals, its defaults or its `self`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`Replay`: what a program called while it was traced, to be run again on other tensors,
-under whatever records now.
+"""`Replay`: runs the calls that a program made while it was traced again, on other tensors,
+recorded by whatever records now.
 
 The list holds the calls of gradtape's own ops, programs and loops. What was computed between them
 on bare arrays, such as the key of a random number, has no derivative: its values come from the

@@ -1,8 +1,9 @@
-"""How calls of a `function` are told apart: what of the arguments a traced program depends on.
+"""The key that tells calls of a `function` apart: what a traced program depends on in its
+arguments.
 
 Tensors and arrays count by dtype and shape, Variables by dtype, shape and which of them are the
-same one, strings in tensors and Python values by equality, everything else by identity. Calls that
-are alike run the same program.
+same, strings in tensors and Python values by equality, everything else by identity. Calls with
+equal keys run the same program.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`Staged`: a program as JAX traced it, and the parts of it that are compiled.
 
 A staged program is a list of equations over variables. Its inputs are the arguments it was traced
-with and the placeholders of what it took in from outside. A part that computes some of its
-variables from others is compiled by XLA when it is first run.
+with and the placeholders of what it captured. A part that computes some of its variables from
+others is compiled by XLA when it is first run.
 """
 
 from __future__ import annotations

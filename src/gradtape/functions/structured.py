@@ -1,5 +1,5 @@
-"""What the control flow of a traced program has in common: bodies that XLA runs by itself,
-recorded as one op.
+"""`Structured`: the base of branches and loops in a traced program, recorded as one op made of
+bodies that XLA runs.
 
 A *body* is a function from a list of Tensors to a list of Tensors that depends on nothing else:
 what the user's Python function called when it was traced. Its gradient and its tangent are bodies

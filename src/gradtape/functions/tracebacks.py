@@ -1,8 +1,8 @@
-"""What an error that leaves a compiled function shows: the lines of the user's code,
-and gradtape's message.
+"""Tracebacks of errors that leave a compiled function: only the lines of the user's code, and
+gradtape's message.
 
-While a function is traced, dozens of frames of gradtape, JAX and AutoGraph stand between two lines
-of the user's.
+While a function is traced, dozens of frames of gradtape, JAX and AutoGraph lie between two lines of
+the user's code.
 """
 
 from __future__ import annotations

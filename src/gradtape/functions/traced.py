@@ -1,4 +1,4 @@
-"""Control flow in a program that is being traced: TensorFlow's functions made of `Switch`,
+"""Control flow in a program that is being traced: TensorFlow's functions, built from `Switch`,
 `Scan` and `Loop`.
 """
 

@@ -1,7 +1,7 @@
 """How ops run on batches: the rules that declarations name, and the loop for an op that has none.
 
-A rule `(op, size, args, mapped, params)` gives the op's result for a whole batch: `args[i]` has the
-batch as its first axis where `mapped[i]`, and so has the result. Rules call ops, so batches nest
+A rule `(op, size, args, mapped, params)` returns the op's result for a whole batch: `args[i]` has
+the batch as its first axis if `mapped[i]`, and so does the result. Rules call ops, so batches nest
 and differentiate like everything else.
 """
 

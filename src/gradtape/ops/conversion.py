@@ -1,5 +1,5 @@
-"""Other ways than `cast` from one dtype to another: the same bits,
-and integers that stop at their limits.
+"""Conversions between dtypes other than `cast`: reinterpreting the bits, and saturating at the
+limits of integers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ops that find places: bins, positions in a sorted row, inverse permutations, coordinates.
+"""Ops that compute indices: bins, positions in a sorted row, inverse permutations, coordinates.
 
 None has a derivative.
 """

@@ -1,5 +1,5 @@
-"""`Op` and its declarations: how a call becomes a kernel's result and, if something records,
-a Node.
+"""`Op`: its declaration, and how a call becomes a kernel's result and, if something records, a
+Node.
 
 A derivative is declared as one *pull* per array argument: `lambda g, y: g * y`. A pull's first
 parameter is the output's cotangent; the names of the others say what it needs, and exactly that is
@@ -12,8 +12,8 @@ saved when the op is recorded:
 - any other name: the parameter of that name.
 
 A pull is written as the transpose of the op's Jacobian, without conjugation; for complex outputs it
-is conjugated for it, so that a gradient is the adjoint (`conjugate=False` declares pulls that are
-the adjoint already).
+is conjugated automatically, so that a gradient is the adjoint (`conjugate=False` declares pulls
+that already are the adjoint).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What Python's operators and indexing do with Tensors and Variables: see `core.operators`,
-where the classes have them.
+"""What Python's operators and indexing do with Tensors and Variables; the methods are in
+`core.operators`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`custom_gradient` and `grad_pass_through`: a function with a backward step of the user's own."""
+"""`custom_gradient` and `grad_pass_through`: functions whose backward step the user defines."""
 
 from __future__ import annotations
 

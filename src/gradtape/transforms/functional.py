@@ -1,5 +1,5 @@
-"""Derivatives as functions of functions, for those who prefer them to tapes: `grad`, `vjp`, `jvp`,
-`hvp`, `hessian` and others.
+"""Functional derivatives, an alternative to tapes: `grad`, `vjp`, `jvp`, `hvp`, `hessian` and
+others.
 
 Arguments may be Tensors, Variables, arrays, numbers, or structures of them; everything is built on
 tapes and accumulators, so the results can be differentiated again.

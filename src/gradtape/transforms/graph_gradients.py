@@ -1,5 +1,5 @@
-"""What belongs to TensorFlow's graphs: gradients of tensors inside a function,
-and the registry of gradient functions.
+"""TensorFlow's graph functions: `gradients` and `hessians` inside a function, and the registry of
+gradient functions.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@ without a copy to NumPy in between.
 
 `variable.held` is the value as a JAX array, beside `variable.array` or instead of it. A write by
 eager code drops it. A Variable that a compiled function wrote, or a large one that it read, has
-only `held` until eager code asks for its array: so a buffer that nobody looked at can be handed to
-the next call for good, and is written over there.
+only `held` until eager code asks for its array: so a buffer that nothing else has seen can be
+donated to the next call, which overwrites it.
 
-A `PlacedVariable` was made on a device other than the host. `HiddenState` is what programs keep for
-themselves from one call to the next, such as how many random numbers they have drawn.
+A `PlacedVariable` was created on a device other than the host. `HiddenState` is what programs keep
+from one call to the next, such as how many random numbers they have drawn.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""What a program that is being traced will do on the host whenever it runs: prints, checks,
-Python functions.
+"""Calls from a compiled program to the host: prints, checks, Python functions.
 
-They happen in the order of the program, in its loops and branches too: a hidden state goes through
-all of them, from one to the next. That keeps them in the program even if nobody needs their
-results, and out of its derivatives.
+They happen in program order, in loops and branches too: a hidden state is threaded through all of
+them. That keeps them in the program even if their results are not used, and out of its derivatives.
 """
 
 from __future__ import annotations

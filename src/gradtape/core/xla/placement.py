@@ -1,7 +1,7 @@
 """Where eager code computes: `Host`, with NumPy, or an `XlaDevice`, with `jax.numpy`.
 
-An op on a device has its operands moved there. A tape records the move, so that a gradient goes
-back to where its source is.
+The operands of an op on a device are moved there. A tape records the move, so a gradient goes back
+to the device of its source.
 """
 
 from __future__ import annotations

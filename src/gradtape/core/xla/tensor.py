@@ -2,10 +2,10 @@
 
 `XlaTensor` is in a program that is being traced, or on an accelerator: ops compute with it on the
 XLA engine. `HeldTensor` is what a compiled function returned on the CPU: it becomes a plain Tensor,
-with NumPy's view of the same memory, when it is first looked at.
+with a NumPy view of the same memory, when its array is first read.
 
-They are classes of their own so that the quick ways through ops, which look for exactly `Tensor`,
-stay NumPy's.
+They are separate classes so that the fast paths of ops, which check for exactly `Tensor`, see only
+NumPy arrays.
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
-"""`Trace`: a program that is being traced, with what it has taken in from outside, what it has
-written, and what it has called.
+"""`Trace`: a program that is being traced, with its captured inputs, the Variables it has written,
+and its calls.
 
 While `here.state.trace` is set, a Variable's value is the program's, not the Variable's own: reads
-become inputs of the program and writes its outputs. So does whatever else it did not compute
-itself, however the user's code holds it: a tensor of the program around it, or one of eager code
-that a tape follows.
+become inputs of the program and writes its outputs. Whatever else it did not compute itself also
+becomes an input, however the user's code holds it: a tensor of the enclosing program, or one of
+eager code that a tape follows.
 
-An input is known by its placeholder, a JAX array of its own that ops take like any other: when JAX
-has turned what was traced into a program, it lists the arrays that came from outside.
+An input is identified by its placeholder, a distinct JAX array that ops take like any other: when
+JAX has finished tracing the program, it lists the arrays that came from outside.
 
 A *path* leads from an input of a program to a result if every call in between has a derivative
-there; the inputs from which there is one are kept as the bits of a number. So `stop_gradient` ends
-what is differentiated in a program as it does in eager code.
+there; the inputs from which there is one are kept as the bits of an integer. So `stop_gradient`
+cuts paths in a program as it does in eager code.
 
 The user's code runs once. What it called (ops, other programs, loops) is kept as a list of `Call`s,
-which can be run again on other tensors, under whatever records then: every derivative of a program,
-and its form for a whole batch, comes from that list.
+which can be run again on other tensors, recorded by whatever records then: every derivative of a
+program, and its batched form, comes from that list.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`writing.lock`: the lock of programs that write Variables,
-so that every thread sees a Variable before or after a write.
+"""`writing.lock`: the lock of programs that write Variables, so that no thread sees a Variable
+during a write.
 
-Such a program is handed the Variable's memory for good, and writes over it. Whoever reads a
+The Variable's memory is donated to such a program, which overwrites it. A thread that reads the
 Variable meanwhile finds that memory gone, and waits here for the new value. Eager code takes the
 lock too where it changes a Variable while there are other threads.
 """

@@ -1,13 +1,13 @@
-"""What the C library does with the memory of arrays that are gone.
+"""Keeps freed array memory in the process, instead of returning it to the system.
 
-A training step frees what it has recorded and then asks for as much again. glibc gives the memory
-back to the system in between, and the system hands out pages one by one as they are touched: for
-arrays of a few hundred kilobytes that takes longer than computing them. So up to 64 MB of freed
-memory stay with the process, and come to the next arrays.
+A training step frees what it has recorded and then asks for as much again. glibc returns the memory
+to the system in between, and the system hands out pages one by one as they are touched: for arrays
+of a few hundred kilobytes that takes longer than computing them. So up to 64 MB of freed memory
+stay in the process, for the next arrays.
 
-Other threads have parts of memory of their own, in which glibc keeps what lies below anything that
-is still in use. What a thread has freed is given back when a large recording of its own is over,
-and when it ends; and as long as there are such threads, the 64 MB are shared among all.
+Other threads have memory arenas of their own, in which glibc keeps whatever lies below a block that
+is still in use. What a thread has freed is returned when one of its large recordings ends, and when
+the thread ends; as long as there are such threads, all of them share the 64 MB.
 
 `GRADTAPE_MALLOC=default` in the environment, or any setting of glibc's own, leaves everything as it
 is.

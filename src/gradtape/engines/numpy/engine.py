@@ -1,4 +1,4 @@
-"""The NumPy engine: the embedded default for eager code on the CPU.
+"""The NumPy engine: the default for eager code on the CPU.
 
 A NumPy "array" here is an `ndarray` or a NumPy scalar: NumPy's own arithmetic turns 0-d arrays into
 scalars, and those are several times faster to compute with.

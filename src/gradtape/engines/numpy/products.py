@@ -1,4 +1,4 @@
-"""Matrix products in NumPy, asked of BLAS in the form in which it is fastest."""
+"""Matrix products in NumPy, in the form in which BLAS is fastest."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Adding rows to an array at indices that may repeat, in NumPy.
 
 `ufunc.at` takes one row at a time, half a microsecond each. Rows that are all different can be
-read, combined and written back at once: ten times as fast. So they are taken in rounds, each of
-which is for the first occurrence of every index that is left.
+read, combined and written back at once: ten times as fast. So they are processed in rounds, each of
+which takes the first occurrence of every remaining index.
 """
 
 from __future__ import annotations

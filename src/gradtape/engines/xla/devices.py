@@ -1,6 +1,4 @@
-"""The devices that XLA knows, by TensorFlow's names such as `GPU:0`; `CPU:0` is the host,
-where NumPy runs too.
-"""
+"""XLA's devices, by TensorFlow's names such as `GPU:0`; `CPU:0` is the host, where NumPy runs too."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 JAX is loaded when it is first needed.
 
-gradtape promotes dtypes before a kernel is called, and knows 64-bit numbers; JAX has them behind a
-switch. The switch is thrown around every use here, for this thread alone, so that the process's own
-JAX code is left as it is.
+gradtape promotes dtypes before a kernel is called, and supports 64-bit numbers, which JAX has
+behind a switch. The switch is on during every use here, for this thread alone, so the user's own
+JAX code is not affected.
 """
 
 from __future__ import annotations

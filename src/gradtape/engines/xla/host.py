@@ -1,8 +1,8 @@
-"""Calls from XLA's programs back to the host: kernels that only NumPy has, prints, checks,
-Python functions.
+"""Callbacks from XLA programs to the host: kernels that only NumPy has, prints, checks, Python
+functions.
 
-An exception on the host ends the program. XLA makes another of it, which has only its text;
-`original` gives the first one back.
+An exception on the host ends the program. XLA raises another one with only its text; `original`
+returns the original exception.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs before XLA compiles them: what is in them, and what its compiler is told about them."""
+"""Programs before XLA compiles them: their contents, and the options for the compiler."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Random numbers on XLA: a generator with the methods of NumPy's that `tf.random` draws with.
+"""Random numbers on XLA: a generator with those methods of NumPy's generator that `tf.random` uses.
 
-Its numbers depend on its words alone, by the cipher Threefry, so that a compiled program can
+Its numbers depend only on its key words, through the cipher Threefry, so a compiled program can
 compute them from words that it reads.
 """
 

@@ -1,9 +1,9 @@
-"""AutoGraph: Python's control flow in a function that is traced, as TensorFlow converts it.
+"""AutoGraph: converts Python's control flow in a traced function, as TensorFlow does.
 
 The package malt rewrites a function's syntax tree so that `if`, `while`, `for`, `and`, `or`, `not`,
 `assert` and calls become calls of the operators of this package. On Python values these do what
-Python does; on tensors whose values only the compiled program will know they make XLA's control
-flow, with gradients.
+Python does; on tensors whose values are known only when the compiled program runs they become XLA's
+control flow, with gradients.
 
     source       from a function to its syntax tree
     prepare      what is spelled out before the conversion

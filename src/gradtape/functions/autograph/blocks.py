@@ -1,8 +1,8 @@
 """`Block`: a piece of the user's code that XLA runs, and the variables it changes.
 
-malt makes functions of the body of an `if` or a loop. They take nothing and return nothing, but
-read and write the variables of the function around them; `get_state` and `set_state` give and take
-those that they change. A program is traced by running each once.
+malt turns the body of an `if` or a loop into functions. They take and return nothing, but read and
+write the variables of the enclosing function; `get_state` and `set_state` read and write those that
+they change. A program is traced by running each once.
 """
 
 from __future__ import annotations

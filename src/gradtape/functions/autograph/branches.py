@@ -1,5 +1,5 @@
-"""`if` and `a if c else b`: Python's own where the condition is known,
-XLA's where only the program will know it.
+"""`if` and `a if c else b`: Python's own where the condition is known while tracing, XLA's where it
+is not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Python's builtin functions on tensors of a program, where Python's own would ask for values."""
+"""Replacements for Python's builtin functions that would otherwise ask a traced tensor for its
+value.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""`converted`: a function whose `if`, `while`, `for`, `and`,
-... have become calls of the operators of this package.
+"""`converted`: returns a function whose `if`, `while`, `for`, `and`, ... have become calls of the
+operators of this package.
 
 The work is done by the converters of the package malt. The converted function has the globals, the
-closure and the defaults of the original, and its code stands, for tracebacks and source locations,
-in the lines of the user's file.
+closure and the defaults of the original, and its code has the line numbers of the user's file, for
+tracebacks and source locations.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Functions that run as they are: what is said about them, once,
-and what a tensor in an `if` of theirs is told.
+"""Functions that AutoGraph does not convert: a warning for each, and an error that explains a
+tensor used in one of their `if`s.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`LoopVariables`: the variables of a loop that XLA runs,
-which must be of the same kind after every step.
+"""`LoopVariables`: the variables of a loop that XLA runs, which must keep their shapes and dtypes
+from step to step.
 
-Numbers of Python's become tensors, of the dtype that a step gives them. What is undefined before
-the loop gets the shape and dtype that it has after a step.
+Python numbers become tensors, of the dtype that they have after a step. A variable that is
+undefined before the loop gets the shape and dtype that it has after a step.
 """
 
 from __future__ import annotations

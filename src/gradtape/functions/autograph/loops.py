@@ -1,5 +1,5 @@
-"""`while` and `for`: Python's own where the number of steps is known to Python,
-XLA's where tensors decide on it.
+"""`while` and `for`: Python's own where the number of steps is known while tracing, XLA's where it
+depends on tensors.
 """
 
 from __future__ import annotations

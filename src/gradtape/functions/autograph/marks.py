@@ -1,4 +1,4 @@
-"""Marks in the user's code: functions that are not to be converted, and options of loops."""
+"""Marks in the user's code: functions that must not be converted, and options for loops."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What is done to a function's syntax tree before the package malt converts it: its own conversions
-leave these out, or refuse them.
+"""Changes to a function's syntax tree before the package malt converts it, for what malt ignores or
+refuses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What users ask of AutoGraph by name: a converted function, its source code, and messages."""
+"""The public functions of AutoGraph: a converted function, its source code, and messages."""
 
 from __future__ import annotations
 

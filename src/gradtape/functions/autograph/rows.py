@@ -1,5 +1,5 @@
-"""What a `for` loop of a program runs over: the rows of tensors,
-or numbers up to one that only the program knows.
+"""What a `for` loop of a program iterates over: the rows of tensors, or a range whose bounds are
+known only when the program runs.
 """
 
 from __future__ import annotations

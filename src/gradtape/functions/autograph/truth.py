@@ -1,5 +1,5 @@
-"""Truth values: `and`, `or`, `not` and `assert`, and what is known of a flag inside a branch that
-depends on it.
+"""Truth values: `and`, `or`, `not` and `assert`, and what is known about a flag inside a branch
+that depends on it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The values of the user's variables: what of them XLA can hold,
-and as tensors of which shapes and dtypes.
-"""
+"""The values of the user's variables: which of them XLA can hold, and with what shapes and dtypes."""
 
 from __future__ import annotations
 

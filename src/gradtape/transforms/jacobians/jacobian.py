@@ -1,9 +1,9 @@
-"""`GradientTape.jacobian` and `batch_jacobian`: every element of a target by every element of its
-sources.
+"""`GradientTape.jacobian` and `batch_jacobian`: the derivative of every element of a target with
+respect to every element of its sources.
 
-In reverse mode the target's elements go back, many in one walk; in forward mode the sources'
-elements go forward. Both run in chunks that fit into a limit of memory, and as loops where a
-function of the user's cannot take a batch.
+In reverse mode cotangents of the target's elements go back, many in one walk; in forward mode
+tangents of the sources' elements go forward. Both run in chunks that fit a memory limit, and as
+loops where a custom gradient cannot take a batch.
 """
 
 from __future__ import annotations

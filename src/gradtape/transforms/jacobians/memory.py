@@ -1,4 +1,4 @@
-"""How many rows of a Jacobian go into one walk, so that the walk stays within a limit of memory."""
+"""How many rows of a Jacobian go into one walk, so that the walk stays within a memory limit."""
 
 from __future__ import annotations
 

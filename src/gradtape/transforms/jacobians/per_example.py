@@ -1,11 +1,12 @@
-"""`GradientTape.gradient_per_example`: the gradient of each example's loss by itself, as
+"""`GradientTape.gradient_per_example`: a separate gradient of each example's loss, as
 differentially private training needs it.
 
-If examples have nothing to do with each other, one backward walk over the whole batch has the
-cotangent of each of them in its own row of every intermediate result. Only where a result meets
-what all examples share, such as a weight, would their gradients be added up: that op's rule runs
-once more, for each example with its own rows of what was saved. What looks like a batch may be
-none, so a random probe checks the outcome; the Jacobian of the losses is the way that always holds.
+If the examples are independent, one backward walk over the whole batch has the cotangent of each of
+them in its own row of every intermediate result. Only where a result meets something that all
+examples share, such as a weight, would their gradients be added up: that op's rule runs once more,
+for each example with its own rows of what was saved. What looks like a batch may not be one, so a
+random probe checks the result; if the check fails, it is computed as the Jacobian of the losses,
+which is always right.
 """
 
 from __future__ import annotations

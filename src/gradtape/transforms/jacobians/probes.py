@@ -1,4 +1,6 @@
-"""Random cotangents that show in one walk whether a Jacobian is what it was taken for."""
+"""Random cotangents that check in one walk whether a Jacobian has the structure it is assumed to
+have.
+"""
 
 from __future__ import annotations
 

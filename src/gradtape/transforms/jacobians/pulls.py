@@ -1,4 +1,4 @@
-"""Backward walks with many cotangents at once: what Jacobians in either direction are made of."""
+"""Backward walks with many cotangents at once: the building block of Jacobians in either mode."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Forward products over what a tape has recorded: tangents of sources carried to a target.
 
 A backward walk is linear in the cotangent that it starts from. One such walk is recorded, and the
-backward walk over that recording is its transpose: it takes tangents of the sources to the
-target's. No op needs a rule for it.
+backward walk over that recording is its transpose: it takes tangents of the sources to those of the
+target. No op needs a forward rule for it.
 """
 
 from __future__ import annotations

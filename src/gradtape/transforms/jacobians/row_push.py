@@ -1,9 +1,9 @@
-"""A forward walk with many tangents at once on plain arrays:
-the quick way for Jacobians that nothing records.
+"""A forward walk with many tangents at once on plain arrays: the fast path for Jacobians that
+nothing records.
 
 It goes from Node to Node through elementwise ops, products with one matrix, and ops that only move
 elements: what their pulls saved is enough to push a tangent. A Node does not know its own shape,
-which other rules would need: those go by `RecordedWalk`.
+which other rules would need: those use `RecordedWalk`.
 """
 
 from __future__ import annotations

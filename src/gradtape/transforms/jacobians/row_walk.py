@@ -1,9 +1,9 @@
 """A backward walk with many cotangents at once on plain arrays, for Jacobians that nothing records.
 
 Each cotangent is an array with the rows as its first axis. An elementwise op has the same partial
-derivatives for all rows: they are computed once, and multiply the rows, in place where nobody else
-has them. A product with one matrix is one product for all rows. Every other op runs on
-`BatchedTensor`s, as it would under `vmap`.
+derivatives for all rows: they are computed once and multiplied with the rows, in place where
+nothing else holds them. A product with one matrix is one product for all rows. Every other op runs
+on `BatchedTensor`s, as it would under `vmap`.
 """
 
 from __future__ import annotations

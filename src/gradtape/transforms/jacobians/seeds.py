@@ -1,9 +1,9 @@
 """The cotangents that a Jacobian's walk starts from: rows of an identity matrix,
 made as they are needed.
 
-The last ops before a target are often elementwise, and one matrix product before them. Their
-Jacobian is a diagonal matrix times a matrix that is known, so the walk may start behind them: what
-a batch of one-hot rows would compute there is mostly zeros.
+The last ops before a target are often elementwise, after one matrix product. Their Jacobian is a
+diagonal matrix times a known matrix, so the walk may start there and skip these ops: what a batch
+of one-hot rows would compute in them is mostly zeros.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What depends on what in a recording: the Nodes between a source and a target,
 and the links between their elements.
 
-Few ops need a rule for it. A pull is linear, and what it links is the transpose of what its op
-links; a pull is made of ops, so that its own recording shows it.
+Few ops need a rule for it. A pull is linear, and its links are the transpose of its op's links; a
+pull is made of ops, so its own recording shows them.
 """
 
 from __future__ import annotations

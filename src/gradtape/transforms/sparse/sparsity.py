@@ -1,7 +1,8 @@
 """Sparse Jacobians: where a derivative may be nonzero, and its values there from a few products.
 
-Columns of a Jacobian that share no row come out of one product with the sum of their unit vectors,
-and so do rows that share no column. A tridiagonal one of any size takes three products.
+Columns of a Jacobian that share no row can be read from one product with the sum of their unit
+vectors, and so can rows that share no column. A tridiagonal Jacobian of any size takes three
+products.
 """
 
 from __future__ import annotations

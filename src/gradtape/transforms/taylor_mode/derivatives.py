@@ -3,7 +3,7 @@ all in one forward sweep.
 
 The sweep carries the partials of every value along (`gradtape.transforms.taylor_mode.jets`), which
 costs a small multiple of the forward pass, where nested tapes multiply the cost at each order.
-Where an op has no rule for it, walks over the recording, one order after another, give the same
+Where an op has no rule for it, walks over the recording, one order after another, compute the same
 result.
 """
 

@@ -1,5 +1,5 @@
-"""`Jets`: partial derivatives of every order, carried forward over what a tape has recorded, by
-what ops declare (`ops.jets`).
+"""`Jets`: partial derivatives of every order, carried forward over a tape's recording by the jets
+that ops declare (`ops.jets`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The rule by which a recorded op carries partial derivatives from its inputs to its output: its
 declared jet, or a derived one.
 
-An elementwise op without a jet of its own has one from its pulls: the pull of ones is the slope, a
-recorded computation on what was saved, and the partials of that are found by the rules again.
+The jet of an elementwise op that declares none is derived from its pulls: the pull of ones is the
+slope, a recorded computation on what was saved, and its partials are found by the same rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Profiles for Keras's TensorBoard callback, which requests them only for backends that it knows."""
+"""Profiles for Keras's TensorBoard callback, which requests them only for backends that it
+knows.
+"""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ FAILURES = [
     (ValueError, "argmax: a of shape (0,) has no elements", lambda: np.argmax(tf.zeros([0]))),
     (ValueError, "quantile: a of shape (0,) has no elements",
         lambda: np.quantile(tf.zeros([0]), 0.5)),
-    (ValueError, "nanargmin: a slice of a contains only NaN", lambda: np.nanargmin(tf.constant([NAN]))),
+    (ValueError, "nanargmin: a slice of a contains", lambda: np.nanargmin(tf.constant([NAN]))),
     (ValueError, "cumulative_sum: axis must be given", lambda: np.cumulative_sum(MATRIX)),
     (ValueError, "cumulative_prod: x must have at least one axis",
         lambda: np.cumulative_prod(tf.constant(1.0))),

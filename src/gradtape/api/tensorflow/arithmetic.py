@@ -1,4 +1,6 @@
-"""Less common arithmetic: truncating division, polynomials, sums of lists, cumulative log-sum-exp."""
+"""Less common arithmetic: truncating division, polynomials, sums of lists, cumulative
+log-sum-exp.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Elementwise mathematics: `tf.math.exp` and related functions, and the parts of complex numbers."""
+"""Elementwise mathematics: `tf.math.exp` and related functions, and the parts of complex
+numbers.
+"""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments

@@ -1,4 +1,6 @@
-"""XLA's devices, by TensorFlow's names such as `GPU:0`; `CPU:0` is the host, where NumPy runs too."""
+"""XLA's devices, by TensorFlow's names such as `GPU:0`; `CPU:0` is the host, where NumPy runs
+too.
+"""
 
 from __future__ import annotations
 

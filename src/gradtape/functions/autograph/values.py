@@ -1,4 +1,6 @@
-"""The values of the user's variables: which of them XLA can hold, and with what shapes and dtypes."""
+"""The values of the user's variables: which of them XLA can hold, and with what shapes and
+dtypes.
+"""
 
 from __future__ import annotations
 

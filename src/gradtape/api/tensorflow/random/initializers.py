@@ -1,4 +1,6 @@
-"""Functions that make the initial values of Variables: `tf.zeros_initializer` and related classes."""
+"""Functions that make the initial values of Variables: `tf.zeros_initializer` and related
+classes.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
-"""Of the Array API standard, those that `gradtape.array_api` fulfils."""
+"""The versions of the Array API standard that `gradtape.array_api` implements."""
 
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {}
 """gradtape's function for each of NumPy's that has one;
@@ -48,7 +48,7 @@ EASY: set[type] = {
     np.int32,
     np.int64,
 }
-"""Types that leave the answer to a Tensor beside them."""
+"""Types that let a Tensor beside them handle the call."""
 
 
 def _numpy(family: str, name: str) -> Callable[..., Any]:
@@ -95,14 +95,14 @@ def _refusing(name: str, instead: str) -> Callable[..., NoReturn]:
 
 
 class ArrayMethods:
-    """The methods and attributes of NumPy's arrays,
-    and what the Array API standard asks of an array.
+    """The methods and attributes of NumPy's arrays, and those that the Array API standard
+    requires.
     """
 
     __slots__ = ()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """A ufunc of NumPy's that was given a Tensor or a Variable."""
+        """Called by a NumPy ufunc that has a Tensor or a Variable among its arguments."""
         if method == "__call__" and not keywords:
             found = COUNTERPARTS.get(ufunc)
             if found is not None and (
@@ -112,7 +112,7 @@ class ArrayMethods:
         return _protocol_ufunc(ufunc, method, inputs, keywords)
 
     def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
-        """Any other function of NumPy's that was given one."""
+        """Called by any other NumPy function that has one among its arguments."""
         found = COUNTERPARTS.get(function)
         if found is not None and len(types) == 1:
             return found(*args, **keywords)

@@ -30,7 +30,9 @@ class Level(Block):
         self.depth = len(here.state.levels)
 
     def split(self) -> tuple[list[Recorder], list[Recorder]]:
-        """What records now, as what was there before this `vmap` and what was entered inside it."""
+        """What records now, split into what was entered before this `vmap` and what was entered
+        inside it.
+        """
         now = here.state.recorders
         before = [r for r in now if any(r is other for other in self.outside)]
         return before, [r for r in now if not any(r is other for other in self.outside)]
@@ -65,8 +67,8 @@ class Level(Block):
 
 
 class Abstract:
-    """Stands where a Tensor has its array when there is no one array:
-    shape and dtype are known, values are not.
+    """Takes the place of a Tensor's array when there is no single array: shape and dtype are known,
+    values are not.
     """
 
     __slots__ = ("dtype", "shape")

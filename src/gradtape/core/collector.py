@@ -12,7 +12,7 @@ import gc
 import threading
 
 LONG = 5_000
-"""From so many Nodes on a recording is long."""
+"""A recording with at least this many Nodes is long."""
 
 _NEVER = 10**9
 _lock = threading.RLock()
@@ -21,8 +21,8 @@ _before: tuple[int, int, int] | None = None
 
 
 def begin() -> bool:
-    """Begins a long recording; says whether it has to be ended,
-    which is not so where the collector does not run by itself.
+    """Begins a long recording; returns whether `end` must be called, which is not the case where
+    automatic collection is off.
     """
     global _recordings, _before
     with _lock:
@@ -43,7 +43,7 @@ def grown() -> None:
 
 
 def end() -> None:
-    """Ends a long recording; whatever somebody else has set meanwhile stays."""
+    """Ends a long recording; a threshold that somebody else has set meanwhile stays."""
     global _recordings, _before
     with _lock:
         _recordings -= 1

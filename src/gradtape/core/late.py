@@ -25,8 +25,8 @@ def imported_when_called(module: str, name: str) -> Callable[..., Any]:
 
 
 def written_when_called(name: str, write: Callable[[Any, dict[str, Any]], None]) -> Any:
-    """A function that `write(function, namespace)` gives its code at the first call, and what that
-    code uses to its namespace.
+    """A function whose code is set at the first call by `write(function, namespace)`, which also
+    adds what that code uses to its namespace.
     """
     namespace: dict[str, Any] = {}
 

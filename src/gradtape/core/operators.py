@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _op(name: str) -> Any:
-    """The operator that is op `name`, and nothing else."""
+    """An operator that is exactly the op `name`."""
     return written_when_called(
         name, lambda function, namespace: needed.write_operator(name, function, namespace)
     )

@@ -30,8 +30,8 @@ class Ones(dict[Node, Any]):
 
 
 def has_nan(array: Any) -> bool:
-    """Whether an array of floats holds a NaN, in one pass:
-    a sum of squares is NaN for no other reason.
+    """Whether an array of floats contains a NaN, in one pass: only then is the sum of squares
+    NaN.
     """
     if array.ndim:
         if array.dtype.char not in "fdFD":
@@ -41,8 +41,8 @@ def has_nan(array: Any) -> bool:
 
 
 def repaired(pulled: Any, g: Any, watch: list[str]) -> Any:
-    """What an elementwise rule has pulled from `g`, with zeros where g is zero,
-    if it holds a NaN at all.
+    """What an elementwise rule has pulled from `g`, with zeros where g is zero, if it contains a
+    NaN at all.
     """
     watch[:] = [HIDDEN] if HIDDEN in watch else []
     if _is_one_number(g) and not has_zero(g):  # the answer that costs least
@@ -53,15 +53,13 @@ def repaired(pulled: Any, g: Any, watch: list[str]) -> Any:
 
 
 def shows_nan(x: Any, out: Any) -> bool:
-    """Whether no NaN of `x` is missing in `out`, which is a good part of it:
-    where there is none.
-    """
+    """Whether `x` contains no NaN that `out` could hide; False if `x` is too large to check."""
     return type(x) is np.ndarray and x.size <= 4 * out.size and not has_nan(x)
 
 
 def has_zero(array: Any) -> bool:
-    """Whether an array holds a zero; one number that is spread out, as large sums hand it back,
-    is looked at once.
+    """Whether an array contains a zero; of a broadcast number, such as the cotangent of a large
+    sum, only one element is checked.
     """
     if _is_one_number(array):
         return bool(array[(0,) * array.ndim] == 0)

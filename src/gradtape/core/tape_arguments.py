@@ -37,7 +37,7 @@ def ones_like(array: Any) -> Any:
 
 
 def source_object(leaf: Any) -> Any:
-    """A leaf, or the Variable that stands behind it: Keras variables name theirs."""
+    """A leaf, or the Variable that it wraps, as Keras variables do."""
     return (
         leaf
         if isinstance(leaf, (Tensor, Variable))
@@ -46,7 +46,7 @@ def source_object(leaf: Any) -> Any:
 
 
 def components(leaf: Any) -> Sequence[Any]:
-    """What a leaf is made of: an IndexedSlices or a SparseTensor is watched by its parts."""
+    """The parts of a leaf: an IndexedSlices or a SparseTensor is watched through them."""
     if isinstance(leaf, (IndexedSlices, SparseTensor)):
         return [part for part in (leaf.values, leaf.indices, leaf.dense_shape) if part is not None]
     return [source_object(leaf)]

@@ -10,9 +10,7 @@ from gradtape.published import published
 
 @published("UnconnectedGradients")
 class UnconnectedGradients(Enum):
-    """What stands for the gradient of a source that the target does not depend on: None,
-    or zeros.
-    """
+    """What the gradient of a source is that the target does not depend on: None, or zeros."""
 
     NONE = "none"
     ZERO = "zero"

@@ -40,7 +40,7 @@ from gradtape.shapes import TensorShape
 class VariableSynchronization(Enum):
     """When copies of a distributed variable are synchronised.
 
-    One process has one copy; the values are kept for callers.
+    A process has only one copy; the enum exists for compatibility.
     """
 
     AUTO = 0
@@ -96,11 +96,12 @@ new = object.__new__
 
 
 class _Array:
-    """The array of a Variable that only compiled functions have asked for since one of them had it.
+    """The array of a Variable that has only been used by compiled functions since one of them held
+    it.
 
-    Or that an update has set `aside` until it writes it in place: it comes back, so that the update
-    sees that somebody has it. An array in the Variable's `__dict__` goes before, as always in
-    Python: a Variable that has it is read without a call.
+    Or the array that an update has set `aside` until it writes it in place: reading puts it back,
+    so the update sees that it is in use. An array in the Variable's `__dict__` takes precedence, as
+    always in Python: a Variable that has it is read without a call.
     """
 
     def __get__(self, variable: Variable | None, owner: type | None = None) -> Any:
@@ -202,14 +203,14 @@ class Variable(SparseWrites, TensorOperators):
             here.state.device.adopt(self)
 
     held: Any
-    """The value as a JAX array, where a compiled function has had it: beside `array`,
-    or instead of it.
+    """The value as a JAX array, if a compiled function has used it: in addition to `array`, or
+    instead of it.
     """
 
     array: Any = _Array()
 
     keeps_array = False
-    """Whether a class keeps its array in its own way: then it does not know of `held`."""
+    """Whether a class stores its array in its own way: then it does not use `held`."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -278,8 +279,8 @@ class Variable(SparseWrites, TensorOperators):
     def _joint_node(
         self, recorders: Sequence[Recorder], value_node: Node | None = None
     ) -> Node | None:
-        """One Node for what follows the Variable itself,
-        and what follows the value that it has in a program.
+        """One Node that joins what records the Variable itself and what records its value in a
+        program.
         """
         if value_node is not None:
             recorders = [r for r in recorders if r.scope is None or r.scope not in value_node.scope]
@@ -359,7 +360,7 @@ class Variable(SparseWrites, TensorOperators):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Replaces the value; nothing flows back to what was assigned.
+        """Replaces the value; no gradient flows back to what was assigned.
 
         >>> import gradtape as tf
         >>> v = tf.Variable([1.0, 2.0])
@@ -468,7 +469,7 @@ class Variable(SparseWrites, TensorOperators):
         return self._updated(read_value)
 
     def _combine(self, ufunc: np.ufunc, change: Any) -> Any:
-        """Makes `ufunc(value, change)` the value, and gives it back."""
+        """Makes `ufunc(value, change)` the value, and returns it."""
         array = self.array
         if self.owns(array):
             return ufunc(array, change, array)
@@ -501,13 +502,13 @@ class Variable(SparseWrites, TensorOperators):
             recorder.before_write(self)
 
     def replace(self, array: Any) -> None:
-        """Makes an array the value, of which nothing that records hears."""
+        """Makes an array the value, without telling the recorders."""
         self.array = array
         self.__dict__.pop("held", None)
 
     def swap(self, seen: Any, array: Any) -> bool:
-        """Makes an array the value, if that is still what was `seen`:
-        a signal handler may have written another one.
+        """Makes an array the value, if the value is still the one that was `seen`: a signal handler
+        may have written another one.
         """
         known = self.__dict__
         if self.keeps_array:
@@ -521,14 +522,14 @@ class Variable(SparseWrites, TensorOperators):
         return True
 
     def owns(self, array: Any, uses: int = 0) -> bool:
-        """Whether `array`, a name of the caller's, is the value, and nobody else holds it: so that
-        it can be written in place, at once.
+        """Whether `array`, a local variable of the caller, is the value and nothing else holds it,
+        so that it can be written in place at once.
 
         The caller may refer to it from `uses` other places, such as views.
 
-        Python runs signal handlers when one of its functions begins, when a loop goes on, and after
-        a call of a function of C's. None of that is between this answer and the caller's next call
-        or assignment to elements. With other threads about, one of them could read the array
+        Python runs signal handlers when a Python function begins, when a loop jumps back, and after
+        a call of a C function. None of that happens between this answer and the caller's next call
+        or assignment to elements. With other threads running, one of them could read the array
         meanwhile.
         """
         if type(array) is np.ndarray and array.flags.owndata and not other_threads():
@@ -675,7 +676,7 @@ def _initial_array(value: Any, dtype: Any) -> Any:
 def _plain_array(value: Any, dtype: Any, argument: str) -> Any:
     """Plain values as an array.
 
-    Tensors in a list leave the tape on purpose: nothing flows back to what is assigned.
+    Tensors in a list leave the tape on purpose: no gradient flows back to what is assigned.
     """
     if here.state.scope is None:
         return to_array(value, dtype, argument=argument)
@@ -684,15 +685,15 @@ def _plain_array(value: Any, dtype: Any, argument: str) -> Any:
 
 
 def _own(array: Any) -> Any:
-    """An array that may become a buffer: a Tensor's own will do, since writing waits until the
-    Tensor is gone; a view will not.
+    """An array that may become a buffer: a Tensor's own array may, since it is not written to
+    before the Tensor is gone; a view may not.
     """
     return np.array(array) if isinstance(array, np.ndarray) and not array.flags.owndata else array
 
 
 class _References:
-    """`_references[thing]` is how many references there are: `getrefcount`, without a call at whose
-    end signals are answered.
+    """`_references[thing]` is the number of references to it: `getrefcount`, but without a call
+    after which Python would run signal handlers.
     """
 
     __getitem__: Any = sys.getrefcount
@@ -702,7 +703,7 @@ _references = _References()
 
 
 class _Alone:
-    """Has an array that nobody else has, and asks for it as a Variable is asked."""
+    """Holds an array that nothing else holds, and reads it as a Variable does."""
 
     def __init__(self) -> None:
         self.array = np.zeros(1)
@@ -716,6 +717,6 @@ class _Alone:
 
 
 _REFERENCES_WHEN_ALONE = _Alone().references()
-"""What `Variable.owns` counts for a buffer that only its variable holds;
+"""The number of references that `Variable.owns` counts for a buffer that only its variable holds;
 it depends on the Python version.
 """

@@ -52,7 +52,7 @@ class XlaTensor(Tensor):
 
     @property
     def device(self) -> str:
-        """The name of the device that it is on; none in a program that is being traced."""
+        """The name of its device; empty in a program that is being traced."""
         return (
             "" if xla_engine.is_traced(self.array) else full_name(xla_devices.name_of(self.array))
         )
@@ -119,8 +119,8 @@ class XlaTensor(Tensor):
 def _no_value(what: str, error: type[Exception], depth: int = 2) -> Exception:
     """The error for a tensor whose value is asked for while a program is traced.
 
-    If it is a function of this package that asks, it needs the value where eager code has it, and
-    the call is left to eager code.
+    If a function of this package asks for it, eager code has the value, so the call is left to
+    eager code.
     """
     frame = sys._getframe(depth)
     while frame.f_back is not None and _IN_NUMPY in frame.f_code.co_filename:
@@ -146,13 +146,13 @@ _FOR_THE_USER = (
     os.path.join(own_files.root, "core", ""),  # noqa: PTH118 - pathlib takes 4 ms to import
     os.path.join(own_files.root, "functions", "autograph", ""),  # noqa: PTH118
 )
-"""The folders whose functions ask for a value where the user's code does: a Variable's methods,
-and what AutoGraph puts in.
+"""The folders whose functions ask for a value on behalf of the user's code: a Variable's methods,
+and AutoGraph's operators.
 """
 
 
 class HeldTensor(Tensor):
-    """A compiled function's result: `held` is set, `array` is not until somebody asks for it."""
+    """A compiled function's result: `held` is set, `array` only when it is first read."""
 
     __slots__ = ()
 
@@ -174,7 +174,7 @@ class HeldTensor(Tensor):
 
 
 def held_tensors(arrays: Sequence[Any]) -> list[Tensor]:
-    """A program's results as HeldTensors, made without a call of Python for each."""
+    """A program's results as HeldTensors, made without a Python call for each."""
     new, found = object.__new__, []
     for array in arrays:
         tensor = new(HeldTensor)
@@ -194,9 +194,7 @@ def tensor_of(result: Any, node: Node | None = None) -> Tensor:
 
 
 def is_traced(value: Any) -> bool:
-    """Whether a value is a tensor, or a batch, that only a compiled program will know;
-    a Variable is one inside a program.
-    """
+    """Whether a value is a traced tensor or batch; a Variable counts as one inside a program."""
     if isinstance(value, Tensor):
         inner = getattr(value, "inner", value)
         return is_traced(inner) if inner is not value else xla_engine.is_traced(value.array)

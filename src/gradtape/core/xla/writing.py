@@ -16,11 +16,11 @@ from gradtape.blocks import block
 
 
 class _Writing(threading.local):
-    """A lock that a thread may take twice, Python's own,
-    so that no signal comes between taking it and knowing so.
+    """Python's own reentrant lock, so that no signal can arrive between taking it and noting that
+    it is taken.
 
-    What a program calls on the host may call functions too, on any thread, while the program's own
-    thread has the lock and waits. There it is another lock, which nobody else knows.
+    A host call of a program may itself call functions, on any thread, while the program's own
+    thread holds the lock and waits. There a separate lock is used.
     """
 
     lock = threading.RLock()
@@ -30,13 +30,13 @@ writing = _Writing()
 
 
 def called_back() -> bool:
-    """Whether this thread is running something that a program has called, which waits for it."""
+    """Whether this thread is running a host call of a program, which waits for it."""
     return writing.lock is not _Writing.lock
 
 
 @block
 def being_called_back() -> Iterator[None]:
-    """A block that a program has called."""
+    """A block that runs as a host call of a program."""
     before, writing.lock = writing.lock, threading.RLock()
     try:
         yield

@@ -34,10 +34,10 @@ _sharing = 0  # the threads, beside the main one, that have used much memory
 
 
 def keep_freed_memory(limit: int = 64 * 2**20) -> bool:
-    """Keeps up to `limit` bytes of freed memory for the arrays to come;
-    says whether the C library can do so.
+    """Keeps up to `limit` bytes of freed memory for the arrays to come; returns whether the C
+    library supports it.
 
-    Where the environment has settings for glibc's malloc, they stay as they are.
+    Settings of glibc's malloc in the environment are left alone.
     """
     global _library, _limit
     settings = [name for name in os.environ if name.startswith(("MALLOC_", "GLIBC_TUNABLES"))]
@@ -58,7 +58,7 @@ def keep_freed_memory(limit: int = 64 * 2**20) -> bool:
 
 
 def give_back(*, at_once: bool = False) -> None:
-    """Gives all freed memory back to the system, unless that was done just now."""
+    """Returns all freed memory to the system, unless that was done just now."""
     global _last
     now = monotonic()
     if _library is not None and (at_once or now - _last > _PAUSE):
@@ -67,7 +67,7 @@ def give_back(*, at_once: bool = False) -> None:
 
 
 class OfThread:
-    """Belongs to one thread: when it is gone, so is the thread."""
+    """Belongs to one thread, and is freed when the thread ends."""
 
     def __init__(self) -> None:
         self._shares = False
@@ -91,7 +91,7 @@ class OfThread:
 
 
 def _share(threads: int) -> None:
-    """Divides what may be kept among more threads, or fewer."""
+    """Divides the memory that may be kept among the current number of threads."""
     global _sharing
     _sharing += threads
     _library.mallopt(_TRIM_THRESHOLD, _limit // (1 + _sharing))

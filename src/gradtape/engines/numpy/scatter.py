@@ -40,8 +40,8 @@ def combine_rows(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None
 def rows_to_combine(
     ufunc: np.ufunc, array: Any, indices: Any, values: Any, rounds: int = _ROUNDS
 ) -> tuple[Any, ...]:
-    """The one call that does what `combine_rows` does, which no signal can cut in two:
-    a function and its arguments.
+    """A function and its arguments: the single call that does what `combine_rows` does, so that no
+    signal can interrupt it halfway.
 
     The first of these is the array or a view of it, and nothing else in them refers to it.
     """

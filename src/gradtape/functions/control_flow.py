@@ -39,7 +39,7 @@ def cond(
     false_fn: Callable[[], Other] | None = None,
     name: str | None = None,
 ) -> R | Other:
-    """`true_fn()` if `pred` holds, else `false_fn()`.
+    """`true_fn()` if `pred` is true, else `false_fn()`.
 
     >>> import gradtape as tf
     >>> tf.cond(tf.constant(2.0) > 1.0, lambda: "larger", lambda: "smaller")
@@ -63,7 +63,7 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """The result of the first function whose predicate holds, else of `default`.
+    """The result of the first function whose predicate is true, else of `default`.
 
     >>> import gradtape as tf
     >>> x = tf.constant(0.0)
@@ -112,8 +112,8 @@ def switch_case(
     default: Callable[[], Any] | None = None,
     name: str = "switch_case",
 ) -> Any:
-    """The result of the function number `branch_index`; of `default`, or else of the last one,
-    if there is no such number.
+    """The result of function number `branch_index`; if there is no such function, of `default`, or
+    else of the last one.
 
     >>> import gradtape as tf
     >>> tf.switch_case(tf.constant(1), [lambda: "zero", lambda: "one"])
@@ -156,7 +156,7 @@ def _entries(values: Any, argument: str) -> list[Any]:
 
 
 def _whole(value: Any, argument: str) -> int:
-    """A Python integer from a scalar tensor, or what makes one."""
+    """A Python integer from a scalar tensor, or from what can be converted to one."""
     found = as_tensor(value, argument=argument)
     if found.array.dtype.kind == "O" or found.array.ndim:
         raise TypeError(f"{argument} must be one integer, got {value!r}.")
@@ -178,7 +178,7 @@ def while_loop(
     maximum_iterations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """`loop_vars = body(*loop_vars)` for as long as `cond(*loop_vars)` holds.
+    """`loop_vars = body(*loop_vars)` as long as `cond(*loop_vars)` is true.
 
     >>> import gradtape as tf
     >>> i, total = tf.while_loop(
@@ -239,7 +239,7 @@ def while_loop(
 
 
 def _loop_variable(value: Any, argument: str) -> Any:
-    """A loop variable as a Tensor; a TensorArray goes through as it is."""
+    """A loop variable as a Tensor; a TensorArray is returned unchanged."""
     return value if nest.is_composite(value) else as_tensor(value, argument=argument)
 
 
@@ -374,7 +374,7 @@ def _scanned(
     reverse: bool,
     collect: Callable[[Any, Any], Any],
 ) -> tuple[Any, Any]:
-    """The last state, and what is collected of all states, by a loop of XLA's."""
+    """The last state, and what is collected from all states, by an XLA loop."""
     _require_callable(function, fn=fn)
     tensors, length = _elements(elems, function)
     state = nest.map_structure(
@@ -386,7 +386,7 @@ def _scanned(
 
 
 def _parted(elems: Any, function: str, reverse: bool) -> tuple[Any, Any]:
-    """The entry with which a fold begins that has no initializer, and the others."""
+    """The first entry, with which a fold without an initializer begins, and the others."""
     tensors, _ = _elements(elems, function)
     first, rest = (
         [t[-1 if reverse else 0] for t in tensors],
@@ -410,15 +410,15 @@ def _structure(elems: Any) -> Any:
 
 
 def _traced() -> Any:
-    """The control flow of programs, which is loaded with the first one."""
+    """The control flow of compiled programs, which is imported when the first one is traced."""
     from gradtape.functions import traced  # noqa: PLC0415
 
     return traced
 
 
 def _traced_case(pairs: Sequence[Any], default: Callable[[], Any] | None) -> Any:
-    """A chain of conditions; where none holds and there is no default,
-    the last function's result stands.
+    """A chain of conditions; where none is true and there is no default, it is the last function's
+    result.
     """
     (pred, function), *rest = pairs
     if not rest and default is None:
@@ -427,10 +427,10 @@ def _traced_case(pairs: Sequence[Any], default: Callable[[], Any] | None) -> Any
 
 
 def _by_example(function: str, preds: Sequence[Tensor], functions: Sequence[Any]) -> Any:
-    """Under `vmap`, where each example chooses for itself: all functions run,
-    and the first counts whose predicate holds.
+    """Under `vmap`, where each example chooses for itself: all functions run, and the result is
+    that of the first one whose predicate is true.
 
-    There is one function more than predicates, for where none holds.
+    There is one more function than predicates, for where none is true.
     """
     *results, found = [branch() for branch in functions]
     for pred, result in reversed(list(zip(preds, results, strict=True))):
@@ -512,8 +512,8 @@ def _opened(elems: Any) -> bool:
 
 
 def _entry(structure: Any, rows: Sequence[Sequence[Tensor]], i: int) -> Any:
-    """Entry i of all tensors, which were taken apart together:
-    so is their gradient put together.
+    """Entry i of all tensors, which were unstacked together, so that their gradients are stacked
+    together.
     """
     entries = [row[i] for row in rows]
     return nest.pack_sequence_as(structure, entries) if _opened(structure) else entries[0]
@@ -525,7 +525,7 @@ def _zero_entry(structure: Any, tensors: Sequence[Tensor]) -> Any:
 
 
 def _nothing_like(example: Callable[[], Any]) -> Any:
-    """A stack of no results: one run on zeros, which nothing records, tells their shapes."""
+    """An empty stack of results: their shapes come from one unrecorded run on zeros."""
     with here.state.only([]):
         result = example()
     return nest.map_structure(

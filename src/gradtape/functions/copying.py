@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def deepcopied(function: Function, memo: dict[int, Any]) -> Function:
-    """The function, or if it is made from a method or an object,
-    one that is made from the copy of that.
+    """The function itself, or, if it is made from a method or an object, one made from a copy of
+    that.
     """
     source = _source(function)
     copied = copy.deepcopy(source, memo)
@@ -63,7 +63,7 @@ def _source(function: Function) -> Any:
 
 
 def _is_named(function: Any) -> bool:
-    """Whether a function is what its module has by its name."""
+    """Whether a function can be found in its module by its name."""
     try:
         return (
             reduce(getattr, function.__qualname__.split("."), sys.modules[function.__module__])
@@ -78,8 +78,8 @@ def _made(kind: type[Function], source: Any, options: dict[str, Any]) -> Functio
 
 
 def _of_method(instance: Any, name: str) -> Function:
-    """A method's function that keeps its object, as a method does;
-    the one that the object itself has does not.
+    """A method's function that keeps its object alive, as a bound method does; the one that the
+    object itself holds does not.
     """
     function = getattr(type(instance), name)
     return type(function)(MethodType(function.python_function, instance), **function._options)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def is_beyond_xla(error: Exception) -> bool:
-    """Whether tracing has met something that eager code knows what to do with."""
+    """Whether tracing failed because of something that eager code can handle."""
     return isinstance(error, NoGradientError) or xla_engine.needs_values(error)
 
 
@@ -60,8 +60,8 @@ def _described(why: Exception) -> str:
 
 
 class Unwritten(Block):
-    """A recorder that hears of every Variable that is written, and gives them their values back if
-    the block does not get to its end.
+    """A recorder that notes every Variable that is written, and restores their values if the block
+    does not complete.
     """
 
     pushes = False

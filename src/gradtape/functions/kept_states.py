@@ -25,7 +25,7 @@ _FEWEST, _MOST, _BYTES = 8, 256, 1 << 26
 
 
 class KeptStates:
-    """What a loop keeps of its states.
+    """The states that a loop keeps.
 
     `variant` has the forward and the backward part of a step, `same` what all steps use.
     """

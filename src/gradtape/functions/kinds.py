@@ -17,8 +17,8 @@ Sizes = tuple[int | None, ...] | None
 
 
 class Kinds:
-    """The kinds of arguments a function has been traced for: keys of calls,
-    of which some have open sizes.
+    """The kinds of arguments a function has been traced for: keys of calls, some of them with open
+    sizes.
     """
 
     def __init__(self, *, declared: bool, relaxes: bool) -> None:
@@ -47,7 +47,7 @@ class Kinds:
 
 
 def _covers(kind: Any, key: Any) -> bool:
-    """Whether arguments with some key are of a kind."""
+    """Whether arguments with a key belong to a kind."""
     if kind == key:
         return True
     return kind[0] == key[0] and all(
@@ -69,7 +69,7 @@ def _fits(kind: Any, leaf: Any) -> bool:
 
 
 def _wider(kind: Any, key: Any) -> Any:
-    """The kind that has both, if they differ in the shapes of tensors alone."""
+    """The kind that covers both, if they differ only in the shapes of tensors."""
     if kind[0] != key[0]:
         return None
     leaves = []

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class OpenFunction(Described):
-    """A function for arguments of one kind that leaves sizes open: each size has a program of its
-    own, made in the first call with it.
+    """A function for one kind of arguments with open sizes: each size has its own program, made in
+    the first call with that size.
     """
 
     def __init__(self, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -41,7 +41,7 @@ class OpenFunction(Described):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The Variables that the programs read or write which have been made so far."""
+        """The Variables that the programs made so far read or write."""
         found = {
             id(variable): variable
             for program in self._programs.values()
@@ -55,7 +55,7 @@ class OpenFunction(Described):
 
     @property
     def captured_inputs(self) -> list[Any]:
-        """What the programs take in besides their arguments which have been made so far."""
+        """What the programs made so far capture besides their arguments."""
         found = {
             id(outside): outside
             for program in self._programs.values()

@@ -41,8 +41,8 @@ _ROUNDING = {
     "complex64": 2e-5,
     "complex128": 1e-9,
 }
-"""How far results of one op may be apart, as a share of the largest one;
-both engines round in their own ways.
+"""How far results of one op may differ, as a fraction of the largest one; the engines round
+differently.
 """
 
 _OFF_THE_HOST = {"float32": 1e-3, "complex64": 1e-3}
@@ -84,7 +84,7 @@ class TracedStep(NamedTuple):
 
 
 class Watched:
-    """A program whose body is traced with a look at every op."""
+    """A program whose body is traced while every op is noted."""
 
     def __init__(self, name: str, body: Body, specs: Sequence[Spec]) -> None:
         self.name = name
@@ -140,8 +140,8 @@ class Watched:
 
 
 class Run(NamedTuple):
-    """What a program gave, what it wrote, and the function that gives each array of its steps its
-    values.
+    """A program's outputs, what it wrote, and the function that returns the values of each array of
+    its steps.
     """
 
     outputs: list[Any]
@@ -177,7 +177,7 @@ def _value(outside: Any) -> Any:
 
 
 def _depends_on_values(params: dict[str, Any]) -> bool:
-    """Whether a parameter is known to the program alone."""
+    """Whether a parameter is a traced value."""
     leaves = nest.flatten(list(params.values()))
     return any(
         xla_engine.is_traced(leaf.array if isinstance(leaf, Tensor) else leaf) for leaf in leaves
@@ -223,7 +223,7 @@ def _computed(step: TracedStep, inputs: list[Any]) -> list[Any]:
 
 
 class Worst(NamedTuple):
-    """Where two arrays are furthest apart."""
+    """Where two arrays differ most."""
 
     difference: float
     place: tuple[int, ...]
@@ -257,7 +257,7 @@ def _worst(compiled: Any, eager: Any) -> Worst | None:
 
 
 def _rounding(eager: Any, off_the_host: bool) -> float:
-    """How far results may be apart whatever the op: a share of the largest finite one."""
+    """How far results may differ for any op: a fraction of the largest finite one."""
     name = dtypes.from_numpy(eager.dtype).name
     share = max(_ROUNDING.get(name, 0.0), _OFF_THE_HOST.get(name, 0.0) if off_the_host else 0.0)
     return share * _largest(eager) if share else 0.0
@@ -270,8 +270,8 @@ def _largest(array: Any) -> float:
 
 
 def _moved(step: TracedStep, inputs: list[Any], number: int, eager: Any) -> float:
-    """How far a result moves when the inputs change in the last place: where terms cancel, that is
-    more than its own last place.
+    """How much a result changes when the inputs change in the last digit: where terms cancel, that
+    is more than its own last digit.
     """
     try:
         return _distance(_computed(step, _changed(inputs, 1))[number], eager)
@@ -281,8 +281,8 @@ def _moved(step: TracedStep, inputs: list[Any], number: int, eager: Any) -> floa
 
 
 def _changed(inputs: Sequence[Any], places: int, seed: int = 0) -> list[Any]:
-    """Arrays with each number some last places up or down,
-    but no more than a hundredth of itself.
+    """Arrays with each number changed by a few units in the last place, but by no more than a
+    hundredth of itself.
     """
     signs = np.random.default_rng(seed)
     found = []

@@ -53,7 +53,7 @@ class Programs:
                 self._by_key.move_to_end(key)
 
     def put(self, key: Any, program: ConcreteFunction, what_changes: str) -> list[ConcreteFunction]:
-        """Keeps a program; gives those that are dropped for it."""
+        """Keeps a program; returns those that are dropped for it."""
         self._by_key[key] = program
         self._by_key.move_to_end(key)
         dropped = []

@@ -25,7 +25,7 @@ from gradtape.functions.autograph.fallback import run_as_it_is, run_explaining
 
 
 def to_trace(f: Callable[..., Any], *, autograph: bool) -> Callable[..., Any]:
-    """The function that is traced in the place of `f`: the converted one with `autograph`."""
+    """The function that is traced instead of `f`: the converted one with `autograph`."""
     if not autograph:
         return lambda *args, **kwargs: run_as_it_is(
             f, args, kwargs, "it was made with autograph=False"

@@ -23,7 +23,7 @@ class NotConvertedError(Exception):
 
 @dataclass
 class Talk:
-    """How much AutoGraph tells about what it converts."""
+    """How much AutoGraph logs about what it converts."""
 
     level: int = 0
     to_stdout: bool = False
@@ -72,8 +72,8 @@ def run_as_it_is(
 def run_explaining(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], explanation: str
 ) -> Any:
-    """Calls a function; where it takes a tensor of the program for a Python value,
-    the error says where, and explains.
+    """Calls a function; if it uses a traced tensor as a Python value, the error says where, and
+    why.
     """
     try:
         return f(*args, **kwargs)
@@ -85,7 +85,7 @@ def run_explaining(
 
 
 def users_line(error: BaseException) -> Location | None:
-    """The last line of the user's that an error came from."""
+    """The last line of the user's code that an error came from."""
     found = None
     trace = error.__traceback__
     while trace is not None:

@@ -26,7 +26,7 @@ from gradtape.ops.shaping import getitem
 
 
 class Rows:
-    """The rows of tensors of one length; `entry` makes what the loop's variable is from a row of
+    """The rows of tensors of the same length; `entry` makes the loop variable's value from a row of
     each.
     """
 
@@ -46,7 +46,7 @@ class Rows:
         return map(self.number, range(self.length))
 
     def first(self, count: int | None) -> Rows:
-        """No more than so many rows."""
+        """The first rows, at most this many."""
         return (
             self
             if count is None
@@ -62,8 +62,8 @@ def _part(tensor: Tensor, part: slice) -> Tensor:
 
 
 class Progression:
-    """The numbers from `start` in steps of `step` before `stop`,
-    one of which is a tensor of the program.
+    """The numbers from `start` in steps of `step` up to `stop`, where one of the three is a traced
+    tensor.
     """
 
     def __init__(self, start: Any, stop: Any, step: Any, *, dtype: Any = None) -> None:
@@ -101,7 +101,7 @@ class Progression:
 
 
 def rows_of(iterated: Any) -> Rows | Progression | None:
-    """What a loop over a value runs over in a program; None if it is Python's to run."""
+    """What a loop over a value iterates over in a program; None if Python runs the loop."""
     if isinstance(iterated, (Rows, Progression)):
         return iterated
     value = source_object(iterated)
@@ -139,7 +139,7 @@ def _known(*bounds: Any) -> Tensor:
 def tensor_range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None
 ) -> Progression | None:
-    """What `gradtape.range` cannot give: numbers whose bounds only the program will know.
+    """What `gradtape.range` cannot return: a range whose bounds are traced tensors.
 
     None if they are all known.
     """

@@ -37,8 +37,8 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
 
 
 def _definition(code: CodeType, lines: list[str]) -> ast.AST:
-    """A `def`, from the lines it takes; a block around them makes the indentation of a method
-    right.
+    """A `def`, parsed from its lines; an enclosing block makes the indentation of a method
+    valid.
     """
     block = inspect.getblock(lines[code.co_firstlineno - 1 :])
     indented = block[0][:1].isspace()
@@ -64,7 +64,7 @@ def _lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
 
 @functools.lru_cache(maxsize=8)
 def _lambdas(source: str) -> list[ast.Lambda]:
-    """All lambdas of a file, which is parsed once for many of them."""
+    """All lambdas of a file, which is parsed only once."""
     return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Lambda)]
 
 

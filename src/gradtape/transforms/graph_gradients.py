@@ -40,11 +40,12 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = None,
 ) -> list[Gradient]:
-    """In a `function`, the gradients of the sum of `ys` by each of `xs`, from what has been
-    computed so far; no tape is needed.
+    """In a `function`, the gradients of the sum of `ys` with respect to each of `xs`, from what has
+    been computed so far; no tape is needed.
 
     `grad_ys` are cotangents of `ys`, None for ones; what is in `stop_gradients` counts as constant.
-    In eager code there is nothing to go back on, and it is a `RuntimeError`, as in TensorFlow.
+    In eager code nothing is recorded without a tape, and it raises a `RuntimeError`, as in
+    TensorFlow.
 
     >>> import gradtape as tf
     >>> f = tf.function(lambda x: tf.gradients(x**3, x)[0])
@@ -90,8 +91,8 @@ def hessians(
     aggregation_method: Any = None,
     name: str = "hessians",
 ) -> list[Tensor]:
-    """For each of `xs`, the second derivatives by it of the sum of `ys`: a function of `xs`, or,
-    in a `function`, tensors.
+    """For each of `xs`, the second derivatives of the sum of `ys` with respect to it. `ys` is a
+    function of `xs`, or, in a `function`, tensors.
 
     >>> import gradtape as tf
     >>> [
@@ -117,7 +118,8 @@ def hessians(
 
 
 class _Again:
-    """What leads from some tensors of a program to others, run again with the first ones watched.
+    """The calls that lead from some tensors of a program to others, run again with the first ones
+    watched.
 
     `targets` and `sources` are the tensors in that run. What does not depend on a source is as it
     was.
@@ -152,7 +154,7 @@ class _Again:
 
     @staticmethod
     def _depending(calls: Sequence[Call], sources: set[int], fixed: set[int]) -> set[int]:
-        """The arrays that calls compute from the sources, those that are fixed left out."""
+        """The arrays that calls compute from the sources, except those that are fixed."""
         reached, made = set(sources), set()
         for call in calls:
             if any(id(t.array) in reached for t in call.given):
@@ -201,8 +203,8 @@ def _flat(values: Any, argument: str) -> list[Tensor]:
 
 @published("RegisterGradient")
 class RegisterGradient:
-    """Registers a gradient function under an op's name; a name that has one, or that gradtape
-    defines, is a `KeyError`.
+    """Registers a gradient function under an op's name; a name that already has one, or that
+    gradtape defines, raises a `KeyError`.
 
     >>> import gradtape as tf
     >>> tf.RegisterGradient("Multiply")

@@ -102,8 +102,8 @@ def vectorized_map(
 
 
 def _spread(axes: Any, structure: Any, name: str) -> list[int | None]:
-    """One axis for each leaf, from an integer, None,
-    or a structure that may stop above the leaves.
+    """One axis for each leaf, from an integer, None, or a structure that may be a prefix of the
+    argument's.
     """
     if axes is None or isinstance(axes, int):
         return [axes] * len(nest.flatten(structure))

@@ -121,7 +121,7 @@ def batch_jacobian(
 
 
 def pace_of(method: str, parallel_iterations: Any, use_pfor: Any, memory_limit: Any) -> Pace:
-    """The options that say how many elements go at once, checked."""
+    """The options that say how many elements to process at once, checked."""
     for name, value in (
         ("parallel_iterations", parallel_iterations),
         ("memory_limit", memory_limit),
@@ -145,7 +145,7 @@ def differentiated(
     targets: Sequence[Any],
     run: Callable[[], Any],
 ) -> Any:
-    """`run()` as the one differentiation that a non-persistent tape gives."""
+    """`run()` as the one differentiation that a non-persistent tape allows."""
     tape._leave_before_differentiating(method)
     nodes = [node for target in targets if (node := tape._node_of(target)) is not None]
     try:
@@ -167,7 +167,7 @@ def jacobians(
     mode: str,
     pace: Pace,
 ) -> list[Tensor | None]:
-    """The Jacobian by each source; None where there is no path."""
+    """The Jacobian with respect to each source; None where there is no path."""
     array = target.array
 
     def reverse() -> list[Tensor | None]:
@@ -272,8 +272,8 @@ def _either(
 def _warn_of_dependence(
     tape: GradientTape, recording: Recording, target: Any, source: Any, by_example: Tensor
 ) -> None:
-    """Compares a gradient along a random cotangent with what the Jacobians of the examples make of
-    it.
+    """Compares the gradient for a random cotangent with its product with the Jacobians of the
+    examples.
     """
     jacobians, array = by_example.array, target.array
     node, by = tape._node_of(target), tape._node_of(source)

@@ -104,14 +104,14 @@ def _gradients(
 
 
 class MixedError(Exception):
-    """The examples depend on each other, or an op's rule cannot be run for each by itself."""
+    """The examples depend on each other, or an op's rule cannot be run for each separately."""
 
 
 class Examples:
-    """A batch of losses whose examples are taken to be independent.
+    """A batch of losses whose examples are assumed to be independent.
 
-    A Node is the batch's if its cotangent has a row for each example; what it computes from, and is
-    not the batch's, is shared.
+    A Node belongs to the batch if its cotangent has a row for each example; its inputs that do not
+    belong to the batch are shared.
     """
 
     def __init__(
@@ -166,8 +166,8 @@ class Examples:
         ]
 
     def _rows(self, start: int, stop: int) -> dict[Node, Tensor]:
-        """The gradients of some examples: each op between the batch and what is shared,
-        then back through the latter.
+        """The gradients of some examples: through each op where the batch meets what is shared,
+        then back through the shared part.
         """
         with Level(stop - start) as level:
             seeds: dict[Node, Any] = {}
@@ -182,7 +182,7 @@ class Examples:
         return {node: Tensor(array) for node, array in found.items()}
 
     def _pulled(self, node: Node, index: int, start: int, stop: int, level: Level) -> Any:
-        """What a Node's rule gives for one parent when every example is a batch of its own."""
+        """What a Node's rule returns for one parent when every example is a batch of its own."""
         rule: Any = node.rule
         own = Node(
             rule,

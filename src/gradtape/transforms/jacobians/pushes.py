@@ -26,8 +26,8 @@ from gradtape.transforms.jacobians.seeds import diagonal_rows
 
 
 class NotLinearError(ValueError):
-    """A gradient function of the user's cannot be pushed through:
-    what it gives is not linear in its cotangent.
+    """Tangents cannot be pushed through a custom gradient: its result is not linear in its
+    cotangent.
     """
 
 
@@ -76,10 +76,10 @@ class RecordedWalk:
         return found[end] if end is not None and end in found else self._zeros(len(rows.array))
 
     def push_identity(self, index: int, pace: Pace, *, examples: bool = False) -> Tensor | None:
-        """The target's tangents for a one of every element of source `index`, stacked;
-        None if there is no path.
+        """The target's tangents for a one in each element of source `index`, stacked; None if there
+        is no path.
 
-        With `examples`, the ones are set in every example of the source's first axis alike.
+        With `examples`, the ones are set in every example of the source's first axis at once.
         """
         pulled, recording = self.pulled[index], self._tape.scope
         if pulled is None or recording is None:
@@ -99,7 +99,9 @@ class RecordedWalk:
         return Tensor(np.zeros((count, *array.shape), array.dtype))
 
     def _check_linear(self, rows: Tensor, pulled: Tensor, examples: bool) -> None:
-        """The rows times the cotangent that the walk started from must be what the walk gave."""
+        """Checks that the rows times the cotangent that the walk started from are the walk's
+        result.
+        """
         array = rows.array
         if not isinstance(array, np.ndarray) or not array.size:
             return
@@ -122,8 +124,8 @@ class RecordedWalk:
 
 
 class Pushes:
-    """Tangents of `sources` pushed to `target`: by the short way where there is one,
-    else along a recorded walk.
+    """Tangents of `sources` pushed to `target`: by the `ShortWay` where there is one, else along a
+    recorded walk.
     """
 
     def __init__(
@@ -133,8 +135,8 @@ class Pushes:
         self._walk: RecordedWalk | None = None
 
     def push_identity(self, index: int, pace: Pace, *, examples: bool = False) -> Tensor | None:
-        """The target's tangents for a one of every element of source `index`, stacked;
-        None if there is no path.
+        """The target's tangents for a one in each element of source `index`, stacked; None if there
+        is no path.
         """
         try:
             return self._short(self._sources[index], pace, examples)

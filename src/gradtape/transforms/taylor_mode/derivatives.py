@@ -73,9 +73,7 @@ def _found(
     indices: Sequence[Index],
     recording: Recording,
 ) -> tuple[list[bool], Mapping[Index, Any]]:
-    """Which inputs the target depends on, and its partials,
-    of which one that is missing or None is zero.
-    """
+    """Which inputs the target depends on, and its partials; one that is missing or None is zero."""
     # These modules are loaded when they are first used.
     from gradtape.transforms.taylor_mode.jets import Jets  # noqa: PLC0415
     from gradtape.transforms.taylor_mode.rules import rule_for  # noqa: PLC0415
@@ -133,8 +131,8 @@ def _walked(
 
 
 def _along(tape: GradientTape, target: Any, source: Any, recording: Recording) -> Any:
-    """The derivative of `target` where all of `source` is moved:
-    the backward walk's own gradient by what it starts from.
+    """The derivative of `target` when all elements of `source` vary: the gradient of the backward
+    walk with respect to the cotangent it starts from.
     """
     node, source_node = tape._node_of(target), tape._node_of(source)
     if node is None:
@@ -149,7 +147,7 @@ def _along(tape: GradientTape, target: Any, source: Any, recording: Recording) -
 
 
 def _with_lower_ones(asked: Iterable[Index]) -> list[Index]:
-    """The indices that are asked for and all that they contain, the shorter ones first."""
+    """The requested indices and all of lower order that they contain, the shorter ones first."""
     every = {
         part
         for index in asked
@@ -169,7 +167,7 @@ def _one_tensor(value: Any, argument: str) -> Any:
 
 
 def _named_sources(sources: Any, target: Any) -> dict[str, Any]:
-    """The sources by name, each of which has something to move for every example of the target."""
+    """The sources by name, each of which has an element for every example of the target."""
     if (
         not isinstance(sources, Mapping)
         or not sources
@@ -209,7 +207,7 @@ def _listed(partials: Any) -> Sequence[Any]:
 
 
 def _names(key: Any, names: Sequence[str]) -> Sequence[str]:
-    """The sources that a key says to differentiate by."""
+    """The sources that a key names."""
     if isinstance(key, str):
         parts: Sequence[Any] = (
             list(key) if all(len(name) == 1 for name in names) else key.split("_")

@@ -76,7 +76,7 @@ def test_a_closure_cannot_be_pickled_and_says_what_to_do():
     for function in (inside, tf.function(lambda x: x)):
         with pytest.raises(
             pickle.PicklingError,
-            match=r"(inside|<lambda>): only a function that its module has by name .* at the top",
+            match=r"(inside|<lambda>): only a function that can be imported by name .* at the top",
         ):
             pickle.dumps(function)
 

@@ -92,7 +92,7 @@ def test_it_runs_on_a_batch(declared, name):
 
 
 def test_a_name_is_taken_once(declared):
-    with pytest.raises(KeyError, match="an op named 'own_cube' exists already"):
+    with pytest.raises(KeyError, match="an op named 'own_cube' already exists"):
         extend.unary("own_cube", "exp")
 
 

@@ -387,7 +387,16 @@ def test_plain_values_become_tensors_through_one_door(module):
 
 # Rules name no engine
 
-ENGINES = {"engine_of", "ndarray", "is_xla", "is_traced", "XlaTensor", "xla_engine", "products", "jax"}
+ENGINES = {
+    "engine_of",
+    "ndarray",
+    "is_xla",
+    "is_traced",
+    "XlaTensor",
+    "xla_engine",
+    "products",
+    "jax",
+}
 GENERAL = {
     f"gradtape.ops.{name}" for name in ("derivative", "op", "written")
 }  # what serves all ops, and both engines

@@ -160,7 +160,7 @@ def test_arguments_are_checked():
         check_gradients(tf.sin, [X], order=0)
     with pytest.raises(ValueError, match="no floating-point or complex argument"):
         check_gradients(tf.abs, [[1, 2]])
-    with pytest.raises(ValueError, match="f gives no floating-point"):
+    with pytest.raises(ValueError, match="f returns no floating-point"):
         check_gradients(lambda x: tf.argmax(x, axis=0), [X])
 
 

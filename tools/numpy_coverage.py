@@ -34,7 +34,7 @@ RECORDED, NO_DERIVATIVE, ON_VALUES, REFUSING, MISSING = (
 )
 
 REASONS = {
-    "round to whole numbers or the like: the derivative is zero wherever there is one": (
+    "round to integers or the like: the derivative is zero wherever there is one": (
         "around ceil fix floor floor_divide rint round spacing trunc"
     ),
     "give truth values": (
@@ -185,7 +185,7 @@ def page() -> str:
         "## Refused",
         "",
         (
-            "Tensors do not change, and no tape sees a write into an array. The error says what to "
+            "Tensors are immutable, and no tape sees a write into an array. The error says what to "
             "write instead."
         ),
         "",

@@ -1,10 +1,11 @@
-"""`Block`: what is entered with `with`, and is left at its end whatever happens there.
+"""`Block`: a context manager that is always left, even if a signal interrupts its `__enter__` or
+`__exit__`.
 
-An exception of a signal handler, such as Ctrl-C's KeyboardInterrupt, can arrive at the very moment
-in which `__exit__` is called, before its first line has run, or in `__enter__` when all of it has:
-then Python never leaves the block, and what it had set up would stay so for ever. But even then
-Python lets go of the `__exit__` it had fetched. So that is an object of its own here, and the block
-is left when it is gone, if it has not been left by then.
+An exception raised by a signal handler, such as Ctrl-C's KeyboardInterrupt, can arrive when
+`__exit__` has been called but its first line has not run yet, or when all of `__enter__` has run:
+then Python never leaves the block, and what it set up would stay for ever. But even then Python
+releases the `__exit__` that it fetched. So `__exit__` is an object of its own here, and the block
+is left when that object is freed, if it has not been left by then.
 """
 
 from __future__ import annotations

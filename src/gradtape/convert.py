@@ -1,9 +1,9 @@
-"""The one door from what callers pass to Tensors.
+"""Conversion to Tensors of whatever callers pass; all other modules convert through this one.
 
-What is a Tensor already, or says how to become one, is read alike for everybody (`operand`). Plain
-values, which are Python's numbers, lists and NumPy's arrays, become Tensors by a `Policy`:
-TensorFlow's or NumPy's. It says which dtype a number takes alone and beside Tensors, and what is
-refused. Keras's rules need Keras: they are in `keras_gradtape`, over these.
+Tensors, and objects that know how to become one, are treated the same for all callers (`operand`).
+Plain values (Python numbers, lists and NumPy arrays) are converted by a `Policy`, TensorFlow's or
+NumPy's, which says what dtype a number takes alone and beside Tensors, and what is refused. Keras's
+rules need Keras: they are in `keras_gradtape`, built on these.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _stacked(values: Any, wanted: Any, argument: str) -> Tensor:
     ]
     shapes = {row.array.shape for row in rows}
     if len(shapes) > 1:
-        raise ValueError(f"{argument}: the shapes of its entries differ: {sorted(shapes)}.")
+        raise ValueError(f"{argument}: all entries must have the same shape, got {sorted(shapes)}.")
     return needed.stack(*rows, axis=0)
 
 
@@ -262,8 +262,8 @@ def _check_known(array: Any, value: Any, argument: str) -> None:
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(array, masked.MaskedArray):
         raise TypeError(
-            f"{argument} is a masked array, which no Tensor can stand beside: use its filled() "
-            "values and gradtape.where."
+            f"{argument} is a masked array, which cannot be combined with Tensors: use its "
+            "filled() values and gradtape.where."
         )
     if array.dtype.newbyteorder("=") in _KNOWN:
         return
@@ -280,7 +280,7 @@ def _check_known(array: Any, value: Any, argument: str) -> None:
     else:
         what = f"holds objects such as {_first(array)}"
         instead = "convert it to an array of numbers first"
-    raise TypeError(f"{argument} {what}, which no Tensor can stand beside: {instead}.")
+    raise TypeError(f"{argument} {what}, which cannot be combined with Tensors: {instead}.")
 
 
 def _first(array: Any) -> str:

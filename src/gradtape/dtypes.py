@@ -1,8 +1,8 @@
 """`DType` objects and the promotion lattice.
 
 A `DType` names an element type as TensorFlow does (`float32`, `bfloat16`, `string`); `DType.numpy`
-is the NumPy dtype that the engines use. `promote` is the lattice JAX documents, with float32 as the
-default float and int32 as the default int. Everything may use this module.
+is the NumPy dtype that the engines use. `promote` follows the lattice that JAX documents, with
+float32 as the default float and int32 as the default int. Everything may use this module.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class DType:
             info = ml_dtypes.finfo(self.numpy)  # type: ignore[no-untyped-call]
             return self.numpy.type(info.min), self.numpy.type(info.max)
         raise TypeError(
-            f"{self.name} has no smallest and largest value: ask a real dtype for min and max."
+            f"{self.name} has no min and max: only real dtypes have a smallest and a largest value."
         )
 
     def is_compatible_with(self, other: Any) -> bool:

@@ -1,8 +1,7 @@
-"""What packages built on gradtape may use beside its public names: to declare ops, and to work
+"""What packages built on gradtape may use besides its public names: to declare ops, and to work
 closely with Variables and programs.
 
-`op`, `unary` and `binary` declare an op from its kernel and its derivative; what comes of that is
-in CONTRIBUTING.md.
+`op`, `unary` and `binary` declare an op from its kernel and its derivative; see CONTRIBUTING.md.
 
 >>> import gradtape as tf
 >>> from gradtape import extend

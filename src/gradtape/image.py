@@ -1,4 +1,4 @@
-"""`tf.image`: images in other sizes, places and colours, and how alike two of them are."""
+"""`tf.image`: resizing, cropping, colours, and how similar two images are."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

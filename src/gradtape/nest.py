@@ -1,9 +1,9 @@
-"""Nested structures (`tf.nest`): lists, tuples, dicts,
-named tuples and what optree knows besides; None is a leaf.
+"""Nested structures (`tf.nest`): lists, tuples, dicts, named tuples and whatever else optree knows;
+None is a leaf.
 
 A *composite* is a leaf made of tensors, such as a TensorArray, which `expand_composites` opens: it
-has `__gradtape_flatten__()`, which gives its tensors, and `__gradtape_unflatten__(tensors)`, which
-gives one like it made of the next of an iterator over tensors.
+has `__gradtape_flatten__()`, which returns its tensors, and `__gradtape_unflatten__(tensors)`,
+which returns one like it made from the next tensors of an iterator.
 
 Everything may use this module.
 """
@@ -73,7 +73,7 @@ def pack_sequence_as(
     """
     if not is_nested(flat_sequence):
         raise TypeError(
-            f"flat_sequence must be a list or tuple of leaves, not {type(flat_sequence).__name__}."
+            f"flat_sequence must be a list or tuple of leaves, got {type(flat_sequence).__name__}."
         )
     if expand_composites:
         flat_sequence = _with_composites(structure, flat_sequence)
@@ -157,8 +157,8 @@ def assert_same_structure(
     if _shape_only(nest1) == _shape_only(nest2):
         if check_types:
             raise TypeError(
-                f"The two structures nest alike but use different container types: {nest1!r} and "
-                f"{nest2!r}."
+                "The two structures have the same nesting but different container types: "
+                f"{nest1!r} and {nest2!r}."
             )
         return
     raise ValueError(f"The two structures do not have the same nesting: {nest1!r} and {nest2!r}.")

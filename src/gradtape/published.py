@@ -1,6 +1,7 @@
-"""What users see: `published` says where a definition is public, `shown` what `dir` lists.
+"""Public names: `published` says under which names a definition is public, `shown` what `dir`
+lists.
 
-`make names` writes the namespaces from what stands at the definitions:
+`make names` writes the namespaces from the decorators at the definitions:
 
     @published("sin", "math.sin")
     def sin(x): ...
@@ -10,7 +11,7 @@ nor a class has its public names in a dict named `PUBLISHED` at the end of its m
 
     PUBLISHED = {"float32": float32, "array_api.float32": float32}
 
-`tools/names.py` reads both in the source. Everything may use this module.
+`tools/names.py` reads both from the source. Everything may use this module.
 """
 
 from __future__ import annotations

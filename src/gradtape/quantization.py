@@ -1,6 +1,4 @@
-"""`tf.quantization`: numbers as a quantized model would have them,
-with gradients that pass straight through.
-"""
+"""`tf.quantization`: simulated quantization, with straight-through gradients."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

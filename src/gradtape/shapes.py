@@ -1,4 +1,5 @@
-"""`TensorShape` and `TensorSpec`: what is known of a tensor's shape, and of its shape and dtype.
+"""`TensorShape` and `TensorSpec`: what is known about a tensor's shape, and about its shape and
+dtype.
 
 Everything may use this module.
 """

@@ -1,4 +1,4 @@
-"""`tf.sparse`: SparseTensors and what is computed with them."""
+"""`tf.sparse`: SparseTensors and functions on them."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

@@ -1,5 +1,5 @@
-"""What `import gradtape` does beside importing the public names,
-and the names that are found when they are first used.
+"""What `import gradtape` does besides importing the public names, and the names that are resolved
+when they are first used.
 """
 
 import typing

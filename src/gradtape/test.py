@@ -1,4 +1,4 @@
-"""`tf.test`: checking derivatives, and what this machine has."""
+"""`tf.test`: checking derivatives, and which devices this machine has."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

@@ -1,4 +1,4 @@
-"""`tf.train`: the values of Variables in files, and back."""
+"""`tf.train`: saving the values of Variables to files, and restoring them."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

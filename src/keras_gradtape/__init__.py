@@ -1,4 +1,6 @@
-"""Keras 3 on gradtape: the backend named "gradtape", and the import hook that gives it to Keras."""
+"""Keras 3 on gradtape: the backend named "gradtape", and the import hook that makes Keras find
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The import hook by which Keras finds the backend "gradtape".
+"""The import hook through which Keras finds the backend "gradtape".
 
 Keras 3.15 chooses its backend in `if` chains that name the backends it knows. While Keras is
-imported, this hook compiles the few modules that have such a chain from their source with one
-branch more: the branch for "jax", copied and pointed at this package. Nothing is written to Keras's
-folder. `keras.src.backend.gradtape.<module>` are other names for this package's modules.
+imported, this hook compiles the few modules that have such a chain from their source with one more
+branch: a copy of the branch for "jax" that points to this package. Nothing is written to Keras's
+folder. `keras.src.backend.gradtape.<module>` are aliases of this package's modules.
 """
 
 from __future__ import annotations
@@ -162,15 +162,14 @@ def check_version() -> None:
     version = keras_version()
     if not _is_known(version) and not _is_newer(version):
         raise ImportError(
-            f"gradtape is written for Keras {_KNOWN}, and Keras {version} is installed: {_ADVICE}"
+            f"gradtape supports Keras {_KNOWN}, but Keras {version} is installed: {_ADVICE}"
         )
 
 
 _KNOWN = " or ".join(KNOWN_VERSIONS)
 _ADVICE = (
-    f"pip install 'keras=={KNOWN_VERSIONS[-1]}.*' gets one that it knows. To use Keras without "
-    "gradtape, set the environment variable "
-    "KERAS_BACKEND to another backend."
+    f"pip install 'keras=={KNOWN_VERSIONS[-1]}.*' installs a supported version. To use Keras "
+    "without gradtape, set the environment variable KERAS_BACKEND to another backend."
 )
 
 
@@ -252,7 +251,7 @@ class _Tried(SourceFileLoader):
             check_bases()
         except Exception as error:
             raise ImportError(
-                f"gradtape is written for Keras {_KNOWN}. It tried Keras {version}, which failed: "
+                f"gradtape supports Keras {_KNOWN}. It tried Keras {version}, which failed: "
                 f"{type(error).__name__}: {error} {_ADVICE}"
             ) from error
 
@@ -284,7 +283,7 @@ def _needed(module: ModuleType, name: str) -> Any:
     if not hasattr(module, name):
         raise ImportError(
             f"gradtape cannot find {name} in {module.__name__}: this version of Keras is not "
-            "known to it."
+            "supported."
         )
     return getattr(module, name)
 
@@ -358,7 +357,7 @@ def with_branch(source: str | bytes, module: str) -> ast.Module:
     if not choices:
         raise ImportError(
             f"gradtape cannot find where {module} chooses a backend: this version of Keras is not "
-            "known to it."
+            "supported."
         )
     for choice in choices:
         branch = ast.If(

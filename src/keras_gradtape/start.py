@@ -1,5 +1,5 @@
-"""What every Python does at its start where gradtape is installed, by the line in
-`keras_gradtape.pth`: two finders, nothing more.
+"""Run at the start of every Python process where gradtape is installed, by the line in
+`keras_gradtape.pth`: it only adds two import finders.
 
 With them `KERAS_BACKEND=gradtape`, or `"backend": "gradtape"` in Keras's settings, is enough for a
 program that imports only Keras. It imports nothing but `sys`: programs that never use Keras pay for

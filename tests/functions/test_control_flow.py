@@ -272,7 +272,7 @@ def test_loops_of_no_steps():
         (
             lambda x: tf.while_loop(lambda y: x > 0, lambda y: (tf.stack([y, y]),), (x,)),
             ValueError,
-            "keeps its shape",
+            "must keep its shape",
         ),
         (
             lambda x: tf.while_loop(lambda y: x > 0, lambda y: (tf.cast(y, tf.int32),), (x,)),

@@ -419,7 +419,7 @@ def test_arguments_that_input_signature_leaves_out_have_their_defaults():
         ((x,), {"flag": True}),
         ((x, tf.constant(2.0)), {}),
     ):
-        with pytest.raises(TypeError, match="is not in input_signature, so that it must be"):
+        with pytest.raises(TypeError, match="is not in input_signature, so it must be"):
             f(*args, **kwargs)
     with pytest.raises(TypeError, match="input_signature has 1 entries, but 2 arguments"):
         tf.function(lambda x, y: x, input_signature=[tf.TensorSpec([2])])(x, x)

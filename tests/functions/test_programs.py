@@ -87,5 +87,7 @@ def test_the_log_names_the_argument_once(limit, caplog):
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, "4", None, True])
 def test_a_limit_must_be_a_whole_number(count):
-    with pytest.raises(ValueError, match="set_programs_per_function: count must be a whole number"):
+    with pytest.raises(
+        ValueError, match="set_programs_per_function: count must be a positive integer"
+    ):
         tf.config.set_programs_per_function(count)

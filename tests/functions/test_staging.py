@@ -294,7 +294,7 @@ def test_a_variable_never_holds_what_only_a_trace_of_the_users_knows(
     for _ in range(calls_before):
         f()
     before = v.numpy()
-    refused = pytest.raises(TypeError, match="while JAX traces a function of yours")
+    refused = pytest.raises(TypeError, match="while JAX traces your own function")
     with refused if writes else contextlib.nullcontext():
         trace(call)
     np.testing.assert_array_equal(v.numpy(), before)

@@ -121,7 +121,7 @@ except ImportError as error:
     assert listed == "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')] []"
     for line, name in ((gpu, "/GPU:0"), (cpu, "/CPU:1")):
         assert line == (
-            f"device: there is no device '{name}' here; the devices are ['/CPU:0']. Others need "
+            f"device: this process has no device '{name}'; its devices are ['/CPU:0']. Others need "
             "JAX, which is not installed: "
             "pip install 'gradtape[xla]'."
         )

@@ -49,7 +49,9 @@ def test_an_optimizer_that_was_not_built_is_named(tmp_path):
     built.build([weight])
     path = tf.train.Checkpoint(optimizer=built).write(tmp_path / "optimizer")
     checkpoint = tf.train.Checkpoint(optimizer=unbuilt)
-    with pytest.raises(AssertionError, match=r"weight_momentum\n.*build it, and restore again"):
+    with pytest.raises(
+        AssertionError, match=r"weight_momentum\n.*build it first, and restore again"
+    ):
         checkpoint.read(path).assert_consumed()
     unbuilt.build([weight])
     checkpoint.read(path).assert_consumed()

@@ -221,7 +221,7 @@ def test_a_newer_version_that_does_not_fit_says_what_failed(tmp_path, module, ch
     text = output_of(FIRST + SHOWN, PYTHONPATH=imitation(tmp_path, "3.99.0", **{module: change}))
     message = text.splitlines()[-1]
     assert message.startswith(
-        "ImportError: gradtape is written for Keras 3.15. It tried Keras 3.99.0, which failed: "
+        "ImportError: gradtape supports Keras 3.15. It tried Keras 3.99.0, which failed: "
     )
     assert says in message
     assert "pip install 'keras==3.15.*'" in message
@@ -233,7 +233,7 @@ def test_a_newer_version_that_does_not_fit_says_what_failed(tmp_path, module, ch
 def test_other_versions_are_refused(tmp_path, version, use):
     text = output_of(FIRST + use, PYTHONPATH=imitation(tmp_path, version))
     assert (
-        f"ImportError: gradtape is written for Keras 3.15, and Keras {version} is installed: "
+        f"ImportError: gradtape supports Keras 3.15, but Keras {version} is installed: "
         "pip install 'keras==3.15.*'"
     ) in text
 

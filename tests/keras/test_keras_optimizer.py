@@ -169,7 +169,7 @@ def test_minimize_takes_a_function_or_a_tape():
     assert float(x) == 0.5
     optimizer.minimize(lambda: x * x, lambda: [x])
     assert float(x) == 0.25
-    with pytest.raises(ValueError, match="minimize: a loss that is a tensor needs the tape"):
+    with pytest.raises(ValueError, match="minimize: if loss is a tensor, give the tape"):
         optimizer.minimize(loss, [x])
 
 

@@ -42,7 +42,7 @@ def samples(**params):
     ]  # fmt: skip
 
 
-TOO_LARGE = fails(np.ones(2, np.float32), np.array([0, 3]), size=3, says=["segment 3", "[0, 3)"])
+TOO_LARGE = fails(np.ones(2, np.float32), np.array([0, 3]), size=3, says=["segment id 3", "[0, 3)"])
 TIES = np.array([0, 0, 1, 0, -1])
 
 ROWS = [
@@ -56,7 +56,7 @@ ROWS = [
             sample(real(2, 0), fixed(np.array([1, -1]))),
         ],
         dtypes=FLOATS + COMPLEX + INTS,
-        failures=[fails(np.ones(2, np.float32), np.array([0, 2]), says=["segment 2", "[0, 2)"])],
+        failures=[fails(np.ones(2, np.float32), np.array([0, 2]), says=["segment id 2", "[0, 2)"])],
     ),
     Case(
         s.segment_prod, by_segment(np.prod, 1),
@@ -78,7 +78,7 @@ ROWS = [
             at([1.0, np.nan], np.array([0, 0]), size=1, empty=0, gives=[np.nan]),
         ],
         failures=[fails(np.ones(2, np.float32), np.array([0, 3]), size=3, empty=0,
-            says=["segment 3", "[0, 3)"])],
+            says=["segment id 3", "[0, 3)"])],
     ),
     Case(
         s.segment_min, by_segment(np.min), samples(empty=7), dtypes=FLOATS + INTS,

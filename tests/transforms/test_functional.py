@@ -191,7 +191,7 @@ def test_hessians_of_a_function():
     assert by_x.numpy().tolist() == [[6.0, 0.0], [0.0, 12.0]]
     assert by_y.numpy().tolist() == [[[[6.0]]]]
     assert tf.hessians(lambda x: x**3, x)[0].numpy().tolist() == [[6.0, 0.0], [0.0, 12.0]]
-    with pytest.raises(RuntimeError, match="give a function of xs"):
+    with pytest.raises(RuntimeError, match="pass a function of xs"):
         tf.hessians(x * x, x)
 
 

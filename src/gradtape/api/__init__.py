@@ -1,1 +1,3 @@
-"""The spellings of the ops: TensorFlow's, NumPy's and that of the Array API standard."""
+"""The public functions over the ops, under TensorFlow's names, NumPy's, and those of the Array API
+standard.
+"""

@@ -1,7 +1,7 @@
 """`gradtape.array_api.special`: the ufuncs of `scipy.special`, which are recorded for Tensors.
 
-The standard has no such extension yet. SciPy looks for it all the same, when SCIPY_ARRAY_API=1 is
-set, before it turns to values.
+The standard has no such extension yet. But SciPy looks for it when SCIPY_ARRAY_API=1 is set, before
+it falls back to values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`tf.autograph.experimental`: functions that are not to be converted, and options of loops."""
+"""`tf.autograph.experimental`: functions that must not be converted, and options for loops."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

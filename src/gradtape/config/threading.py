@@ -1,4 +1,4 @@
-"""`tf.config.threading`: numbers of threads."""
+"""`tf.config.threading`: the number of threads."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

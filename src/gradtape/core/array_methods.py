@@ -1,4 +1,4 @@
-"""`ArrayMethods`: what arrays have besides operators, as `Tensor` and `Variable` inherit it.
+"""`ArrayMethods`: NumPy's methods, attributes and protocols, which `Tensor` and `Variable` inherit.
 
 NumPy's methods and attributes are the functions of those names in `gradtape.numpy`, imported at
 their first call: `x.sum(axis=0)`, `x.reshape(2, -1)`, `x.T`. `x.shape` and `x.dtype` stay
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
-"""Of the Array API standard, those that `gradtape.array_api` fulfils."""
+"""The versions of the Array API standard that `gradtape.array_api` implements."""
 
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {}
 """gradtape's function for each of NumPy's that has one;
@@ -46,7 +46,7 @@ EASY: set[type] = {
     np.int32,
     np.int64,
 }
-"""Types that leave the answer to a Tensor beside them."""
+"""Types that let a Tensor beside them handle the call."""
 
 
 def _numpy(family: str, name: str) -> Callable[..., Any]:
@@ -84,7 +84,7 @@ def _refusing(name: str, instead: str) -> Callable[..., NoReturn]:
 
     def method(self: Any, *args: Any, **keywords: Any) -> NoReturn:
         raise TypeError(
-            f"{name}: a {type(self).__name__} does not change in place; write {instead}."
+            f"{name}: a {type(self).__name__} cannot be changed in place: write {instead}."
         )
 
     method.__name__ = name
@@ -136,14 +136,14 @@ else:
 
 
 class ArrayMethods(NumpyMethods):
-    """The methods and attributes of NumPy's arrays,
-    and what the Array API standard asks of an array.
+    """The methods and attributes of NumPy's arrays, and those that the Array API standard
+    requires.
     """
 
     __slots__ = ()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """A ufunc of NumPy's that was given a Tensor or a Variable."""
+        """Called by a NumPy ufunc that has a Tensor or a Variable among its arguments."""
         if method == "__call__" and not keywords:
             found = COUNTERPARTS.get(ufunc)
             if found is not None and (
@@ -153,7 +153,7 @@ class ArrayMethods(NumpyMethods):
         return _protocol_ufunc(ufunc, method, inputs, keywords)
 
     def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
-        """Any other function of NumPy's that was given one."""
+        """Called by any other NumPy function that has one among its arguments."""
         found = COUNTERPARTS.get(function)
         if found is not None and len(types) == 1:
             return found(*args, **keywords)
@@ -186,7 +186,7 @@ class ArrayMethods(NumpyMethods):
 
         if stream is not None:
             raise ValueError(
-                f"to_device: the CPU has no streams; leave stream out, got {stream!r}."
+                f"to_device: stream must be None, since the CPU has no streams, got {stream!r}."
             )
         tensor, place = self.tensor() if hasattr(self, "tensor") else self, find(device)
         return tensor if place is None else place.move(tensor)
@@ -273,7 +273,7 @@ class ArrayMethods(NumpyMethods):
 
     def __len__(self: Any) -> int:
         if not self.array.ndim:
-            raise TypeError("A scalar tensor has no len().")
+            raise TypeError("A scalar tensor has no len(): its shape is ().")
         return len(self.array)
 
     def __contains__(self: Any, value: Any) -> bool:

@@ -1,9 +1,9 @@
-"""`BatchedTensor`: what a function sees under `vmap`,
-one example of a batch whose size it does not know.
+"""`BatchedTensor`: what a function sees under `vmap`, one example of a batch, without the batch
+axis.
 
 Its values are those of `inner`, a Tensor with the batch as its first axis. Ops compute with the
-inner Tensors, recorded by what was entered before the `vmap`, and record BatchedTensors for what
-was entered inside it; so tapes may be inside and outside.
+inner Tensors, which tapes outside the `vmap` record, and tapes inside it record the BatchedTensors;
+so tapes work on either side.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Level(Block):
         self.depth = len(here.state.levels)
 
     def split(self) -> tuple[list[Recorder], list[Recorder]]:
-        """What records now, as what was there before this `vmap` and what was entered inside it."""
+        """What records now, split into what was entered before this `vmap` and what was entered
+        inside it.
+        """
         now = here.state.recorders
         before = [r for r in now if any(r is other for other in self.outside)]
         return before, [r for r in now if not any(r is other for other in self.outside)]
@@ -65,8 +67,8 @@ class Level(Block):
 
 
 class Abstract:
-    """Stands where a Tensor has its array when there is no one array:
-    shape and dtype are known, values are not.
+    """Takes the place of a Tensor's array when there is no single array: shape and dtype are known,
+    values are not.
     """
 
     __slots__ = ("dtype", "shape")
@@ -88,9 +90,9 @@ class Abstract:
 
     def __getattr__(self, name: str) -> Any:
         raise TypeError(
-            f"A tensor inside vmap or vectorized_map has no single value, so that '{name}' cannot "
-            "be had: use gradtape functions on "
-            "it, such as gradtape.where instead of a Python if."
+            f"A tensor inside vmap or vectorized_map has no single value, so '{name}' is not "
+            "available: use gradtape functions on it, such as gradtape.where instead of a Python "
+            "if."
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:

@@ -73,23 +73,23 @@ class Buffered:
     """What holds an array that it alone may write."""
 
     held: Any
-    """The value as a JAX array, where a compiled function has had it: beside `array`,
-    or instead of it.
+    """The value as a JAX array, if a compiled function has used it: in addition to `array`, or
+    instead of it.
     """
 
     array: Any = _Array()
 
     keeps_array = False
-    """Whether a class keeps its array in its own way: then it does not know of `held`."""
+    """Whether a class stores its array in its own way: then it does not use `held`."""
 
     def replace(self, array: Any) -> None:
-        """Makes an array the value, of which nothing that records hears."""
+        """Makes an array the value, without telling the recorders."""
         self.array = array
         self.__dict__.pop("held", None)
 
     def swap(self, seen: Any, array: Any) -> bool:
-        """Makes an array the value, if that is still what was `seen`:
-        a signal handler may have written another one.
+        """Makes an array the value, if the value is still the one that was `seen`: a signal handler
+        may have written another one.
         """
         known = self.__dict__
         if self.keeps_array:
@@ -103,14 +103,14 @@ class Buffered:
         return True
 
     def owns(self, array: Any, uses: int = 0) -> bool:
-        """Whether `array`, a name of the caller's, is the value, and nobody else holds it: so that
-        it can be written in place, at once.
+        """Whether `array`, a local variable of the caller, is the value and nothing else holds it,
+        so that it can be written in place at once.
 
         The caller may refer to it from `uses` other places, such as views.
 
-        Python runs signal handlers when one of its functions begins, when a loop goes on, and after
-        a call of a function of C's. None of that is between this answer and the caller's next call
-        or assignment to elements. With other threads about, one of them could read the array
+        Python runs signal handlers when a Python function begins, when a loop jumps back, and after
+        a call of a C function. None of that happens between this answer and the caller's next call
+        or assignment to elements. With other threads running, one of them could read the array
         meanwhile.
         """
         if type(array) is np.ndarray and array.flags.owndata and not other_threads():
@@ -127,8 +127,8 @@ class Buffered:
 
 
 class _References:
-    """`_references[thing]` is how many references there are: `getrefcount`, without a call at whose
-    end signals are answered.
+    """`_references[thing]` is the number of references to it: `getrefcount`, but without a call
+    after which Python would run signal handlers.
     """
 
     __getitem__: Any = sys.getrefcount
@@ -138,7 +138,7 @@ _references = _References()
 
 
 class _Alone:
-    """Has an array that nobody else has, and asks for it as a Variable is asked."""
+    """Holds an array that nothing else holds, and reads it as a Variable does."""
 
     def __init__(self) -> None:
         self.array = np.zeros(1)
@@ -152,6 +152,6 @@ class _Alone:
 
 
 _REFERENCES_WHEN_ALONE = _Alone().references()
-"""What `Variable.owns` counts for a buffer that only its variable holds;
-it depends on the Python version.
+"""The number of references that `owns` counts for a buffer that only its variable holds; it depends
+on the Python version.
 """

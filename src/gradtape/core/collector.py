@@ -1,10 +1,9 @@
-"""Python's garbage collector beside long recordings.
+"""Keeps Python's garbage collector from scanning long recordings again and again.
 
-A recording is one structure that grows, and holds no garbage. The collector looks at everything
-that is alive whenever that has grown by a quarter, so that each Node of a long recording is looked
-at again and again: five times on average, most of the time that recording takes. While there is a
-long recording, it looks at everything when the recording has become four times as long; young
-objects are collected as ever.
+A recording is one growing structure without garbage. The collector scans all live objects whenever
+their number has grown by a quarter, so each Node of a long recording is scanned five times on
+average, which takes most of the recording's time. While there is a long recording, all objects are
+scanned only when the recording has become four times as long; young objects are collected as usual.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import gc
 import threading
 
 LONG = 5_000
-"""From so many Nodes on a recording is long."""
+"""A recording with at least this many Nodes is long."""
 
 _NEVER = 10**9
 _lock = threading.RLock()
@@ -22,8 +21,8 @@ _before: tuple[int, int, int] | None = None
 
 
 def begin() -> bool:
-    """Begins a long recording; says whether it has to be ended,
-    which is not so where the collector does not run by itself.
+    """Begins a long recording; returns whether `end` must be called, which is not the case where
+    automatic collection is off.
     """
     global _recordings, _before
     with _lock:
@@ -44,7 +43,7 @@ def grown() -> None:
 
 
 def end() -> None:
-    """Ends a long recording; whatever somebody else has set meanwhile stays."""
+    """Ends a long recording; a threshold that somebody else has set meanwhile stays."""
     global _recordings, _before
     with _lock:
         _recordings -= 1

@@ -1,5 +1,5 @@
-"""Where values leave a tape: `.numpy()`, `float()`,
-`np.asarray()` and their kin on a Tensor that a tape is recording.
+"""Where values leave a tape: `.numpy()`, `float()`, `np.asarray()` and the like on a Tensor that a
+tape is recording.
 
 No gradient flows through what is computed from such values, which is often a mistake and always
 silent. The recordings that follow the Tensor note the place in the user's code, once for each
@@ -41,8 +41,8 @@ class Departure(NamedTuple):
 
 
 class Departures(dict[tuple[CodeType, int], list[Any]]):
-    """The notes of one recording, by place: the method,
-    the shape and dtype of the first tensor, and the count.
+    """The departures from one recording, by place: the method, the shape and dtype of the first
+    tensor, and the count.
     """
 
     __slots__ = ()
@@ -55,7 +55,7 @@ class Departures(dict[tuple[CodeType, int], list[Any]]):
         known[3] += 1
 
     def records(self) -> tuple[Departure, ...]:
-        """What was noted, in the order in which the places were first met."""
+        """The departures, in the order in which their places were first reached."""
         return tuple(
             Departure(method, shape, dtype, count, locate(*place))
             for place, (method, shape, dtype, count) in self.items()
@@ -63,7 +63,7 @@ class Departures(dict[tuple[CodeType, int], list[Any]]):
 
 
 class NoDepartures(Departures):
-    """What a strict tape has in their place: it raises where another one takes a note."""
+    """What a strict tape has instead: it raises where another tape takes a note."""
 
     __slots__ = ()
     strict = True
@@ -76,7 +76,7 @@ class DepartureError(RuntimeError):
 def leaving(tensor: Tensor, method: str) -> None:
     """Notes that `method` hands out the values of `tensor`, if something on this thread records it.
 
-    Called only for a tensor that has a Node: without one there is nothing to ask.
+    Called only for a tensor that has a Node: any other is not recorded.
     """
     node, scope = tensor.node, here.state.scope
     if node is None or scope is None:
@@ -89,13 +89,12 @@ def leaving(tensor: Tensor, method: str) -> None:
     place = frame.f_code, frame.f_lasti
     if any(departures.strict for departures in notes):
         raise DepartureError(
-            f"{method}: a tensor of shape {tensor.shape} and dtype {tensor.dtype.name} that a "
-            "GradientTape(strict=True) is "
-            f"recording gives up its values at {locate(*place)}: no gradient flows through what is "
-            "computed from them. Keep it a "
-            "tensor and use gradtape or NumPy functions on it; write gradtape.stop_gradient(x) "
-            "first if its gradient is to end "
-            "here, or use `with tape.stop_recording():` around logging."
+            f"{method}: a tensor of shape {tensor.shape} and dtype {tensor.dtype.name} was "
+            "converted to values, which leave its GradientTape(strict=True), at "
+            f"{locate(*place)}: no gradient flows through what is computed from them. Keep it a "
+            "tensor and use gradtape or NumPy functions on it; call gradtape.stop_gradient(x) "
+            "first if its gradient should end here, or use `with tape.stop_recording():` around "
+            "logging."
         )
     for departures in notes:
         departures.note(tensor, method, place)
@@ -106,7 +105,7 @@ def _asked(method: str, frame: FrameType) -> tuple[str, FrameType]:
 
     The search begins at the method that hands out values. If a function of this package or of SciPy
     called it, as `nn.dropout` calls `float(rate)`, that function is what the user called. A dotted
-    name, such as "numpy.digitize", is that already.
+    name, such as "numpy.digitize", already is what the user called.
     """
     exact, inner = "." in method, frame
     while frame.f_back is not None and _not_users[frame.f_code.co_filename]:
@@ -130,7 +129,7 @@ class _NotUsers(dict[str, bool]):
         return answer
 
     def _roots(self) -> Iterator[str]:
-        """SciPy's code has run only if it has been imported."""
+        """The folders of these packages; SciPy's only if it has been imported."""
         for library in (np, sys.modules.get("scipy")):
             if library is not None:
                 # pathlib takes 4 ms to import.

@@ -45,10 +45,10 @@ _said: set[str] = set()
 def device(device_name: Any) -> Iterator[None]:
     """Runs the ops of a block on a device, named as in TensorFlow; what they take is moved there.
 
-    Tensors and Variables that are made in the block are on the device, and stay there. Inside a
-    `function` that is being traced it changes nothing: the program runs on one device. A GPU or TPU
-    that is not there is replaced by one that is, else by the CPU, and the log says so once; after
-    `config.set_soft_device_placement(False)` it is an error.
+    Tensors and Variables created in the block are on the device, and stay there. Inside a
+    `function` that is being traced it has no effect: the program runs on one device. A GPU or TPU
+    that does not exist is replaced by one that does, else by the CPU, and the log says so once;
+    after `config.set_soft_device_placement(False)` it is an error.
 
     >>> import gradtape as tf
     >>> with tf.device("/CPU:0"):
@@ -83,25 +83,28 @@ def device(device_name: Any) -> Iterator[None]:
 
 
 def _name_for_xla(place: Place | None) -> Any:
-    """What gives the device that compiled programs are to run on, once JAX is there."""
+    """A function that returns the device for compiled programs, once JAX is loaded."""
     return None if place is None else lambda: xla_devices.devices()[place.name]
 
 
 def find(device_name: Any, *, soft: bool = False) -> Place | None:
     """The place of a name; None if any will do.
 
-    A name that is no device's is refused, and so is that of a device that is not there, unless
-    others may be taken for it.
+    An invalid name is refused, and so is that of a device that does not exist, unless another may
+    replace it.
     """
     if device_name is None or device_name == "":
         return None
     if callable(device_name):
         raise RuntimeError(
-            "device: a function of ops is for graphs; pass a device name such as '/CPU:0'."
+            "device: device_name cannot be a function, which is for TensorFlow's graphs: pass a "
+            "name such as '/CPU:0'."
         )
     match = re.fullmatch(_SPEC, str(device_name), re.IGNORECASE)
     if match is None:
-        raise ValueError(f"device: cannot read {device_name!r}; pass a name such as '/CPU:0'.")
+        raise ValueError(
+            f"device: device_name must be a name such as '/CPU:0', got {device_name!r}."
+        )
     name = f"{match['kind'].upper()}:{int((match['index'] or '0').replace('*', '0'))}"
     if name == HOST.name:
         return HOST
@@ -114,7 +117,7 @@ def find(device_name: Any, *, soft: bool = False) -> Place | None:
             else " Others need JAX, which is not installed: pip install 'gradtape[xla]'."
         )
         reason = (
-            f"device: there is no device {device_name!r} here; the devices are "
+            f"device: this process has no device {device_name!r}; its devices are "
             f"{[f'/{found}' for found in known]}.{hint}"
         )
         if not soft or kind not in _REPLACED:
@@ -122,29 +125,28 @@ def find(device_name: Any, *, soft: bool = False) -> Place | None:
         name = next((found for found in known if found.startswith(f"{kind}:")), HOST.name)
         if reason not in _said:
             _said.add(reason)
-            log_warning("%s What was to run there runs on '/%s'.", reason, name)
+            log_warning("%s Its ops run on '/%s' instead.", reason, name)
     return HOST if name == HOST.name else XlaDevice(name)
 
 
 def check_device(device_name: Any) -> None:
-    """Refuses a name that is no device's, and a device other than the host,
-    for functions that make tensors on the host.
+    """Refuses an invalid name, and a device other than the host, for functions that create tensors
+    on the host.
     """
     place = find(device_name)
     if place is not None and place is not HOST:
         raise invalid_argument(
-            f"device: this makes tensors on '/CPU:0', not on {device_name!r}: call it inside `with "
-            f"gradtape.device({device_name!r})`, "
-            "or move the tensor with to_device."
+            f"device: this function creates tensors on '/CPU:0', not on {device_name!r}: call it "
+            f"inside `with gradtape.device({device_name!r})`, or move the tensor with to_device."
         )
 
 
 def new_tensor(array: Any) -> Tensor:
-    """A NumPy array as a new Tensor, on the device that is named around."""
+    """A NumPy array as a new Tensor, on the device of the enclosing `with device(...)` block."""
     return Tensor(array) if here.state.device is None else placed(array)
 
 
 def placed(array: Any) -> Tensor:
-    """The same of an array of either engine."""
+    """The same for an array of either engine."""
     place, tensor = here.state.device, tensor_of(array)
     return tensor if place is None or here.state.trace is not None else place.move(tensor)

@@ -42,8 +42,8 @@ class ForwardAccumulator(Block):
         leaves = leaves_of(primals, "ForwardAccumulator: primals")
         if len({id(leaf) for leaf in leaves}) < len(leaves):
             raise ValueError(
-                "ForwardAccumulator: the same tensor stands more than once in primals; give each "
-                "one tangent."
+                "ForwardAccumulator: primals must not contain the same tensor twice: give each "
+                "tensor one tangent."
             )
         self.scope = Recording(None, here.state.trace)
         self._active = False
@@ -65,7 +65,8 @@ class ForwardAccumulator(Block):
     def enter(self) -> None:
         if self._active:
             raise ValueError(
-                "This ForwardAccumulator is active already: it cannot be entered twice at once."
+                "This ForwardAccumulator is already active: it cannot be entered again before it "
+                "is left."
             )
         self._thread = here.state
         self._active = True
@@ -154,7 +155,8 @@ def _tangent(primal: Any, tangent: Any, index: int) -> Tensor:
     argument = f"ForwardAccumulator: tangents[{index}]"
     if tangent is None:
         raise ValueError(
-            f"{argument} is None; give a tensor of shape {primal.shape}, zeros if need be."
+            f"{argument} must not be None: give a tensor of shape {primal.shape}, for instance "
+            "zeros."
         )
     if isinstance(tangent, Variable):
         tangent = tangent.tensor()

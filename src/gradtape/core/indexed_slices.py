@@ -17,8 +17,8 @@ from gradtape.shapes import TensorShape
 
 @published("IndexedSlices")
 class IndexedSlices:
-    """Rows `values` that stand at `indices` of a larger tensor of shape `dense_shape`;
-    repeated indices add up.
+    """Rows `values` at the `indices` of a larger tensor of shape `dense_shape`; repeated indices
+    add up.
 
     >>> import gradtape as tf
     >>> table = tf.Variable([[1.0], [2.0], [3.0]])
@@ -72,7 +72,7 @@ class IndexedSlices:
         """The dense tensor, for ops that are given these slices."""
         if self.dense_shape is None:
             raise ValueError(
-                "Cannot convert an IndexedSlices without dense_shape to a tensor: give it a "
+                "An IndexedSlices without dense_shape cannot be converted to a tensor: give it a "
                 "dense_shape."
             )
         return RawSlices(self.values, self.indices, tuple(self.dense_shape.array.tolist())).dense()
@@ -96,8 +96,8 @@ def _as_tensor(value: Any, argument: str) -> Tensor:
 
 
 class RawSlices:
-    """An `IndexedSlices` on its way through the backward walk,
-    in arrays or Tensors as the walk goes.
+    """An `IndexedSlices` during the backward walk, made of arrays or Tensors, depending on the
+    walk.
     """
 
     __slots__ = ("indices", "shape", "values")
@@ -117,6 +117,6 @@ class RawSlices:
         return IndexedSlices(values, indices, Tensor(np.array(self.shape, dtype=np.int32)))
 
     def plus(self, other: RawSlices) -> RawSlices:
-        """The sum of two sparse gradients is one after the other."""
+        """The sum of two sparse gradients: their rows concatenated."""
         values = needed.concatenate_rows(self.values, other.values)
         return RawSlices(values, needed.concatenate_rows(self.indices, other.indices), self.shape)

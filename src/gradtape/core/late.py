@@ -1,5 +1,5 @@
-"""Functions of the layers above, which methods of core's classes are: fetched at the first call,
-and no detour from then on.
+"""Methods of core's classes that are functions of a higher layer: imported or compiled at the first
+call, and called directly from then on.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def imported_when_called(module: str, name: str) -> Callable[..., Any]:
 
 
 def written_when_called(name: str, write: Callable[[Any, dict[str, Any]], None]) -> Any:
-    """A function that `write(function, namespace)` gives its code at the first call, and what that
-    code uses to its namespace.
+    """A function whose code is set at the first call by `write(function, namespace)`, which also
+    adds what that code uses to its namespace.
     """
     namespace: dict[str, Any] = {}
 

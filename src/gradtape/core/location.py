@@ -1,5 +1,5 @@
-"""Which line of the user's code runs an op: taken from the caller's frame,
-and looked up when someone asks.
+"""Which line of the user's code ran an op: the caller's frame is noted, and the line is looked up
+only when needed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from gradtape.core.thread import here
 
 
 class _OwnFiles(dict[str, bool]):
-    """Whether a source file is part of this package, or of what stands between it and a line that
-    the user knows: the compiler that calls it back, and folders that a package built on this one
-    adds. Answered once per file.
+    """Whether a source file is part of this package, or of other code below the user's lines: the
+    compiler that calls back into it, and folders that a package built on this one adds. Computed
+    once per file.
     """
 
     # pathlib takes 4 ms to import.
@@ -26,7 +26,7 @@ class _OwnFiles(dict[str, bool]):
         self.add_between("jax", "_src")
 
     def add_between(self, *folder: str) -> None:
-        """Passes over the files below a folder, given by the last parts of its path."""
+        """Skips the files below a folder, given by the last parts of its path."""
         # pathlib takes 4 ms to import.
         self._between.append(os.path.join("", *folder, ""))  # noqa: PTH118
 
@@ -40,18 +40,16 @@ class _OwnFiles(dict[str, bool]):
 
 
 users_files: set[str] = set()
-"""The files known not to be own ones: what a written call looks at first,
-since a set answers soonest.
-"""
+"""The files known to be the user's: what generated code checks first, since a set is fastest."""
 
 own_files = _OwnFiles()
 
 
 def caller() -> tuple[CodeType, int]:
-    """Where the innermost frame outside this package stands: code object and instruction offset.
+    """Where the innermost frame outside this package is: code object and instruction offset.
 
-    The search begins above the function that asks, which is always one of this package. A call of a
-    program that runs again stands where it stood when the program was traced.
+    The search begins above the calling function, which is always part of this package. For a call
+    that a program runs again, it is the place where the call was traced.
     """
     if here.state.where is not None:
         return here.state.where

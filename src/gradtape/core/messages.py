@@ -1,5 +1,5 @@
-"""Warnings that go to the logger `gradtape`, some of them only a few times for each line of the
-user's code.
+"""Warnings to the logger `gradtape`, some of them limited to a few for each line of the user's
+code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _said: dict[tuple[Any, str], int] = {}
 def log_warning(message: str, *values: Any) -> None:
     """A warning in the log.
 
-    The module is imported here because that takes 2 ms, and most programs never warn.
+    `logging` is imported here because that takes 2 ms, and most programs never warn.
     """
     import logging  # noqa: PLC0415
 
@@ -25,8 +25,8 @@ def log_warning(message: str, *values: Any) -> None:
 
 
 def to_keep(error: Exception) -> Exception:
-    """An error whose traceback knows lines, but holds nothing of what their frames held,
-    so that it can be kept.
+    """An error whose traceback still knows the lines but holds no local variables, so it can be
+    kept.
     """
     from traceback import clear_frames  # noqa: PLC0415 - as above
 
@@ -51,8 +51,8 @@ def chain_of(error: BaseException) -> Iterator[BaseException]:
 
 
 def advice_about(value: Any, otherwise: str) -> str:
-    """What to do about a value that no tape can follow:
-    Keras's own variables come from a Keras on another backend.
+    """Advice for a value that no tape can follow: a Keras variable comes from Keras on another
+    backend.
     """
     if not type(value).__module__.startswith("keras."):
         return otherwise
@@ -66,8 +66,8 @@ def advice_about(value: Any, otherwise: str) -> str:
 
 
 def first_times(what: str, *, limit: int) -> Any:
-    """The place in the user's code, if this is one of the first `limit` times that it calls for a
-    message; else None.
+    """The place in the user's code, if it has caused this message fewer than `limit` times; else
+    None.
     """
     where = caller()
     key = (where, what)

@@ -54,7 +54,7 @@ class Module:
 
     @property
     def name_scope(self) -> name_scope:
-        """A context in which Variables are named behind the module's name."""
+        """A context in which the names of Variables begin with the module's name."""
         return name_scope(self.name)
 
     @property
@@ -83,7 +83,7 @@ class Module:
 
     @classmethod
     def with_name_scope(cls, method: M) -> M:
-        """A method whose Variables are named behind the module's name."""
+        """A method in which the names of Variables begin with the module's name."""
 
         @functools.wraps(method)
         def call(self: Module, *args: Any, **kwargs: Any) -> Any:

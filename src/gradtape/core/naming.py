@@ -17,14 +17,14 @@ _prefix = _Prefix()
 
 
 def scoped(name: str) -> str:
-    """`name` behind the name scopes that are open on this thread."""
+    """`name` with the prefix of the name scopes that are open on this thread."""
     return _prefix.now + name
 
 
 @published("name_scope")
 class name_scope(Block):  # noqa: N801 - TensorFlow's name
-    """Puts a prefix before the names of the Variables that a block makes;
-    a name that ends in "/" is the whole prefix.
+    """Adds a prefix to the names of the Variables that a block creates; a name that ends in "/" is
+    the whole prefix.
 
     >>> import gradtape as tf
     >>> with tf.name_scope("model"):

@@ -1,6 +1,6 @@
 """The few ops that core itself calls.
 
-Core may not import `gradtape.ops`, so that layer puts them in here.
+Core may not import `gradtape.ops`, so that layer registers them here.
 """
 
 from __future__ import annotations

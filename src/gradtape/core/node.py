@@ -27,7 +27,7 @@ class Rule(Protocol):
 
     name: str
     takes_slices: bool
-    """Whether the pulls take a sparse cotangent as it is: true of those that only pass it on."""
+    """Whether the pulls take a sparse cotangent: true of those that only pass it on."""
     shows_nan: bool
     """Whether a NaN anywhere in an input is sure to show in the output: see `core.strong_zeros`."""
 
@@ -35,8 +35,8 @@ class Rule(Protocol):
     def pull_into(
         self,
     ) -> Callable[[Node, Any, dict[Node, Any], set[Node], list[str]], None] | None:
-        """`pull_arrays` for all parents, added to their cotangents, if the rule has such a short
-        cut for the plainest walks.
+        """`pull_arrays` for all parents, added to their cotangents: a fast path for plain walks,
+        which not every rule has.
         """
 
     def pull_arrays(self, node: Node, g: Any, wanted: Sequence[Node | None]) -> Sequence[Any]:
@@ -53,7 +53,7 @@ class Node:
     """One recorded op: its rule, what the rule saved, and the Nodes of its inputs (None:
     not connected).
 
-    A source, which is a watched Tensor or a Variable, is a Node without rule and parents.
+    A source, which is a watched Tensor or a Variable, is a Node without a rule and parents.
     """
 
     __slots__ = ("__weakref__", "number", "params", "parents", "rule", "saved", "scope", "where")
@@ -95,8 +95,8 @@ class Node:
 
 
 class VariableNode(Node):
-    """A Variable in one recording: a source that is made at the first read,
-    so it sets no more than it must.
+    """A Variable in one recording: a source that is made at the first read, so it sets as few
+    attributes as possible.
     """
 
     __slots__ = ()
@@ -122,8 +122,8 @@ _watching = RLock()
 
 
 def watch_tensor(tensor: Tensor, recording: Recording) -> Node:
-    """Makes `tensor` a source in `recording` besides what it is in other recordings that are still
-    open.
+    """Makes `tensor` a source in `recording`, without changing what it is in other open
+    recordings.
     """
     trace = here.state.trace
     # Ops of the program see what stands for it, or a constant.

@@ -1,8 +1,8 @@
 """`TensorOperators`: Python's operators and indexing, as `Tensor` and `Variable` inherit them.
 
-What an operator does is defined in `ops.operators`, which core may not import. The operators that
-are one op take on the lines that are written for it at their first call; the others call what the
-layer of ops has put into `needed`.
+What an operator does is defined in `ops.operators`, which core may not import. An operator that is
+a single op takes on that op's generated code at its first call; the others call what the ops layer
+has put into `needed`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _op(name: str) -> Any:
-    """The operator that is op `name`, and nothing else."""
+    """An operator that is exactly the op `name`."""
     return written_when_called(
         name, lambda function, namespace: needed.write_operator(name, function, namespace)
     )

@@ -1,7 +1,6 @@
-"""`record`: how a call becomes a Node, whatever was called.
+"""`record`: makes a Node of any call.
 
-Ops with a written call do the same in their own lines, for one tape and plain arrays (see
-`ops.written`).
+Ops with generated code do the same inline, for one tape and plain arrays (see `ops.written`).
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ def record(
     foreign: bool = False,
     reached: Sequence[bool] | None = None,
 ) -> Any:
-    """The results of a call of `args` as Tensors that a Node connects with them: one,
-    or several if `results` is a list.
+    """The results of a call with `args`, as Tensors that a Node connects with them: one, or several
+    if `results` is a list.
 
-    `foreign` says that the rule runs functions of the user's; `reached`, which of several results
-    depend on a parent.
+    `foreign` says that the rule runs user code; `reached`, which of several results depend on a
+    parent.
     """
     state = here.state
     node = Node(rule, saved, params, *connection, caller())
@@ -55,7 +54,7 @@ def record(
 
 
 def record_same(rule: Any, parents: tuple[Node, ...], scope: Scope) -> Node:
-    """A Node for a value that stays what it is, such as that of a Variable that is read."""
+    """A Node for a value that does not change, such as a Variable being read."""
     node = Node(rule, None, None, parents, scope, caller())
     for pusher in here.state.pushers:
         pusher.push(node, [], None)
@@ -63,10 +62,10 @@ def record_same(rule: Any, parents: tuple[Node, ...], scope: Scope) -> Node:
 
 
 def push_forward(state: ThreadState, node: Node, args: Sequence[Any], outputs: Any) -> None:
-    """Lets every accumulator carry its tangents over an op, and frees what only they needed.
+    """Lets every accumulator push its tangents through an op, and frees what only they needed.
 
-    The outermost goes first: the tangents that an inner one computes from the op's output have to
-    find the outer one's.
+    The outermost goes first: the tangents that an inner one computes from the op's output need
+    those of the outer one.
     """
     output_nodes = (
         [out.node for out in outputs if out.node is not None] if isinstance(outputs, list) else []
@@ -110,7 +109,7 @@ class PerOutput(dict[int, Any]):
 
 
 class OutputRule:
-    """Output `index` of an op with several outputs: hands its cotangent to the op's Node."""
+    """Output `index` of an op with several outputs: passes its cotangent to the op's Node."""
 
     takes_slices = False
     shows_nan = True

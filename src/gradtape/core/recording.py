@@ -1,5 +1,5 @@
-"""What ops are recorded in: `Recording`, that of one tape or accumulator, and `Scope`,
-any set of them.
+"""`Recording`: what one tape or accumulator records; `Scope`: the set of recordings that an op is
+recorded in.
 
 There is one Scope object for each set, so that it can be compared by identity. The scope of the ops
 that run now is `here.state.scope`; a Node keeps the scope it was recorded in. With one tape, "does
@@ -35,12 +35,12 @@ _ALONE = 3
 
 
 class Scope(ABC):
-    """Some recordings, which ops are recorded in together.
+    """A set of recordings that an op is recorded in together.
 
-    `nodes` are the Nodes that were recorded in just this scope, so that nothing of a recording
-    stays alive when it is over, whatever Tensors somebody has kept. Those that lead nowhere any
-    more are dropped now and then while recording goes on: when their number has passed `due`, and
-    when large arrays (of more bytes than LARGE) have taken as much memory as there is `room`.
+    `nodes` are the Nodes that were recorded in exactly this scope, so that nothing of a recording
+    stays alive when it ends, even if Tensors are kept. Nodes that are no longer reachable are
+    dropped now and then while recording goes on: when their number has passed `due`, and when large
+    arrays (of more bytes than LARGE) have taken as much memory as there is `room`.
     """
 
     __slots__ = ("__weakref__", "_is_long", "_taken", "_took", "due", "nodes", "room")
@@ -66,7 +66,7 @@ class Scope(ABC):
         """Whether any of its recordings may still be continued or differentiated."""
 
     def close(self) -> None:
-        """Lets its Nodes go of what they keep."""
+        """Releases what its Nodes keep alive."""
         for node in self.nodes:
             if node is not None:  # a sweep was interrupted
                 node.release()
@@ -78,7 +78,7 @@ class Scope(ABC):
             collector.end()
 
     def has_taken(self, size: int) -> None:
-        """Hears of a Node whose output has so many bytes."""
+        """Called when a Node with an output of this many bytes was recorded."""
         self._took += size
         self._taken += size
         if self._taken > self.room:
@@ -89,8 +89,8 @@ class Scope(ABC):
             )
 
     def sweep(self) -> None:
-        """Drops the Nodes that nobody else holds, the newest first:
-        then their parents may be such too.
+        """Drops the Nodes that nothing else holds, the newest first, since that may free their
+        parents too.
         """
         nodes = self.nodes
         self.due = 0  # until it is done: see `pull_back`
@@ -111,9 +111,9 @@ class Scope(ABC):
 class Recording(Scope):
     """What one tape or accumulator records.
 
-    It stays `open` from a tape's first entering until it is consumed, reset or deleted. It is
-    `foreign` if some of its rules run functions of the user's, and `moved` if values in it went
-    from one device to another. A tape's has `departures`, where it notes which values left it.
+    It stays `open` from the time a tape is first entered until it is consumed, reset or deleted. It
+    is `foreign` if some of its rules run user code, and `moved` if values in it went from one
+    device to another. A tape's has `departures`, where it notes which values left it.
     """
 
     __slots__ = ("_joint", "departures", "foreign", "moved", "open", "sources", "stage")
@@ -139,7 +139,7 @@ class Recording(Scope):
         return self.open
 
     def close(self) -> None:
-        """Ends the recording, and lets its Nodes go of what they keep."""
+        """Ends the recording, and releases what its Nodes keep alive."""
         self.open = False
         super().close()
         if self._joint:
@@ -157,7 +157,7 @@ class Recording(Scope):
         return not self._joint
 
     def _joint_scopes(self) -> list[JointScope]:
-        """The scopes that this recording is a part of, as far as somebody still has them."""
+        """The scopes with several recordings that this one is part of and that are still in use."""
         found = [joint for reference in self._joint if (joint := reference()) is not None]
         self._joint = [ref(joint) for joint in found]
         return found

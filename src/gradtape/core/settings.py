@@ -1,6 +1,6 @@
 """Settings of the whole process.
 
-`gradtape.config` reads and changes them; whatever they concern may read them.
+`gradtape.config` reads and changes them; all modules may read them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`SparseTensor`: the elements of a tensor that are not zero, and where they stand.
+"""`SparseTensor`: the nonzero elements of a tensor, and their coordinates.
 
 Its functions are in `gradtape.api.tensorflow.sparse`, which few programs use: `*` and `/` import
 it. A tape follows its `values`.
@@ -50,7 +50,7 @@ class SparseTensor:
         """Another SparseTensor of the same parts."""
         if not isinstance(sparse_tensor_value, SparseTensor):
             raise TypeError(
-                "from_value: sparse_tensor_value must be a SparseTensor, got "
+                "SparseTensor.from_value: sparse_tensor_value must be a SparseTensor, got "
                 f"{type(sparse_tensor_value).__name__}."
             )
         given = sparse_tensor_value
@@ -80,7 +80,7 @@ class SparseTensor:
             )
 
     def with_values(self, new_values: Any) -> SparseTensor:
-        """The same places with other values."""
+        """The same indices with other values."""
         return SparseTensor(self.indices, new_values, self.dense_shape)
 
     def __mul__(self, other: Any) -> SparseTensor:
@@ -90,9 +90,7 @@ class SparseTensor:
         return import_module("gradtape.api.tensorflow.sparse.mathematics").divided(self, other)
 
     def __gradtape_tensor__(self) -> Tensor:
-        """What an op makes of it: an error, since a tensor that is sparse for good reason may not
-        fit into memory.
-        """
+        """Raises an error: the dense tensor may not fit into memory."""
         raise ValueError(
             "A SparseTensor cannot be used as a tensor: use the functions of gradtape.sparse, such "
             "as sparse.to_dense."

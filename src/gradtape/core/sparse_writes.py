@@ -1,5 +1,5 @@
 """Writing parts of a Variable: the `scatter_*` methods, which take rows or coordinates and refuse
-any that are out of range.
+those out of range.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class SparseWrites(Buffered):
         def _updated(self, read_value: bool) -> Any: ...
 
     def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
-        """Sets `array[key]`, or combines it with `values` by `ufunc`,
-        repeated indices counting every time.
+        """Sets `array[key]`, or combines it with `values` by `ufunc`, with every repetition of an
+        index counted.
         """
         self.tell_recorders()
         trace = here.state.trace
@@ -119,8 +119,8 @@ class SparseWrites(Buffered):
     ) -> Variable:
         if self.array.dtype.kind not in "fcV":
             raise TypeError(
-                f"scatter_div: the variable is {self.array.dtype}; division needs floating point "
-                "or complex numbers."
+                f"scatter_div: the variable is {self.array.dtype}; division needs a "
+                "floating-point or complex dtype."
             )
         return self._scatter(np.divide, sparse_delta, "scatter_div")
 
@@ -154,7 +154,7 @@ class SparseWrites(Buffered):
         use_locking: bool = False,
         name: str | None = None,
     ) -> Variable:
-        """Sets rows along the last axis of the indices, for each batch entry by itself."""
+        """Sets rows along the last axis of the indices, separately for each batch entry."""
         indices, values = self._slices(sparse_delta, "batch_scatter_update")
         batch = indices.ndim - 1
         if batch < 0 or self.array.shape[:batch] != indices.shape[:-1]:
@@ -232,7 +232,7 @@ def _written(array: Any, key: Any, values: Any) -> Any:
 
 
 def _combination(ufunc: np.ufunc, array: Any, key: Any, values: Any) -> tuple[Any, ...]:
-    """The one call that combines entries of an array with values, as `rows_to_combine` has it."""
+    """The single call that combines entries of an array with values, see `rows_to_combine`."""
     if type(key) is np.ndarray and key.ndim == 1 and values.shape[:1] == key.shape:
         return rows_to_combine(ufunc, array, key, values)
     return ufunc.at, array, key, values
@@ -244,7 +244,7 @@ def _positions(indices: Any) -> Any:
 
 
 def _concrete(array: Any) -> Any:
-    """Indices as a NumPy array; those of a program that is being traced as they are."""
+    """Indices as a NumPy array; those of a program that is being traced are returned unchanged."""
     return array if xla_engine.is_traced(array) else np.asarray(array)
 
 
@@ -252,7 +252,7 @@ def check_indices(indices: Any, sizes: Sequence[int], op: str) -> None:
     """Refuses an index outside its axis; `sizes` has one entry,
     or one for each place of the last axis.
 
-    In a program that is being traced there is nothing to look at yet.
+    In a program that is being traced there are no values to check yet.
     """
     if xla_engine.is_traced(indices) or (len(sizes) == 1 and all_within(indices, sizes[0])):
         return

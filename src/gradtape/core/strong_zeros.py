@@ -2,15 +2,15 @@
 whatever the derivative there.
 
 A rule computes `g * partial`, which is NaN where g is 0 and the partial is not finite. The repair
-is to put the zeros back, and the question is how to know, at next to no cost, that there is
-something to repair. Each thread has a `watch`, a list that is empty as long as there is not; a
-rule's pull on plain arrays asks it once:
+is to put the zeros back; the question is how to know, at almost no cost, that there is something to
+repair. Each thread has a `watch`, a list that is empty as long as there is nothing; a pull on plain
+arrays checks it once:
 
-- Where 0 meets infinity, the processor raises its invalid flag. NumPy looks at the flags after each
-  operation, and puts a note on the watch.
+- Where 0 meets infinity, the processor raises its invalid flag. NumPy checks the flags after each
+  operation, and calls a handler that puts a note on the watch.
 - A partial that is NaN raises no flag, but then a value is NaN too. Either it shows in the target,
-  or an op on the way has hidden it (`where`, a slice): a walk puts HIDDEN on the watch for such a
-  target, and when it passes such an op, and from then on every pull looks at its result.
+  or an op in between has hidden it (`where`, a slice): a walk puts HIDDEN on the watch for such a
+  target, and when it passes such an op, and from then on every pull checks its result.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Ones(dict[Node, Any]):
 
 
 def has_nan(array: Any) -> bool:
-    """Whether an array of floats holds a NaN, in one pass:
-    a sum of squares is NaN for no other reason.
+    """Whether an array of floats contains a NaN, in one pass: only then is the sum of squares
+    NaN.
     """
     if array.ndim:
         if array.dtype.char not in "fdFD":
@@ -41,8 +41,8 @@ def has_nan(array: Any) -> bool:
 
 
 def repaired(pulled: Any, g: Any, watch: list[str]) -> Any:
-    """What an elementwise rule has pulled from `g`, with zeros where g is zero,
-    if it holds a NaN at all.
+    """What an elementwise rule has pulled from `g`, with zeros where g is zero, if it contains a
+    NaN at all.
     """
     watch[:] = [HIDDEN] if HIDDEN in watch else []
     if _is_one_number(g) and not has_zero(g):  # the answer that costs least
@@ -53,15 +53,13 @@ def repaired(pulled: Any, g: Any, watch: list[str]) -> Any:
 
 
 def shows_nan(x: Any, out: Any) -> bool:
-    """Whether no NaN of `x` is missing in `out`, which is a good part of it:
-    where there is none.
-    """
+    """Whether `x` contains no NaN that `out` could hide; False if `x` is too large to check."""
     return type(x) is np.ndarray and x.size <= 4 * out.size and not has_nan(x)
 
 
 def has_zero(array: Any) -> bool:
-    """Whether an array holds a zero; one number that is spread out, as large sums hand it back,
-    is looked at once.
+    """Whether an array contains a zero; of a broadcast number, such as the cotangent of a large
+    sum, only one element is checked.
     """
     if _is_one_number(array):
         return bool(array[(0,) * array.ndim] == 0)

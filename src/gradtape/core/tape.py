@@ -44,9 +44,9 @@ class GradientTape(TapeMethods, Block):
     """Records the ops of a `with` block on this thread and computes gradients of what they
     computed.
 
-    Trainable Variables are watched when they are read, other Tensors with `watch`. A tape gives one
-    `gradient()`, unless it is `persistent`. A `strict` one raises where values of what it records
-    leave it, such as `y.numpy()`.
+    Trainable Variables are watched when they are read, other Tensors with `watch`. A tape computes
+    one `gradient()`, unless it is `persistent`. A `strict` tape raises where values that it records
+    leave it, for example in `y.numpy()`.
 
     >>> import gradtape as tf
     >>> x = tf.constant(3.0)
@@ -83,7 +83,8 @@ class GradientTape(TapeMethods, Block):
     def enter(self) -> None:
         if self._recording:
             raise ValueError(
-                "This tape is recording already: a GradientTape cannot be entered twice at once."
+                "This tape is already recording: a GradientTape cannot be entered again before "
+                "it is left."
             )
         self._start(here.state)
 
@@ -111,7 +112,9 @@ class GradientTape(TapeMethods, Block):
         return self._recording
 
     def before_write(self, variable: Variable) -> None:
-        """A Variable may change at any time: what was read keeps its own buffer."""
+        """Does nothing: a Variable may change at any time, since what was read keeps its own
+        buffer.
+        """
 
     def watch(self, tensor: Any) -> None:
         """Follows `tensor`: a Tensor or Variable, or a structure of them.
@@ -163,7 +166,7 @@ class GradientTape(TapeMethods, Block):
 
     @block
     def stop_recording(self) -> Iterator[None]:
-        """Leaves this tape out for the length of a block.
+        """Pauses this tape for a block.
 
         >>> import gradtape as tf
         >>> x = tf.Variable(2.0)
@@ -179,7 +182,10 @@ class GradientTape(TapeMethods, Block):
                 "`with` block."
             )
         if not self._recording:
-            raise ValueError("stop_recording: this tape is not recording.")
+            raise ValueError(
+                "stop_recording: this tape is not recording; call it inside the tape's `with` "
+                "block."
+            )
         position = self._position()
         self._stop()
         try:
@@ -190,7 +196,7 @@ class GradientTape(TapeMethods, Block):
                 self._thread.add(self, position)
 
     def _position(self) -> int | None:
-        """Where this tape stands among what records on this thread."""
+        """The position of this tape among what records on this thread."""
         return next(
             (i for i, recorder in enumerate(here.state.recorders) if recorder is self), None
         )
@@ -209,7 +215,7 @@ class GradientTape(TapeMethods, Block):
         """
         if not self._recording:
             raise ValueError(
-                "reset: this tape is not recording; reset is for use inside its `with` block."
+                "reset: this tape is not recording; call reset inside its `with` block."
             )
         position = self._position()
         self._stop()
@@ -346,8 +352,7 @@ class GradientTape(TapeMethods, Block):
                 )
             raise RuntimeError(
                 f"{method}: this tape was used up by {self._ended_by}. A non-persistent "
-                "GradientTape gives one gradient; "
-                "use GradientTape(persistent=True) for more."
+                "GradientTape computes one gradient; use GradientTape(persistent=True) for more."
             )
         return self.scope
 
@@ -364,9 +369,8 @@ class GradientTape(TapeMethods, Block):
         elif first_times("inside", limit=1) is not None:
             log_warning(
                 "%s() was called on a persistent tape inside its own `with` block, so the "
-                "gradient's ops are recorded too, "
-                "which costs time and memory; call it outside the block unless you want "
-                "higher orders.",
+                "gradient's ops are recorded too, which costs time and memory; call it outside "
+                "the block unless you want higher-order derivatives.",
                 method,
             )
 
@@ -429,7 +433,7 @@ class GradientTape(TapeMethods, Block):
     def _pull(
         self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Recording, release: bool
     ) -> dict[Any, Any]:
-        """One backward walk, in which NumPy does not warn of infinities."""
+        """One backward walk, in which NumPy does not warn about infinities."""
         state = here.state
         walk = pull_back if state.around_walk is None else partial(state.around_walk, pull_back)
         return state.walk(recording, walk, seeds, sources, recording, release)

@@ -1,5 +1,5 @@
-"""What a tape is asked with: targets, sources and output gradients,
-as the Tensors and Variables in them.
+"""The arguments of a tape's methods: targets, sources and output gradients, taken apart into
+Tensors and Variables.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def ones_like(array: Any) -> Any:
 
 
 def source_object(leaf: Any) -> Any:
-    """A leaf, or the Variable that stands behind it: Keras variables name theirs."""
+    """A leaf, or the Variable that it wraps, as Keras variables do."""
     return (
         leaf
         if isinstance(leaf, (Tensor, Variable))
@@ -46,7 +46,7 @@ def source_object(leaf: Any) -> Any:
 
 
 def components(leaf: Any) -> Sequence[Any]:
-    """What a leaf is made of: an IndexedSlices or a SparseTensor is watched by its parts."""
+    """The parts of a leaf: an IndexedSlices or a SparseTensor is watched through them."""
     if isinstance(leaf, (IndexedSlices, SparseTensor)):
         return [part for part in (leaf.values, leaf.indices, leaf.dense_shape) if part is not None]
     return [source_object(leaf)]
@@ -85,7 +85,7 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
             raise AttributeError(
                 f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of "
                 f"type {type(leaf).__name__}; "
-                + advice_about(leaf, "a tape follows only what it has seen as a Tensor.")
+                + advice_about(leaf, "a tape follows only Tensors and Variables.")
             )
     return leaves
 

@@ -1,6 +1,6 @@
-"""`TapeMethods`: what a `GradientTape` has besides `gradient`: Jacobians and higher derivatives.
+"""`TapeMethods`: the methods of `GradientTape` for Jacobians and higher derivatives.
 
-They stand in `gradtape.transforms`, above this layer, and are imported when they are called.
+They are implemented in `gradtape.transforms`, above this layer, and imported when they are called.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Gradient: TypeAlias = Tensor | Any
     """A Tensor; or None where there is no path, or the IndexedSlices of a gather.
 
-    Few programs can meet these two, so a type checker does not ask every program about them.
+    Few programs meet these two, so type checkers do not make every program handle them.
     """
 
     Key = TypeVar("Key")
@@ -106,16 +106,16 @@ class TapeMethods:
         memory_limit: int | None = None,
         sparse: bool = False,
     ) -> Any:
-        """The derivative of every element of `target` by every element of `sources`.
+        """The derivative of every element of `target` with respect to every element of `sources`.
 
         Each result has the target's shape followed by the source's. With a structure of targets,
         the result has its structure, with that of `sources` inside. `mode` is "reverse" (a walk
         with a batch of the target's elements), "forward" (with a batch of the sources' elements) or
-        "auto", which takes the smaller batch. What is needed besides the result stays within
-        `memory_limit` bytes (None: a quarter of what is free), `parallel_iterations` is the most
-        elements at once, and `experimental_use_pfor=False` takes one element after another.
-        `sparse` gives SciPy CSR arrays of the entries that can be nonzero, as `sparsity` finds
-        them.
+        "auto", which takes the smaller batch. The memory used besides the result stays within
+        `memory_limit` bytes (None: a quarter of what is free), `parallel_iterations` is the largest
+        number of elements at once, and `experimental_use_pfor=False` takes one element after
+        another. With `sparse`, the results are SciPy CSR arrays of the entries that can be nonzero,
+        as `sparsity` finds them.
 
         >>> import gradtape as tf
         >>> x = tf.constant([1.0, 2.0])
@@ -152,11 +152,11 @@ class TapeMethods:
         memory_limit: int | None = None,
         check_independence: bool = True,
     ) -> Gradient:
-        """The Jacobian of each example of a batch by itself:
-        `target[b]` is taken to depend on `source[b]` alone.
+        """The Jacobian of each example of a batch: `target[b]` is assumed to depend only on
+        `source[b]`.
 
-        `check_independence` warns if that is not so, at the price of one more gradient. The other
-        options are those of `jacobian`.
+        `check_independence` warns if that is not the case, at the cost of one more gradient. The
+        other options are those of `jacobian`.
 
         >>> import gradtape as tf
         >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
@@ -239,12 +239,12 @@ class TapeMethods:
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         memory_limit: int | None = None,
     ) -> Any:
-        """The gradient of each of the `losses` by `variables`, in their structure, with the
-        examples as the first axis.
+        """The gradient of each of the `losses` with respect to `variables`, in their structure,
+        with the examples as the first axis.
 
         `losses` has the shape [examples]. With `clip_norm`, each example's gradient is scaled down
-        where its norm, over all variables together, is larger than that. What is needed besides the
-        result stays within `memory_limit` bytes (None: a quarter of what is free).
+        where its norm, over all variables together, is larger than that. The memory used besides
+        the result stays within `memory_limit` bytes (None: a quarter of what is free).
 
         >>> import gradtape as tf
         >>> w, x = tf.Variable([1.0, 2.0]), tf.constant([[3.0, 4.0], [0.3, 0.4]])
@@ -270,13 +270,13 @@ class TapeMethods:
         target: Any,
         source: Any,
     ) -> Any:
-        """Where the derivative of `target` by `source` may be nonzero,
-        as a boolean SciPy CSR array.
+        """Where the derivative of `target` with respect to `source` may be nonzero, as a boolean
+        SciPy CSR array.
 
         It has a row for each element of the target and a column for each of the source, both read
-        row by row. No place where the derivative is not zero is missing, but there may be more: it
-        follows which elements went into which, not with what numbers. A structure of targets or
-        sources gives a structure, as in `jacobian`. The tape is not used up.
+        row by row. It contains every place where the derivative is nonzero, but may contain others:
+        it depends on which elements were computed from which, not on their values. A structure of
+        targets or sources gives a structure, as in `jacobian`. The tape is not used up.
 
         >>> import gradtape as tf
         >>> x = tf.constant([1.0, 2.0, 3.0, 4.0])
@@ -299,12 +299,13 @@ class TapeMethods:
         partials: Sequence[Any],
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> dict[Any, Gradient]:
-        """Partial derivatives of `target` by named sources: "xxt" is that by x twice and by t once.
+        """Partial derivatives of `target` with respect to named sources: "xxt" is twice with
+        respect to x and once to t.
 
-        The sources are moved in all examples at once. So a result is the partial derivative,
-        example by example, if each example of the target depends on its own example of every
-        source, as the output of a network does that treats a batch. Names longer than a letter are
-        joined by underscores, "pos_pos", or given as a tuple, ("pos", "pos"). A derivative by a
+        The sources vary in all examples at once. So a result is the partial derivative, example by
+        example, if each example of the target depends only on its own example of every source, as
+        the output of a network on a batch does. Names longer than a letter are joined by
+        underscores, "pos_pos", or given as a tuple, ("pos", "pos"). A derivative with respect to a
         source that the target does not depend on is None, or zeros; one that vanishes for another
         reason is zeros.
 

@@ -117,8 +117,8 @@ class Tensor(TensorOperators):
         dl_device: tuple[Any, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A DLPack capsule of the values, for another array library: read-only,
-        or a copy for one that cannot be told so.
+        """A DLPack capsule of the values, for another array library: read-only, or a copy for a
+        library that does not support that flag.
         """
         if self.node is not None:
             leaving(self, "__dlpack__")
@@ -208,7 +208,7 @@ def full_name(device: str) -> str:
 
 
 def values_text(array: Any) -> str:
-    """The values as they stand in a repr: TensorFlow writes a scalar without its NumPy type."""
+    """The values as a repr shows them: TensorFlow writes a scalar without its NumPy type."""
     return repr(np.asarray(array)) if array.ndim else repr(array.item())
 
 

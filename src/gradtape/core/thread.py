@@ -1,4 +1,4 @@
-"""What records on each thread: `here.state` is the calling thread's state."""
+"""`here.state`: the calling thread's state, which knows what records on it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 
 class Recorder(Protocol):
-    """What is entered with `with` and follows the ops of a thread:
-    a tape or a ForwardAccumulator.
-    """
+    """A context manager that follows the ops of a thread: a tape or a ForwardAccumulator."""
 
     pushes: bool
 
@@ -35,11 +33,11 @@ class Recorder(Protocol):
         """Whether it has been entered and not left."""
 
     def before_write(self, variable: Variable) -> None:
-        """Hears that a Variable is about to change."""
+        """Called before a Variable changes."""
 
     @property
     def scope(self) -> Recording | None:
-        """The recording that this one is making now."""
+        """The recording that this recorder is making now."""
 
     def variable_node(self, variable: Variable) -> Node | None:
         """The Node that stands for `variable` in this recording, made at the first read;
@@ -59,7 +57,7 @@ class Pusher(Recorder, Protocol):
 class ThreadState:
     """What records on one thread.
 
-    `recorders` is in the order of entering; the rest follows from it.
+    `recorders` are in the order in which they were entered; the rest follows from them.
     """
 
     __slots__ = (
@@ -93,7 +91,7 @@ class ThreadState:
         self.around_walk: Callable[..., Any] | None = None
 
     def run_on_host(self, function: Callable[..., Any], *args: Any, **params: Any) -> Any:
-        """`run` with NumPy arrays, whatever device is named around."""
+        """`run` with NumPy arrays, ignoring enclosing `device` blocks."""
         run = self.run if self.device is None else getattr(self.run, "plain", self.run)
         try:
             return run(function, *args, **params)
@@ -108,7 +106,7 @@ class ThreadState:
         self.recorders, self.scope, self.pushers = tuple(recorders), scope, pushers
 
     def add(self, recorder: Recorder, position: int | None = None) -> None:
-        """Lets `recorder` record too: as the innermost, or in its old place in the order."""
+        """Adds `recorder`: as the innermost, or in its old place in the order."""
         if not self.recorders and not recorder.pushes:  # the common case, one tape
             self.recorders, self.scope = (recorder,), recorder.scope
             return
@@ -123,10 +121,10 @@ class ThreadState:
         self.set_recorders([r for r in self.recorders if r is not recorder])
 
     def walk(self, recording: Recording, walk: Callable[..., Any], *args: Any) -> Any:
-        """Runs a walk over a recording, in which NumPy does not warn of overflow and the like.
+        """Runs a walk over a recording, in which NumPy does not warn about overflow and the like.
 
-        The quick way needs a context of our own, which functions of the user's must not see, and
-        which cannot be entered twice.
+        The fast path needs a context of our own, which user code must not see and which cannot be
+        entered twice.
         """
         before, self.watch = self.watch, []
         try:
@@ -142,11 +140,11 @@ class ThreadState:
             self.watch = before
 
     def _on_invalid(self, kind: str, flag: int) -> None:
-        """NumPy says that an operation had no value."""
+        """Called by NumPy for an invalid operation."""
         self.watch.append("invalid")
 
     def only(self, recorders: Sequence[Recorder]) -> Only:
-        """Records on `recorders` alone for the length of a block."""
+        """Lets only `recorders` record during a block."""
         return Only(self, recorders)
 
 
@@ -171,12 +169,11 @@ class Only(Block):
 @published("init_scope")
 @block
 def init_scope() -> Iterator[None]:
-    """Runs a block that nothing records, whatever tapes are open, at once:
-    also while a function is being traced.
+    """Runs a block at once, unrecorded by any open tape, even while a function is being traced.
 
-    There it is no part of the function's program. It sees Variables as they are, and runs once for
-    each trace. A signal handler that may arrive while a function is being traced does its work in
-    such a block.
+    In a traced function the block is not part of the program. It sees the actual values of
+    Variables, and runs once for each trace. A signal handler that may arrive while a function is
+    being traced does its work in such a block.
 
     >>> import gradtape as tf
     >>> x = tf.Variable(2.0)
@@ -209,8 +206,8 @@ def leave_thread(recorder: Recorder, state: ThreadState) -> None:
     """Ends what was entered on the thread of `state`, which must be this one."""
     if here.state is not state:
         raise RuntimeError(
-            f"This {type(recorder).__name__} was entered in another thread, where it goes on "
-            "recording: a `with` block must end in the "
-            "thread it began in. Open one in each thread."
+            f"This {type(recorder).__name__} was entered in another thread, where it is still "
+            "recording: a `with` block must end in the thread it began in. Enter one in each "
+            "thread."
         )
     state.remove(recorder)

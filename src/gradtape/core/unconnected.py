@@ -1,4 +1,4 @@
-"""`UnconnectedGradients`: what a gradient is where there is no path from the target to a source."""
+"""`UnconnectedGradients`: the gradient where there is no path from the target to a source."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from gradtape.published import published
 
 @published("UnconnectedGradients")
 class UnconnectedGradients(Enum):
-    """What stands for the gradient of a source that the target does not depend on: None,
-    or zeros.
-    """
+    """What the gradient of a source is that the target does not depend on: None, or zeros."""
 
     NONE = "none"
     ZERO = "zero"

@@ -1,5 +1,5 @@
-"""Plain values into arrays: Python numbers, nested lists and NumPy arrays,
-with TensorFlow's default dtypes.
+"""Conversion of plain values to arrays: Python numbers, nested lists and NumPy arrays, with
+TensorFlow's default dtypes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def array_of(value: Any) -> Any:
 
 
 def on_host(array: Any) -> Any:
-    """An array as NumPy's, from whatever device it is on."""
+    """An array as a NumPy array, from whatever device it is on."""
     return engine_of(array).to_numpy(array)
 
 
@@ -39,7 +39,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = 
 
     Without a dtype, Python floats become float32, ints int32 (int64 beyond its range), complex
     complex128; NumPy arrays keep their own. An integer dtype does not take floats: that would lose
-    what stands behind the point.
+    their fractional part.
     """
     if isinstance(value, Tensor):
         array = value.array
@@ -119,8 +119,8 @@ def _from_objects(value: Any, array: Any, dtype: np.dtype[Any] | None, argument:
 
 
 def _cast(array: Any, dtype: np.dtype[Any], argument: str) -> Any:
-    """`array` in `dtype`, refused where a value would change its kind: float to int,
-    complex to real, text to number.
+    """`array` in `dtype`, refused where a value would change its kind: float to int, complex to
+    real, string to number.
     """
     kind = array.dtype.kind
     lossy = (kind in "fcV" and dtype.kind in "iub") or (kind == "c" and dtype.kind != "c")

@@ -39,7 +39,7 @@ from gradtape.shapes import TensorShape
 class VariableSynchronization(Enum):
     """When copies of a distributed variable are synchronised.
 
-    One process has one copy; the values are kept for callers.
+    A process has only one copy; the enum exists for compatibility.
     """
 
     AUTO = 0
@@ -128,7 +128,7 @@ class Variable(SparseWrites, TensorOperators):
     ) -> None:
         if variable_def is not None:
             raise ValueError(
-                "Variable: variable_def belongs to TensorFlow's graphs; give an initial_value."
+                "Variable: variable_def is for TensorFlow's graphs: give an initial_value."
             )
         if initial_value is None:
             raise ValueError(
@@ -231,8 +231,8 @@ class Variable(SparseWrites, TensorOperators):
     def _joint_node(
         self, recorders: Sequence[Recorder], value_node: Node | None = None
     ) -> Node | None:
-        """One Node for what follows the Variable itself,
-        and what follows the value that it has in a program.
+        """One Node that joins what records the Variable itself and what records its value in a
+        program.
         """
         if value_node is not None:
             recorders = [r for r in recorders if r.scope is None or r.scope not in value_node.scope]
@@ -312,7 +312,7 @@ class Variable(SparseWrites, TensorOperators):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Replaces the value; nothing flows back to what was assigned.
+        """Replaces the value; no gradient flows back to what was assigned.
 
         >>> import gradtape as tf
         >>> v = tf.Variable([1.0, 2.0])
@@ -419,7 +419,7 @@ class Variable(SparseWrites, TensorOperators):
         return self._updated(read_value)
 
     def _combine(self, ufunc: np.ufunc, change: Any) -> Any:
-        """Makes `ufunc(value, change)` the value, and gives it back."""
+        """Makes `ufunc(value, change)` the value, and returns it."""
         array = self.array
         if self.owns(array):
             return ufunc(array, change, array)
@@ -470,7 +470,7 @@ class Variable(SparseWrites, TensorOperators):
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = _in_place
 
     def _graph_only(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("This belongs to TensorFlow 1 graphs: use value() or numpy().")
+        raise RuntimeError("This method is for TensorFlow 1 graphs: use value() or numpy().")
 
     eval = _graph_only
 
@@ -583,7 +583,7 @@ def _initial_array(value: Any, dtype: Any) -> Any:
 def _plain_array(value: Any, dtype: Any, argument: str) -> Any:
     """Plain values as an array.
 
-    Tensors in a list leave the tape on purpose: nothing flows back to what is assigned.
+    Tensors in a list leave the tape on purpose: no gradient flows back to what is assigned.
     """
     if here.state.scope is None:
         return to_array(value, dtype, argument=argument)
@@ -592,7 +592,7 @@ def _plain_array(value: Any, dtype: Any, argument: str) -> Any:
 
 
 def _own(array: Any) -> Any:
-    """An array that may become a buffer: a Tensor's own will do, since writing waits until the
-    Tensor is gone; a view will not.
+    """An array that may become a buffer: a Tensor's own array may, since it is not written to
+    before the Tensor is gone; a view may not.
     """
     return np.array(array) if isinstance(array, np.ndarray) and not array.flags.owndata else array

@@ -1,9 +1,9 @@
 """The backward walk: from cotangents of some Nodes to those of others,
 through the rules of everything in between.
 
-The walk is iterative and takes Nodes in reverse running number, so a Node's cotangent is complete
-when its turn comes. When something records, it hands Tensors to the rules and the gradient is
-itself differentiable; otherwise it hands them plain arrays.
+The walk is iterative and takes Nodes from the highest number to the lowest, so a Node's cotangent
+is complete when its turn comes. When something records, it passes Tensors to the rules and the
+gradient is itself differentiable; otherwise it passes plain arrays.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Path:
     """The Nodes between some targets and some sources of one recording, in the order of recording.
 
     `reached` are all Nodes that the targets were computed from, and `nodes` those of them that have
-    a rule. `other` says that a source was met that is not wanted, and `alone` that all of them are
-    in this recording alone.
+    a rule. `other` says that a source was reached that is not wanted, and `alone` that all Nodes
+    are in this recording alone.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Path:
         return [node for node in self.nodes if node in self.leading and node not in self.sources]
 
     def parents(self, node: Node) -> Sequence[Node | None]:
-        """The parents of a Node that need a cotangent, None in the place of the others."""
+        """The parents of a Node that need a cotangent, None for the others."""
         recording, parents = self.recording, node.parents
         if not self.other:
             return (
@@ -106,8 +106,8 @@ def walk(
     """The cotangents of a path's sources, given those of some Nodes;
     a source without a path from a seed is missing.
 
-    `pull(node, g, parents)` gives the cotangents of a Node's parents, and `add` sums two of one
-    Node. A Node that the walk leaves behind is given to `leave`.
+    `pull(node, g, parents)` returns the cotangents of a Node's parents, and `add` sums two
+    cotangents of one Node. `leave` is called for each Node that the walk is done with.
     """
     cotangents, found = dict(seeds), {}
     for node in reversed(path.nodes):
@@ -139,8 +139,8 @@ def pull_back(
 ) -> dict[Node, Any]:
     """The walk of `tape.gradient`.
 
-    `release` lets each Node go of what it saved as soon as its rule has run, unless another open
-    recording needs it.
+    `release` frees what each Node saved as soon as its rule has run, unless another open recording
+    needs it.
     """
     state = here.state
     tensors = (
@@ -219,7 +219,7 @@ def _pull_everything(
 def _pull_into(
     node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]
 ) -> None:
-    """A step of the walk by a rule that has none of its own."""
+    """A step of the walk for a rule without a `pull_into` of its own."""
     rule: Any = node.rule
     if not rule.shows_nan:
         watch.append(HIDDEN)
@@ -233,8 +233,8 @@ def _pull_into(
 
 
 def release_all(targets: Iterable[Node], recording: Recording) -> None:
-    """Lets every Node that led to `targets` go of what it keeps,
-    unless another open recording needs it.
+    """Frees what every Node that led to `targets` keeps alive, unless another open recording needs
+    it.
     """
     for node in Path(targets, (), recording).nodes:
         _release(node, recording)

@@ -1,4 +1,4 @@
-"""The array libraries that kernels run on. NumPy is embedded; others are loaded when they are used.
+"""The array libraries that kernels run on. NumPy is always loaded; others when they are first used.
 
 An engine binds a kernel, which is written once over an array namespace `xp`, to its own namespace.
 """

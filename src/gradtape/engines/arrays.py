@@ -1,5 +1,5 @@
-"""What rules and kernels do with plain arrays of any engine,
-in methods that all array libraries share.
+"""Helpers of rules and kernels for plain arrays of any engine, written with methods that all array
+libraries share.
 """
 
 from __future__ import annotations
@@ -54,9 +54,8 @@ def sum_array_to(array: Any, shape: tuple[int, ...]) -> Any:
 def _sum_rows(rows: Any) -> Any:
     """The sum of all rows by BLAS, which takes a third to a tenth of the time of NumPy's own.
 
-    BLAS adds up one after the other, as NumPy does over the first axis, so that of very many rows
-    the last ones count for less than they should: many are added up in two steps, each of which
-    rounds less often.
+    BLAS adds one row after the other, as NumPy does over the first axis, so with very many rows
+    rounding errors accumulate: many rows are added in two steps, each of which rounds less often.
     """
     count, width = rows.shape
     if count <= _LARGE or not rows.flags.c_contiguous:
@@ -69,8 +68,8 @@ def _sum_rows(rows: Any) -> Any:
 
 
 def spread_number(array: Any) -> Any:
-    """The value of a large, fully broadcast array,
-    such as the cotangent that a sum hands back; else None.
+    """The value of a large, fully broadcast array, such as the cotangent that a sum passes back;
+    else None.
     """
     if type(array) is not np.ndarray or array.size <= _LARGE or any(array.strides):
         return None
@@ -78,20 +77,20 @@ def spread_number(array: Any) -> Any:
 
 
 def product(a: Any, b: Any) -> Any:
-    """`a @ b` for matrices, or batches of them: of NumPy's arrays in the form in which BLAS is
+    """`a @ b` for matrices, or batches of them: for NumPy arrays in the form in which BLAS is
     fastest.
     """
     return products.matmul(a, b) if type(b) is np.ndarray and type(a) is np.ndarray else a @ b
 
 
 def in_place(function: Any, array: Any) -> Any:
-    """`function(array)` for an array that nobody else holds, which NumPy may write over."""
+    """`function(array)` for an array that nothing else holds, which NumPy may overwrite."""
     return function(array, out=array) if type(array) is np.ndarray else function(array)
 
 
 def sum_last_axis(array: Any) -> Any:
-    """The sums over the last axis, of length 1, or None where NumPy's own sum is as fast or more
-    exact: for few or long rows.
+    """The sums over the last axis, which is kept with length 1, or None where NumPy's own sum is as
+    fast or more accurate: for few or long rows.
     """
     length = array.shape[-1]
     if (
@@ -105,7 +104,7 @@ def sum_last_axis(array: Any) -> Any:
 
 
 def _ones(length: int, dtype: Any) -> Any:
-    """So many ones, by which BLAS multiplies to add up."""
+    """A vector of ones: BLAS sums rows by multiplying with it."""
     return _few_ones(length, dtype) if length <= _LARGE else np.ones(length, dtype)
 
 

@@ -1,5 +1,5 @@
-"""`tf.experimental`: `numpy`, which is `gradtape.numpy` itself, `dlpack`, `einops` and `scipy`,
-which lend a hand to these libraries.
+"""`tf.experimental`: `numpy`, which is `gradtape.numpy` itself, and support for `dlpack`, `einops`
+and `scipy`.
 """
 
 # Written by `make names`: the decorators at the definitions say what is public.

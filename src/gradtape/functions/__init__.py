@@ -1,1 +1,3 @@
-"""Control flow on tensors: plain Python in eager code."""
+"""`tf.function` and control flow on tensors: plain Python in eager code, XLA in compiled
+functions.
+"""

@@ -1,9 +1,9 @@
-"""Arguments and results of functions that are made of tensors: SparseTensors, IndexedSlices,
+"""Arguments and results of functions that are composed of tensors: SparseTensors, IndexedSlices,
 TensorArrays, dataclasses, and lists, tuples and dicts of a user's own class.
 
-optree opens Python's own containers and what users have registered with it. `flatten` opens these
-too, so that the tensors inside are inputs and outputs of the program, and so that two of them are
-of one kind if their parts are.
+optree flattens Python's own containers and what users have registered with it. `flatten` flattens
+these too, so the tensors inside are inputs and outputs of the program, and two of them have the
+same kind if their parts do.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _WHOLE = frozenset(
 
 
 class Form(NamedTuple):
-    """What two composites have in common if they are of one kind: how one is made from its parts,
-    its class, and the parts' names.
+    """What two composites of the same kind have in common: how one is made from its parts, its
+    class, and the parts' names.
     """
 
     made: Callable[[Form, Sequence[Any]], Any]
@@ -57,7 +57,7 @@ class Form(NamedTuple):
 
 
 class Opened:
-    """A composite as a node of optree's."""
+    """A composite as an optree node."""
 
     __slots__ = ("form", "parts")
 
@@ -78,8 +78,8 @@ optree.register_pytree_node(Opened, _taken_apart, _made, namespace=_NAMESPACE)  
 
 
 def flatten(structure: Any) -> tuple[list[Any], Any]:
-    """The leaves of a structure, composites opened, and the form in which `optree.tree_unflatten`
-    puts such leaves together.
+    """The leaves of a structure, with composites flattened, and the treedef with which
+    `optree.tree_unflatten` puts such leaves together.
     """
     leaves, spec = optree.tree_flatten(structure, none_is_leaf=True)
     found = [opened(leaf) for leaf in leaves]
@@ -91,7 +91,7 @@ def flatten(structure: Any) -> tuple[list[Any], Any]:
 
 
 def opened(leaf: Any) -> Any:
-    """A composite as a node that optree opens; any other leaf as it is."""
+    """A composite as a node that optree flattens; any other leaf unchanged."""
     kind = type(leaf)
     if kind in _WHOLE or isinstance(leaf, (Tensor, Variable, Module, type)):
         return leaf
@@ -118,8 +118,8 @@ def opened(leaf: Any) -> Any:
 
 
 def _sparse(leaf: SparseTensor | IndexedSlices) -> Opened:
-    """Its shape is fixed, since the shapes of results depend on it,
-    unless it belongs to a program around.
+    """Its shape is fixed, since the shapes of results depend on it, unless it belongs to an
+    enclosing program.
     """
     shape = leaf.dense_shape
     if shape is not None and is_traced(shape):
@@ -145,8 +145,8 @@ def _by_attributes(leaf: Any, names: Sequence[str]) -> Opened:
 
 
 def _with_attributes(form: Form, parts: Sequence[Any]) -> Any:
-    """An object with the attributes; also a frozen one, and without a call of its `__init__`,
-    which may do more.
+    """An object with the attributes, even if it is frozen; its `__init__`, which may do more, is
+    not called.
     """
     made: Any = object.__new__(form.cls)
     for name, part in zip(form.names, parts, strict=True):
@@ -159,7 +159,7 @@ def _slice_again(form: Form, parts: Sequence[Any]) -> Any:
 
 
 def _container(leaf: Any, keys: Sequence[Any], entries: Sequence[Any]) -> Opened:
-    """A container of a user's own class: entries, and attributes if it has any."""
+    """A container of a user's class: its entries, and its attributes if it has any."""
     attributes = getattr(leaf, "__dict__", {})
     form = Form(_container_again, type(leaf), (*keys, *attributes), len(keys))
     return Opened(form, [*entries, *attributes.values()])

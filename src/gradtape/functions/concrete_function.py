@@ -1,5 +1,5 @@
-"""`ConcreteFunction`: a function traced for arguments of one kind,
-and how its results get their structure.
+"""`ConcreteFunction`: a function traced for one kind of arguments, and the structure of its
+results.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ _ABOUT_ARGUMENTS = (AttributeError, TypeError, DisturbedError, RecursionError)
 _ATTEMPTS = 20  # for a program that signal handlers disturb
 
 NOT_RUN = object()
-"""What a shortcut gives that has done nothing."""
+"""What a shortcut returns if it has done nothing."""
 
 
 class ConcreteFunction(Described):
-    """A function traced for arguments of one kind."""
+    """A function traced for one kind of arguments."""
 
     def __init__(
         self, function: Function, arguments: Arguments, earlier: ConcreteFunction | None = None
@@ -103,8 +103,8 @@ class ConcreteFunction(Described):
         """This program, or one that was made earlier for arguments of the same kind, if it has
         their Variables in the same places.
 
-        A Variable that is an argument and that the function has from elsewhere too is one input of
-        the program, and can not stand for two.
+        A Variable that is an argument and that the function also reaches in another way is one
+        input of the program, and cannot stand for two.
         """
         variables = arguments.variables
         if self._has_a_constant_that_is_followed():
@@ -135,8 +135,8 @@ class ConcreteFunction(Described):
         return own if self.otherwise is None else own | self.otherwise.tensors_from_outside()
 
     def put_before(self, earlier: ConcreteFunction | None) -> ConcreteFunction:
-        """Lets an earlier program for the same kind of arguments be found where this one does not
-        fit.
+        """Keeps an earlier program for the same kind of arguments, to be found where this one does
+        not fit.
         """
         self.otherwise = earlier
         while earlier is not None:
@@ -219,11 +219,11 @@ class ConcreteFunction(Described):
 
     @functools.cached_property
     def shortcut(self) -> Callable[[Sequence[Any]], Any] | None:
-        """The shortest way to the compiled program and back, which shows in small programs; None if
+        """The fastest way to call the compiled program, which matters for small programs; None if
         there is more than one device.
 
-        It gives `NOT_RUN`, and has done nothing, if a value is not there as a JAX array or the
-        arguments are of another kind: the long way knows what to do.
+        It returns `NOT_RUN`, without having done anything, if a value is not available as a JAX
+        array or the arguments are of another kind: the general path handles that.
         """
         part, given = self.program.compiled_plain(), len(self._arguments.tensors)
         if len(xla_devices.devices()) > 1 or part.used[:given] != list(range(given)):
@@ -302,10 +302,10 @@ class ConcreteFunction(Described):
         return call
 
     def _in_turn(self, run: Callable[[Any], list[Any]], given: Any) -> list[Any]:
-        """Runs the program while no other one writes, if it writes itself, or finds a Variable's
-        memory in another one's hands.
+        """Runs the program while no other one writes, if it writes Variables itself, or finds a
+        Variable's memory donated to another one.
 
-        It is begun again if a signal handler has written its Variables before it could.
+        It starts again if a signal handler has written its Variables before it could.
         """
         if not self._written:
             try:
@@ -322,8 +322,8 @@ class ConcreteFunction(Described):
                         raise
                     last = error
         raise RuntimeError(
-            f"{self.name}: a Variable or Tensor that it uses was gone, or written by others, at "
-            f"{_ATTEMPTS} attempts."
+            f"{self.name}: gave up after {_ATTEMPTS} attempts, because other threads or signal "
+            "handlers kept changing the Variables that it uses."
         ) from last
 
     def _recorded(self, arguments: Arguments) -> list[Tensor]:
@@ -389,13 +389,13 @@ class ConcreteFunction(Described):
 
     @property
     def captured_inputs(self) -> list[Any]:
-        """What the program takes in besides its arguments."""
+        """What the program captures besides its arguments."""
         return [outside for outside, _ in self._taken if not getattr(outside, "hidden", False)]
 
     @property
     def structured_input_signature(self) -> Any:
-        """The arguments that it was traced for, with TensorSpecs in the places of tensors:
-        a tuple, and a dict by names.
+        """The arguments that it was traced for, with TensorSpecs in place of tensors: a tuple, and
+        a dict by names.
         """
         return nest.map_structure(spec_or_itself, self._arguments.rebuilt(self._arguments.tensors))
 
@@ -423,8 +423,8 @@ class ConcreteFunction(Described):
 
 
 class EagerFunction(ConcreteFunction):
-    """A function that XLA cannot hold for arguments of one kind: it runs as Python,
-    on gradtape's own ops, as one call.
+    """A function that XLA cannot compile for one kind of arguments: it runs as Python, on
+    gradtape's own ops, as one call.
     """
 
     def __init__(self, function: Function, arguments: Arguments, why: Exception) -> None:
@@ -462,10 +462,10 @@ class EagerFunction(ConcreteFunction):
 
 
 def _is_of_a_handler(error: Exception) -> bool:
-    """Whether an error of a call came out of a signal handler: code of neither gradtape nor JAX, or
-    what such code has called.
+    """Whether an error of a call came from a signal handler: from code outside gradtape and JAX, or
+    from what such code has called.
 
-    Nothing else of the user's is called there.
+    No other user code runs there.
     """
     trace = error.__traceback__
     while trace is not None:
@@ -513,7 +513,7 @@ def _followed(arguments: Arguments) -> bool:
 
 
 def output_of(leaf: Any, name: str) -> Any:
-    """One leaf of a result as a Tensor; None and what is made of tensors stay what they are."""
+    """One leaf of a result as a Tensor; None and composites are returned unchanged."""
     leaf = source_object(leaf)
     if leaf is None or type(opened(leaf)) is Opened:
         return leaf
@@ -532,8 +532,8 @@ def output_of(leaf: Any, name: str) -> Any:
 
 
 def _planned(leaf: Any, outputs: list[Tensor], name: str) -> Callable[[list[Any]], Any]:
-    """Puts a leaf's Tensors among the outputs; gives the function that makes the leaf again from
-    the outputs of a call.
+    """Adds a leaf's Tensors to the outputs; returns the function that rebuilds the leaf from the
+    outputs of a call.
     """
     found = output_of(leaf, name)
     if found is None:
@@ -573,8 +573,8 @@ def _packer(
 
 
 def _tensors_around(python_function: Any) -> frozenset[int]:
-    """The identities of the Tensors that a function can see: in its closure, among its globals,
-    and on its object.
+    """The ids of the Tensors that a function can see: in its closure, among its globals, and on its
+    object.
     """
     inner = getattr(python_function, "__func__", python_function)
     owner = getattr(python_function, "__self__", None)

@@ -2,8 +2,8 @@
 as the Python they stand for.
 
 Whatever their bodies compute is recorded op by op, so they are differentiable to any order. In a
-function that is being traced, what depends on its values is left to XLA:
-`gradtape.functions.traced` makes the same of it there.
+function that is being traced, whatever depends on the program's values is left to XLA, by
+`gradtape.functions.traced`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def cond(
     false_fn: Callable[[], Other] | None = None,
     name: str | None = None,
 ) -> R | Other:
-    """`true_fn()` if `pred` holds, else `false_fn()`.
+    """`true_fn()` if `pred` is true, else `false_fn()`.
 
     >>> import gradtape as tf
     >>> tf.cond(tf.constant(2.0) > 1.0, lambda: "larger", lambda: "smaller")
@@ -63,7 +63,7 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """The result of the first function whose predicate holds, else of `default`.
+    """The result of the first function whose predicate is true, else of `default`.
 
     >>> import gradtape as tf
     >>> x = tf.constant(0.0)
@@ -93,12 +93,14 @@ def case(
         )
     truths = [_truth(pred, f"case: pred_fn_pairs[{i}][0]") for i, (pred, _) in enumerate(pairs)]
     if exclusive and sum(truths) > 1:
-        raise invalid_argument(f"case: exclusive=True, but {sum(truths)} of the predicates hold.")
+        raise invalid_argument(
+            f"case: exclusive=True, but {sum(truths)} of the predicates are true."
+        )
     for holds, (_, function) in zip(truths, pairs, strict=True):
         if holds:
             return function()
     if default is None:
-        raise invalid_argument("case: no predicate holds, and there is no default.")
+        raise invalid_argument("case: no predicate is true, and there is no default: give one.")
     _require_callable("case", default=default)
     return default()
 
@@ -110,8 +112,8 @@ def switch_case(
     default: Callable[[], Any] | None = None,
     name: str = "switch_case",
 ) -> Any:
-    """The result of the function number `branch_index`; of `default`, or else of the last one,
-    if there is no such number.
+    """The result of function number `branch_index`; if there is no such function, of `default`, or
+    else of the last one.
 
     >>> import gradtape as tf
     >>> tf.switch_case(tf.constant(1), [lambda: "zero", lambda: "one"])
@@ -154,7 +156,7 @@ def _entries(values: Any, argument: str) -> list[Any]:
 
 
 def _whole(value: Any, argument: str) -> int:
-    """A Python integer from a scalar tensor, or what makes one."""
+    """A Python integer from a scalar tensor, or from what can be converted to one."""
     found = as_tensor(value, argument=argument)
     if found.array.dtype.kind == "O" or found.array.ndim:
         raise TypeError(f"{argument} must be one integer, got {value!r}.")
@@ -176,7 +178,7 @@ def while_loop(
     maximum_iterations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """`loop_vars = body(*loop_vars)` for as long as `cond(*loop_vars)` holds.
+    """`loop_vars = body(*loop_vars)` as long as `cond(*loop_vars)` is true.
 
     >>> import gradtape as tf
     >>> i, total = tf.while_loop(
@@ -237,7 +239,7 @@ def while_loop(
 
 
 def _loop_variable(value: Any, argument: str) -> Any:
-    """A loop variable as a Tensor; a TensorArray goes through as it is."""
+    """A loop variable as a Tensor; a TensorArray is returned unchanged."""
     return value if nest.is_composite(value) else as_tensor(value, argument=argument)
 
 
@@ -372,7 +374,7 @@ def _scanned(
     reverse: bool,
     collect: Callable[[Any, Any], Any],
 ) -> tuple[Any, Any]:
-    """The last state, and what is collected of all states, by a loop of XLA's."""
+    """The last state, and what is collected from all states, by an XLA loop."""
     _require_callable(function, fn=fn)
     tensors, length = _elements(elems, function)
     state = nest.map_structure(
@@ -384,7 +386,7 @@ def _scanned(
 
 
 def _parted(elems: Any, function: str, reverse: bool) -> tuple[Any, Any]:
-    """The entry with which a fold begins that has no initializer, and the others."""
+    """The first entry, with which a fold without an initializer begins, and the others."""
     tensors, _ = _elements(elems, function)
     first, rest = (
         [t[-1 if reverse else 0] for t in tensors],
@@ -408,15 +410,15 @@ def _structure(elems: Any) -> Any:
 
 
 def _traced() -> Any:
-    """The control flow of programs, which is loaded with the first one."""
+    """The control flow of compiled programs, which is imported when the first one is traced."""
     from gradtape.functions import traced  # noqa: PLC0415
 
     return traced
 
 
 def _traced_case(pairs: Sequence[Any], default: Callable[[], Any] | None) -> Any:
-    """A chain of conditions; where none holds and there is no default,
-    the last function's result stands.
+    """A chain of conditions; where none is true and there is no default, it is the last function's
+    result.
     """
     (pred, function), *rest = pairs
     if not rest and default is None:
@@ -425,10 +427,10 @@ def _traced_case(pairs: Sequence[Any], default: Callable[[], Any] | None) -> Any
 
 
 def _by_example(function: str, preds: Sequence[Tensor], functions: Sequence[Any]) -> Any:
-    """Under `vmap`, where each example chooses for itself: all functions run,
-    and the first counts whose predicate holds.
+    """Under `vmap`, where each example chooses for itself: all functions run, and the result is
+    that of the first one whose predicate is true.
 
-    There is one function more than predicates, for where none holds.
+    There is one more function than predicates, for where none is true.
     """
     *results, found = [branch() for branch in functions]
     for pred, result in reversed(list(zip(preds, results, strict=True))):
@@ -470,7 +472,7 @@ def _states(
     elif order:
         state = _entry(elems, rows, order.pop(0))
     else:
-        raise ValueError(f"{function}: elems has no entries; give an initializer.")
+        raise ValueError(f"{function}: elems has no entries: give an initializer.")
     states = [state]
     for i in order:
         state = fn(state, _entry(elems, rows, i))
@@ -486,16 +488,17 @@ def _elements(elems: Any, function: str) -> tuple[list[Tensor], int]:
         else [as_tensor(elems)]
     )
     if not tensors:
-        raise ValueError(f"{function}: elems is empty.")
+        raise ValueError(f"{function}: elems must contain at least one tensor.")
     for t in tensors:
         if not t.array.ndim:
             raise ValueError(
-                f"{function}: elems must have at least one dimension to run over, got a scalar."
+                f"{function}: the tensors of elems must have at least one dimension, got a scalar."
             )
     lengths = {len(t.array) for t in tensors}
     if len(lengths) > 1:
         raise ValueError(
-            f"{function}: the entries of elems differ in their first dimension: {sorted(lengths)}."
+            f"{function}: the tensors of elems must have the same first dimension, got "
+            f"{sorted(lengths)}."
         )
     return tensors, lengths.pop()
 
@@ -509,8 +512,8 @@ def _opened(elems: Any) -> bool:
 
 
 def _entry(structure: Any, rows: Sequence[Sequence[Tensor]], i: int) -> Any:
-    """Entry i of all tensors, which were taken apart together:
-    so is their gradient put together.
+    """Entry i of all tensors, which were unstacked together, so that their gradients are stacked
+    together.
     """
     entries = [row[i] for row in rows]
     return nest.pack_sequence_as(structure, entries) if _opened(structure) else entries[0]
@@ -522,7 +525,7 @@ def _zero_entry(structure: Any, tensors: Sequence[Tensor]) -> Any:
 
 
 def _nothing_like(example: Callable[[], Any]) -> Any:
-    """A stack of no results: one run on zeros, which nothing records, tells their shapes."""
+    """An empty stack of results: their shapes come from one unrecorded run on zeros."""
     with here.state.only([]):
         result = example()
     return nest.map_structure(

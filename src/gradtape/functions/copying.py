@@ -1,7 +1,7 @@
-"""Copies of a `Function`, and pickles.
+"""Copying and pickling a `Function`.
 
-Programs belong to their process and to the Variables they were traced with: neither takes them
-along.
+Compiled programs belong to their process and to the Variables they were traced with, so they are
+neither copied nor pickled.
 
 As with Python's own functions, a copy of a function is the function itself, a method's copy belongs
 to the copy of its object, and a pickle knows a function by its name.
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def deepcopied(function: Function, memo: dict[int, Any]) -> Function:
-    """The function, or if it is made from a method or an object,
-    one that is made from the copy of that.
+    """The function itself, or, if it is made from a method or an object, one made from a copy of
+    that.
     """
     source = _source(function)
     copied = copy.deepcopy(source, memo)
@@ -47,10 +47,9 @@ def reduced(function: Function) -> Any:
                 return _of_method, (source.__self__, name)
     if isinstance(source, FunctionType) and not _is_named(source):
         raise pickle.PicklingError(
-            f"{function._name}: only a function that its module has by name can be pickled, "
-            "compiled or not: define it, with its "
-            "decorator, at the top of a module, or pickle what it is made from and call "
-            "tf.function again."
+            f"{function._name}: only a function that can be imported by name can be pickled: "
+            "define it, with its decorator, at the top level of a module, or pickle the Python "
+            "function and call tf.function again."
         )
     return _made, (type(function), source, function._options)
 
@@ -64,7 +63,7 @@ def _source(function: Function) -> Any:
 
 
 def _is_named(function: Any) -> bool:
-    """Whether a function is what its module has by its name."""
+    """Whether a function can be found in its module by its name."""
     try:
         return (
             reduce(getattr, function.__qualname__.split("."), sys.modules[function.__module__])
@@ -79,8 +78,8 @@ def _made(kind: type[Function], source: Any, options: dict[str, Any]) -> Functio
 
 
 def _of_method(instance: Any, name: str) -> Function:
-    """A method's function that keeps its object, as a method does;
-    the one that the object itself has does not.
+    """A method's function that keeps its object alive, as a bound method does; the one that the
+    object itself holds does not.
     """
     function = getattr(type(instance), name)
     return type(function)(MethodType(function.python_function, instance), **function._options)

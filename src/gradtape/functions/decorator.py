@@ -17,8 +17,8 @@ Owner = TypeVar("Owner")
 
 
 class Compiled(Protocol[P, R_co]):
-    """What `function` gives, for type checkers: called as the Python function is,
-    with its types.
+    """What `function` returns, for type checkers: it is called like the Python function, with its
+    types.
     """
 
     @property
@@ -90,7 +90,7 @@ def function(
     """Compiles a Python function with XLA: it runs once as Python for each kind of arguments,
     and as a program after that.
 
-    What XLA cannot hold, such as a shape that depends on values, runs on gradtape's own ops
+    What XLA cannot compile, such as a shape that depends on values, runs on gradtape's own ops
     instead; `jit_compile` insists on XLA.
 
     With `check_parity`, the first call for each kind of arguments is computed by NumPy too, op by

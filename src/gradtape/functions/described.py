@@ -1,6 +1,6 @@
-"""`Described`: what a traced function takes and gives, as specs and in words.
+"""`Described`: the signature of a traced function, as specs and as text.
 
-The words are TensorFlow's, so that a signature that is printed or compared reads the same.
+The text is TensorFlow's, so a signature that is printed or compared reads the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gradtape.shapes import TensorShape, TensorSpec
 
 
 class Parameter(NamedTuple):
-    """An argument in words: its name, how it can be given, and its type."""
+    """A description of an argument: its name, how it can be passed, and its type."""
 
     name: str
     kind: str
@@ -28,7 +28,7 @@ class Parameter(NamedTuple):
 
 
 class Described(ABC):
-    """A traced function that can tell its signature."""
+    """A traced function that can describe its signature."""
 
     @abstractmethod
     def _inputs(self) -> tuple[Parameters, Sequence[Any], dict[str, Any]]:
@@ -42,19 +42,18 @@ class Described(ABC):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
             f"{self!r} is a program of this process, which cannot be copied or pickled: copy or "
-            "pickle the tf.function that it comes "
-            "from, and call get_concrete_function() of that."
+            "pickle the tf.function that it comes from, and call its get_concrete_function()."
         )
 
     @property
     @abstractmethod
     def captured_inputs(self) -> list[Any]:
-        """What it takes in besides its arguments."""
+        """What it captures besides its arguments."""
 
     @property
     def output_shapes(self) -> Any:
-        """The shapes of the results, in their structure; of what is no tensor,
-        the shape of which nothing is known.
+        """The shapes of the results, in their structure; for what is not a tensor, the unknown
+        shape.
 
         >>> import gradtape as tf
         >>> f = tf.function(lambda x: {"double": x + x, "sum": tf.reduce_sum(x)})
@@ -67,7 +66,7 @@ class Described(ABC):
 
     @property
     def output_dtypes(self) -> Any:
-        """The dtypes of the results, in their structure; None for what is no tensor.
+        """The dtypes of the results, in their structure; None for what is not a tensor.
 
         >>> import gradtape as tf
         >>> tf.function(lambda x: (x, x > 0)).get_concrete_function(
@@ -80,8 +79,8 @@ class Described(ABC):
         )
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
-        """The arguments, the result and the captured inputs, a line each; without `verbose`,
-        arguments and result in one line.
+        """The arguments, the result and the captured inputs, one per line; without `verbose`,
+        arguments and result on one line.
 
         >>> import gradtape as tf
         >>> program = tf.function(lambda x, n: x * n).get_concrete_function(tf.TensorSpec([2]), 3)
@@ -121,7 +120,7 @@ def spec_or_itself(leaf: Any) -> Any:
 
 
 def described(value: Any, aliases: dict[int, int]) -> str:
-    """The type of a value in TensorFlow's words; `aliases` numbers the Variables."""
+    """The type of a value as TensorFlow writes it; `aliases` numbers the Variables."""
     found = source_object(value)
     if isinstance(found, Variable):
         number = aliases.setdefault(id(found), len(aliases))
@@ -163,8 +162,8 @@ def _described_parameters(
 
 
 def _in_one_line(parameters: Sequence[Parameter]) -> Iterator[str]:
-    """As in a Python signature: a slash behind what has no name to the caller,
-    a star before what has nothing else.
+    """As in a Python signature: a slash after positional-only parameters, a star before
+    keyword-only ones.
     """
     kinds = [p.kind for p in parameters]
     for i, parameter in enumerate(parameters):

@@ -1,8 +1,7 @@
-"""Calls of functions that XLA cannot hold: their Python runs on gradtape's own ops, as one call.
+"""Functions that XLA cannot compile: they run as eager Python, as one call.
 
-XLA wants shapes that are known. A function that has others runs as eager code does, with the
-functions that it calls compiled as before. If it fails, the Variables have the values from before
-the call.
+XLA needs known shapes. A function with other shapes runs as eager code, while the functions that it
+calls are compiled as before. If it fails, the Variables get back the values from before the call.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def is_beyond_xla(error: Exception) -> bool:
-    """Whether tracing has met something that eager code knows what to do with."""
+    """Whether tracing failed because of something that eager code can handle."""
     return isinstance(error, NoGradientError) or xla_engine.needs_values(error)
 
 
@@ -53,13 +52,16 @@ def _described(why: Exception) -> str:
         str(why),
     )
     if not isinstance(why, (NoGradientError, RunEagerly, xla_engine.NotTraceableError)):
-        text = "a function called there needs values that only a compiled program will have."
+        text = (
+            "a function called there needs values that are known only when the compiled program "
+            "runs."
+        )
     return text if place is None or f"{place.file}:" in text else f"{place}: {text}"
 
 
 class Unwritten(Block):
-    """A recorder that hears of every Variable that is written, and gives them their values back if
-    the block does not get to its end.
+    """A recorder that notes every Variable that is written, and restores their values if the block
+    does not complete.
     """
 
     pushes = False

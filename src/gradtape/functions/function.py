@@ -1,5 +1,5 @@
-"""`Function`: a Python function traced once for each kind of arguments, compiled by XLA,
-and run as a program from then on.
+"""`Function`: a Python function that is traced once for each kind of arguments, compiled by XLA,
+and then run as a program.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _functions: weakref.WeakSet[Function] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    """Lets every call in a forked process take the long way, where XLA is refused."""
+    """Makes every call in a forked process take the general path, which refuses XLA."""
     for function in list(_functions):
         function._only, function._quick, function._lock = None, {}, threading.RLock()
 
@@ -190,8 +190,8 @@ class Function:
         return concrete.call(arguments)
 
     def for_this_thread(self) -> Function:
-        """This function, or the same with programs of its own while the results of ops are checked
-        on this thread.
+        """This function, or, while the results of ops are checked on this thread, a copy with its
+        own programs.
         """
         if here.state.checker is None or self._is_checked:
             return self
@@ -204,8 +204,8 @@ class Function:
     def _as_python(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """A call as plain Python: for Variables whose first values are computed from arguments, and
-        where every op is to be seen.
+        """A call as plain Python: for Variables whose initial values are computed from arguments,
+        and where every op must be visible.
         """
         return nest.map_structure(self.output, function(*args, **kwargs))
 
@@ -250,8 +250,8 @@ class Function:
             return concrete
 
     def _concrete_for(self, arguments: Arguments) -> ConcreteFunction:
-        """The program for arguments of a kind, or, where XLA cannot hold it,
-        what runs the Python function in its place.
+        """The program for a kind of arguments, or, where XLA cannot compile it, what runs the
+        Python function instead.
         """
         earlier = self._concrete.get(arguments.key)
         try:
@@ -294,9 +294,9 @@ class Function:
         """How many kinds of arguments the Python function has been traced for,
         and once more if it created Variables.
 
-        It is TensorFlow's count: where sizes are open, in a signature or by `reduce_retracing`, all
-        of them are one kind. The Python function runs for each of them all the same, since XLA
-        compiles for known shapes.
+        It is TensorFlow's count: where sizes are open, in a signature or through
+        `reduce_retracing`, all of them are one kind. The Python function still runs for each of
+        them, since XLA compiles for known shapes.
 
         >>> import gradtape as tf
         >>> f = tf.function(lambda x: x + 1)
@@ -309,7 +309,7 @@ class Function:
         return len(self._kinds) + self._created_variables
 
     def why_retraced(self) -> list[str]:
-        """What changed, from the most similar earlier call, to make the last tracing necessary.
+        """What changed since the most similar earlier call and made the last tracing necessary.
 
         >>> import gradtape as tf
         >>> f = tf.function(lambda x, n: x * n)
@@ -320,10 +320,10 @@ class Function:
         return list(self._retraced)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction | OpenFunction:
-        """The program for arguments of some kind, given as values or as TensorSpecs.
+        """The program for a kind of arguments, given as values or as TensorSpecs.
 
-        If a spec leaves a size open, there is a program for each size, made when it is first called
-        with it.
+        If a spec leaves a size open, there is a program for each size, made at the first call with
+        that size.
 
         >>> import gradtape as tf
         >>> f = tf.function(lambda x: 2 * x)
@@ -342,7 +342,7 @@ class Function:
             raise
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """What each of its programs takes and gives, one after the other.
+        """The signatures of all its programs, one after the other.
 
         >>> import gradtape as tf
         >>> f = tf.function(lambda x: x > 0)
@@ -425,7 +425,7 @@ def _checked_signature(input_signature: Any, name: str) -> tuple[Any, ...]:
 
 
 def _example(leaf: Any) -> Any:
-    """A Tensor of the kind that a spec describes, if it says every size."""
+    """A Tensor of the kind that a spec describes, if all its sizes are known."""
     if not isinstance(leaf, TensorSpec) or not leaf.shape.is_fully_defined():
         return leaf
     nothing = (

@@ -1,12 +1,12 @@
 """`KeptStates`: the backward step of a loop whose length only the program knows.
 
-A program of XLA's has room for a fixed number of states. The forward loop keeps every state until
-there is no room; then it drops every second one, and keeps every second state from there on, and so
+An XLA program has room for a fixed number of states. The forward loop keeps every state until there
+is no room; then it drops every second one, and keeps only every second state from there on, and so
 forth. The backward loop goes from the last step to the first: it takes the nearest state that was
-kept, runs the loop from there to the step again, with room for as many states in between, and pulls
-the cotangents through each. With room for K states, a loop of up to K * K steps runs each of them
-twice more: to come to its state, and for what its backward part needs. A longer loop runs some of
-them more often.
+kept, runs the loop again from there to the step, with room for equally many states in between, and
+pulls the cotangents through each. With room for K states, a loop of up to K * K steps runs each
+step twice more: once to reach its state, and once for what its backward part needs. A longer loop
+runs some steps more often.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FEWEST, _MOST, _BYTES = 8, 256, 1 << 26
 
 
 class KeptStates:
-    """What a loop keeps of its states.
+    """The states that a loop keeps.
 
     `variant` has the forward and the backward part of a step, `same` what all steps use.
     """

@@ -1,9 +1,9 @@
 """`Kinds`: how many kinds of arguments a function has been called with, as TensorFlow counts them.
 
-A program of XLA's has fixed shapes, so that there is one for each shape, and the Python function
-runs for each. But where a signature leaves a size open, or a function is asked to reduce retracing,
-all its sizes are one kind to the user, who counts kinds. So are tensors of all strings of one
-shape, although each is a constant of its program.
+An XLA program has fixed shapes, so there is one program for each shape, and the Python function
+runs for each. But where a signature leaves a size open, or `reduce_retracing` is set, the user
+counts all sizes as one kind. So are string tensors of the same shape, although each is a constant
+of its program.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Sizes = tuple[int | None, ...] | None
 
 
 class Kinds:
-    """The kinds of arguments a function has been traced for: keys of calls,
-    of which some have open sizes.
+    """The kinds of arguments a function has been traced for: keys of calls, some of them with open
+    sizes.
     """
 
     def __init__(self, *, declared: bool, relaxes: bool) -> None:
@@ -47,7 +47,7 @@ class Kinds:
 
 
 def _covers(kind: Any, key: Any) -> bool:
-    """Whether arguments with some key are of a kind."""
+    """Whether arguments with a key belong to a kind."""
     if kind == key:
         return True
     return kind[0] == key[0] and all(
@@ -69,7 +69,7 @@ def _fits(kind: Any, leaf: Any) -> bool:
 
 
 def _wider(kind: Any, key: Any) -> Any:
-    """The kind that has both, if they differ in the shapes of tensors alone."""
+    """The kind that covers both, if they differ only in the shapes of tensors."""
     if kind[0] != key[0]:
         return None
     leaves = []

@@ -1,4 +1,4 @@
-"""`Loop`: a loop of a program that runs for as long as a condition holds."""
+"""`Loop`: a loop in a program that runs as long as a condition is true."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from gradtape.ops.shaping import reshape
 
 
 class Loop(Structured):
-    """`body` run for as long as `condition` holds, and at most `limit` times.
+    """`body` run as long as `condition` is true, and at most `limit` times.
 
     The inputs are the loop's variables, and then what stays the same.
 
-    XLA cannot keep what every step would have to save for a backward step, unless it knows how many
-    there are at most: then the loop is run as a Scan where a gradient may be wanted. Else some of
-    the states are kept, and the others computed again.
+    XLA cannot keep what every step saves for the backward step unless there is a bound on the
+    number of steps: then the loop runs as a Scan where a gradient may be wanted. Otherwise some of
+    the states are kept, and the others are computed again.
     """
 
     name = "while_loop"
@@ -95,7 +95,9 @@ class Loop(Structured):
             )[1]
 
     def _bounded(self, inputs: Sequence[Tensor], limit: int) -> list[Tensor]:
-        """A loop of `limit` steps, each of which does something only while the condition holds."""
+        """A loop of `limit` steps, each of which does something only while the condition is
+        true.
+        """
 
         def step(tensors: list[Tensor]) -> list[Tensor]:
             holds = self._condition(tensors)[0]
@@ -108,8 +110,8 @@ class Loop(Structured):
         return scan.call(inputs)
 
     def _length(self, inputs: Sequence[Tensor]) -> int | None:
-        """The number of steps, if it can be told now: if what the condition depends on is known,
-        as a counter is.
+        """The number of steps, if it can be determined now: if what the condition depends on is
+        known, such as a counter.
         """
         arrays = [t.array for t in inputs]
         needed = self._counters(arrays)
@@ -199,8 +201,8 @@ class Loop(Structured):
         ]
 
     def _counting(self, until: int | None) -> Loop:
-        """The loop with a count of its steps as its first variable; it ends at the input number
-        `until`, or when it would end.
+        """The loop with a count of its steps as its first variable; it ends at the count in input
+        number `until`, or when it would end anyway.
         """
 
         def holds(tensors: list[Tensor]) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""`OpenFunction`: what `get_concrete_function` gives for arguments of which some sizes are open."""
+"""`OpenFunction`: what `get_concrete_function` returns for arguments with unknown (open) sizes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class OpenFunction(Described):
-    """A function for arguments of one kind that leaves sizes open: each size has a program of its
-    own, made in the first call with it.
+    """A function for one kind of arguments with open sizes: each size has its own program, made in
+    the first call with that size.
     """
 
     def __init__(self, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -41,7 +41,7 @@ class OpenFunction(Described):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The Variables that the programs read or write which have been made so far."""
+        """The Variables that the programs made so far read or write."""
         found = {
             id(variable): variable
             for program in self._programs.values()
@@ -55,7 +55,7 @@ class OpenFunction(Described):
 
     @property
     def captured_inputs(self) -> list[Any]:
-        """What the programs take in besides their arguments which have been made so far."""
+        """What the programs made so far capture besides their arguments."""
         found = {
             id(outside): outside
             for program in self._programs.values()
@@ -88,7 +88,8 @@ class OpenFunction(Described):
                 return leaf
             if leaf.shape.rank is None:
                 raise ValueError(
-                    f"{self.name}: what it gives is not known for {leaf}, since its rank is open."
+                    f"{self.name}: the structure of its outputs is unknown for {leaf}, since its "
+                    "rank is open."
                 )
             shape = [size if n is None else n for n in leaf.shape]
             return Tensor(np.broadcast_to(np.zeros((), leaf.dtype.numpy), shape))

@@ -2,10 +2,9 @@
 the program is first used.
 
 Every op that was traced, those of gradients included, is computed again by NumPy from the inputs
-that it has in the program. So an op is not blamed for what those before it did, and the first to be
-named is the one that differs. Then the Python function runs eagerly, and its results and the
-Variables it writes are compared too: that covers the bodies of branches and loops, whose ops stay
-inside XLA.
+that it has in the program. So an op is not blamed for earlier differences, and the first op named
+is the one that differs. Then the Python function runs eagerly, and its results and the Variables it
+writes are compared too: that covers the bodies of branches and loops, whose ops stay inside XLA.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ _ROUNDING = {
     "complex64": 2e-5,
     "complex128": 1e-9,
 }
-"""How far results of one op may be apart, as a share of the largest one;
-both engines round in their own ways.
+"""How far results of one op may differ, as a fraction of the largest one; the engines round
+differently.
 """
 
 _OFF_THE_HOST = {"float32": 1e-3, "complex64": 1e-3}
@@ -85,7 +84,7 @@ class TracedStep(NamedTuple):
 
 
 class Watched:
-    """A program whose body is traced with a look at every op."""
+    """A program whose body is traced while every op is noted."""
 
     def __init__(self, name: str, body: Body, specs: Sequence[Spec]) -> None:
         self.name = name
@@ -141,8 +140,8 @@ class Watched:
 
 
 class Run(NamedTuple):
-    """What a program gave, what it wrote, and the function that gives each array of its steps its
-    values.
+    """A program's outputs, what it wrote, and the function that returns the values of each array of
+    its steps.
     """
 
     outputs: list[Any]
@@ -178,7 +177,7 @@ def _value(outside: Any) -> Any:
 
 
 def _depends_on_values(params: dict[str, Any]) -> bool:
-    """Whether a parameter is known to the program alone."""
+    """Whether a parameter is a traced value."""
     leaves = nest.flatten(list(params.values()))
     return any(
         xla_engine.is_traced(leaf.array if isinstance(leaf, Tensor) else leaf) for leaf in leaves
@@ -213,8 +212,7 @@ def _check_step(watched: Watched, step: TracedStep, value: Callable[[Any], Any])
         allowed = rounding + _MOVED * _moved(step, inputs, number, expected)
         if worst.difference > allowed:
             raise ParityError(
-                f"{what} computes something else compiled than in eager code: "
-                f"{worst.told(which, allowed)}"
+                f"{what} differs between compiled and eager code: {worst.told(which, allowed)}"
             )
 
 
@@ -225,7 +223,7 @@ def _computed(step: TracedStep, inputs: list[Any]) -> list[Any]:
 
 
 class Worst(NamedTuple):
-    """Where two arrays are furthest apart."""
+    """Where two arrays differ most."""
 
     difference: float
     place: tuple[int, ...]
@@ -236,8 +234,7 @@ class Worst(NamedTuple):
         at = f" at {list(self.place)}" if self.place else ""
         return (
             f"{what} differs by up to {self.difference:.3g}{at}, where it is {self.compiled} "
-            f"compiled and {self.eager} in eager code; "
-            f"rounding may take {allowed:.2g}."
+            f"compiled and {self.eager} in eager code; rounding explains at most {allowed:.2g}."
         )
 
 
@@ -260,7 +257,7 @@ def _worst(compiled: Any, eager: Any) -> Worst | None:
 
 
 def _rounding(eager: Any, off_the_host: bool) -> float:
-    """How far results may be apart whatever the op: a share of the largest finite one."""
+    """How far results may differ for any op: a fraction of the largest finite one."""
     name = dtypes.from_numpy(eager.dtype).name
     share = max(_ROUNDING.get(name, 0.0), _OFF_THE_HOST.get(name, 0.0) if off_the_host else 0.0)
     return share * _largest(eager) if share else 0.0
@@ -273,8 +270,8 @@ def _largest(array: Any) -> float:
 
 
 def _moved(step: TracedStep, inputs: list[Any], number: int, eager: Any) -> float:
-    """How far a result moves when the inputs change in the last place: where terms cancel, that is
-    more than its own last place.
+    """How much a result changes when the inputs change in the last digit: where terms cancel, that
+    is more than its own last digit.
     """
     try:
         return _distance(_computed(step, _changed(inputs, 1))[number], eager)
@@ -284,8 +281,8 @@ def _moved(step: TracedStep, inputs: list[Any], number: int, eager: Any) -> floa
 
 
 def _changed(inputs: Sequence[Any], places: int, seed: int = 0) -> list[Any]:
-    """Arrays with each number some last places up or down,
-    but no more than a hundredth of itself.
+    """Arrays with each number changed by a few units in the last place, but by no more than a
+    hundredth of itself.
     """
     signs = np.random.default_rng(seed)
     found = []
@@ -330,8 +327,8 @@ def _check_results(
     compiled = [*run.outputs, *(run.written[i] for i in shown)]
     if len(found) != len(compiled):
         raise ParityError(
-            f"{name} gives {len(run.outputs)} tensors compiled, and {len(found) - len(shown)} in "
-            "eager code."
+            f"{name} returns {len(run.outputs)} tensors compiled, and {len(found) - len(shown)} "
+            "in eager code."
         )
     moved: list[list[Any]] = []
     for i, (ours, expected) in enumerate(zip(compiled, found, strict=True)):
@@ -358,9 +355,8 @@ def _check_results(
         if worst.difference > allowed:
             raise ParityError(
                 f"{name}: {worst.told(what, allowed)} All ops that could be compared one by one "
-                "agree, so look at the Python code that decides "
-                "which ops run, at what it changes outside, and at the bodies of "
-                "branches and loops."
+                "agree, so look at the Python code that decides which ops run, at its side "
+                "effects, and at the bodies of branches and loops."
             )
 
 

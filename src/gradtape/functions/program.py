@@ -2,10 +2,9 @@
 accumulators and `vmap` see as one op.
 
 The function runs once, when the program is first traced. Its derivatives are programs too, traced
-from what it called then: the gradient of a call is a call of the gradient's program, so that
-nothing here knows about orders. For the common case, one tape outside, the forward and the backward
-step are two parts of one traced program: the forward part returns what the backward part uses, and
-nothing else.
+from what it called then: the gradient of a call is a call of the gradient's program, so every order
+works the same way. For the common case, one tape outside, the forward and the backward step are two
+parts of one traced program: the forward part returns what the backward part uses, and nothing else.
 """
 
 from __future__ import annotations
@@ -46,10 +45,9 @@ ZERO = "zero"
 class Program:
     """`body`, compiled for arguments of the shapes and dtypes `specs`.
 
-    `body` may read Variables, write them, and use Tensors from outside. What it takes in, in
+    `body` may read Variables, write them, and use Tensors from outside. What it captures, in
     `taken`, becomes further inputs, after its arguments; what it writes, in `written`, becomes
-    further outputs. With `recompute`, the backward step keeps nothing of the forward step but its
-    inputs.
+    further outputs. With `recompute`, the backward step keeps only the inputs of the forward step.
     """
 
     def __init__(
@@ -86,7 +84,7 @@ class Program:
     # Tracing
 
     def trace(self, gradient: bool = False) -> None:
-        """Traces the program; with its gradient too, if asked, which then gives both."""
+        """Traces the program, together with its gradient if asked."""
         if gradient:
             self._trace_with_gradient()
         else:
@@ -106,7 +104,7 @@ class Program:
         return self._replay is not None
 
     def learn(self, tracing: Tracing, replay: Replay) -> None:
-        """What the first tracing found out."""
+        """Notes what the first tracing found out."""
         self._replay = replay
         self.taken = [entry.outside for entry in tracing.taken]
         self.written = [entry.outside for entry in tracing.taken if entry.written]
@@ -126,8 +124,8 @@ class Program:
         return self._body(tensors)
 
     def again(self, inputs: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        """The outputs and what is written, as a function of all inputs,
-        run call by call under whatever records.
+        """The outputs and what is written, as a function of all inputs, run call by call and
+        recorded by whatever records.
         """
         assert self._replay is not None
         count = len(self._specs)
@@ -193,8 +191,8 @@ class Program:
         ), written
 
     def _listed(self, inputs: Sequence[Tensor], found: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The arrays of the outputs and of what is written,
-        of a call that is kept by a program that is being traced.
+        """The arrays of the outputs and of what is written, for a call inside a program that is
+        being traced, which lists it.
         """
         trace, count = here.state.trace, len(self.outputs)
         if trace is not None:
@@ -206,16 +204,16 @@ class Program:
         return [*outputs, *written]
 
     def _keep_what_is_lent(self, arrays: list[Any], writes: Writes | None) -> None:
-        """Before a part runs that writes over its inputs; the Tensors that `call` got refer to them
-        once more, and so do `writes`.
+        """Called before a part that overwrites its inputs runs; the Tensors passed to `call` hold
+        one more reference to them, and so do `writes`.
         """
         if self.written and here.state.trace is None:
             places = places_of(self.written, self.taken, len(self._specs))
             keep_what_is_lent(arrays, places, more=1 if writes is None else 2)
 
     def inlined(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """The outputs, and then what is written, computed as part of the program around:
-        nothing records it.
+        """The outputs, and then what is written, computed as part of the enclosing program,
+        unrecorded.
         """
         return [
             result(array)
@@ -233,7 +231,7 @@ class Program:
         return self._plain
 
     def forget(self) -> None:
-        """Lets JAX drop what it has compiled for this program and those made from it."""
+        """Makes JAX drop what it has compiled for this program and those derived from it."""
         for part in (
             self._plain,
             *(self._with_gradient.parts() if self._with_gradient is not None else ()),
@@ -266,7 +264,8 @@ class Program:
             return outputs, [array_for_xla(value) for value in writes]
         if not all(getattr(variable, "hidden", False) for variable in self.written):
             raise ValueError(
-                f"{self.name}: a function that assigns variables cannot run inside vmap."
+                f"{self.name}: a function that assigns Variables cannot run inside vmap: return "
+                "the values, and assign them outside."
             )
         key = ("batch", mapped, tuple([(a.array.shape, a.array.dtype) for a in inner]))
         axes = tuple(0 if m else None for m in mapped)
@@ -299,8 +298,8 @@ class Program:
     def gradient_of(
         self, connected: tuple[bool, ...], inputs: Sequence[Tensor], cotangents: Sequence[Tensor]
     ) -> list[Tensor]:
-        """The gradients by the connected inputs, recorded by whatever records:
-        a call of the gradient's own program.
+        """The gradients with respect to the connected inputs, recorded by whatever records: a call
+        of the gradient's own program.
         """
         count = len(inputs)
 
@@ -342,7 +341,7 @@ class Program:
         recompute: bool = False,
         primals: int | None = None,
     ) -> Program:
-        """A program made from this one, traced once for each `key`."""
+        """A program derived from this one, traced once for each `key`."""
         if key not in self._derived:
             specs = [(tuple(a.array.shape), a.array.dtype) for a in inputs]
             program = Program(self.name, body, specs, recompute=recompute)
@@ -353,10 +352,10 @@ class Program:
 
 
 class Tracing:
-    """One tracing of a program, with the gradients of its outputs by everything it depends on if
-    they are wanted.
+    """One tracing of a program, with the gradients of its outputs with respect to everything it
+    depends on, if they are wanted.
 
-    The first one runs the program's Python function, any other what that has called.
+    The first tracing runs the program's Python function, any other runs its list of calls.
     """
 
     def __init__(self, program: Program, gradient: bool) -> None:
@@ -439,7 +438,7 @@ class Tracing:
             ]
 
     def _outputs(self, trace: Trace, tensors: list[Tensor]) -> list[Tensor]:
-        """The outputs. The trace knows what was taken in and written."""
+        """The outputs. The trace knows what was captured and written."""
         program = self._program
         if not program.is_traced:
             return trace.taken_in(program.first_run(tensors))
@@ -463,7 +462,7 @@ class Tracing:
         sources: Sequence[Tensor],
         start: int,
     ) -> list[Any]:
-        """The gradients' arrays; those of rows are two."""
+        """The gradients' arrays; a sparse gradient has two."""
         targets = [out for out in outputs if out.dtype.is_trainable]
         self.cotangents = [trace.placeholder(out.array.shape, out.array.dtype) for out in targets]
         followed = [s for s in sources if s.node is not None]
@@ -491,8 +490,8 @@ class Tracing:
         return arrays
 
     def plain(self) -> Part:
-        """The part that computes the outputs and what is written;
-        buffers that are written over may be reused.
+        """The part that computes the outputs and what is written; buffers that are overwritten may
+        be reused.
         """
         outputs = self.staged.outputs[: self.results + self.writes]
         equations = sorted({*self.staged.needed_for(outputs), *self.staged.with_effects()})
@@ -611,8 +610,8 @@ class CallRule:
     def _listed(
         self, trace: Trace | None, inputs: Sequence[Tensor], g: PerOutput, pulled: Sequence[Any]
     ) -> Sequence[Any]:
-        """What was pulled by the backward part; the program around keeps it as a call that can be
-        differentiated again.
+        """What the backward part pulled, for a call inside a program, which lists it so that it can
+        be differentiated again.
         """
         if trace is None:
             return pulled
@@ -651,12 +650,12 @@ class NoGradientError(ValueError):
 
 
 class RunEagerly(Exception):  # noqa: N818 - it asks for something, and is no error
-    """A program without a gradient is called where one may be wanted."""
+    """A program without a gradient was called where one may be wanted."""
 
 
 class WithoutGradient:
-    """The rule of a call whose program has no gradient: forward mode works,
-    the backward step says what is wrong.
+    """The rule of a call whose program has no gradient: forward mode works, the backward step
+    raises the reason.
     """
 
     takes_slices = False
@@ -678,7 +677,7 @@ class WithoutGradient:
 
 
 def array_for_xla(value: Tensor) -> Any:
-    """A Tensor's values as a JAX array; it is kept, so that the next call has it at once."""
+    """A Tensor's values as a JAX array; it is kept for the next call."""
     held = getattr(value, "held", None)
     if held is not None:
         return held
@@ -690,11 +689,11 @@ def array_for_xla(value: Tensor) -> Any:
 
 
 def array_to_pass(value: Tensor) -> Any:
-    """A Tensor's values for a call of a compiled program: the first time NumPy's array,
-    from then on JAX's.
+    """A Tensor's values for a call of a compiled program: the NumPy array the first time, a JAX
+    array from then on.
 
-    A call converts an array in a twentieth of the time that JAX takes outside one; but a Tensor
-    that comes again should have it done.
+    A call converts an array in a twentieth of the time that JAX takes otherwise; but a Tensor that
+    is used again should be converted only once.
     """
     if type(value) is Tensor and not hasattr(value, "held"):
         value.held = None
@@ -703,8 +702,8 @@ def array_to_pass(value: Tensor) -> Any:
 
 
 def result(array: Any) -> Tensor:
-    """A program's result as a Tensor, on the device where it is;
-    NumPy's array is a constant of a program inside another.
+    """A program's result as a Tensor, on the device where it is; a NumPy array is a constant of a
+    program inside another.
     """
     if isinstance(array, np.ndarray):
         return Tensor(array[()])

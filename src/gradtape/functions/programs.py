@@ -1,8 +1,8 @@
-"""`Programs`: the programs of one function, of which the least recently used are dropped when there
+"""`Programs`: the compiled programs of one function; the least recently used are dropped when there
 are too many.
 
-A program takes about two megabytes. A function that is called with ever new shapes would take all
-memory in the end.
+A program takes about two megabytes, so a function that is called with ever new shapes would
+eventually use up all memory.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Programs:
                 self._by_key.move_to_end(key)
 
     def put(self, key: Any, program: ConcreteFunction, what_changes: str) -> list[ConcreteFunction]:
-        """Keeps a program; gives those that are dropped for it."""
+        """Keeps a program; returns those that are dropped for it."""
         self._by_key[key] = program
         self._by_key.move_to_end(key)
         dropped = []

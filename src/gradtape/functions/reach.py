@@ -1,5 +1,5 @@
-"""Which objects a Python function can get hold of without being given them: by its closure,
-globals, defaults or its object.
+"""Which objects a Python function can reach without being passed them: through its closure, its
+globals, its defaults or its `self`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,20 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 
 _MANY = 20_000
-"""After so many objects the search gives up, and says that the function can see what it looks
+"""After this many objects the search gives up, and assumes that the function can see what it looks
 for.
 """
 
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"} | frozenset(
     ["gradtape", "keras_gradtape", "keras", "numpy", "scipy", "jax", "jaxlib", "optree"]
 )
-"""Whose functions and classes hold nothing of the user's."""
+"""Packages whose functions and classes hold no user objects."""
 
 _ENDS = (str, bytes, int, float, complex, type(None), Tensor, Variable, CodeType)
 
 
 def visible(python_function: Any, wanted: Collection[Any]) -> set[int]:
-    """The identities of those `wanted` objects that a function can see,
-    or that could not be ruled out.
-    """
+    """The ids of those `wanted` objects that a function can see, or that could not be ruled out."""
     missing = {id(value) for value in wanted}
     found: set[int] = set()
     seen: set[int] = set()
@@ -89,7 +87,7 @@ def _around(function: FunctionType) -> Iterator[Any]:
 
 
 def _names(code: CodeType) -> set[str]:
-    """The names that a code uses, and the codes of the functions that are defined in it."""
+    """The names that a code object uses, and the code objects of the functions defined in it."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -1,5 +1,5 @@
-"""`Replay`: what a program called while it was traced, to be run again on other tensors,
-under whatever records now.
+"""`Replay`: runs the calls that a program made while it was traced again, on other tensors,
+recorded by whatever records now.
 
 The list holds the calls of gradtape's own ops, programs and loops. What was computed between them
 on bare arrays, such as the key of a random number, has no derivative: its values come from the
@@ -27,7 +27,9 @@ Slot = int
 
 
 class _Step(NamedTuple):
-    """A call whose arrays have become places in a list; what is given is a place, or a constant."""
+    """A call whose arrays are replaced by positions in a list; each argument is a position or a
+    constant.
+    """
 
     run: Callable[[list[Tensor]], Sequence[Any]]
     given: list[Slot | Tensor]
@@ -36,8 +38,8 @@ class _Step(NamedTuple):
 
 
 class Arrays:
-    """The arrays that some calls were given and gave, and those that a program gives,
-    each once, with a place for each.
+    """The arguments and results of some calls, and a program's outputs, each array once, with a
+    position for each.
     """
 
     def __init__(self, calls: Sequence[Call], outputs: Sequence[Any]) -> None:
@@ -71,7 +73,7 @@ class Arrays:
 class Replay:
     """Runs the calls of a program again.
 
-    `inputs` are its variables among JAX's, `variables` those of the places.
+    `inputs` are JAX's variables of its inputs, `variables` those of the positions.
     """
 
     def __init__(
@@ -84,7 +86,9 @@ class Replay:
         self._steps = self._needed(known.steps)
 
     def _needed(self, steps: Sequence[_Step]) -> list[_Step]:
-        """The calls that outputs depend on, by other calls or by what was computed between them."""
+        """The calls that outputs depend on, through other calls or through what was computed
+        between them.
+        """
         variables, staged = self._variables, self._staged
         made = [variables[place] for step in steps for place in step.results]
         cuts = {id(v) for v in (*made, *self._inputs)}
@@ -127,8 +131,8 @@ class Replay:
         return [self._value(place, known) for place in self._outputs]
 
     def _value(self, place: Slot | Tensor, known: dict[int, Tensor]) -> Tensor:
-        """The tensor at a place; what was computed on bare arrays is computed now,
-        if it is not known yet.
+        """The tensor at a position; what was computed on bare arrays is computed now, if it is not
+        known yet.
         """
         if not isinstance(place, int):
             return tensor_of(place.array)  # another one each time: a tape may watch it
@@ -152,7 +156,7 @@ class Replay:
 
 
 def _evaluated(function: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> list[Tensor]:
-    """A function of arrays on Tensors, for every example of those that are batches."""
+    """A function of arrays, applied to Tensors, and to every example of batches."""
     levels = [t.level for t in tensors if isinstance(t, BatchedTensor)]
     if not levels:
         with xla_engine.wide():

@@ -31,8 +31,8 @@ class Scan(Structured):
     """`step` run for each entry of the stacked inputs.
 
     The inputs are those that are `carried`, those that are `stacked` along their first axis, and
-    those that are the same for all steps. `step` takes one entry of each stacked input; it gives
-    the carried values for the next step, and then what is to be stacked.
+    those that are the same for all steps. `step` takes one entry of each stacked input; it returns
+    the carried values for the next step, and then the values to stack.
     """
 
     name = "scan"
@@ -55,9 +55,7 @@ class Scan(Structured):
     def _run(
         self, step: Callable[..., tuple[list[Any], Any]], arrays: Sequence[Any]
     ) -> tuple[list[Any], Any]:
-        """XLA's own loop; `step` takes arrays, and gives those carried on and those to be
-        stacked.
-        """
+        """XLA's own loop; `step` takes arrays, and returns those to carry on and those to stack."""
         carried, stacked, same = self._parts(arrays)
 
         def body(carry: Any, entry: Any) -> Any:
@@ -82,7 +80,7 @@ class Scan(Structured):
         return [*carried, *stacked]
 
     def _compute_and_save(self, inputs: Sequence[Tensor], arrays: Sequence[Any]) -> list[Any]:
-        """The outputs, and beside them, stacked, what the backward loop needs of every step."""
+        """The outputs, followed by what the backward loop needs of every step, stacked."""
         _, stacked, same = self._parts(inputs)
         connected = [
             *(has_gradient(t) for t in inputs[: self._carried]),

@@ -1,8 +1,9 @@
-"""How calls of a `function` are told apart: what of the arguments a traced program depends on.
+"""The key that tells calls of a `function` apart: what a traced program depends on in its
+arguments.
 
 Tensors and arrays count by dtype and shape, Variables by dtype, shape and which of them are the
-same one, strings in tensors and Python values by equality, everything else by identity. Calls that
-are alike run the same program.
+same, strings in tensors and Python values by equality, everything else by identity. Calls with
+equal keys run the same program.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _OBJECT = np.dtype(object)
 
 
 class Parameters:
-    """A Python function's parameters: brings every way of calling it into one form."""
+    """A Python function's parameters: converts every way of calling it into one canonical form."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._name = name
@@ -43,8 +44,8 @@ class Parameters:
             kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds
         )
         self.simple = len(kinds) if positional else -1
-        """How many arguments a call has that is already in that form;
-        -1 if that cannot be told by counting.
+        """The number of arguments of a call that is already in that form; -1 if counting cannot
+        tell.
         """
 
     def in_order(
@@ -61,15 +62,15 @@ class Parameters:
         return bound.args, bound.kwargs
 
     def check_defaults(self, values: Sequence[Any], count: int) -> None:
-        """Refuses arguments that an input_signature of `count` entries does not have, unless they
-        are what they are by default.
+        """Refuses arguments that an input_signature of `count` entries does not cover, unless they
+        have their default values.
         """
         if self._signature is None:
             return
         every = list(self._signature.parameters.values())
         if count and every and every[0].kind is Parameter.VAR_KEYWORD:
             raise TypeError(
-                f"{self._name}: input_signature is for named arguments, and this function has only "
+                f"{self._name}: input_signature needs named arguments, but this function has only "
                 f"**{every[0].name}."
             )
         if len(values) <= count:
@@ -90,16 +91,16 @@ class Parameters:
                 isinstance(value, (Tensor, Variable, np.ndarray)) or value != default
             ):
                 raise TypeError(
-                    f"{self._name}: '{parameter.name}' is not in input_signature, so that it must "
-                    f"be {default!r}, got {value!r}."
+                    f"{self._name}: '{parameter.name}' is not in input_signature, so it must be "
+                    f"{default!r}, got {value!r}."
                 )
 
     def names(self) -> list[str]:
         return [] if self._signature is None else list(self._signature.parameters)
 
     def positions(self, count: int) -> list[tuple[str, str]]:
-        """The names of `count` positional arguments, and how each can be given:
-        by position alone where more may follow.
+        """The names of `count` positional arguments, and how each can be passed: only by position
+        if more may follow.
         """
         parameters = [] if self._signature is None else list(self._signature.parameters.values())
         rest = next(
@@ -117,7 +118,7 @@ class Parameters:
 
 
 class Strings(NamedTuple):
-    """The key of a tensor of strings: calls with others run another program, but are of the same
+    """The key of a string tensor: calls with other strings run another program, but are of the same
     kind if the shape is the same.
     """
 
@@ -126,8 +127,8 @@ class Strings(NamedTuple):
 
 
 class Fixed:
-    """An argument that is no input of the program, and its part of the key: what the tensor holds
-    that has strings, or a set.
+    """An argument that is not an input of the program, and its part of the key: the contents of a
+    string tensor, or a set.
     """
 
     __slots__ = ("key", "value")
@@ -159,7 +160,7 @@ class Arguments:
         return [found for leaf in self.leaves if isinstance(found := source_object(leaf), Variable)]
 
     def without_values(self) -> Arguments:
-        """The same with nothing in the Tensors, for keeping."""
+        """The same without the values of Tensors, to be kept."""
         kept: Arguments = object.__new__(Arguments)
         kept.spec, kept.key = self.spec, self.key
         kept.leaves = [_hollow(leaf) if isinstance(leaf, Tensor) else leaf for leaf in self.leaves]
@@ -167,8 +168,8 @@ class Arguments:
         return kept
 
     def key_with_open_sizes(self) -> Any:
-        """The key of the kind of arguments that these describe,
-        if TensorSpecs stand for tensors among them.
+        """The key of the kind of arguments that these describe, if they contain TensorSpecs instead
+        of tensors.
         """
         keys = [
             _key_of_spec(leaf) if isinstance(leaf, TensorSpec) else key
@@ -177,7 +178,7 @@ class Arguments:
         return self.spec, tuple(keys)
 
     def rebuilt(self, tensors: Sequence[Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments with other Tensors in the places of theirs."""
+        """The arguments with their Tensors replaced by others."""
         given = iter(tensors)
         found = [
             next(given) if isinstance(leaf, Tensor) else leaf.value if type(leaf) is Fixed else leaf
@@ -226,8 +227,8 @@ def _key(leaf: Any, variables: dict[int, int]) -> Any:
 
 
 def kind_of(key: Any) -> Any:
-    """The key of all calls that TensorFlow would count as of one kind:
-    what strings a tensor holds does not matter.
+    """The key of all calls that TensorFlow would count as one kind: the contents of string tensors
+    do not matter.
     """
     return key[0], tuple(
         [(part.shape, _OBJECT) if type(part) is Strings else part for part in key[1]]
@@ -239,7 +240,7 @@ def _key_of_spec(spec: TensorSpec) -> Any:
 
 
 def differences(earlier: Any, later: Any, names: Sequence[str]) -> list[str]:
-    """In words, what of the arguments changed from one key to another."""
+    """A description of what changed in the arguments from one key to another."""
     if earlier[0] != later[0]:
         return [f"the arguments' structure changed from {earlier[0]} to {later[0]}"]
     paths = earlier[0].paths()
@@ -275,12 +276,12 @@ def _described(key: Any) -> str:
 
 
 def is_spec(leaf: Any) -> bool:
-    """Whether a leaf describes a tensor, or something that is made of tensors."""
+    """Whether a leaf describes a tensor or a composite of tensors."""
     return isinstance(leaf, TensorSpec) or hasattr(leaf, "value_type")
 
 
 def cast_to_signature(arguments: Sequence[Any], specs: Sequence[Any], name: str) -> tuple[Any, ...]:
-    """A call's arguments with Tensors that fit an input_signature in the places of its specs."""
+    """A call's arguments, with Tensors that fit an input_signature in place of its specs."""
     if len(arguments) != len(specs):
         raise TypeError(
             f"{name}: input_signature has {len(specs)} entries, but {len(arguments)} arguments "
@@ -295,8 +296,8 @@ def cast_to_signature(arguments: Sequence[Any], specs: Sequence[Any], name: str)
 def cast_to_kind(
     args: Sequence[Any], kwargs: dict[str, Any], kind: tuple[Any, Any], name: str
 ) -> Arguments:
-    """The arguments of a concrete function, which are of the dtypes it was made for,
-    and of any shapes.
+    """The arguments of a concrete function, with the dtypes it was made for, and with any
+    shapes.
     """
     wanted, by_name = kind
     if len(args) != len(wanted) or kwargs.keys() != by_name.keys():
@@ -326,14 +327,14 @@ def _cast(argument: Any, spec: Any, what: str, cast: Callable[[Any, Any, str], A
     try:
         given = form.flatten_up_to(argument)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{what} has not the structure of the signature: {error}") from None
+        raise TypeError(f"{what} does not have the structure of the signature: {error}") from None
     return optree.tree_unflatten(
         form, [_cast(a, s, what, cast) for a, s in zip(given, wanted, strict=True)]
     )
 
 
 def _fitted(argument: Any, spec: Any, what: str) -> Any:
-    """An argument as an input_signature wants it."""
+    """An argument converted for an input_signature."""
     given = source_object(argument)
     if not isinstance(spec, TensorSpec):
         if not isinstance(given, spec.value_type) or not spec.is_compatible_with(given):
@@ -349,7 +350,7 @@ def _fitted(argument: Any, spec: Any, what: str) -> Any:
 
 
 def _of_dtype(argument: Any, spec: Any, what: str) -> Any:
-    """An argument as a concrete function wants it."""
+    """An argument converted for a concrete function."""
     given = source_object(argument)
     if not isinstance(spec, TensorSpec) or isinstance(given, Variable):
         return argument

@@ -1,8 +1,8 @@
 """`Staged`: a program as JAX traced it, and the parts of it that are compiled.
 
 A staged program is a list of equations over variables. Its inputs are the arguments it was traced
-with and the placeholders of what it took in from outside. A part that computes some of its
-variables from others is compiled by XLA when it is first run.
+with and the placeholders of what it captured. A part that computes some of its variables from
+others is compiled by XLA when it is first run.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _LITTLE = 256
 
 
 class Spared(Guarded):
-    """A compiled function that writes over some of its inputs, called so that no signal makes it
-    lose what it has computed.
+    """A compiled function that overwrites some of its inputs, called so that its results cannot be
+    lost to a signal.
 
-    Where JAX is not prepared for a call, it runs Python code after XLA has been handed the inputs
-    for good, so that it is given copies of those it writes over. Other calls run as `Writes.run`
-    has it.
+    If JAX is not prepared for a call, it runs Python code after the inputs have been donated to
+    XLA, so such a call gets copies of the inputs that it overwrites. Other calls go through
+    `Writes.run`.
     """
 
     def __init__(self, call: Any, donated: Sequence[int], python: Any) -> None:
@@ -47,14 +47,14 @@ class Spared(Guarded):
         self._donated = donated
 
     def __call__(self, given: Sequence[Any], writes: Writes) -> list[Any]:
-        """The results, less those that go into the Variables."""
+        """The results, without those that go into the Variables."""
         if not any(setting.value for setting in xla_engine.checks_of_results()):
             with suppress(UnpreparedError):
                 return writes.run(self.program, given)
         return self.on_copies(given, writes)
 
     def on_copies(self, given: Sequence[Any], writes: Writes) -> list[Any]:
-        """The same of a call for which JAX is to prepare itself."""
+        """The same for a call in which JAX prepares itself."""
         given = list(given)
         for i in self._donated:
             given[i] = copied(given[i])
@@ -69,16 +69,16 @@ class Spared(Guarded):
 
 
 def _kept(found: list[Any], writes: Writes) -> list[Any]:
-    """The results of a call that has left its inputs alone,
-    less those that go into the Variables.
+    """The results of a call that has not overwritten its inputs, without those that go into the
+    Variables.
     """
     writes.store(found[writes.outputs :])
     return found[: writes.outputs]
 
 
 class Staged:
-    """A traced program: `body` is a function of arrays that returns a list of arrays,
-    called with a tracer before them.
+    """A traced program: `body` is a function of arrays that returns a list of arrays; it is called
+    with a tracer before them.
 
     `outputs` has a variable for each result, `arguments` one for each argument.
     """
@@ -97,8 +97,8 @@ class Staged:
         self._by_array = {id(array): variable for variable, array in self._constants.items()}
 
     def take(self, array: Any) -> Any:
-        """The variable that stands for an array from outside, from now on an input;
-        None if the program does not use it.
+        """The variable of a captured array, which becomes an input; None if the program does not
+        use it.
         """
         variable = self._by_array.pop(id(array), None)
         if variable is not None:
@@ -106,11 +106,11 @@ class Staged:
         return variable
 
     def captured(self) -> list[Any]:
-        """The arrays among its constants that only a program around it knows."""
+        """The arrays among its constants that are tracers of an enclosing program."""
         return [array for array in self._constants.values() if xla_engine.is_traced(array)]
 
     def constant(self, variable: Any) -> Any:
-        """The value of a variable that is always the same."""
+        """The value of a constant variable."""
         return self._constants[variable]
 
     def equation(self, number: int) -> tuple[list[Any], list[Any]]:
@@ -133,8 +133,8 @@ class Staged:
         return xla_engine.load().core.eval_jaxpr(alone, [], *arrays)
 
     def needed_for(self, outputs: Sequence[Any], known: Container[int] = frozenset()) -> list[int]:
-        """The numbers of the equations that `outputs` depend on,
-        not going beyond variables whose identities are `known`.
+        """The numbers of the equations that `outputs` depend on, stopping at variables whose ids
+        are `known`.
         """
         wanted = {id(v) for v in outputs if id(v) not in known}
         found = []
@@ -150,7 +150,7 @@ class Staged:
         return [number for number, equation in enumerate(self._jaxpr.eqns) if equation.effects]
 
     def made_by(self, equations: Sequence[int]) -> set[int]:
-        """The identities of the variables that some equations define."""
+        """The ids of the variables that some equations define."""
         return {id(v) for number in equations for v in self._jaxpr.eqns[number].outvars}
 
     def used_by(self, equations: Sequence[int]) -> list[Any]:
@@ -164,15 +164,15 @@ class Staged:
         outputs: Sequence[Any],
         donated: Sequence[int] = (),
     ) -> Part:
-        """The part made of some equations; `donated` are the numbers of inputs whose buffers it may
-        write over.
+        """The part made of some equations; `donated` are the positions of inputs whose buffers it
+        may overwrite.
         """
         return Part(self._jaxpr, self._constants, equations, inputs, outputs, donated)
 
 
 class Part:
-    """A part of a staged program: called with an array for each input,
-    it gives a list with one for each output.
+    """A part of a staged program: called with an array for each input, it returns a list with one
+    for each output.
     """
 
     def __init__(
@@ -256,10 +256,13 @@ class Part:
         return xla_programs.uses(self._jaxpr, "random_wrap")
 
     def _traced(self, *arrays: Any) -> Any:
-        """What JAX traces, once for each kind of arguments: for one."""
+        """What JAX traces; it has one kind of arguments, so it is traced once."""
         for array, (shape, dtype) in zip(arrays, self._specs, strict=True):
             if array.shape != shape or array.dtype != dtype:
-                raise TypeError("arguments of another kind than the program was traced for")
+                raise TypeError(
+                    "the arguments do not have the shapes and dtypes that the program was "
+                    "traced for"
+                )
         return self._evaluated(*arrays)
 
     def _evaluated(self, *arrays: Any) -> list[Any]:
@@ -270,8 +273,8 @@ class Part:
     def run(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:
         """Runs it compiled.
 
-        The last of its results go into Variables, if there are `writes`, and the others are given
-        back.
+        The last of its results go into Variables, if there are `writes`, and the others are
+        returned.
         """
         return self._run(arrays if self._takes_all else [arrays[i] for i in self.used], writes)
 
@@ -332,13 +335,13 @@ def _not_finite() -> FloatingPointError:
 
 
 def is_literal(variable: Any) -> bool:
-    """Whether a variable of JAX's is a number written into the program."""
+    """Whether a JAX variable is a literal number in the program."""
     return hasattr(variable, "val")
 
 
 def _has_wide_numbers(jaxpr: Any) -> bool:
-    """Whether a program, or a part of it, knows numbers of 64 bits:
-    for others JAX's switch makes no difference.
+    """Whether a program, or a part of it, uses 64-bit numbers: for others JAX's switch makes no
+    difference.
     """
     variables = [*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars]
     for equation in jaxpr.eqns:
@@ -351,15 +354,15 @@ def _has_wide_numbers(jaxpr: Any) -> bool:
 
 
 def _without_the_needless(jaxpr: Any) -> Any:
-    """A program without what its outputs do not need, in its loops too."""
+    """A program without the equations that its outputs do not need, in its loops too."""
     return import_module("jax.interpreters.partial_eval").dce_jaxpr(
         jaxpr, [True] * len(jaxpr.outvars), instantiate=True
     )[0]
 
 
 def depends_on(function: Callable[..., Sequence[Any]], arrays: Sequence[Any]) -> list[set[int]]:
-    """For each output of a function of arrays, the numbers of the arguments that it depends on;
-    -1 for what is around it.
+    """For each output of a function of arrays, the positions of the arguments that it depends on;
+    -1 for captured values.
     """
     jax = xla_engine.load()
     with xla_engine.wide():
@@ -385,8 +388,8 @@ def count_steps(
     variables: int,
     limit: int | None,
 ) -> int:
-    """How often a loop runs, found by running now that part of it which the condition depends on:
-    the `known` inputs.
+    """How often a loop runs, found by running now the part of it that the condition depends on,
+    from the `known` inputs.
     """
     jax = xla_engine.load()
     changing = [i for i in known if i < variables]

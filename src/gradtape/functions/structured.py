@@ -1,5 +1,5 @@
-"""What the control flow of a traced program has in common: bodies that XLA runs by itself,
-recorded as one op.
+"""`Structured`: the base of branches and loops in a traced program, recorded as one op made of
+bodies that XLA runs.
 
 A *body* is a function from a list of Tensors to a list of Tensors that depends on nothing else:
 what the user's Python function called when it was traced. Its gradient and its tangent are bodies
@@ -65,8 +65,8 @@ def has_gradient(tensor: Tensor) -> bool:
 
 
 def gradient_body(body: Body, connected: Sequence[bool]) -> Body:
-    """From inputs and the cotangents of the outputs that have gradients,
-    the gradients by the connected inputs.
+    """The body that maps inputs and the cotangents of the outputs that have gradients to the
+    gradients with respect to the connected inputs.
     """
     count = len(connected)
 
@@ -84,8 +84,8 @@ def gradient_body(body: Body, connected: Sequence[bool]) -> Body:
 
 
 def tangent_body(body: Body, moved: Sequence[bool]) -> Body:
-    """From inputs and the tangents of those that move,
-    the outputs and then the tangents of those that have gradients.
+    """The body that maps inputs and the tangents of those that vary to the outputs, followed by the
+    tangents of those that have gradients.
     """
     count = len(moved)
 
@@ -120,8 +120,8 @@ class Structured(ABC):
     def pull(
         self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]
     ) -> list[Tensor]:
-        """The gradients by the connected inputs, from the cotangents of the outputs that have
-        gradients.
+        """The gradients with respect to the connected inputs, from the cotangents of the outputs
+        that have gradients.
         """
 
     @abstractmethod
@@ -146,9 +146,7 @@ class Structured(ABC):
         trace = state.trace
         # A tape inside a vmap follows each op of a program: those of a branch or a loop are XLA's.
         if trace is None:
-            raise RunEagerly(
-                f"{self.name}: a tape inside vmap follows what is called there op by op."
-            )
+            raise RunEagerly(f"{self.name}: a tape inside vmap records op by op.")
         inputs = trace.taken_in(inputs)
         recording = state.scope
         levels = [t.level for t in inputs if isinstance(t, BatchedTensor)]
@@ -185,14 +183,14 @@ class Structured(ABC):
         return record(rule, tuple(inputs), None, connection, inputs, list(results), reached=reached)
 
     def afresh(self) -> Structured:
-        """The same op, without what a call of it has kept."""
+        """The same op, without what an earlier call has kept."""
         return self
 
     def pull_kept(
         self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]
     ) -> list[Any] | None:
-        """The arrays of what `pull` gives, from what the call has kept for it;
-        None if it has kept nothing.
+        """The arrays of what `pull` returns, computed from what the call has kept for it; None if
+        it has kept nothing.
         """
         return None
 
@@ -265,12 +263,12 @@ def on_whole_batch(body: Body, mapped: Sequence[bool]) -> Body:
 
 
 class Closed:
-    """A Python function of the user's as a body: what it takes in from outside becomes further
-    inputs. It runs once, now.
+    """A user's Python function as a body: what it captures becomes further inputs. It runs once,
+    now.
 
-    `run(tensors)` gives a flat list. `taken` holds the Variables and Tensors from outside,
-    `written` the Variables it assigns; the closed body returns the written Variables' values after
-    its own outputs.
+    `run(tensors)` returns a flat list. `taken` holds the captured Variables and Tensors, `written`
+    the Variables it assigns; the closed body returns the written Variables' values after its own
+    outputs.
     """
 
     def __init__(self, name: str, run: Body, specs: Sequence[Spec]) -> None:
@@ -311,14 +309,14 @@ class Closed:
 
 
 def moved(path: int, places: Sequence[int]) -> int:
-    """A path from things that stand in other places now."""
+    """A path whose inputs are in other positions now."""
     return through(path, [1 << place for place in places])
 
 
 def around(paths: Sequence[int], carried: int, *, at_once: bool) -> list[int]:
     """The paths of a loop from those of one step, whose first inputs and outputs are `carried`.
 
-    `at_once` says that there may be no step at all, after which carried values are what they were.
+    `at_once` says that there may be no step at all, so that carried values stay the same.
     """
     first = [1 << i for i in range(carried)]
     rest = [1 << i for i in range(carried, max([carried, *(path.bit_length() for path in paths)]))]
@@ -339,7 +337,7 @@ def together(*lists: Sequence[Any]) -> list[Any]:
 
 
 def values_now(taken: Sequence[Any]) -> list[Tensor]:
-    """The values, at this point of the program, of what bodies take in."""
+    """The values, at this point of the program, of what bodies capture."""
     trace = here.state.trace
     assert trace is not None
     return trace.taken_in(
@@ -349,7 +347,7 @@ def values_now(taken: Sequence[Any]) -> list[Tensor]:
 
 def _value_now(variable: Variable) -> Tensor:
     """A Variable's value; under `vmap`, that of a hidden state is a batch, so that a body that uses
-    it knows of every example.
+    it sees every example.
     """
     value = variable.tensor()
     if not getattr(variable, "hidden", False):
@@ -362,7 +360,7 @@ def _value_now(variable: Variable) -> Tensor:
 
 
 def write_back(written: Sequence[Variable], values: Sequence[Tensor]) -> None:
-    """Gives the Variables that bodies have written their new values."""
+    """Assigns the new values of the Variables that bodies have written."""
     trace = here.state.trace
     assert trace is not None
     for variable, value in zip(written, values, strict=True):

@@ -24,8 +24,8 @@ from gradtape.ops.selection import where
 
 
 class Switch(Structured):
-    """One of `bodies`, which take the same inputs and give outputs of the same shapes and dtypes;
-    the first input is its number.
+    """One of `bodies`, which take the same inputs and return outputs of the same shapes and dtypes;
+    the first input is the number of the body to run.
     """
 
     name = "cond"

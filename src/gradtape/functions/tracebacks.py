@@ -1,8 +1,8 @@
-"""What an error that leaves a compiled function shows: the lines of the user's code,
-and gradtape's message.
+"""Tracebacks of errors that leave a compiled function: only the lines of the user's code, and
+gradtape's message.
 
-While a function is traced, dozens of frames of gradtape, JAX and AutoGraph stand between two lines
-of the user's.
+While a function is traced, dozens of frames of gradtape, JAX and AutoGraph lie between two lines of
+the user's code.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _JAXS_ADVICE = "For simplicity, JAX has removed its internal frames"
 
 
 class _Kinds(dict[str, str]):
-    """Whose code is in a source file: a "library"'s, "standard" code, or "users".
+    """Whose code a source file contains: "library", "standard" or "users".
 
-    Answered once for each file.
+    Computed once for each file.
     """
 
     def __missing__(self, filename: str) -> str:
@@ -52,13 +52,13 @@ def _folders() -> list[str]:
 
 
 def keep_users_frames(error: Exception) -> None:
-    """Takes the frames of libraries out of an error's traceback,
-    and out of those of the errors that led to it.
+    """Removes the frames of libraries from an error's traceback, and from those of the errors that
+    led to it.
 
-    An error that led to it and has no frame of the user's is left out: the message says what it
-    said. Nothing is done if the environment variable GRADTAPE_FULL_TRACEBACK is set to something
-    else than 0, after `disable_traceback_filtering`, or while another function is being traced,
-    which the error has still to leave. A bare `raise` afterwards adds no frame of its own.
+    An earlier error without a frame of the user's code is left out: the message already says what
+    it said. Nothing is done if the environment variable GRADTAPE_FULL_TRACEBACK is set to anything
+    but 0, after `disable_traceback_filtering`, or while another function is being traced, which the
+    error has yet to leave. A bare `raise` afterwards adds no frame of its own.
     """
     if (
         here.state.trace is not None
@@ -97,8 +97,8 @@ def _trimmed(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _continues(outer: TracebackType, inner: TracebackType) -> bool:
-    """Whether a frame is a block of the function in the frame before it, of which AutoGraph has
-    made a function of the same name.
+    """Whether a frame is a block of the function in the frame before it that AutoGraph has turned
+    into a function of the same name.
     """
     block, around = inner.tb_frame.f_code, outer.tb_frame.f_code
     return block.co_qualname == around.co_qualname and block in around.co_consts

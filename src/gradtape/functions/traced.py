@@ -1,4 +1,4 @@
-"""Control flow in a program that is being traced: TensorFlow's functions made of `Switch`,
+"""Control flow in a program that is being traced: TensorFlow's functions, built from `Switch`,
 `Scan` and `Loop`.
 """
 
@@ -34,8 +34,8 @@ from gradtape.ops.selection import where
 
 
 class Flat:
-    """A Python function whose result is brought into a flat list of Tensors;
-    `structure` is that of its last result.
+    """A Python function whose result is flattened into a list of Tensors; `structure` is that of
+    its last result.
     """
 
     def __init__(self, function: Callable[..., Any], argument: str) -> None:
@@ -58,14 +58,16 @@ class Flat:
 
 
 def _filled(leaf: Any, tensors: Iterator[Tensor]) -> Any:
-    """A leaf of a result made of the next tensors."""
+    """A leaf of a result, made from the next tensors."""
     if leaf is None:
         return None
     return leaf.__gradtape_unflatten__(tensors) if nest.is_composite(leaf) else next(tensors)
 
 
 def switch(function: str, index: Tensor, branches: Sequence[Callable[[], Any]]) -> Any:
-    """The result of branch number `index`. All give results of one structure, shapes and dtypes."""
+    """The result of branch number `index`. All branches return the same structure, shapes and
+    dtypes.
+    """
     flat = [Flat(branch, f"{function}: a branch's result") for branch in branches]
     closed = [Closed(function, _without_arguments(run), []) for run in flat]
     for i, (run, other) in enumerate(zip(flat[1:], closed[1:], strict=True), start=1):
@@ -97,7 +99,7 @@ def _check_alike(
         nest.assert_same_structure(first.structure, other.structure)
     except (TypeError, ValueError) as error:
         raise type(error)(
-            f"{function}: branch {number} returns another structure than branch 0: {error}"
+            f"{function}: branch {number} returns a different structure than branch 0: {error}"
         ) from None
     if list(specs) != list(others):
         same_dtypes = [dtype for _, dtype in specs] == [dtype for _, dtype in others]
@@ -116,12 +118,12 @@ def _described(specs: Sequence[Spec]) -> str:
 
 
 def index_of(pred: Any) -> Tensor:
-    """0 if a boolean tensor holds, else 1."""
+    """0 if a boolean tensor is true, else 1."""
     return cast(as_tensor(pred), dtype=np.dtype(np.int32)) * -1 + 1
 
 
 def place_among(number: Tensor, keys: Sequence[int], otherwise: int) -> Tensor:
-    """The place of a number among `keys`, or the place `otherwise` if it is not there."""
+    """The position of a number among `keys`, or `otherwise` if it is not there."""
     place: Any = Tensor(np.full((), otherwise, np.int32))
     for i, key in enumerate(keys):
         place = where(equal(number, key), Tensor(np.full((), i, np.int32)), place)
@@ -136,9 +138,9 @@ def while_loop(
     *,
     may_add: bool = False,
 ) -> Any:
-    """A loop whose number of steps the program finds out.
+    """A loop whose number of steps is determined when the program runs.
 
-    A body that `may_add` gives, after the variables, further values; those of the last step come
+    With `may_add`, the body returns further values after the variables; those of the last step come
     after the variables in the result.
     """
     loop_vars = _with_shapes("while_loop", lambda values: body(*values), loop_vars, [])
@@ -170,8 +172,8 @@ def while_loop(
     closed_body = Closed("while_loop", run_body, specs)
     if closed_condition.written:
         raise ValueError(
-            "while_loop: in a gradtape.function cond must not assign variables, draw random "
-            "numbers or print."
+            "while_loop: in a gradtape.function cond must not assign Variables, draw random "
+            "numbers or print: do it in body."
         )
     written = closed_body.written
     taken = [
@@ -187,8 +189,8 @@ def while_loop(
     )
 
     def ordered(tensors: list[Any]) -> list[Any]:
-        """Loop variables, then values of what is taken, then of what is written,
-        as the closed bodies want them.
+        """Loop variables, then values of what is captured, then of what is written, as the closed
+        bodies expect them.
         """
         return [*tensors[:count], *tensors[end:], *tensors[start:end]]
 
@@ -209,10 +211,10 @@ def while_loop(
 def _with_shapes(
     function: str, step: Callable[[Any], Any], variables: Any, entries: Sequence[Spec]
 ) -> Any:
-    """Loop variables in which every TensorArray knows the shape of its entries; an empty one learns
+    """Loop variables in which every TensorArray knows the shape of its entries; an empty one gets
     it from what a step writes.
 
-    `step` takes the variables, and after them entries of some shapes and dtypes.
+    `step` takes the variables, followed by entries of the given shapes and dtypes.
     """
     before = nest.flatten(variables)
     if not any(nest.is_composite(leaf) and not leaf.__gradtape_flatten__() for leaf in before):
@@ -252,8 +254,8 @@ def _like(value: Any, spec: Spec, function: str, number: int) -> Tensor:
     if tuple(found.array.shape) != shape:
         raise ValueError(
             f"{function}: {what} began with shape {shape}, but has shape "
-            f"{tuple(found.array.shape)} after a step; in a "
-            "gradtape.function a loop variable keeps its shape."
+            f"{tuple(found.array.shape)} after a step; in a gradtape.function a loop variable "
+            "must keep its shape."
         )
     if found.array.dtype != dtype:
         raise TypeError(
@@ -276,12 +278,11 @@ def scan(
     collect: Callable[[Any, Any], Any],
     may_add: bool = False,
 ) -> tuple[Any, Any]:
-    """`fn(state, entry)` for each entry: the last state,
-    and what `collect(state, result)` gives at each step, stacked.
+    """`fn(state, entry)` for each entry: the last state, and what `collect(state, result)` returns
+    at each step, stacked.
 
-    With no state at all (None), `fn` takes the entry alone. One that `may_add` gives, after the
-    state, further values; those of the last step come after the last state, and nothing is
-    collected.
+    Without a state (None), `fn` takes only the entry. With `may_add`, it returns further values
+    after the state; those of the last step come after the last state, and nothing is collected.
     """
     outputs: dict[str, Any] = {}
     entry_specs = [(tuple(t.array.shape[1:]), t.array.dtype) for t in tensors]
@@ -327,8 +328,8 @@ def scan(
     stacked = len(tensors)
 
     def ordered(values: list[Any]) -> list[Any]:
-        """The state, an entry, values of what is taken and then of what is written,
-        as the closed body wants them.
+        """The state, an entry, values of what is captured and then of what is written, as the
+        closed body expects them.
         """
         return [*values[:count], *values[end:], *values[start:end]]
 

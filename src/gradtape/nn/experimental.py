@@ -1,6 +1,4 @@
-"""`tf.nn.experimental`: dropout that is a pure function of a seed,
-or of random numbers that are given.
-"""
+"""`tf.nn.experimental`: dropout as a pure function of a seed, or of given random numbers."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

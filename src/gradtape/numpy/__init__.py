@@ -1,4 +1,4 @@
-"""`gradtape.numpy`: NumPy's functions, which give Tensors that a tape follows."""
+"""`gradtape.numpy`: NumPy's functions, which return Tensors that a tape follows."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

@@ -1,6 +1,6 @@
 """Activations, softmax and the cross entropies.
 
-Kernels with two branches add up both, one of which is zero: NumPy's `where` takes several times as
+Kernels with two branches add both, one of which is zero: NumPy's `where` takes several times as
 long.
 """
 

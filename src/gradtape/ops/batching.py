@@ -1,7 +1,7 @@
 """How ops run on batches: the rules that declarations name, and the loop for an op that has none.
 
-A rule `(op, size, args, mapped, params)` gives the op's result for a whole batch: `args[i]` has the
-batch as its first axis where `mapped[i]`, and so has the result. Rules call ops, so batches nest
+A rule `(op, size, args, mapped, params)` returns the op's result for a whole batch: `args[i]` has
+the batch as its first axis if `mapped[i]`, and so does the result. Rules call ops, so batches nest
 and differentiate like everything else.
 """
 
@@ -34,8 +34,8 @@ def call_batched(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     )
     if level not in here.state.levels:
         raise ValueError(
-            f"{op.name}: a tensor of a vmap that has ended is used outside it; return it from the "
-            "function instead."
+            f"{op.name}: a tensor from inside vmap is used after the vmap has ended: return it "
+            "from the function instead."
         )
     mapped = [isinstance(a, BatchedTensor) and a.level is level for a in args]
     inner = [a.inner if m else a for a, m in zip(args, mapped, strict=True)]

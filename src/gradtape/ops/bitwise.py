@@ -1,5 +1,5 @@
 """Shifts of the bits of integers; `and`, `or`, `xor` and `not` are in `arithmetic`, since the
-operators of truth values use them.
+operators of booleans use them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ops that refuse some values and hand on the others as they are."""
+"""Ops that raise for some values and pass all others through."""
 
 from __future__ import annotations
 

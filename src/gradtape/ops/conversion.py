@@ -1,5 +1,5 @@
-"""Other ways than `cast` from one dtype to another: the same bits,
-and integers that stop at their limits.
+"""Conversions between dtypes other than `cast`: reinterpreting the bits, and saturating at the
+limits of integers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def _bitcast(xp: Any, x: Any, *, dtype: Any) -> Any:
     ratio = dtype.itemsize // x.dtype.itemsize
     if ratio > 1:
         if x.shape[-1:] != (ratio,):
-            raise ValueError(f"the last axis must have size {ratio} to make {dtype.name} of it")
+            raise ValueError(f"the last axis must have size {ratio} to become {dtype.name}")
         return np.ascontiguousarray(x).view(dtype)[..., 0]
     parts = x.dtype.itemsize // dtype.itemsize
     found = np.ascontiguousarray(x).reshape(*x.shape, 1).view(dtype)

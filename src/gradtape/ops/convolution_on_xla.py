@@ -1,12 +1,12 @@
-"""Convolution on XLA: its own, and products of matrices where its own is slow on the CPU.
+"""Convolution on XLA: its own, or matrix products where its own is slow on the CPU.
 
-These are few filters, the derivative by the input of a convolution with strides or few channels,
-and that by the filter for a single image or windows of few elements: products take half to a tenth
-of the time. There the windows are unrolled into the rows of a matrix, as on NumPy, but by slices of
-the whole input (XLA bounds its own memory); or each place of the kernel has its columns in one
-product, which are added up afterwards. Windows of one element are a product as they stand, those of
-few a sum that is written out; and the derivative by the filter is computed with filters and
-channels exchanged where there are fewer filters.
+It is slow for few filters, for the derivative with respect to the input of a convolution with
+strides or few channels, and for that with respect to the filter for a single image or small
+windows: products take half to a tenth of the time. There the windows are unrolled into the rows of
+a matrix, as on NumPy, but by slices of the whole input (XLA bounds its own memory); or each
+position of the kernel has its columns in one product, and the results are added up. Windows of one
+element need no unrolling, and for small windows the sum is written out; the derivative with respect
+to the filter is computed with filters and channels exchanged where there are fewer filters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ops that find places: bins, positions in a sorted row, inverse permutations, coordinates.
+"""Ops that compute indices: bins, positions in a sorted row, inverse permutations, coordinates.
 
 None has a derivative.
 """
@@ -18,9 +18,9 @@ from gradtape.ops.declare import op
 def _histogram_bins(xp: Any, x: Any, low: Any, high: Any, *, nbins: int) -> Any:
     """The bin of each number; what lies outside goes to the first or the last."""
     if xp is np and not (low < high).all():
-        raise ValueError(f"the range must rise, got {low} to {high}")
+        raise ValueError(f"value_range must be increasing, got {low} to {high}")
     if xp is np and np.isnan(x).any():
-        raise ValueError("NaN is in no bin")
+        raise ValueError("NaN belongs to no bin")
     return xp.clip(xp.floor((x - low) / (high - low) * nbins), 0, nbins - 1).astype(np.int32)
 
 
@@ -49,7 +49,7 @@ def _searchsorted_on_xla(xp: Any, x: Any, values: Any, *, side: str) -> Any:
 def _invert_permutation(xp: Any, x: Any) -> Any:
     numbers = xp.arange(x.shape[-1], dtype=x.dtype)
     if xp is np and not (np.sort(x, axis=-1) == numbers).all():
-        raise ValueError(f"each number from 0 to {x.shape[-1] - 1} must be there once")
+        raise ValueError(f"each number from 0 to {x.shape[-1] - 1} must occur once")
     return xp.argsort(x, axis=-1).astype(x.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Declarations: `op`, `unary` and `binary` make an `Op` and give back the function to call."""
+"""Declarations: `op`, `unary` and `binary` make an `Op` and return the function to call."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Factorisations: LU, QR, singular values and eigenvalues.
 
 Their factors are unique up to signs, phases and, where values repeat, rotations. The rules are
-right for every function that does not depend on that choice. Where two values are equal to
-rounding, the term that would divide by their difference is left out: in the first derivative of
-such a function it is zero. In its second derivative it is a limit that no rule can know.
+correct for every function that does not depend on that choice. Where two values are equal up to
+rounding, the term that would divide by their difference is dropped: in the first derivative of such
+a function it is zero. In its second derivative it is a limit that no rule can know.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""An op's pulls as the walks use them: on arrays, on Tensors, conjugated for complex outputs,
-and pushed forward.
+"""An op's derivative as the walks use it: its pulls on arrays and on Tensors, conjugated for
+complex outputs, and its push.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Determinants.
 
-The derivative of one is the matrix of its cofactors, which exists for singular matrices too.
+The derivative of a determinant is the cofactor matrix, which exists for singular matrices too.
 """
 
 from __future__ import annotations

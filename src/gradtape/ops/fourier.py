@@ -1,10 +1,10 @@
 """Discrete Fourier transforms, complex and real, and the overlapping frames of a signal.
 
-All are linear, and the pulls are adjoints. A transform and its inverse are each other's adjoint
-when what one of them divides by is left to the other: that is what `norm` says, in NumPy's words.
+All are linear, and the pulls are adjoints. A transform and its inverse are each other's adjoint if
+the division is moved from one to the other: `norm` says which of them divides, in NumPy's words.
 The half spectrum of a real signal has one frequency for two of the whole spectrum, except for the
 first and, if the length is even, the last: the adjoint of `irfft` counts those twice, and that of
-`rfft` counts half of what `irfft` counts twice. Single precision stays what it is.
+`rfft` counts half of what `irfft` counts twice. Single precision stays single precision.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where a sequence must be levelled to fall: the segments of isotonic regression.
+"""The segments of isotonic regression: where a sequence must be levelled to become decreasing.
 
-The levelling itself is a mean of each segment.
+The levelling itself is the mean of each segment.
 """
 
 from __future__ import annotations

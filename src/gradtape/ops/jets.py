@@ -1,14 +1,14 @@
 """Partial derivatives of every order through one op: what an op may declare as its `jet`,
 for Taylor mode.
 
-An `Index` says by which inputs to differentiate: (0, 0, 1) is twice by input 0 and once by input 1.
-`Partials` are a function from an Index to the partial derivative of one value, None where that is
-zero everywhere; the empty Index gives the value itself.
+An `Index` lists the inputs to differentiate with respect to: (0, 0, 1) is twice input 0 and once
+input 1. `Partials` are a function from an Index to the partial derivative of one value, None where
+that is zero everywhere; for the empty Index it returns the value itself.
 
-A jet takes a `Step`, which is a recorded call of its op, and gives the Partials of the output. It
-is asked for once for each Step, so what it computes on the way can be `step.cached`. A linear op
-needs no jet of its own, nor does an elementwise op, whose slope is the pull of ones; where a jet is
-declared it is shorter or faster.
+A jet takes a `Step`, which is a recorded call of its op, and returns the Partials of the output. It
+is called once for each Step, so intermediate results can be `step.cached`. A linear op needs no jet
+of its own, nor does an elementwise op, whose slope is the pull of ones; where such an op declares a
+jet, it is shorter or faster.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Which elements of an op's inputs the elements of its output may depend on:
-what an op may declare as its `links`.
+"""Sparsity of single ops: which elements of the inputs each element of the output may depend on,
+which an op may declare as its `links`.
 
 A *pattern* is a boolean sparse matrix with a row for each element of a tensor; the columns are the
-elements of some other tensor that it is asked about. A `Link` takes the pattern of an input to that
-of the output, and the other way round. Elementwise ops are known by their declaration, and ops that
-only move elements by moving indices. Links are declared by ops whose derivative calls the op itself
-or its transpose; what any other op links is seen from the ops that its derivative calls.
+elements of some other tensor that it is asked about. A `Link` maps the pattern of an input to that
+of the output, and back. Those of elementwise ops follow from their declaration, and those of ops
+that only move elements are found by moving indices. Ops declare links if their derivative calls the
+op itself or its transpose; for any other op they follow from the ops that its derivative calls.
 """
 
 from __future__ import annotations

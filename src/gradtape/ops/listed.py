@@ -1,5 +1,5 @@
-"""A call of an op in a program that is being traced: the program keeps it,
-to run it again under whatever records then.
+"""Calls of ops in a program that is being traced: the program keeps them in a list, to run them
+again when it is differentiated or batched.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Functions of matrices: exponential, logarithm and square root.
 
-For every such function f, f([[A, E], [0, A]]) has f's derivative at A along E as its upper right
-block. SciPy's own logarithm and square root print warnings and differ between versions, so both are
-written here, from the Schur form.
+For every such function f, the upper right block of f([[A, E], [0, A]]) is the derivative of f at A
+along E. SciPy's own logarithm and square root print warnings and differ between versions, so both
+are implemented here, from the Schur form.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`Op` and its declarations: how a call becomes a kernel's result and, if something records,
-a Node.
+"""`Op`: its declaration, and how a call becomes a kernel's result and, if something records, a
+Node.
 
 A derivative is declared as one *pull* per array argument: `lambda g, y: g * y`. A pull's first
 parameter is the output's cotangent; the names of the others say what it needs, and exactly that is
@@ -12,8 +12,8 @@ saved when the op is recorded:
 - any other name: the parameter of that name.
 
 A pull is written as the transpose of the op's Jacobian, without conjugation; for complex outputs it
-is conjugated for it, so that a gradient is the adjoint (`conjugate=False` declares pulls that are
-the adjoint already).
+is conjugated automatically, so that a gradient is the adjoint (`conjugate=False` declares pulls
+that already are the adjoint).
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Op:
         rows: RowRule | None = None,
     ) -> None:
         if name in registry:
-            raise KeyError(f"an op named '{name}' exists already")
+            raise KeyError(f"an op named '{name}' already exists: choose another name.")
         registry[name] = self
         self.name = name
         self.kernel = bind(kernel)
@@ -203,8 +203,8 @@ class Op:
         self.broadcasts = elementwise and len(self.arguments) > 1
         if elementwise and len(self.arguments) > 2:
             raise TypeError(
-                f"{name}: an elementwise op has one or two arguments; declare it with `op` and "
-                "undo broadcasting."
+                f"{name}: an elementwise op has one or two arguments; declare it with `op`, and "
+                "undo broadcasting in its pulls."
             )
         self.differentiable = pull_all is not None or any(self.pulls)
         if pull_all is not None:
@@ -477,8 +477,8 @@ def _no_rule(name: str, argument: str) -> Pull:
 
     def pull(g: Any) -> Any:
         raise LookupError(
-            f"{name}: there is no rule for the derivative by '{argument}'; use "
-            "gradtape.custom_gradient to give one."
+            f"{name}: there is no rule for the derivative with respect to '{argument}': use "
+            "gradtape.custom_gradient to define one."
         )
 
     return pull

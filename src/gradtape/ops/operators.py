@@ -1,5 +1,5 @@
-"""What Python's operators and indexing do with Tensors and Variables: see `core.operators`,
-where the classes have them.
+"""What Python's operators and indexing do with Tensors and Variables; the methods are in
+`core.operators`.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _array(value: Any) -> Any:
 
 def rounded(x: Any, ndigits: int | None = None) -> Any:
     if ndigits not in (None, 0):
-        raise TypeError("round() of a tensor rounds to whole numbers only.")
+        raise TypeError("round() of a tensor takes no ndigits: it rounds to integers only.")
     return a.round_half_even(x)
 
 
@@ -173,8 +173,8 @@ class MaskShapeError(ValueError, IndexError):
 def _not_traceable(what: str, instead: str) -> xla_engine.NotTraceableError:
     return xla_engine.NotTraceableError(
         f"getitem at {locate(*caller())}: {what} that is known only when a gradtape.function runs "
-        "gives a tensor of unknown shape, which "
-        f"XLA cannot compile: write {instead}, or index outside the function."
+        f"results in a tensor of unknown shape, which XLA cannot compile: write {instead}, or "
+        "index outside the function."
     )
 
 

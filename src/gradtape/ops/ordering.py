@@ -1,4 +1,4 @@
-"""The order of elements: where each would stand if they were sorted.
+"""The order of elements: the indices that would sort them.
 
 The sorting itself is a gather.
 """

@@ -96,7 +96,7 @@ def _complete(parts: list[Any], rank: int) -> list[Any]:
     missing = rank - sum(part is not None and part is not Ellipsis for part in parts)
     if missing < 0:
         raise invalid_argument(
-            f"getitem: {rank - missing} indices are too many for a tensor of {rank} axes."
+            f"getitem: {rank - missing} indices are too many for a tensor with {rank} axes."
         )
     place = next((i for i, part in enumerate(parts) if part is Ellipsis), len(parts))
     if any(part is Ellipsis for part in parts[place + 1 :]):
@@ -114,9 +114,7 @@ def _from_the_front(part: Any, size: int) -> Tensor:
     if not indices.size:
         return Tensor(np.zeros(indices.shape, _INT64))
     if indices.dtype.kind not in "iu":
-        raise TypeError(
-            f"getitem: index arrays must hold integers or truth values, got {indices.dtype}."
-        )
+        raise TypeError(f"getitem: index arrays must be integers or booleans, got {indices.dtype}.")
     if engine_of(indices) is XLA:
         wide = cast(part, dtype=_INT64)
         return where(less(wide, 0), add(wide, size), wide)

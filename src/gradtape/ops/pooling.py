@@ -1,8 +1,8 @@
 """Maxima and averages over windows, channels last.
 
 A maximum passes its cotangent to the first element of the window that attains it, so `max_pool` is
-a gather at constant places: `max_unpool` puts values at those places and `max_pick` takes them from
-there, and each is the other's transpose.
+a gather at constant indices: `max_unpool` puts values at those indices and `max_pick` takes them
+from there, and each is the transpose of the other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pooling on XLA, by slices, comparisons and padding, which become one loop over the elements.
 
-XLA's own windowed maximum, and above all its gradient, is slower than that on the CPU by a factor
-of several.
+XLA's own windowed maximum, and above all its gradient, is several times slower than that on the
+CPU.
 """
 
 from __future__ import annotations

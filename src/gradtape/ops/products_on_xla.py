@@ -1,5 +1,5 @@
-"""Matrix products on XLA: its own, but for one matrix times many, where it goes through copies on
-the CPU; and sums as products.
+"""Matrix products on XLA: its own, except for one matrix times many, for which it makes copies on
+the CPU; and sums written as products.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The ranges `low` and `high` broadcast against `x`.
 
-These ops have no derivative, since they are constant almost everywhere: the public functions let
-gradients pass straight through where `x` is in the range.
+These ops have no derivative, since they are constant almost everywhere: the public functions use
+straight-through gradients where `x` is in the range.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sums, means, products and extrema over axes, and running sums and products.
 
-`axis` is a tuple of axes that are not negative, or None for all of them.
+`axis` is a tuple of non-negative axes, or None for all of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How many cotangents or tangents at once pass through an op:
-what an op may declare as its `rows`, for Jacobians.
+"""Passing many cotangents or tangents through an op at once: what an op may declare as its `rows`,
+for Jacobians.
 
-Rows are a NumPy array with one more axis in front. An op without such a rule is pulled by its pulls
-on a batch; these are the quick ways through the ops that most of a Jacobian goes through.
+Rows are a NumPy array with one more axis in front. An op without such a rule runs its pulls on a
+batch; these are fast paths for the ops in which most Jacobians spend their time.
 """
 
 from __future__ import annotations

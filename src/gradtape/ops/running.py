@@ -1,4 +1,4 @@
-"""Running sums of exponentials, as logarithms."""
+"""Cumulative log-sum-exp."""
 
 from __future__ import annotations
 

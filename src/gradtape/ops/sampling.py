@@ -1,5 +1,5 @@
-"""Samples that depend on tensors: the random numbers themselves are drawn elsewhere and come in as
-constants.
+"""Samples that depend on tensors: the random numbers themselves are drawn elsewhere and passed in
+as constants.
 """
 
 from __future__ import annotations

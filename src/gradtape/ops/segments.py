@@ -1,7 +1,7 @@
-"""Reductions by segment: rows with the same number are summed, multiplied, or compared.
+"""Reductions by segment: rows with the same id are summed, multiplied or compared.
 
-`ids` gives each row of `x` the number of its segment; a row with a negative number belongs to none.
-`size` is how many segments there are.
+`ids` holds the segment of each row of `x`; a row with a negative id belongs to none. `size` is how
+many segments there are.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _limit(dtype: Any, end: str) -> Any:
 
 def _check(ids: Any, size: int) -> None:
     if ids.size and ids.max() >= size:
-        raise ValueError(f"the segment {ids.max()} is not in [0, {size})")
+        raise ValueError(f"segment id {ids.max()} is not in [0, {size})")
 
 
 def _segment_take(xp: Any, x: Any, ids: Any) -> Any:

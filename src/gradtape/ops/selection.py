@@ -1,4 +1,4 @@
-"""Choosing between values, where a condition holds, and constants like a given tensor."""
+"""Selecting values by a condition, and constants in the shape of a given tensor."""
 
 from __future__ import annotations
 

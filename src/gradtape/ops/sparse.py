@@ -1,9 +1,9 @@
 """Products of sparse and dense matrices.
 
-A sparse one is given by its values and their rows and columns.
+A sparse matrix is given by its values and their rows and columns.
 
-The two ops are each other's derivatives: `sparse_matmul` by its values is `dots_at`, and `dots_at`
-by a factor is `sparse_matmul`.
+The two ops are each other's derivatives: that of `sparse_matmul` with respect to its values is
+`dots_at`, and that of `dots_at` with respect to a factor is `sparse_matmul`.
 """
 
 from __future__ import annotations

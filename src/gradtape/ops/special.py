@@ -1,7 +1,8 @@
-"""Error functions and their inverses, integrals without a closed form, and neighbours of numbers.
+"""Error functions and their inverses, integrals without a closed form, and the next representable
+number.
 
 The kernels of this family are scipy's, which are compiled for NumPy arrays; scipy is loaded when
-one of them first runs. On XLA `special_on_xla` stands in for them.
+one of them first runs. On XLA they are replaced by those of `special_on_xla`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Bessel functions of integer order.
 
-The derivative of one is a sum of those of the orders beside it, also at 0.
+The derivative of each is a sum of those of the neighbouring orders, at 0 too.
 """
 
 from __future__ import annotations

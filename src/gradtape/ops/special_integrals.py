@@ -1,12 +1,12 @@
 """The incomplete gamma and beta functions, which are the distribution functions of gamma and beta
 variables.
 
-By their last argument their derivative is a density. By the parameters it has no closed form: it is
-the integral of the density's derivative, which is the density times a polynomial in logarithms and
-polygamma functions, over one of the tails. The shorter tail is taken, where nothing cancels, cut
-where the density is negligible, and integrated by the tanh-sinh rule, which is exact to rounding
-also where the density has a singularity at an end. So derivatives of every order come at the same
-cost and precision.
+Their derivative with respect to the last argument is a density. With respect to the parameters it
+has no closed form: it is the integral of the density's derivative, which is the density times a
+polynomial in logarithms and polygamma functions, over one of the tails. The shorter tail is taken,
+where nothing cancels, cut where the density is negligible, and integrated by the tanh-sinh rule,
+which is exact up to rounding even where the density has a singularity at an end. So derivatives of
+every order come at the same cost and precision.
 """
 
 from __future__ import annotations

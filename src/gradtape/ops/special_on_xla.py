@@ -1,7 +1,7 @@
-"""The functions of `scipy.special` on XLA, by scipy's names: those of JAX where they hold,
-others where they do not.
+"""The functions of `scipy.special` on XLA, by scipy's names: JAX's where they are accurate, our own
+where they are not.
 
-What is not here runs on the host: `special.scipy_kernel` says so.
+A function that is missing here runs on the host: see `special.scipy_kernel`.
 """
 
 from __future__ import annotations

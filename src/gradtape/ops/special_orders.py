@@ -1,9 +1,9 @@
-"""Functions of an order or of parameters and of a number: Bessel and Struve functions of any order,
-elliptic integrals, Airy functions, hypergeometric functions, orthogonal polynomials.
+"""Functions with an order or parameters besides their number: Bessel and Struve functions of any
+order, elliptic integrals, Airy functions, hypergeometric functions, orthogonal polynomials.
 
-Their derivative by the number, which is the first argument here, is one of the same function with
-other parameters. There is none by an order or parameter, except where it is declared: asking for it
-raises a LookupError.
+Their derivative with respect to the number, which is the first argument here, is the same function
+with other parameters. With respect to an order or parameter there is none, except where it is
+declared: asking for it raises a LookupError.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Division that cuts off towards 0, and its remainder."""
+"""Division that truncates towards 0, and its remainder."""
 
 from __future__ import annotations
 

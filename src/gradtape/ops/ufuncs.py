@@ -1,4 +1,4 @@
-"""Elementwise functions that NumPy has and TensorFlow has not."""
+"""Elementwise functions that NumPy has and TensorFlow does not."""
 
 from __future__ import annotations
 

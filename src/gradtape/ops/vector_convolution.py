@@ -1,5 +1,5 @@
-"""The convolution of two vectors, whole or where they overlap in full:
-each is the derivative of the other.
+"""The convolution of two vectors, in full or only where they overlap completely: each is the
+derivative of the other.
 """
 
 from __future__ import annotations

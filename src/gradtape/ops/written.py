@@ -1,8 +1,9 @@
-"""The functions of an op that every training step runs, written out as source for that op alone.
+"""Generated code: the functions of an op that every training step runs, written as source for that
+op alone.
 
-`function_written_later` gives the call: read Variables, run the kernel, record a Node that saves
-what the pulls name. `write_pull_into` gives the backward step on plain arrays, `write_pulls` the
-same for walks that want the cotangents of some arguments only. All are written and compiled when
+`function_written_later` makes the call: read Variables, run the kernel, record a Node that saves
+what the pulls name. `write_pull_into` makes the backward step on plain arrays, `write_pulls` the
+same for walks that need the cotangents of only some arguments. All are written and compiled when
 the op is first used, as `collections.namedtuple` does; loops over arguments and names would cost
 more than the NumPy kernels they serve (1.0 µs against 0.5 µs for a small product).
 

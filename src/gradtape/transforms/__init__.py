@@ -1,4 +1,4 @@
-"""Functions over functions and tapes: custom gradients, recomputation, Jacobians.
+"""Transformations of functions and tapes: custom gradients, recomputation, Jacobians.
 
 Built on core and ops.
 """

@@ -1,4 +1,4 @@
-"""`custom_gradient` and `grad_pass_through`: a function with a backward step of the user's own."""
+"""`custom_gradient` and `grad_pass_through`: functions whose backward step the user defines."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from gradtape.transforms.vectorize import whole
 
 
 class VariableReads(Block):
-    """A recorder that records nothing but which Variables are read, and the value each had at
-    first: its array, or, in a program that is being traced, the Tensor that stands for it.
+    """A recorder that records only which Variables are read, and the value each had at its first
+    read: its array, or, in a program that is being traced, the Tensor that stands for it.
     """
 
     pushes = False
@@ -72,8 +72,8 @@ class VariableReads(Block):
 
 
 class FunctionRule:
-    """The rule of a function that was called as one:
-    `pull(cotangents)` gives one cotangent for each parent.
+    """The rule of a function that was recorded as one op: `pull(cotangents)` returns one cotangent
+    for each parent.
     """
 
     takes_slices = False
@@ -119,7 +119,7 @@ def _arrays(pulled: Any) -> Any:
 
 
 Pull = Callable[[list[Tensor]], list[Any]]
-"""From the cotangents of all outputs those of all inputs: Tensors, RawSlices or None."""
+"""Maps the cotangents of all outputs to those of all inputs: Tensors, RawSlices or None."""
 
 
 def call_as_one(
@@ -133,7 +133,7 @@ def call_as_one(
     whatever was recorded in between.
 
     In a program that is being traced, `pull` runs once, now, and what it called is kept. With
-    `pull_of`, which gives the pull for any inputs, it does not.
+    `pull_of`, which returns the pull for any inputs, it does not run then.
     """
     state = here.state
     read = [operand(value) for value in inputs]
@@ -234,8 +234,8 @@ class TracedPull:
         ]
 
     def captured(self) -> list[Tensor]:
-        """The values, now, of what the pull uses besides cotangents;
-        a function around it does not read them.
+        """The values, now, of what the pull uses besides cotangents; an enclosing function does not
+        read them.
         """
         if self._error is not None:
             return []
@@ -245,7 +245,7 @@ class TracedPull:
             return trace.values_of(self._program.taken)
 
     def now(self, cotangents: list[Tensor]) -> list[Any]:
-        """The pull where the program stands: it sees Variables as they are now."""
+        """The pull at this point of the program: it sees the current values of Variables."""
         return self._called(cotangents, self.captured())
 
     def given(self, captured: Sequence[Tensor]) -> Pull:
@@ -308,11 +308,11 @@ def custom_gradient(
 ) -> Callable[[Callable[P, tuple[R, Callable[..., Any]]]], Callable[P, R]]: ...
 @published("custom_gradient")
 def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Gives a function a gradient of its own: `f` returns its outputs and a function of their
+    """Defines the gradient of a function: `f` returns its outputs and a function of their
     cotangents.
 
     If `f` reads Variables that are not arguments, the gradient function must accept `variables` and
-    return their gradients too. It is checked that gradients have the shapes of the arguments.
+    return their gradients too. Gradients must have the shapes of the arguments, which is checked.
 
     >>> import gradtape as tf
     >>> @tf.custom_gradient
@@ -334,9 +334,9 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
 
 
 class CustomGradient:
-    """A function with a gradient of its own.
+    """A function with a custom gradient.
 
-    As a method it is bound first, so that `self` is no input.
+    As a method it is bound first, so that `self` is not an input.
     """
 
     def __init__(self, f: Callable[..., Any]) -> None:

@@ -1,5 +1,5 @@
-"""Derivatives as functions of functions, for those who prefer them to tapes: `grad`, `vjp`, `jvp`,
-`hvp`, `hessian` and others.
+"""Functional derivatives, an alternative to tapes: `grad`, `vjp`, `jvp`, `hvp`, `hessian` and
+others.
 
 Arguments may be Tensors, Variables, arrays, numbers, or structures of them; everything is built on
 tapes and accumulators, so the results can be differentiated again.
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     R_co = TypeVar("R_co", covariant=True)
 
     class AtPoint(Protocol[Point_contra, P, R_co]):
-        """A derivative by the first argument."""
+        """A derivative with respect to the first argument."""
 
         def __call__(self, x: Point_contra, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
@@ -66,8 +66,8 @@ def value_and_grad(
 ) -> Callable[P, tuple[Tensor, tuple[Any, ...]]]: ...
 @published("value_and_grad")
 def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """A function that gives `f`'s value and its gradient by the arguments that `argnums` counts
-    out.
+    """A function that returns `f`'s value and its gradient with respect to the arguments at the
+    positions `argnums`.
 
     >>> import gradtape as tf
     >>> value, gradient = tf.value_and_grad(lambda x: tf.reduce_sum(x**3))(tf.constant([1.0, 2.0]))
@@ -104,7 +104,7 @@ def grad(
 ) -> Callable[P, tuple[Any, ...]]: ...
 @published("grad")
 def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """A function that gives the gradient of `f`, whose result is a scalar.
+    """A function that returns the gradient of `f`, whose result is a scalar.
 
     >>> import gradtape as tf
     >>> tf.grad(tf.grad(lambda x: x**3))(2.0).numpy()
@@ -128,7 +128,7 @@ def vjp(
 def vjp(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
 @published("vjp")
 def vjp(f: Callable[..., Any], *primals: Any) -> Any:
-    """`f(*primals)`, and the function that takes a cotangent of it to those of the primals.
+    """`f(*primals)`, and the function that maps a cotangent of it to those of the primals.
 
     >>> import gradtape as tf
     >>> value, pull = tf.vjp(lambda x, y: x * y, tf.constant([1.0, 2.0]), 3.0)
@@ -164,8 +164,8 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
         or len(primals) != len(tangents)
     ):
         raise ValueError(
-            "jvp: primals and tangents must be lists or tuples of one length, with an entry for "
-            "each argument of f."
+            "jvp: primals and tangents must be lists or tuples of the same length, with an entry "
+            "for each argument of f."
         )
     inputs = _tensors(tuple(primals))
     with ForwardAccumulator(inputs, tuple(tangents)) as accumulator:
@@ -216,11 +216,11 @@ def hessian(
 def hessian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
 ) -> Callable[..., Any]:
-    """A function that gives the matrix of second derivatives of `f`,
-    with the shape of its argument twice.
+    """A function that returns the matrix of second derivatives of `f`, whose shape is that of its
+    argument twice.
 
-    For a structure, or several arguments that `argnums` counts out, the result has that structure,
-    and inside it the same again: `h["w"]["b"]` is the block of w by b. `memory_limit` is that of
+    For a structure, or several arguments at the positions `argnums`, the result has that structure,
+    and inside it the same again: `h["w"]["b"]` is the block for w and b. `memory_limit` is that of
     `GradientTape.jacobian`.
 
     >>> import gradtape as tf
@@ -264,11 +264,10 @@ def diag_hessian(
 def diag_hessian(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, memory_limit: int | None = None
 ) -> Callable[..., Any]:
-    """A function that gives the second derivatives of `f` by each element of its argument alone, in
-    the argument's structure.
+    """A function that returns the diagonal of the Hessian of `f`, in the argument's structure.
 
-    It takes as long as the whole Hessian, but not its memory. `argnums` and `memory_limit` are
-    those of `hessian`.
+    It takes as long as the whole Hessian, but less memory. `argnums` and `memory_limit` are those
+    of `hessian`.
 
     >>> import gradtape as tf
     >>> tf.diag_hessian(lambda x: tf.reduce_sum(x**3))(tf.constant([1.0, 2.0])).numpy()
@@ -295,7 +294,7 @@ def laplacian(
     *,
     memory_limit: int | None = None,
 ) -> Callable[P, Tensor]:
-    """A function that gives the sum of `diag_hessian`.
+    """A function that returns the sum of `diag_hessian`.
 
     >>> import gradtape as tf
     >>> tf.laplacian(lambda x: tf.reduce_sum(x**3))(tf.constant([1.0, 2.0])).numpy()
@@ -312,8 +311,8 @@ def laplacian(
 
 
 def hessians_of(f: Callable[..., Any], xs: Any) -> list[Any]:
-    """For each of `xs`, which are the arguments of `f`,
-    the second derivatives by it of the sum of what `f` gives.
+    """For each of `xs`, which are the arguments of `f`, the second derivatives, with respect to it,
+    of the sum of the results of `f`.
     """
 
     def total(*args: Any) -> Tensor:
@@ -339,7 +338,7 @@ def _recorded_gradient(
     kwargs: dict[str, Any],
     function: str,
 ) -> tuple[GradientTape, Any, Any]:
-    """A tape that has recorded the gradient of `f`, what the gradient is by, and the gradient."""
+    """A tape that has recorded the gradient of `f`, the sources, and the gradient."""
     chosen, given = _chosen(args, argnums, function)
     with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
         tape.watch(chosen)
@@ -348,14 +347,14 @@ def _recorded_gradient(
 
 
 def _dense(gradients: Any) -> Any:
-    """Gradients as Tensors: those of a gather are rows of one."""
+    """Gradients as dense Tensors: that of a gather is an IndexedSlices."""
     return nest.map_structure(
         lambda g: as_tensor(g) if isinstance(g, IndexedSlices) else g, gradients
     )
 
 
 def _tensors(structure: Any) -> Any:
-    """A structure with Tensors for its plain values; Variables stay what they are."""
+    """A structure with its plain values converted to Tensors; Variables are kept."""
     return nest.map_structure(
         lambda leaf: leaf if isinstance(leaf, Variable) else as_tensor(leaf), structure
     )
@@ -364,14 +363,14 @@ def _tensors(structure: Any) -> Any:
 def _chosen(
     args: tuple[Any, ...], argnums: int | Sequence[int], function: str
 ) -> tuple[Any, list[Any]]:
-    """The arguments to differentiate by, as Tensors,
-    and all arguments with those in their places.
+    """The arguments to differentiate with respect to, as Tensors, and all arguments with those in
+    their places.
     """
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     if not all(-len(args) <= number < len(args) for number in numbers):
         raise ValueError(
-            f"{function}: argnums={argnums!r} counts out an argument that is not there: "
-            f"{len(args)} were given."
+            f"{function}: argnums={argnums!r} must be positions of arguments, but f was called "
+            f"with {len(args)}."
         )
     given = list(args)
     for number in numbers:
@@ -384,7 +383,7 @@ def _scalar(value: Any, function: str) -> Tensor:
     found = as_tensor(value, argument=f"{function}: the result of f")
     if found.array.shape != () or found.dtype.is_complex:
         raise ValueError(
-            f"{function}: f must give a real scalar, got shape {found.shape}, dtype "
+            f"{function}: f must return a real scalar, got shape {found.shape}, dtype "
             f"{found.dtype.name}; use vjp or a tape for others."
         )
     return found

@@ -1,5 +1,5 @@
-"""What belongs to TensorFlow's graphs: gradients of tensors inside a function,
-and the registry of gradient functions.
+"""TensorFlow's graph functions: `gradients` and `hessians` inside a function, and the registry of
+gradient functions.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = None,
 ) -> list[Gradient]:
-    """In a `function`, the gradients of the sum of `ys` by each of `xs`, from what has been
-    computed so far; no tape is needed.
+    """In a `function`, the gradients of the sum of `ys` with respect to each of `xs`, from what has
+    been computed so far; no tape is needed.
 
     `grad_ys` are cotangents of `ys`, None for ones; what is in `stop_gradients` counts as constant.
-    In eager code there is nothing to go back on, and it is a `RuntimeError`, as in TensorFlow.
+    In eager code nothing is recorded without a tape, and it raises a `RuntimeError`, as in
+    TensorFlow.
 
     >>> import gradtape as tf
     >>> f = tf.function(lambda x: tf.gradients(x**3, x)[0])
@@ -57,8 +58,8 @@ def gradients(
     cotangents = None if grad_ys is None else _listed(grad_ys)
     if cotangents is not None and len(cotangents) != len(targets):
         raise ValueError(
-            f"gradients: there are {len(targets)} ys, but {len(cotangents)} grad_ys: give one for "
-            "each, or None."
+            f"gradients: grad_ys must have an entry for each of {len(targets)} ys, got "
+            f"{len(cotangents)}: give a tensor or None."
         )
     stopped = [] if stop_gradients is None else _flat(stop_gradients, "gradients: stop_gradients")
     with GradientTape(watch_accessed_variables=False) as tape:
@@ -90,8 +91,8 @@ def hessians(
     aggregation_method: Any = None,
     name: str = "hessians",
 ) -> list[Tensor]:
-    """For each of `xs`, the second derivatives by it of the sum of `ys`: a function of `xs`, or,
-    in a `function`, tensors.
+    """For each of `xs`, the second derivatives of the sum of `ys` with respect to it. `ys` is a
+    function of `xs`, or, in a `function`, tensors.
 
     >>> import gradtape as tf
     >>> [
@@ -117,7 +118,8 @@ def hessians(
 
 
 class _Again:
-    """What leads from some tensors of a program to others, run again with the first ones watched.
+    """The calls that lead from some tensors of a program to others, run again with the first ones
+    watched.
 
     `targets` and `sources` are the tensors in that run. What does not depend on a source is as it
     was.
@@ -152,7 +154,7 @@ class _Again:
 
     @staticmethod
     def _depending(calls: Sequence[Call], sources: set[int], fixed: set[int]) -> set[int]:
-        """The arrays that calls compute from the sources, those that are fixed left out."""
+        """The arrays that calls compute from the sources, except those that are fixed."""
         reached, made = set(sources), set()
         for call in calls:
             if any(id(t.array) in reached for t in call.given):
@@ -175,10 +177,10 @@ def _trace_of(function: str) -> Trace:
     trace = here.state.trace
     if trace is None or trace.calls is None:
         raise RuntimeError(
-            f"{function}() of tensors needs a gradtape.function around it, which knows how they "
-            "were computed: in eager code "
+            f"{function}() of tensors is available only inside a gradtape.function, which knows "
+            "how they were computed: in eager code "
             + (
-                "give a function of xs for ys."
+                "pass a function of xs as ys."
                 if function == "hessians"
                 else "record with GradientTape and call tape.gradient()."
             )
@@ -201,14 +203,14 @@ def _flat(values: Any, argument: str) -> list[Tensor]:
 
 @published("RegisterGradient")
 class RegisterGradient:
-    """Registers a gradient function under an op's name; a name that has one, or that gradtape
-    defines, is a `KeyError`.
+    """Registers a gradient function under an op's name; a name that already has one, or that
+    gradtape defines, raises a `KeyError`.
 
     >>> import gradtape as tf
     >>> tf.RegisterGradient("Multiply")
     Traceback (most recent call last):
         ...
-    KeyError: "the op 'Multiply' has a gradient already: use gradtape.custom_gradient for a function of your own."
+    KeyError: "the op 'Multiply' already has a gradient: use gradtape.custom_gradient for a function of your own."
     """
 
     def __init__(self, op_type: str) -> None:
@@ -240,6 +242,6 @@ def _refuse_known(op_type: str) -> None:
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in op_type).lstrip("_")
     if op_type in _registered or snake in registry:
         raise KeyError(
-            f"the op '{op_type}' has a gradient already: use gradtape.custom_gradient for a "
+            f"the op '{op_type}' already has a gradient: use gradtape.custom_gradient for a "
             "function of your own."
         )

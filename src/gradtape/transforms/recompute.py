@@ -28,7 +28,7 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     """A function like `f` that keeps only its arguments for the backward step and runs again then.
 
     The second run sees the Variables as they were in the first, and draws the same random numbers.
-    Every order of derivative is right.
+    Derivatives of every order are correct.
 
     >>> import gradtape as tf
     >>> x = tf.constant(2.0)
@@ -158,8 +158,8 @@ class _Run(Block):
         self._around: _Run | None = None
 
     def next(self, draw: Callable[[], Any]) -> Any:
-        """What the block's next call drew in the first run,
-        which itself drew from the block around, if there is one.
+        """What the block's next call drew in the first run, which itself drew from the enclosing
+        block, if there is one.
         """
         if self._next == len(self._drawn):
             self._drawn.append(draw() if self._around is None else self._around.next(draw))
@@ -175,8 +175,8 @@ class _Run(Block):
 
 
 class _AsTheyWere(Block):
-    """A block in which Variables have the values of the first run;
-    what they held comes back afterwards.
+    """A block in which Variables have the values of the first run; their own values are restored
+    afterwards.
     """
 
     def __init__(self, before: Sequence[tuple[Variable, Any]]) -> None:

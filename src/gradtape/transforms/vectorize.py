@@ -84,13 +84,13 @@ def vectorized_map(
     for leaf in leaves:
         if not leaf.array.ndim:
             raise IndexError(
-                "vectorized_map: every tensor of elems needs at least one dimension to run over, "
-                "got a scalar."
+                "vectorized_map: the tensors of elems must have at least one dimension, got a "
+                "scalar."
             )
     sizes = {leaf.array.shape[0] for leaf in leaves}
     if len(sizes - {1}) > 1:
         raise invalid_argument(
-            "vectorized_map: the entries of elems differ in their first dimension: "
+            "vectorized_map: the tensors of elems must have the same first dimension, got "
             f"{sorted(sizes)}."
         )
     size = max(sizes - {1}, default=1)
@@ -102,8 +102,8 @@ def vectorized_map(
 
 
 def _spread(axes: Any, structure: Any, name: str) -> list[int | None]:
-    """One axis for each leaf, from an integer, None,
-    or a structure that may stop above the leaves.
+    """One axis for each leaf, from an integer, None, or a structure that may be a prefix of the
+    argument's.
     """
     if axes is None or isinstance(axes, int):
         return [axes] * len(nest.flatten(structure))
@@ -122,8 +122,8 @@ def _spread(axes: Any, structure: Any, name: str) -> list[int | None]:
             axis for key in sorted(structure) for axis in _spread(axes[key], structure[key], name)
         ]
     raise ValueError(
-        f"vmap: {name}={axes!r} does not fit the structure it is for: use an integer, None, or "
-        "entries like it."
+        f"vmap: {name}={axes!r} does not match the structure of the arguments or results: use an "
+        "integer, None, or the same structure."
     )
 
 
@@ -140,10 +140,10 @@ def _batch_size(leaves: Sequence[Tensor], axes: Sequence[int | None]) -> int:
         sizes.add(leaf.array.shape[axis])
     if not sizes:
         raise ValueError(
-            "vmap: no argument has a batch axis; give in_axes an integer for at least one."
+            "vmap: no argument has a batch axis: in_axes must be an integer for at least one."
         )
     if len(sizes) > 1:
-        raise ValueError(f"vmap: the arguments differ in their batch sizes: {sorted(sizes)}.")
+        raise ValueError(f"vmap: all arguments must have the same batch size, got {sorted(sizes)}.")
     return sizes.pop()
 
 

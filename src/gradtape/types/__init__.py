@@ -1,4 +1,4 @@
-"""`tf.types`: the types of functions and of what can be made a tensor."""
+"""`tf.types`: the types of functions and of what can be converted to a tensor."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

@@ -1,4 +1,4 @@
-"""`tf.types.experimental`: types to annotate with, and to ask for with isinstance."""
+"""`tf.types.experimental`: types for annotations and for isinstance."""
 
 # Written by `make names`: the decorators at the definitions say what is public.
 

@@ -1,5 +1,5 @@
-"""What Keras imports as `keras.src.backend.gradtape`: the modules of the backend,
-and the names it wants beside them.
+"""What Keras imports as `keras.src.backend.gradtape`: the modules of the backend, and the other
+names that Keras expects.
 """
 
 from keras.src.backend.common.name_scope import name_scope

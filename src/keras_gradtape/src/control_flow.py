@@ -57,10 +57,10 @@ def scan(
         raise TypeError(f"scan: f should be a callable. Received: f={f!r}")
     if not isinstance(unroll, int) or (unroll is not False and unroll < 1):
         raise ValueError(
-            f"scan: unroll must be an positive integer or boolean. Received: unroll={unroll!r}"
+            f"scan: unroll must be a positive integer or boolean. Received: unroll={unroll!r}"
         )
     if xs is None and length is None:
-        raise ValueError("scan: there is no xs to scan over and no length.")
+        raise ValueError("scan: give xs or length: there is nothing to scan over.")
     carry, entries = _tensors(init), _tensors(() if xs is None else xs)
     tensors = tree.flatten(entries)
     count = int(tensors[0].shape[0] if length is None else length)

@@ -1,4 +1,4 @@
-"""Anything into a tensor, with Keras's dtypes: what all of this package's functions begin with."""
+"""Conversion of any value to a tensor, with Keras's dtypes."""
 
 from __future__ import annotations
 

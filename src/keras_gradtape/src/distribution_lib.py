@@ -1,8 +1,8 @@
-"""Values on many devices: Keras's meshes and layouts as JAX's, for variables,
-batches and results inside a model.
+"""Values on many devices: Keras's meshes and layouts converted to JAX's, for variables, batches and
+results inside a model.
 
 The only module of this package that uses JAX itself. A variable or a batch that is spread over
-devices is an array of JAX's which compiled functions take as it is; XLA then divides the work.
+devices is a JAX array, which compiled functions take without conversion; XLA then divides the work.
 Eager code sees the whole value, on the host.
 """
 
@@ -117,7 +117,8 @@ def _to_backend_device(device_name: Any) -> Any:
         if device.id == int(number or 0):
             return device
     raise ValueError(
-        f"There is no device {device_name!r}: the devices of that kind are {list_devices(kind)}."
+        f"device_name must be an available device, got {device_name!r}: the devices of that kind "
+        f"are {list_devices(kind)}."
     )
 
 
@@ -130,7 +131,9 @@ def _to_backend_mesh(device_mesh: Any) -> Any:
 
 def _to_backend_layout(tensor_layout: Any) -> Any:
     if tensor_layout.device_mesh is None:
-        raise ValueError("A TensorLayout needs a device_mesh before values can be spread by it.")
+        raise ValueError(
+            "A TensorLayout needs a device_mesh before values can be distributed with it."
+        )
     return jax.sharding.NamedSharding(
         tensor_layout.device_mesh.backend_mesh, jax.sharding.PartitionSpec(*tensor_layout.axes)
     )

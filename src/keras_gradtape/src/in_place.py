@@ -1,8 +1,9 @@
 """The updates of SGD, Adam and AdamW as NumPy arithmetic in the variables' own memory.
 
-Eager code updates many small variables, and what an op costs for each of them adds up; large ones
-are updated in blocks that stay in the processor's cache. A rule answers whether it has done the
-update: it leaves to Keras what NumPy cannot write into, and dtypes other than float32 and float64.
+Eager code updates many small variables, and the cost of an op for each of them adds up; large ones
+are updated in blocks that stay in the processor's cache. A rule returns whether it has done the
+update: it leaves to Keras arrays that NumPy cannot write to, and dtypes other than float32 and
+float64.
 """
 
 from __future__ import annotations

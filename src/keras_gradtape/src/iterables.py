@@ -1,4 +1,4 @@
-"""Batches from any object that can be iterated over, beside the kinds of data that Keras knows."""
+"""Batches from any iterable, in addition to the kinds of data that Keras knows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What every Keras layer inherits from this backend: nothing,
-its Variables are found by tapes and functions as they are.
+"""The backend's base class of every Keras layer. It is empty: tapes and functions find a layer's
+Variables without it.
 """
 
 

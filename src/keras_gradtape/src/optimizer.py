@@ -1,9 +1,9 @@
-"""What Keras's optimizers inherit from this backend: how variables are known,
-updated and minimised for.
+"""The backend's base class of Keras's optimizers: how variables are identified and updated, and
+`minimize`.
 
 Inside a function an update is traced as Keras writes it. In eager code that of SGD, Adam and AdamW
-runs in place, on NumPy. Gradients that are rows stay rows wherever Keras's formulas leave them so,
-as on TensorFlow.
+runs in place, on NumPy. Sparse gradients (IndexedSlices) stay sparse wherever Keras's formulas
+allow it, as on TensorFlow.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
                 loss = loss()
         elif tape is None:
             raise ValueError(
-                "minimize: a loss that is a tensor needs the tape that recorded it: minimize(loss, "
+                "minimize: if loss is a tensor, give the tape that recorded it: minimize(loss, "
                 "var_list, tape=tape)."
             )
         variables = tf.nest.flatten(var_list() if callable(var_list) else var_list)

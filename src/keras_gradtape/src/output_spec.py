@@ -1,9 +1,9 @@
-"""`compute_output_spec`: the shapes and dtypes of a function's results, found out by tracing it
-without computing anything.
+"""`compute_output_spec`: the shapes and dtypes of a function's results, found by tracing it without
+computing anything.
 
-A size that is not known yet is tried with two numbers, one after the other; what comes out
-differently depends on it. Whether a result is sparse depends on places that a program does not
-know: with sparse arguments the function is really computed, on ones.
+An unknown size is replaced by two different numbers in turn; result sizes that change depend on it.
+Whether a result is sparse depends on indices that a program does not know: with sparse arguments
+the function is really computed, on ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keras's random numbers: pure functions of a seed, which Keras's seed generators move on."""
+"""Keras's random numbers: pure functions of a seed, which Keras's seed generators advance."""
 
 from __future__ import annotations
 

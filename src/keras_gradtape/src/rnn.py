@@ -1,7 +1,7 @@
-"""Keras's recurrent loops: `rnn` runs any cell, `lstm` and `gru` are those of two cells with their
-products taken together.
+"""Keras's recurrent loops: `rnn` runs any cell; `lstm` and `gru` run theirs with the matrix
+products combined.
 
-They are made of `scan`, so they are Python in eager code and a loop of XLA's inside a function,
+They are built on `scan`, so they are a Python loop in eager code and an XLA loop inside a function,
 with gradients in both.
 """
 

@@ -1,4 +1,4 @@
-"""Profiles for Keras's TensorBoard callback, which asks for them only with backends that it
+"""Profiles for Keras's TensorBoard callback, which requests them only for backends that it
 knows.
 """
 
@@ -28,6 +28,6 @@ def stop_batch_trace(batch_trace_context: Any) -> None:
 
 
 _HOW = (
-    "TensorBoard(profile_batch=...) is not there with the backend 'gradtape': use "
+    "TensorBoard(profile_batch=...) is not supported by the backend 'gradtape': use "
     "jax.profiler.trace(logdir) around fit()."
 )

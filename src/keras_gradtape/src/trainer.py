@@ -1,8 +1,8 @@
-"""`Trainer`: how Keras's models are trained, evaluated and asked on this backend.
+"""`Trainer`: how Keras models are trained, evaluated and used for prediction on this backend.
 
 A step is plain code with a tape. It runs compiled, as a `gradtape.function` traced at its first
-batch, or with `run_eagerly=True` or `jit_compile=False` as it stands, on NumPy. Variables that are
-made while it is traced get their values at once, outside the program.
+batch, or, with `run_eagerly=True` or `jit_compile=False`, as eager code on NumPy. Variables created
+while it is traced get their values at once, outside the program.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`Variable`: Keras's variable with a `gradtape.Variable` inside,
-which tapes and functions see in its place.
+"""`Variable`: Keras's variable, wrapping a `gradtape.Variable` that tapes and functions see
+instead.
 """
 
 from __future__ import annotations

@@ -127,6 +127,6 @@ def test_indices_that_do_not_fit_are_refused(key, message):
 
 def test_indices_that_are_no_integers_are_refused():
     with pytest.raises(
-        TypeError, match="getitem: index arrays must hold integers or truth values, got float64"
+        TypeError, match="getitem: index arrays must be integers or booleans, got float64"
     ):
         tf.constant(GRID)[np.array([0.5])]

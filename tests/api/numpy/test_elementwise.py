@@ -63,12 +63,12 @@ def test_integers_have_no_nan():
     [
         (lambda x: np.where(x > 0, x), ValueError, "where: give both x and y"),
         (lambda x: tnp.where(x > 0, x), ValueError, "where: give both x and y"),
-        (lambda x: np.select([x > 0], [x, x]), ValueError, "select: 1 conditions and 2 choices"),
+        (lambda x: np.select([x > 0], [x, x]), ValueError, "select: 1 conditions, but 2 choices"),
         (lambda x: np.select([], []), ValueError, "select"),
         (
             lambda x: np.select([x], [x]),
             TypeError,
-            r"select: condlist\[0\] must be truth values, got dtype float32",
+            r"select: condlist\[0\] must be boolean, got dtype float32",
         ),
         (
             lambda x: np.piecewise(x, [x > 0], [1, 2, 3]),
@@ -86,7 +86,7 @@ def test_integers_have_no_nan():
         (
             lambda x: tnp.vectorize(lambda v: v, signature="(a)(b)")(x),
             ValueError,
-            "signature='\\(a\\)\\(b\\)' is none",
+            "signature='\\(a\\)\\(b\\)' is not a valid signature",
         ),
         (
             lambda x: tnp.vectorize(lambda v: v, signature="(a),(b)->()")(x),
@@ -107,7 +107,7 @@ def test_integers_have_no_nan():
         (
             lambda x: np.apply_along_axis(lambda v: (v, v), 0, x),
             TypeError,
-            "must give one tensor, got a tuple",
+            "must return one tensor, got a tuple",
         ),
         (
             lambda x: np.apply_over_axes(lambda v, axis: v[None, None], x, 0),

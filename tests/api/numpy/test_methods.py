@@ -177,7 +177,8 @@ def test_the_gradient_of_a_function_written_for_arrays():
 @pytest.mark.parametrize("kind", [tf.constant, tf.Variable], ids=["Tensor", "Variable"])
 def test_methods_that_change_an_array_are_refused(name, kind):
     with pytest.raises(
-        TypeError, match=rf"{name}: a {kind(X).__class__.__name__} does not change in place; write"
+        TypeError,
+        match=rf"{name}: a {kind(X).__class__.__name__} cannot be changed in place: write",
     ):
         getattr(kind(X), name)(1)
 

@@ -234,7 +234,9 @@ def test_where_is_refused():
 def test_other_keywords():
     x = tf.constant(ARRAY)
     assert np.sin(x, dtype="float64", order="C", subok=False).dtype == tf.float64
-    with pytest.raises(TypeError, match=r"float32 cannot be cast to int32 by the rule 'same_kind'"):
+    with pytest.raises(
+        TypeError, match=r"float32 cannot be cast to int32 under casting='same_kind'"
+    ):
         np.add(x, x, dtype=np.int32)
     assert np.add(x, x, dtype=np.int32, casting="unsafe").dtype == tf.int32
     with pytest.raises(TypeError, match=r"add takes 2 arguments .* keywords \['signature'\]"):
@@ -363,7 +365,7 @@ def test_errors_of_methods():
     x = tf.constant(MATRIX)
     with pytest.raises(ValueError, match=r"subtract.reduce: the order of the elements matters"):
         np.subtract.reduce(x, axis=(0, 1))
-    with pytest.raises(ValueError, match=r"subtract.reduce: there is nothing along axis 0"):
+    with pytest.raises(ValueError, match=r"subtract.reduce: axis 0 is empty"):
         np.subtract.reduce(x[:0])
     with pytest.raises(np.exceptions.AxisError, match=r"subtract.reduce"):
         np.subtract.reduce(x, axis=2)
@@ -424,7 +426,7 @@ def test_a_ufunc_that_gradtape_does_not_know_gives_values():
 )
 def test_functions_that_write_are_refused(write, says):
     for x in (tf.constant(ARRAY), tf.Variable(ARRAY)):
-        with pytest.raises(TypeError, match=rf"Tensors do not change.*{says}"):
+        with pytest.raises(TypeError, match=rf"Tensors are immutable.*{says}"):
             write(x)
 
 

@@ -120,7 +120,7 @@ def test_out_is_filled_while_nothing_records_and_refused_otherwise():
         tape.watch(MATRIX)
         with pytest.raises(TypeError, match=r"mean: out= .*write x = mean"):
             np.mean(MATRIX, axis=0, out=target)
-    with pytest.raises(TypeError, match=r"max: out= .*Tensors do not change"):
+    with pytest.raises(TypeError, match=r"max: out= .*Tensors are immutable"):
         tnp.max(MATRIX, axis=0, out=tf.zeros(2))
 
 
@@ -147,7 +147,7 @@ def test_a_mask_may_be_a_tensor_a_list_or_one_value():
         (
             lambda: np.sum(MATRIX, where=np.ones((2, 2))),
             TypeError,
-            "^sum: where must hold truth values, got dtype float64",
+            "^sum: where must be boolean, got dtype float64",
         ),
         (
             lambda: np.mean(MATRIX, where=np.ones(3, bool)),
@@ -195,7 +195,7 @@ FAILURES = [
     (ValueError, "argmax: a of shape (0,) has no elements", lambda: np.argmax(tf.zeros([0]))),
     (ValueError, "quantile: a of shape (0,) has no elements",
         lambda: np.quantile(tf.zeros([0]), 0.5)),
-    (ValueError, "nanargmin: a holds nothing but NaN", lambda: np.nanargmin(tf.constant([NAN]))),
+    (ValueError, "nanargmin: a slice of a contains", lambda: np.nanargmin(tf.constant([NAN]))),
     (ValueError, "cumulative_sum: axis must be given", lambda: np.cumulative_sum(MATRIX)),
     (ValueError, "cumulative_prod: x must have at least one axis",
         lambda: np.cumulative_prod(tf.constant(1.0))),
@@ -205,13 +205,13 @@ FAILURES = [
     (ValueError, "percentile: q must be from 0 to 100, got -1", lambda: np.percentile(MATRIX, -1)),
     (ValueError, "quantile: method must be one of 'inverted_cdf'",
         lambda: np.quantile(MATRIX, 0.5, method="middle")),
-    (TypeError, "quantile: a must be real numbers", lambda: np.quantile(tf.constant([1j]), 0.5)),
-    (ValueError, "quantile: weights go with method='inverted_cdf'",
+    (TypeError, "quantile: a must be real, got", lambda: np.quantile(tf.constant([1j]), 0.5)),
+    (ValueError, "quantile: weights are only supported with method='inverted_cdf'",
         lambda: np.quantile(MATRIX, 0.5, weights=MATRIX)),
     (ValueError, "quantile: weights must not be negative",
         lambda: np.quantile(MATRIX, 0.5, weights=-MATRIX,
         method="inverted_cdf")),
-    (ValueError, "quantile: weights are all zero",
+    (ValueError, "quantile: weights must have a positive sum",
         lambda: np.quantile(MATRIX, 0.5, weights=MATRIX * 0, method="inverted_cdf")),
     (ZeroDivisionError, "average: weights add up to zero",
         lambda: np.average(MATRIX, weights=MATRIX * 0)),
@@ -224,7 +224,7 @@ FAILURES = [
     (RuntimeError, "cov: aweights must be 2 numbers", lambda: np.cov(MATRIX, aweights=[1.0])),
     (ValueError, "cov: aweights must not be negative",
         lambda: np.cov(MATRIX, aweights=[-1.0, 2.0])),
-    (TypeError, "cov: fweights must be whole numbers", lambda: np.cov(MATRIX, fweights=[1.5, 2.0])),
+    (TypeError, "cov: fweights must be integers", lambda: np.cov(MATRIX, fweights=[1.5, 2.0])),
 ]  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def test_assertions_hold(assertion, args):
         ),
         (ValueError, "rank 1", D.assert_shapes, [[(tf.ones([2, 3]), ("N",))]]),
         (ValueError, "rank 2 or more", D.assert_shapes, [[(tf.ones([3]), (..., 1, 3))]]),
-        (ValueError, "only stand first", D.assert_shapes, [[(tf.ones([2, 3]), ("M", ...))]]),
+        (ValueError, "only come first", D.assert_shapes, [[(tf.ones([2, 3]), ("M", ...))]]),
         (ValueError, "sequence", D.assert_shapes, [[(tf.ones([3]), 3)]]),
         (
             ValueError,

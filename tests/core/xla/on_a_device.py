@@ -427,7 +427,7 @@ def test_a_device_that_is_not_there():
         with (
             pytest.raises(
                 tf.errors.InvalidArgumentError,
-                match=r"there is no device '/TPU:7' here; the devices are \['/CPU:0'",
+                match=r"this process has no device '/TPU:7'; its devices are \['/CPU:0'",
             ),
             tf.device("/TPU:7"),
         ):

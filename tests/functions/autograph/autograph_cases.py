@@ -913,11 +913,11 @@ ERRORS: dict[str, Refused] = {
     ),
     "none_in_one_branch": Refused(none_in_one_branch, ValueError, "if x", "'y' is None"),
     "returned_in_one_branch": Refused(
-        returned_in_one_branch, ValueError, "def returned", "returned only where"
+        returned_in_one_branch, ValueError, "def returned", "returned in only some branches"
     ),
     "dtypes_of_branches": Refused(dtypes_of_branches, TypeError, "if x", "'y' has the dtype"),
     "structures_of_branches": Refused(
-        structures_of_branches, TypeError, "if x", "'y' has another structure"
+        structures_of_branches, TypeError, "if x", "'y' has a different structure"
     ),
     "objects_of_branches": Refused(objects_of_branches, TypeError, "if x", "'y' is 'second'"),
     "condition_of_many": Refused(condition_of_many, ValueError, "if x", "shape .2,. is ambiguous"),
@@ -928,7 +928,7 @@ ERRORS: dict[str, Refused] = {
         object_in_a_loop, TypeError, "for value", "'name' changes from 'a' to 'aa'"
     ),
     "structure_in_a_loop": Refused(
-        structure_in_a_loop, TypeError, "for value", "'y' has another structure"
+        structure_in_a_loop, TypeError, "for value", "'y' has a different structure"
     ),
     "list_in_a_while": Refused(
         list_in_a_while, TypeError, "while x", "'found' is a list that grows"

@@ -376,7 +376,7 @@ def test_what_asks_for_values_is_named():
     line = line_of(f.python_function, "in (3.0")
     with pytest.raises(
         tf.errors.OperatorNotAllowedInGraphError,
-        match=rf"test_autograph.py:{line}, in .*such as `in`",
+        match=rf"test_autograph.py:{line}, in .*for example `in`",
     ):
         f(tf.constant(2.0))
 

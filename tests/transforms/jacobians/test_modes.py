@@ -172,7 +172,7 @@ def test_complex_numbers_go_in_reverse():
     np.testing.assert_allclose(tape.jacobian(y, z), expected, rtol=1e-6)
     assert tape.jacobian(w, x).shape == (30, 1)
     for target, source in ((y, z), (w, x)):
-        with pytest.raises(ValueError, match="mode='forward' takes real"):
+        with pytest.raises(ValueError, match="mode='forward' takes only real"):
             tape.jacobian(target, source, mode="forward")
 
 

@@ -1,7 +1,7 @@
-"""The Array API's functions of dtypes, and what it lets a program ask about the library.
+"""The Array API's dtype functions, and what a program can ask about the library.
 
-A dtype is one of `gradtape.dtypes`; the functions also take what stands for one, such as "float32"
-or `numpy.float32`.
+A dtype is one of `gradtape.dtypes`; the functions also take names and NumPy dtypes, such as
+"float32" or `numpy.float32`.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ def _known_device(device: Any, function: str) -> None:
         check_device(device)
     except (ValueError, TypeError) as error:
         raise invalid_argument(
-            f"{function}: there is no device {device!r} here; the only one is {DEVICE!r}."
+            f"{function}: this machine has no device {device!r}: the only one is {DEVICE!r}."
         ) from error
 
 

@@ -1,5 +1,5 @@
-"""The functions that the Array API standard spells in its own way;
-the others are those of `gradtape.numpy`.
+"""The Array API functions whose name or signature differs from NumPy's; the others are those of
+`gradtape.numpy`.
 """
 
 from __future__ import annotations

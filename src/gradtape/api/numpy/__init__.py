@@ -1,3 +1,3 @@
-"""NumPy's functions on Tensors, a file for each family,
-and the protocols by which NumPy itself calls them.
+"""NumPy's functions on Tensors, one file for each family, and the protocols through which NumPy
+itself calls them.
 """

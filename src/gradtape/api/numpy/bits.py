@@ -1,4 +1,4 @@
-"""NumPy's functions for the bits of bytes: `packbits` and `unpackbits`. They have no derivative."""
+"""`packbits` and `unpackbits`. They have no derivative."""
 
 from __future__ import annotations
 

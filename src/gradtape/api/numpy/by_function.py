@@ -1,5 +1,5 @@
-"""NumPy's ways of applying a Python function to parts of an array, on Tensors: each call is
-recorded like any other code.
+"""NumPy's functions that apply a Python function to parts of an array, such as `vectorize`: each
+call is recorded like any other code.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def _core_ranks(signature: str) -> list[int]:
     """How many of the last axes of each argument belong to one call."""
     if not re.fullmatch(r"\s*(\([\w\s,]*\)\s*,?\s*)*->\s*(\([\w\s,]*\)\s*,?\s*)+", signature):
         raise ValueError(
-            f"vectorize: signature={signature!r} is none: write it as '(m,n),(n)->(m)'."
+            f"vectorize: signature={signature!r} is not a valid signature: write it as "
+            "'(m,n),(n)->(m)'."
         )
     return [
         len(re.findall(r"\w+", axes))
@@ -93,8 +94,8 @@ def _mapped(
     if not count:
         if otypes is None or any(ranks):
             raise ValueError(
-                "vectorize: the arguments are empty, and nothing says what the function "
-                "gives: set otypes."
+                "vectorize: the arguments are empty, so the dtype of the result is unknown: set "
+                "otypes."
             )
         found = [Tensor(np.zeros(shape, dtype_of(t))) for t in otypes]
         return found[0] if len(found) == 1 else tuple(found)
@@ -137,12 +138,12 @@ def apply_along_axis(
     last = shaping.transpose(x, perm=(*others, along))
     if not math.prod(last.array.shape[:-1]):
         raise ValueError(
-            "apply_along_axis: arr has no slices along this axis, and nothing says what the "
-            "function gives."
+            "apply_along_axis: arr has no slices along this axis, so the shape of the result is "
+            "unknown: give an array that is not empty."
         )
     found = _mapped(lambda parts: func1d(parts[0], *args, **kwargs), [last], [1], None)
     if isinstance(found, tuple):
-        raise TypeError("apply_along_axis: func1d must give one tensor, got a tuple.")
+        raise TypeError("apply_along_axis: func1d must return one tensor, got a tuple.")
     before, core = range(along), range(len(others), found.array.ndim)
     return shaping.transpose(found, perm=(*before, *core, *range(along, len(others))))
 
@@ -168,7 +169,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Tenso
             found = shaping.reshape(found, shape=(*shape[:along], 1, *shape[along:]))
         if found.array.ndim != rank:
             raise ValueError(
-                f"apply_over_axes: func gave a tensor of rank {found.array.ndim} for one of "
+                f"apply_over_axes: func returned a tensor of rank {found.array.ndim} for one of "
                 f"rank {rank}."
             )
         x = found

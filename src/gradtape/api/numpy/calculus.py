@@ -108,7 +108,7 @@ def _same_kind(value: Any, x: Tensor, argument: str) -> Any:
     _, given = tensors_of([x, value], "ediff1d", ["ary", argument])
     if not np.can_cast(given.array.dtype, x.array.dtype, "same_kind"):
         raise TypeError(
-            f"ediff1d: {argument} has dtype {given.dtype.name}, which does not go into one of "
+            f"ediff1d: {argument} has dtype {given.dtype.name}, which cannot be converted to "
             f"{x.dtype.name}."
         )
     return _in_a_row(converted(given, x.array.dtype))
@@ -257,8 +257,8 @@ def interp(
     values = given[2] if given[2].array.dtype.kind == "c" else converted(given[2], common)
     if knots.array.ndim != 1 or knots.array.shape != values.array.shape or not knots.array.size:
         raise ValueError(
-            f"interp: xp and fp must be vectors of one length, not empty, got shapes {knots.shape} "
-            f"and {values.shape}."
+            "interp: xp and fp must be non-empty vectors of the same length, got shapes "
+            f"{knots.shape} and {values.shape}."
         )
     if period is not None:
         at, knots, values = _repeated(at, knots, values, period)

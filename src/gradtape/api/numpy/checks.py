@@ -1,4 +1,4 @@
-"""What several families ask of their arguments: values to look at, and elements to choose from."""
+"""Checks that several families share: whether values are known, and whether there are elements."""
 
 from __future__ import annotations
 
@@ -28,5 +28,6 @@ def refuse_nothing(
     shape = x.array.shape
     if 0 in (shape if axes is None else [shape[i] for i in axes]):
         raise ValueError(
-            f"{function}: {argument} of shape {x.shape} has no elements to choose from."
+            f"{function}: {argument} of shape {x.shape} has no elements to choose from: give an "
+            "array that is not empty."
         )

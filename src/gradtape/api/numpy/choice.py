@@ -1,11 +1,11 @@
-"""`np.random.choice` for probabilities that are Tensors,
-which NumPy judges more strictly than arrays.
+"""`np.random.choice` for probabilities that are Tensors, which NumPy checks more strictly than
+arrays.
 
 NumPy refuses probabilities that do not add up to 1 within 1e-8, and within 3e-4 if they are an
-array of float32. A Tensor is no array, and NumPy asks nobody about this function, so
-`np.random.choice(n, p=np.squeeze(probabilities))`, a line of many programs that learn by
-reinforcement, would be refused for most Tensors of float32. While gradtape is imported, the
-function gives NumPy their array.
+array of float32. A Tensor is not an array, and NumPy has no protocol for this function, so
+`np.random.choice(n, p=np.squeeze(probabilities))`, a line found in many reinforcement learning
+programs, would be refused for most float32 Tensors. While gradtape is imported, the function passes
+their array to NumPy.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """NumPy's functions that make arrays: from values (`array`), of one value (`zeros`, `full`),
 and from files and buffers.
 
-Without a dtype, and for Python's `float` and `int`, the result is float32 or int32. What a call is
-given as a Tensor is recorded.
+Without a dtype, and for Python's `float` and `int`, the result is float32 or int32. Tensors among
+the arguments are recorded.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def asarray_chkfinite(a: Any, dtype: DTypeLike = None, order: Any = None) -> Ten
     """
     x = _converted(a, dtype, "asarray_chkfinite", "a")
     if x.array.dtype.kind in "fc" and not np.isfinite(values_of(x, "asarray_chkfinite", "a")).all():
-        raise ValueError("asarray_chkfinite: a holds infinite numbers or NaN.")
+        raise ValueError("asarray_chkfinite: a must not contain infinity or NaN.")
     return x
 
 

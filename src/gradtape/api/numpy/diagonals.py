@@ -1,5 +1,5 @@
-"""NumPy's functions for diagonals and triangles of matrices: `diag`, `diagonal`, `tri`,
-`tril`, `triu` and their kin.
+"""NumPy's functions for diagonals and triangles of matrices: `diag`, `diagonal`, `tri`, `tril`,
+`triu` and related functions.
 """
 
 from __future__ import annotations

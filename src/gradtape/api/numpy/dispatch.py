@@ -1,5 +1,5 @@
-"""What NumPy's protocols do beyond a plain call: keywords, the methods of ufuncs,
-functions without a derivative, refusals.
+"""What NumPy's protocols handle beyond a plain call: keywords, ufunc methods, functions without a
+derivative, and refusals.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def function(called: Any, args: Any, keywords: Any) -> Any:
         return found(*args, **keywords)
     if called in REFUSED and _must_not_write(args):
         raise TypeError(
-            f"{called.__name__}: Tensors do not change, and no tape sees a write into an array; "
+            f"{called.__name__}: Tensors are immutable, and no tape sees a write into an array; "
             f"{REFUSED[called]}."
         )
     return on_values(called, args, keywords)
@@ -93,7 +93,7 @@ def _value_of_ufunc(called: Any, method: str, inputs: Any, keywords: Any) -> Any
     if name.endswith(_BY_PYTHON):
         name = f"frompyfunc({name.removesuffix(_BY_PYTHON)})"
     if any(isinstance(target, (Tensor, Variable)) for target in keywords.get("out") or ()):
-        raise refusal(name, "out", f"Tensors do not change: write x = {name}(...)")
+        raise refusal(name, "out", f"Tensors are immutable: write x = {name}(...)")
     read = tensors_of(inputs, name, [f"argument {i}" for i in range(len(inputs))])
     # Plain integers stay what they are: some ufuncs take nothing else, such as the branch of
     # scipy.special.lambertw.
@@ -118,8 +118,8 @@ def _write_at(called: Any, inputs: Any) -> None:
     if _must_not_write(inputs):
         word = _AT.get(called, "update")
         raise TypeError(
-            f"{called.__name__}.at: Tensors do not change, and no tape sees a write into an array; "
-            f"use x = gradtape.tensor_scatter_nd_{word}(x, indices, values)."
+            f"{called.__name__}.at: Tensors are immutable, and no tape sees a write into an "
+            f"array; use x = gradtape.tensor_scatter_nd_{word}(x, indices, values)."
         )
     called.at(*plain(list(inputs)))
 

@@ -1,5 +1,5 @@
-"""NumPy's elementwise functions that are no ufuncs: choosing between values, bounds, parts of
-complex numbers, functions by element.
+"""NumPy's elementwise functions that are not ufuncs: `where`, `select`, `clip`, the parts of
+complex numbers and the like.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     )
     if len(condlist) != len(choicelist) or not len(condlist):
         raise ValueError(
-            f"select: {len(condlist)} conditions and {len(choicelist)} choices; give as many "
-            "choices, at least one."
+            f"select: {len(condlist)} conditions, but {len(choicelist)} choices: give one choice "
+            "for each condition, and at least one."
         )
     *choices, result = tensors_of(
         [*choicelist, default], "select", [*_listed("choicelist", choicelist), "default"]
@@ -87,7 +87,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         chosen = tensor_of(condition, "select", f"condlist[{i}]")
         if chosen.array.dtype.kind != "b":
             raise TypeError(
-                f"select: condlist[{i}] must be truth values, got dtype {chosen.dtype.name}."
+                f"select: condlist[{i}] must be boolean, got dtype {chosen.dtype.name}."
             )
         result = selection.where(chosen, choice, result)
     return result
@@ -116,8 +116,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         masks.append(~np.any(masks, axis=0))
     elif len(funclist) != len(masks):
         raise ValueError(
-            f"piecewise: {len(masks)} conditions and {len(funclist)} functions; give as many, or "
-            "one more."
+            f"piecewise: {len(masks)} conditions and {len(funclist)} functions: give one function "
+            "for each condition, or one more."
         )
     result = selection.zeros_like(flat)
     for mask, function in zip(masks, funclist, strict=True):

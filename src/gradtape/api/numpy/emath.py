@@ -1,8 +1,8 @@
-"""`numpy.emath` on Tensors: roots, logarithms and the like that are complex where no real number
-will do.
+"""`numpy.emath` on Tensors: roots, logarithms and the like that return complex numbers where there
+is no real result.
 
 Whether a result is complex depends on the values of the argument, so these functions cannot run
-where values are not known.
+where values are unknown.
 """
 
 from __future__ import annotations

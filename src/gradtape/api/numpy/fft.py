@@ -1,9 +1,9 @@
 """Discrete Fourier transforms: `numpy.fft`.
 
-The lengths `n` and `s` cut off axes or fill them with zeros before they are transformed; on the way
-back from half a spectrum the last is the length of the result. What a transform divides by is said
-by `norm`: nothing on the way there and the number of elements on the way back ('backward'), the
-reverse ('forward'), or the square root of that number both ways ('ortho').
+The lengths `n` and `s` crop axes or pad them with zeros before the transform; for the inverse of a
+half spectrum the last one is the length of the result. `norm` says which transform divides by the
+number of elements: the inverse one ('backward'), the forward one ('forward'), or both, each by its
+square root ('ortho').
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -372,7 +372,7 @@ def _to_half_spectrum(a: Any, s: Any, axes: Any, norm: Any, function: str) -> Te
     x = _single_or_double(a, function)
     if x.array.dtype.kind == "c":
         raise TypeError(
-            f"{function}: a must be real numbers, got dtype {x.dtype.name}: use a transform of "
+            f"{function}: a must be real, got dtype {x.dtype.name}: use a transform that takes "
             "complex numbers, such as fft."
         )
     places, sizes = _places(x, s, axes, function)
@@ -410,7 +410,7 @@ def _places(
     )
     if not places:
         raise ValueError(
-            f"{function}: a must have an axis to transform, got shape {x.shape} and axes "
+            f"{function}: axes must name at least one axis of a, got shape {x.shape} and axes "
             f"{tuple(axes)}."
         )
     if s is None:
@@ -421,11 +421,11 @@ def _places(
         sizes = [shape[i] if size == -1 else int(size) for size, i in zip(s, places, strict=False)]
         if len(s) != len(places):
             raise ValueError(
-                f"{function}: s has {len(s)} lengths, but there are {len(places)} axes."
+                f"{function}: s has {len(s)} entries, but there are {len(places)} axes."
             )
     if any(size < 1 for size in sizes):
         raise ValueError(
-            f"{function}: a transform needs at least one point along each axis, got {sizes}."
+            f"{function}: every transformed axis must have at least one point, got {sizes}."
         )
     return places, tuple(sizes)
 

@@ -81,8 +81,8 @@ class Joiner:
             given = [int(part) for part in text.split(",")]
         except ValueError as error:
             raise ValueError(
-                f"{self._name}: {text!r} must be one to three numbers with commas: axis, "
-                "ndmin, place."
+                f"{self._name}: {text!r} must be one to three integers separated by commas: axis, "
+                "ndmin and the place of the axes."
             ) from error
         axis, ndmin, place, *_ = [*given, *self._defaults[len(given) :]]
         return axis, ndmin, place

@@ -1,8 +1,8 @@
 """NumPy's histograms: `histogram`, `histogram2d`, `histogramdd` and their bin edges.
 
-A count jumps where an element crosses an edge, so that it has no derivative by the data. A weighted
-count is linear in the weights, edges that come from the range of the data follow its ends, and a
-density has both: these are recorded.
+A count jumps where an element crosses an edge, so it has no derivative with respect to the data. A
+weighted count is linear in the weights, edges taken from the range of the data depend on its ends,
+and a density depends on both: these are recorded.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def histogram2d(
     points = [flat(part) for part in tensors_of([x, y], "histogram2d", ["x", "y"])]
     if points[0].array.size != points[1].array.size:
         raise ValueError(
-            f"histogram2d: x and y must be as long as each other, got {points[0].shape} and "
+            f"histogram2d: x and y must have the same length, got {points[0].shape} and "
             f"{points[1].shape}."
         )
     given = bins
@@ -137,7 +137,7 @@ def _on_grid(
     """A histogram over the grid of the bins of each axis: its cells are numbered row by row."""
     rank = len(points)
     if not rank:
-        raise ValueError(f"{function}: sample must have at least one axis.")
+        raise ValueError(f"{function}: sample must have at least one axis, got a scalar.")
     per_axis = [bins] * rank if _is_number(bins) else as_list(bins, f"{function}: bins")
     ranges = [None] * rank if range is None else as_list(range, f"{function}: range")
     if len(per_axis) != rank or len(ranges) != rank:
@@ -219,8 +219,8 @@ def _edges(x: Tensor, bins: Any, range: Any, weights: Any, function: str) -> Ten
         or (np.diff(values_of(edges, function, "bins")) < 0).any()
     ):
         raise ValueError(
-            f"{function}: bins must be a number, a name or a vector of edges that rise, got shape "
-            f"{edges.shape}."
+            f"{function}: bins must be a number, a name or a vector of non-decreasing edges, got "
+            f"shape {edges.shape}."
         )
     return edges
 
@@ -238,12 +238,12 @@ def _ends(x: Tensor, range: Any, function: str) -> tuple[Tensor, Tensor]:
             raise ValueError(f"{function}: range must be two numbers, got {range!r}.")
         _, low, high = tensors_of([inexact(x), *ends], function, ["a", "range[0]", "range[1]"])
     if "O" in (low.array.dtype.kind, high.array.dtype.kind):
-        raise TypeError(f"{function}: numbers are counted and bound the range, got text.")
+        raise TypeError(f"{function}: a and range must be numbers, got strings.")
     low, high = inexact(low), inexact(high)
     first, last = known_values(low), known_values(high)
     if first is not None and last is not None and not -np.inf < first <= last < np.inf:
         raise ValueError(
-            f"{function}: the range from {first} to {last} must be finite and must not fall."
+            f"{function}: range must be finite, its lower end first, got {first} to {last}."
         )
     alone = equal(low, high)
     return where(alone, low - 0.5, low), where(alone, high + 0.5, high)

@@ -1,8 +1,7 @@
-"""NumPy's functions that pick elements by index or condition, and those that give indices:
+"""NumPy's functions that pick elements by index or condition, and those that return indices:
 `take`, `choose`, `nonzero`.
 
-Picking is recorded; indices are int64, as NumPy's, and have no derivative. Those of a call that
-only asks for indices are NumPy's own.
+Picking is recorded; indices are int64, as in NumPy, and have no derivative.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ def _in_range(indices: Tensor, size: int, mode: str, function: str, argument: st
     if low < -size or high >= size:
         bad = low if low < -size else high
         raise IndexError(
-            f"{function}: {argument} holds {bad}, which is not in an axis of size {size}."
+            f"{function}: {argument} holds {bad}, which is out of range for an axis of size {size}."
         )
     return Tensor(np.where(known < 0, known + size, known)) if low < 0 else indices
 
@@ -121,8 +120,8 @@ def take_along_axis(arr: TensorLike, indices: TensorLike, axis: int | None = -1)
         return take(x, places)
     if places.array.ndim != x.array.ndim:
         raise ValueError(
-            f"take_along_axis: indices of shape {places.shape} must have as many axes as arr of "
-            f"shape {x.shape}."
+            f"take_along_axis: indices of shape {places.shape} must have the same number of axes "
+            f"as arr of shape {x.shape}."
         )
     place = axis_of(axis, x.array.ndim, "take_along_axis")
     return along_axis(
@@ -173,8 +172,8 @@ def choose(a: TensorLike, choices: Any, out: Any = None, mode: str = "raise") ->
     known = known_values(numbers)
     if mode == "raise" and known is not None and ((known < 0) | (known >= len(offered))).any():
         raise ValueError(
-            f"choose: a must name choices from 0 to {len(offered) - 1}, got {known.min()} to "
-            f"{known.max()}."
+            f"choose: the elements of a must be from 0 to {len(offered) - 1}, got {known.min()} "
+            f"to {known.max()}."
         )
     picked = numbers if mode == "raise" else _in_range(numbers, len(offered), mode, "choose", "a")
     first, *rest = broadcast_together([picked, *offered], "choose")
@@ -204,8 +203,8 @@ def compress(
     picked = np.flatnonzero(chosen)
     if picked.size and picked[-1] >= x.array.shape[place]:
         raise IndexError(
-            f"compress: condition is true at {picked[-1]}, which is not in an axis of size "
-            f"{x.array.shape[place]}."
+            f"compress: condition is true at {picked[-1]}, which is out of range for an axis of "
+            f"size {x.array.shape[place]}."
         )
     return into(out, gather(x, Tensor(picked), axis=place, sparse=False), "compress")
 

@@ -1,5 +1,5 @@
-"""NumPy's functions that put arrays together and take them apart: `concatenate`, `stack`,
-`block`, `split` and their kin.
+"""NumPy's functions that put arrays together and take them apart: `concatenate`, `stack`, `block`,
+`split` and related functions.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _given(
     for x in tensors:
         if not np.can_cast(x.array.dtype, wanted, casting):  # type: ignore[arg-type]
             raise TypeError(
-                f"{function}: dtype={wanted} does not take {x.array.dtype} by casting={casting!r}."
+                f"{function}: dtype={wanted} cannot hold {x.array.dtype} under casting={casting!r}."
             )
     return [converted(x, wanted) for x in tensors]
 
@@ -84,7 +84,9 @@ def joined(tensors: list[Tensor], axis: int, function: str) -> Tensor:
         len({(*s[:place], *s[place + 1 :]) for s in shapes}) > 1
         or len({len(s) for s in shapes}) > 1
     ):
-        raise ValueError(f"{function}: the shapes {shapes} must be the same but for axis {place}.")
+        raise ValueError(
+            f"{function}: the shapes {shapes} must be the same except in axis {place}."
+        )
     return shaping.concat(*tensors, axis=place)
 
 
@@ -107,7 +109,7 @@ def stack(
     tensors = _given(arrays, "stack", "arrays", dtype, casting)
     shapes = [x.array.shape for x in tensors]
     if len(set(shapes)) > 1:
-        raise ValueError(f"stack: all arrays must have one shape, got {shapes}.")
+        raise ValueError(f"stack: all arrays must have the same shape, got {shapes}.")
     return into(
         out, shaping.stack(*tensors, axis=axis_of(axis, len(shapes[0]) + 1, "stack")), "stack"
     )
@@ -180,7 +182,8 @@ def block(arrays: Any) -> Tensor:
     depths = set(_depths(arrays, "arrays"))
     if len(depths) > 1:
         raise ValueError(
-            f"block: the lists in arrays must be nested equally deep, got depths {sorted(depths)}."
+            "block: the lists in arrays must be nested to the same depth, got depths "
+            f"{sorted(depths)}."
         )
     (depth,) = depths
     blocks = iter(tensors_of(list(_blocks(arrays)), "block", "arrays"))
@@ -324,7 +327,7 @@ def _equal_pieces(x: Tensor, places: Any, axis: int, function: str) -> list[Tens
         as_int(places, f"{function}: indices_or_sections"), 1
     ):
         raise ValueError(
-            f"{function}: {places} equal pieces cannot be made of an axis of size "
+            f"{function}: {places} equal parts cannot be made from an axis of size "
             f"{x.array.shape[place]}."
         )
     return _pieces(x, places, place, function)

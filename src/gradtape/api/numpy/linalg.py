@@ -122,7 +122,7 @@ def multi_dot(arrays: Sequence[TensorLike], *, out: Any = None) -> Tensor:
     """
     factors = tensors_of(as_list(arrays, "multi_dot: arrays"), "multi_dot", "arrays")
     if len(factors) < 2:
-        raise ValueError(f"multi_dot: arrays must be two or more, got {len(factors)}.")
+        raise ValueError(f"multi_dot: arrays must have at least two entries, got {len(factors)}.")
     row, column = factors[0].array.ndim == 1, factors[-1].array.ndim == 1
     if row:
         factors[0] = shaping.reshape(factors[0], shape=(1, *factors[0].array.shape))
@@ -396,8 +396,8 @@ def tensorinv(a: TensorLike, ind: int = 2) -> Tensor:
     first, last = x.array.shape[:ind], x.array.shape[ind:]
     if math.prod(first) != math.prod(last):
         raise LinAlgError(
-            f"tensorinv: the first {ind} axes of a and the others must have as many elements, got "
-            f"shape {x.shape}."
+            f"tensorinv: the first {ind} axes of a and the remaining ones must have the same "
+            f"number of elements, got shape {x.shape}."
         )
     flat = shaping.reshape(x, shape=(math.prod(first), math.prod(last)))
     return shaping.reshape(inv(flat), shape=(*last, *first))

@@ -1,7 +1,7 @@
 """Factorisations, eigenvalues and singular values: `numpy.linalg`.
 
-Factors are unique up to signs, phases and, where values repeat, rotations; gradients are right for
-every function that does not depend on that choice.
+Factors are unique up to signs, phases and, where values repeat, rotations; gradients are correct
+for every function that does not depend on that choice.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -33,7 +33,7 @@ from gradtape.ops import (
 from gradtape.ops.solvers import adjoint
 from gradtape.published import published
 
-_NO_CONVERGENCE = "the iteration did not converge, as it does not for NaN and infinity"
+_NO_CONVERGENCE = "the iteration did not converge; NaN or infinity in the matrix is one cause"
 
 
 @published("numpy.linalg.cholesky", "array_api.linalg.cholesky")

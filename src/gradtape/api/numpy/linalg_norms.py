@@ -59,7 +59,7 @@ def norm(x: TensorLike, ord: Any = None, axis: AxisLike = None, keepdims: bool =
             values, "fro" if ord is None else ord, (places[0], places[1]), keep, "norm"
         )
     raise ValueError(
-        f"norm: a norm with ord={ord!r} is of one axis or of two, got {len(places)}: give axis."
+        f"norm: a norm with ord={ord!r} takes one axis or two, got {len(places)}: give axis."
     )
 
 
@@ -216,7 +216,7 @@ def matrix_rank(
     np.int64(1)
     """
     if tol is not None and rtol is not None:
-        raise ValueError("matrix_rank: tol and rtol say the same in two ways: give one of them.")
+        raise ValueError("matrix_rank: tol and rtol cannot both be given: give one of them.")
     x = inexact(tensor_of(A, "matrix_rank", "A"))
     if x.array.ndim < 2:
         return int(bool(reductions.reduce_any(arithmetic.not_equal(x, 0))))

@@ -1,4 +1,4 @@
-"""NumPy's comparisons, logic, tests of numbers and operations on bits, on Tensors.
+"""NumPy's comparisons, logic, tests such as `isnan`, and bitwise operations, on Tensors.
 
 None of them has a derivative.
 """

@@ -1,4 +1,4 @@
-"""The argument `where` of a reduction: which elements take part in it."""
+"""The argument `where` of a reduction, which selects its elements."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
@@ -22,8 +22,8 @@ def mask_of(where: Any, x: Tensor, function: str) -> Tensor | None:
     mask, shape = tensor_of(where, function, "where"), x.array.shape
     if mask.array.dtype.kind != "b":
         raise TypeError(
-            f"{function}: where must hold truth values, got dtype {mask.dtype.name}: compare with "
-            "0, for instance."
+            f"{function}: where must be boolean, got dtype {mask.dtype.name}: compare with 0, for "
+            "instance."
         )
     sizes = mask.array.shape
     if len(sizes) > len(shape) or any(
@@ -46,7 +46,7 @@ def chosen_or_initial(x: Tensor, where: Any, initial: Any, function: str) -> Ten
     mask = mask_of(where, x, function)
     if mask is not None and initial is None:
         raise ValueError(
-            f"{function}: give initial= beside where=: it is the result where the mask chooses "
+            f"{function}: give initial= beside where=: it is the result where the mask selects "
             "nothing."
         )
     return chosen(x, mask, initial)

@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out: `nansum` and its kin. NaN gets no gradient."""
+"""Reductions that ignore NaN: `nansum` and related functions. NaN gets no gradient."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
@@ -205,9 +205,7 @@ def _place_of_extremum(
     if may_hold_nan(x):
         nothing = reductions.reduce_all(arithmetic.is_nan(x), axis=(along,))
         if certainly(nothing):
-            raise ValueError(
-                f"{function}: a holds nothing but NaN along an axis of shape {x.shape}."
-            )
+            raise ValueError(f"{function}: a slice of a contains only NaN; a has shape {x.shape}.")
     found = op(x, axis=along, dtype=INT64)
     return shaping.reshape(found, shape=kept) if keepdims else found
 

@@ -1,9 +1,9 @@
-"""How the functions of `gradtape.numpy` take their arguments: Tensors from anything, dtypes,
-axes, and what is refused.
+"""How the functions of `gradtape.numpy` convert and check their arguments: tensors, dtypes, axes,
+and what is refused.
 
 The rule for dtypes: plain values take the dtype of the Tensors beside them where the kinds allow
-it; Tensors of different dtypes meet by gradtape's lattice; and where NumPy would fall back on a
-default dtype, gradtape's stand in the place of NumPy's: float32, int32, complex64. Arguments of 64
+it; Tensors of different dtypes are promoted by gradtape's lattice; and where NumPy would fall back
+on a default dtype, gradtape's defaults replace NumPy's: float32, int32, complex64. Arguments of 64
 bits (complex: 128) keep their width.
 """
 
@@ -72,7 +72,7 @@ def converted(x: Tensor, dtype: Any) -> Tensor:
         return x
     if "O" in (x.array.dtype.kind, dtype.kind):
         raise TypeError(
-            f"numbers and text cannot be converted to each other: {x.dtype.name} to "
+            f"Numbers and strings cannot be converted into each other: {x.dtype.name} to "
             f"{dtypes.from_numpy(dtype).name}."
         )
     return cast(x, dtype=dtype)
@@ -223,12 +223,13 @@ def into(out: Any, result: Tensor, function: str) -> Any:
     if isinstance(out, tuple) and len(out) == 1:
         return into(out[0], result, function)
     if isinstance(out, (Tensor, Variable)):
-        raise refusal(function, "out", f"Tensors do not change: write x = {function}(...)")
+        raise refusal(function, "out", f"Tensors are immutable: write x = {function}(...)")
     if is_recorded(result):
         raise refusal(
             function,
             "out",
-            f"what is written into an array, by += too, leaves the tape: write x = {function}(...)",
+            "what is written into an array, also with +=, leaves the tape: write x = "
+            f"{function}(...)",
         )
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{function}: out must be an array, got {out!r}.")

@@ -1,8 +1,8 @@
 """NumPy's functions that sort, search and count: `sort`, `argsort`, `searchsorted`,
 `bincount` and their kin.
 
-Sorting is a gather, and recorded as one; equal elements keep their order. Places and counts are
-int64 and have no derivative.
+Sorting is recorded as a gather; equal elements keep their order. Indices and counts are int64 and
+have no derivative.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def argpartition(
 def _check_kth(kth: Any, size: int, function: str) -> None:
     for k in integers(kth, f"{function}: kth"):
         if not -size <= k < size:
-            raise ValueError(f"{function}: kth={k} is not a place in an axis of size {size}.")
+            raise ValueError(f"{function}: kth={k} is out of range for an axis of size {size}.")
 
 
 @published("numpy.lexsort")
@@ -238,9 +238,7 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False) -> Tensor:
         np.diff(known_edges) if edges.array.ndim == 1 and edges.array.dtype.kind != "O" else None
     )
     if steps is None or not ((steps >= 0).all() or (steps <= 0).all()):
-        raise ValueError(
-            f"digitize: bins must be a vector whose numbers rise or fall, got {edges.array}."
-        )
+        raise ValueError(f"digitize: bins must be a monotonic vector, got {edges.array}.")
     side = "left" if right else "right"
     if (steps >= 0).all():
         return place_in(edges, values, side)
@@ -299,7 +297,8 @@ def counted(ids: Tensor, weights: Tensor | None, size: int, function: str) -> Te
         return segment_sum(ones_like(ids), ids, size=size)
     if weights.array.size != ids.array.size:
         raise ValueError(
-            f"{function}: there are {weights.array.size} weights for {ids.array.size} elements."
+            f"{function}: weights must have one entry for each of {ids.array.size} elements, got "
+            f"{weights.array.size}."
         )
     return segment_sum(
         converted(weights, INT64) if weights.array.dtype.kind == "b" else weights, ids, size=size

@@ -1,6 +1,6 @@
 """`numpy.pad` in all its modes, recorded.
 
-Axes are padded one after the other, each with what those before it have added.
+Axes are padded one after the other, including what the earlier ones have added.
 """
 
 from __future__ import annotations
@@ -102,9 +102,8 @@ def _option(mode: Any, keywords: dict[str, Any]) -> Any:
     """The one keyword that belongs to a mode."""
     if callable(mode):
         raise TypeError(
-            "pad: a function as mode writes into arrays, which Tensors do not allow: pad with a "
-            "named mode, or join what the "
-            "function gives with concatenate."
+            "pad: mode cannot be a function that writes into its argument, since Tensors are "
+            "immutable: use a named mode, or join the parts with concatenate."
         )
     if not isinstance(mode, str) or mode not in _KEYWORDS:
         raise ValueError(f"pad: mode must be one of {', '.join(_KEYWORDS)}, got {mode!r}.")

@@ -1,5 +1,5 @@
-"""Polynomials, given by their coefficients from the highest power down: `numpy.polyval`,
-`polyfit`, `roots` and their kin.
+"""Polynomials, given by their coefficients from the highest power down: `numpy.polyval`, `polyfit`,
+`roots` and related functions.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -232,7 +232,7 @@ def _points(x: Any, y: Any, w: Any) -> tuple[Tensor, Tensor, Any]:
         for v in promoted(tensors_of([x, y] if w is None else [x, y, w], "polyfit", names))
     )
     if at.array.ndim != 1 or not at.array.size:
-        raise TypeError(f"polyfit: x must be a vector, not empty, got shape {at.shape}.")
+        raise TypeError(f"polyfit: x must be a non-empty vector, got shape {at.shape}.")
     if values.array.ndim not in (1, 2) or values.array.shape[0] != at.array.size:
         raise TypeError(
             "polyfit: y must be a vector or matrix with as many rows as x, got shapes "

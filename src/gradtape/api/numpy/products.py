@@ -1,5 +1,5 @@
-"""Products of vectors, matrices and tensors, Einstein sums and convolution: `numpy.dot`,
-`matmul`, `einsum` and their kin.
+"""Products of vectors, matrices and tensors, Einstein sums and convolution: `numpy.dot`, `matmul`,
+`einsum` and related functions.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -210,7 +210,7 @@ def _with_truth_values(product: Callable[[Tensor, Tensor], Any], x: Tensor, y: T
 def _matmul(x: Tensor, y: Tensor, function: str) -> Any:
     left, right = x.array.ndim, y.array.ndim
     if not left or not right:
-        raise ValueError(f"{function}: a scalar is no matrix: write x1 * x2.")
+        raise ValueError(f"{function}: a scalar is not a matrix: write x1 * x2.")
     _check_sizes(x, y, 0 if right == 1 else right - 2, function)
     if left >= 2 <= right:
         return matrix.matmul(x, y)
@@ -506,7 +506,7 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = Fal
         return np.einsum_path(equation, *stand_ins, optimize=optimize, einsum_call=einsum_call)
     except (KeyError, TypeError) as error:
         raise TypeError(
-            "einsum_path: optimize must be a truth value, 'greedy', 'optimal' or a path, got "
+            "einsum_path: optimize must be a boolean, 'greedy', 'optimal' or a path, got "
             f"{optimize!r}."
         ) from error
 
@@ -532,7 +532,8 @@ def _letters(term: Any, function: str) -> str:
         )
     except (TypeError, AttributeError, IndexError) as error:
         raise TypeError(
-            f"{function}: a list of axes holds integers below 52 and one '...', got {term!r}."
+            f"{function}: a list of axes must contain integers below 52 and at most one '...', "
+            f"got {term!r}."
         ) from error
 
 

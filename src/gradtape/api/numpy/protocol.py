@@ -1,8 +1,9 @@
 """NumPy's protocols on Tensor and Variable: `np.tanh(tensor)` calls gradtape's function of that
 name, and is recorded.
 
-The methods are in `core.array_methods`, with the table from NumPy's function objects to gradtape's.
-It is filled when it is first needed, so that `import gradtape` does not import the families.
+The methods are in `core.array_methods`, with the table that maps NumPy's function objects to
+gradtape's. It is filled when it is first needed, so that `import gradtape` does not import all
+families.
 """
 
 from __future__ import annotations

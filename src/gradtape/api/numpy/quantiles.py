@@ -1,7 +1,8 @@
-"""Medians, quantiles and percentiles, with NaN passed on or left out: `numpy.quantile` and its kin.
+"""Medians, quantiles and percentiles, with NaN propagated or ignored: `numpy.quantile` and related
+functions.
 
-Each is a sort, and a mean of two neighbours at most. Gradients reach the elements that were chosen
-and, where a method interpolates, the probabilities `q`.
+Each is a sort, followed by a weighted mean of at most two neighbours. Gradients reach the selected
+elements and, where a method interpolates, the probabilities `q`.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -272,8 +273,7 @@ def _quantile(
     x = tensor_of(a, function, "a")
     if x.array.dtype.kind == "c":
         raise TypeError(
-            f"{function}: a must be real numbers, got dtype {x.dtype.name}: complex numbers have "
-            "no order."
+            f"{function}: a must be real, got dtype {x.dtype.name}: complex numbers have no order."
         )
     shares = _share(q, function, whole)
     if method not in _WHOLE_PLACES:
@@ -291,7 +291,8 @@ def _quantile(
     if weights is not None:
         if method != "inverted_cdf":
             raise ValueError(
-                f"{function}: weights go with method='inverted_cdf' alone, got {method!r}."
+                f"{function}: weights are only supported with method='inverted_cdf', got "
+                f"{method!r}."
             )
         reach = _reached(x, lines, weights, axis, function, skip_nan)
         return lines.back(_weighted(lines, reach, shares, skip_nan), shares.array.ndim, keepdims)
@@ -430,7 +431,7 @@ def _reached(
     sums = reductions.cumsum(beside, axis=order.array.ndim - 1)
     shares = sums / shaping.getitem(sums, key=(..., slice(-1, None)))
     if certainly(arithmetic.is_nan(shares)):
-        raise ValueError(f"{function}: weights are all zero, or hold NaN or infinity.")
+        raise ValueError(f"{function}: weights must have a positive sum, without NaN or infinity.")
     return _Reached(ordered, selection.where(arithmetic.equal(shares, 0), -1, shares))
 
 

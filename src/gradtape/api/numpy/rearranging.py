@@ -1,7 +1,7 @@
-"""NumPy's functions that repeat, reorder, insert and leave out elements: `tile`, `repeat`, `flip`,
+"""NumPy's functions that repeat, reorder, insert and delete elements: `tile`, `repeat`, `flip`,
 `roll`, `insert`, `delete`.
 
-Most are a gather, at indices that NumPy's own function of that name makes of the numbers 0, 1,
+Most are a gather, at indices that NumPy's own function of that name returns for the numbers 0, 1,
 2, ...
 """
 
@@ -53,7 +53,8 @@ def repeat(a: TensorLike, repeats: Any, axis: int | None = None) -> Tensor:
     counts = integers(repeats, "repeat: repeats")
     if min(counts, default=0) < 0 or len(counts) not in (1, sizes[place]):
         raise ValueError(
-            f"repeat: repeats={counts} must be one number or {sizes[place]}, none of them negative."
+            f"repeat: repeats={counts} must be one number, or {sizes[place]} of them, and not "
+            "negative."
         )
     if len(counts) != 1:
         return take(x, Tensor(np.repeat(np.arange(sizes[place]), counts)), axis=place, sparse=False)
@@ -149,8 +150,8 @@ def roll(a: TensorLike, shift: Any, axis: AxisLike = None) -> Tensor:
     places = [axis_of(place, x.array.ndim, "roll") for place in integers(axis, "roll: axis")]
     if len(steps) != len(places) and 1 not in (len(steps), len(places)):
         raise ValueError(
-            f"roll: shift={steps} and axis={tuple(places)} must have as many entries, or one of "
-            "them a single one."
+            f"roll: shift={steps} and axis={tuple(places)} must have the same number of entries, "
+            "or one of them a single entry."
         )
     pairs = np.broadcast(steps, places)
     moved = [(int(step), int(place)) for step, place in pairs]
@@ -214,7 +215,7 @@ def insert(arr: TensorLike, obj: Any, values: TensorLike, axis: int | None = Non
         order = np.insert(np.arange(sizes[place]), where, sizes[place] + np.arange(count))
     except IndexError as error:
         raise IndexError(
-            f"insert: obj={obj} is not inside an axis of size {sizes[place]}."
+            f"insert: obj={obj} is out of range for an axis of size {sizes[place]}."
         ) from error
     return take(shaping.concat(x, new, axis=place), Tensor(order), axis=place, sparse=False)
 
@@ -233,7 +234,9 @@ def delete(arr: TensorLike, obj: Any, axis: int | None = None) -> Tensor:
     try:
         kept = np.delete(np.arange(size), _places(obj, "delete"))
     except IndexError as error:
-        raise IndexError(f"delete: obj={obj} is not inside an axis of size {size}.") from error
+        raise IndexError(
+            f"delete: obj={obj} is out of range for an axis of size {size}."
+        ) from error
     return take(x, Tensor(kept), axis=place, sparse=False)
 
 
@@ -243,7 +246,7 @@ def _places(obj: Any, function: str) -> Any:
         return obj
     found = numpy_array(plain(obj), f"{function}: obj")
     if found.size and found.dtype.kind not in "biu":
-        raise TypeError(f"{function}: obj must be a slice, integers or truth values, got {obj!r}.")
+        raise TypeError(f"{function}: obj must be a slice, integers or booleans, got {obj!r}.")
     return found.astype(int) if not found.size else found
 
 

@@ -1,5 +1,5 @@
-"""Sums, products, means and extrema over axes, where an extremum stands, and running sums and
-products: `numpy`'s own names.
+"""NumPy's sums, products, means and extrema over axes, the index of an extremum, and cumulative
+sums and products.
 """
 
 # mypy: disable-error-code="no-any-return"

@@ -1,5 +1,5 @@
-"""NumPy's functions that make numbers in a row: `arange`, `linspace`, `logspace`, `geomspace`,
-`vander`; recorded by their ends.
+"""NumPy's functions that make sequences of numbers: `arange`, `linspace`, `logspace`, `geomspace`,
+`vander`; differentiable in their end points.
 """
 
 from __future__ import annotations

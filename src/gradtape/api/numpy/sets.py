@@ -1,8 +1,8 @@
-"""NumPy's functions on arrays as sets: `unique` and its family, `union1d`, `intersect1d`,
-`isin` and their kin.
+"""NumPy's functions on arrays as sets: `unique` and its family, `union1d`, `intersect1d`, `isin`
+and related functions.
 
-The elements of a result are picked, so that a gradient flows back to the first of several equal
-ones; places and counts are int64.
+The elements of a result are gathered, so a gradient flows back to the first of several equal ones;
+indices and counts are int64.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """NumPy's functions for the shape and the dtype of an array: `reshape`, `transpose`,
 `squeeze`, `astype` and their kin.
 
-A Tensor does not change and has no memory layout: what NumPy gives as a view or a copy is a Tensor
-with those values, and `order` matters only where it says in which order elements are read.
+A Tensor is immutable and has no memory layout: where NumPy returns a view or a copy, the result is
+a Tensor with those values, and `order` matters only where it says in which order elements are read.
 """
 
 from __future__ import annotations
@@ -161,7 +161,8 @@ def moveaxis(a: TensorLike, source: AxisLike, destination: AxisLike) -> Tensor:
     )
     if len(origins) != len(places):
         raise ValueError(
-            f"moveaxis: source={source} and destination={destination} must name as many axes."
+            f"moveaxis: source={source} and destination={destination} must name the same number "
+            "of axes."
         )
     order = [axis for axis in range(rank) if axis not in origins]
     for place, origin in sorted(zip(places, origins, strict=True)):
@@ -444,8 +445,8 @@ def _gathered(x: Tensor, wanted: Any) -> Tensor:
     ratio = wanted.itemsize // x.array.dtype.itemsize
     if last % ratio:
         raise ValueError(
-            f"view: the last axis has {last} elements, of which {dtypes.from_numpy(wanted).name} "
-            f"cannot be made: {ratio} make one."
+            f"view: the last axis has {last} elements, which is not a multiple of {ratio}, the "
+            f"number that make one {dtypes.from_numpy(wanted).name}."
         )
     grouped = shaping.reshape(x, shape=(*before, last // ratio, ratio))
     if wanted.kind == "c" and x.array.dtype == dtypes.from_numpy(wanted).real_dtype.numpy:

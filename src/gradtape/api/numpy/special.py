@@ -1,9 +1,9 @@
-"""The ufuncs of `scipy.special` on Tensors: those whose derivative is known are recorded,
-all others run on values.
+"""The ufuncs of `scipy.special` on Tensors: those with a known derivative are recorded, all others
+run on values.
 
-They are called through NumPy's protocol, as `scipy.special.erf(tensor)`; there are no names of
-gradtape's for them here. The table of them is made when the first of them is called, which is when
-scipy has been imported by the user.
+They are called through NumPy's protocol, as `scipy.special.erf(tensor)`; gradtape has no names of
+its own for them. The table of them is built when the first of them is called: by then the user has
+imported scipy.
 """
 
 from __future__ import annotations

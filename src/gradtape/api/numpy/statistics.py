@@ -1,4 +1,4 @@
-"""Spread, weighted means and correlation: `numpy.var`, `average`, `cov` and their kin."""
+"""Spread, weighted means and correlation: `numpy.var`, `average`, `cov` and related functions."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
@@ -205,9 +205,7 @@ def average(
     w = broadcasting.broadcast_to(beside_axes(w, x, reduced, "average"), shape=x.array.shape)
     scale = reductions.reduce_sum(w, axis=reduced, keepdims=keep)
     if certainly(arithmetic.equal(scale, 0)):
-        raise ZeroDivisionError(
-            "average: weights add up to zero, so that they cannot be normalized."
-        )
+        raise ZeroDivisionError("average: weights add up to zero and cannot be normalized.")
     found = reductions.reduce_sum(x * w, axis=reduced, keepdims=keep) / scale
     return (found, scale) if returned else found
 
@@ -221,8 +219,8 @@ def beside_axes(weights: Tensor, x: Tensor, axes: tuple[int, ...] | None, functi
         return weights
     if axes is None:
         raise TypeError(
-            f"{function}: weights have shape {weights.shape} but a has {x.shape}: say which axis "
-            "they belong to."
+            f"{function}: weights have shape {weights.shape} but a has {x.shape}: give axis, the "
+            "axis they belong to."
         )
     if given != tuple(shape[i] for i in axes):
         raise ValueError(
@@ -315,7 +313,7 @@ def _weights(given: Any, observed: int, x: Tensor, argument: str) -> Any:
     if argument == "fweights" and certainly(
         arithmetic.not_equal(weights, arithmetic.floor(weights))
     ):
-        raise TypeError("cov: fweights must be whole numbers: give other weights as aweights.")
+        raise TypeError("cov: fweights must be integers: give other weights as aweights.")
     return weights
 
 

@@ -1,4 +1,4 @@
-"""`numpy.lib.stride_tricks` on Tensors: windows that slide over axes."""
+"""`numpy.lib.stride_tricks` on Tensors: sliding windows."""
 
 from __future__ import annotations
 

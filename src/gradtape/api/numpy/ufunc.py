@@ -1,8 +1,8 @@
-"""How an elementwise function is spelled: a function of the arrays alone, to which `ufunc` adds the
-keywords of NumPy's ufuncs.
+"""`ufunc`: adds the keywords of NumPy's ufuncs to an elementwise function that is written for the
+arrays alone.
 
-The bare function is what NumPy's protocol calls when there are no keywords, so it takes Tensors of
-float32 and float64, and Python numbers beside them, without a detour.
+The bare function is what NumPy's protocol calls when there are no keywords, so it handles float32
+and float64 Tensors, and Python numbers beside them, without conversion.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def with_keywords(bare: Any, count: int, args: Any, keywords: dict[str, Any]) ->
 def _cast_to(x: Tensor, dtype: Any, casting: Any, function: str) -> Tensor:
     if not np.can_cast(x.array.dtype, dtype, casting):
         raise TypeError(
-            f"{function}: an argument of dtype {x.dtype.name} cannot be cast to {dtype.name} by "
-            f"the rule {casting!r}."
+            f"{function}: an argument of dtype {x.dtype.name} cannot be cast to {dtype.name} "
+            f"under casting={casting!r}."
         )
     return converted(x, dtype)
 

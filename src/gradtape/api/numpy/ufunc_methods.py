@@ -1,8 +1,8 @@
 """The methods of NumPy's ufuncs on Tensors: `np.add.reduce`, `np.multiply.accumulate`,
 `np.subtract.outer` and `reduceat`.
 
-Those of sums, products and the like are the reductions that gradtape has; any other ufunc of two
-arguments runs over the slices of an axis, from the first to the last, as NumPy does it.
+Those of sums, products and the like use gradtape's reductions; any other binary ufunc runs over the
+slices of an axis, from the first to the last, as in NumPy.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def _folded(called: Any, function: Binary, x: Tensor, axis: Any, keepdims: bool,
     axes = tuple(range(rank)) if axis is None else axes_of(axis, rank, name) or ()
     if len(axes) > 1:
         raise ValueError(
-            f"{name}: the order of the elements matters, so that at most one axis can be reduced, "
-            f"got {list(axes)}."
+            f"{name}: the order of the elements matters, so only one axis can be reduced, got "
+            f"{list(axes)}."
         )
     if not axes:
         return x
@@ -122,10 +122,7 @@ def _folded(called: Any, function: Binary, x: Tensor, axis: Any, keepdims: bool,
             *slices,
         ]
     if not slices:
-        raise ValueError(
-            f"{name}: there is nothing along axis {along}, and {called.__name__} of nothing "
-            "has no value."
-        )
+        raise ValueError(f"{name}: axis {along} is empty, and {called.__name__} has no identity.")
     result = slices[0] if len(slices) > 1 else _as_result(function, slices[0])
     for part in slices[1:]:
         result = function(result, part)

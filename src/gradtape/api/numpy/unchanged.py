@@ -1,5 +1,5 @@
-"""NumPy's own types, constants and functions that are public as they are:
-what they take and give are not Tensors.
+"""NumPy's own types, constants and functions that `gradtape.numpy` exports unchanged, since they
+neither take nor return Tensors.
 """
 
 import numpy as np

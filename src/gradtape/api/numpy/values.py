@@ -1,4 +1,4 @@
-"""Functions of NumPy's that gradtape has no derivative for, run on the values of Tensors."""
+"""NumPy functions for which gradtape has no derivative, run on the values of Tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows to multiply a signal with: `numpy.hanning` and its kin.
+"""Window functions for signals: `numpy.hanning` and related functions.
 
 They are computed in double precision and rounded once.
 """

@@ -1,7 +1,6 @@
-"""TensorFlow's spelling: public functions with its names, argument names and defaults,
-over the ops.
+"""TensorFlow's functions: its names, argument names and defaults, over the ops.
 
 Arguments are checked and made canonical here (an axis becomes a tuple of non-negative integers, a
-shape a tuple), so the ops below take them as they are. `gradtape`, `gradtape.math`, `gradtape.nn`
-and the other namespaces only re-export these functions.
+shape a tuple), so the ops below need no checks of their own. `gradtape`, `gradtape.math`,
+`gradtape.nn` and the other namespaces only re-export these functions.
 """

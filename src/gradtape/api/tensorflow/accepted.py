@@ -1,8 +1,8 @@
 """Which dtypes a function takes: its tensor arguments are converted here,
 and refused with TensorFlow's exception.
 
-An op itself promotes and computes whatever NumPy can; `exp` of integers or `less` of truth values
-is a mistake of the caller.
+An op itself promotes and computes whatever NumPy can; `exp` of integers or `less` of booleans is a
+mistake of the caller.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`approx_max_k` and `approx_min_k`, which are exact here,
-and quasi-random points that fill a cube evenly.
+"""`approx_max_k` and `approx_min_k`, which are exact here, and Sobol points, which fill a cube
+evenly.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def _extreme(operand: Any, k: Any, axis: Any, direction: str, function: str) -> 
     count = as_int(k, f"{function}: k")
     if not 0 <= count <= x.array.shape[along]:
         raise invalid_argument(
-            f"{function}: operand of shape {x.shape} has no {count} elements along axis {along}."
+            f"{function}: operand of shape {x.shape} has fewer than k={count} elements along axis "
+            f"{along}."
         )
     order = (*(i for i in range(rank) if i != along), along)
     back = tuple(order.index(i) for i in range(rank))

@@ -1,5 +1,5 @@
-"""How public functions take their arguments: types for annotations, and what makes axes,
-shapes and dtypes canonical.
+"""How public functions check their arguments: types for annotations, and the canonical form of
+axes, shapes and dtypes.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _integers(values: Any, argument: str) -> list[int]:
         values = known(
             values.tensor() if isinstance(values, Variable) else values,
             argument,
-            "make it of Python integers",
+            "use Python integers",
         )
     if isinstance(values, (np.ndarray, np.generic)):
         if values.dtype.kind not in "iu" and values.size:
@@ -158,8 +158,8 @@ def known(x: Tensor, argument: str, instead: str) -> Any:
     """
     if is_traced(x):
         raise NotTraceableError(
-            f"{argument}, at {locate(*caller())}, must be known when a gradtape.function is "
-            "traced, since the shape of the result depends "
-            f"on it: {instead}, or call it outside the function."
+            f"{argument}, at {locate(*caller())}, must be known while a gradtape.function is "
+            f"traced, since the shape of the result depends on it: {instead}, or call it outside "
+            "the function."
         )
     return np.asarray(x.array)

@@ -1,5 +1,5 @@
-"""Less common arithmetic: division that cuts off, polynomials, sums of lists,
-running sums of exponentials.
+"""Less common arithmetic: truncating division, polynomials, sums of lists, cumulative
+log-sum-exp.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ def accumulate_n(
     first = terms[0]
     if any(term.array.dtype != first.array.dtype for term in terms):
         raise ValueError(
-            f"accumulate_n: inputs must have one dtype, got {[term.dtype.name for term in terms]}."
+            "accumulate_n: inputs must have the same dtype, got "
+            f"{[term.dtype.name for term in terms]}."
         )
     wanted = TensorShape(first.array.shape if shape is None else shape)
     for i, term in enumerate(terms):

@@ -1,7 +1,8 @@
 """Keeping values and gradients within bounds: `tf.clip_by_value`, `tf.clip_by_norm`,
 `tf.clip_by_global_norm`.
 
-An IndexedSlices stays sparse: its values alone are clipped, and repeated rows count as they stand.
+An IndexedSlices stays sparse: only its values are clipped, and repeated rows are not added up
+first.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _check_bound(values: Tensor, bound: Tensor, argument: str) -> None:
         ) from None
     if shape != values.array.shape:
         raise ValueError(
-            f"{argument} would broaden the shape {values.shape} of t to {TensorShape(shape)}."
+            f"{argument} would broadcast t of shape {values.shape} to {TensorShape(shape)}."
         )
 
 
@@ -193,7 +194,5 @@ def _in_dtype(factor: Tensor, values: Tensor) -> Tensor:
 def _in_shape(values: Tensor, result: Tensor, argument: str) -> Tensor:
     """A result, refused if an argument has broadcast the values to another shape."""
     if result.array.shape != values.array.shape:
-        raise ValueError(
-            f"{argument} would broaden the shape {values.shape} of t to {result.shape}."
-        )
+        raise ValueError(f"{argument} would broadcast t of shape {values.shape} to {result.shape}.")
     return result

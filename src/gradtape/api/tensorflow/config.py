@@ -1,7 +1,6 @@
-"""`tf.config`: which devices there are, and settings of the whole process.
+"""`tf.config`: the devices, and settings of the whole process.
 
-Without JAX there is one device, the CPU. With it there are those that XLA knows: asking for them
-loads JAX.
+Without JAX there is one device, the CPU. With it there are XLA's devices: listing them loads JAX.
 """
 
 from __future__ import annotations
@@ -178,7 +177,7 @@ def set_programs_per_function(count: int) -> None:
     """
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ValueError(
-            f"set_programs_per_function: count must be a whole number from 1 on, got {count!r}."
+            f"set_programs_per_function: count must be a positive integer, got {count!r}."
         )
     settings.programs_per_function = count
 
@@ -269,9 +268,8 @@ def set_memory_growth(device: Any, enable: bool) -> None:
         and first_times("memory growth", limit=1) is not None
     ):
         log_warning(
-            "set_memory_growth: JAX has chosen already how it takes memory of %s: set "
-            "XLA_PYTHON_CLIENT_PREALLOCATE=%s in the environment "
-            "before the program starts.",
+            "set_memory_growth: JAX has already chosen how it allocates memory on %s: set "
+            "XLA_PYTHON_CLIENT_PREALLOCATE=%s in the environment before the program starts.",
             device.name, "false" if enable else "true",
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Other ways than `cast` from one dtype to another: `tf.bitcast` and `tf.saturate_cast`."""
+"""Conversions between dtypes other than `cast`: `tf.bitcast` and `tf.saturate_cast`."""
 
 from __future__ import annotations
 

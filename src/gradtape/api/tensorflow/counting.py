@@ -1,5 +1,5 @@
-"""Counting and finding: `tf.math.bincount`, histograms, `tf.unique`, `tf.searchsorted`,
-masks of lengths and their kin.
+"""Counting and finding: `tf.math.bincount`, histograms, `tf.unique`, `tf.searchsorted`, sequence
+masks and related functions.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def confusion_matrix(
     if given.array.ndim != 1 or given.array.shape != predicted.array.shape:
         raise invalid_argument(
             f"confusion_matrix: labels of shape {given.shape} and predictions of shape "
-            f"{predicted.shape} must be vectors of one size."
+            f"{predicted.shape} must be vectors of the same length."
         )
     size = (
         _classes((given, predicted))
@@ -455,7 +455,7 @@ def unravel_index(indices: TensorLike, dims: ShapeLike, name: str | None = None)
         )
     if 0 in sizes:
         raise invalid_argument(
-            f"unravel_index: dims={list(sizes)} has an axis of size 0, which holds no place."
+            f"unravel_index: dims={list(sizes)} has an axis of size 0, which has no elements."
         )
     found = counting.coordinates(places, sizes=sizes)
     return transpose(found, perm=tuple(reversed(range(found.array.ndim))))

@@ -1,5 +1,5 @@
 """Making and converting tensors, and asking for their shape: `tf.constant`, `tf.zeros`, `tf.cast`,
-`tf.shape` and their kin.
+`tf.shape` and related functions.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _zero(dtype: Any) -> Any:
 
 def _with_a_one(dtype: Any, function: str, refusal: Any) -> Any:
     if dtype.kind == "O":
-        raise refusal(f"{function}: there is no 1 of dtype string; give a numeric dtype.")
+        raise refusal(f"{function}: dtype must be numeric, got string.")
     return dtype
 
 
@@ -257,7 +257,7 @@ def range(
     first, last, step = (array.astype(common)[()] for array in arrays)
     if not ((step > 0 and first <= last) or (step < 0 and first >= last)):
         raise invalid_argument(
-            f"range: no steps of delta={step} lead from start={first} to limit={last}."
+            f"range: delta={step} does not lead from start={first} to limit={last}."
         )
     if common.kind in "iu":
         return new_tensor(np.arange(first, last, step, dtype=common))

@@ -1,5 +1,5 @@
-"""Tensors through DLPack, the memory that array libraries hand to each other:
-`experimental.dlpack` and `numpy.from_dlpack`.
+"""DLPack, the protocol by which array libraries share memory: `experimental.dlpack` and
+`numpy.from_dlpack`.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
         array = np.from_dlpack(x, copy=copy)
     except (BufferError, RuntimeError) as error:  # NumPy before 2.5 raises a RuntimeError
         raise BufferError(
-            f"from_dlpack: NumPy cannot take this {type(x).__name__}: {error} Cast it to a dtype "
-            "of NumPy's, on the CPU, first."
+            f"from_dlpack: NumPy cannot take this {type(x).__name__}: {error} Move it to the CPU "
+            "and cast it to a NumPy dtype first."
         ) from error
     return Tensor(array if copy is not None else array.copy())
 

@@ -1,4 +1,4 @@
-"""What einops asks of an array library, answered for Tensors and Variables.
+"""The einops backend for Tensors and Variables.
 
 einops finds the subclasses of its `AbstractBackend` by itself; importing this module is all that is
 needed.

@@ -1,4 +1,6 @@
-"""Elementwise mathematics: `tf.math.exp` and its kin, and the parts of complex numbers."""
+"""Elementwise mathematics: `tf.math.exp` and related functions, and the parts of complex
+numbers.
+"""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
@@ -68,13 +70,13 @@ def add_n(inputs: Iterable[TensorLike], name: str | None = None) -> Tensor:
     """
     terms = [operand(value) for value in as_list(inputs, "add_n: inputs")]
     if not terms or any(term is None for term in terms):
-        raise ValueError("add_n: inputs must be a list of at least one tensor, without None in it.")
+        raise ValueError("add_n: inputs must be a list of at least one tensor, without None.")
     if not any(isinstance(term, Tensor) for term in terms):
         terms[0] = as_tensor(terms[0], argument="add_n: inputs[0]")
     shapes = [_shape(term) for term in terms]
     if any(shape != shapes[0] for shape in shapes):
         raise invalid_argument(
-            f"add_n: all inputs must have one shape, got {', '.join(map(str, shapes))}."
+            f"add_n: all inputs must have the same shape, got {', '.join(map(str, shapes))}."
         )
     if len(terms) == 1:
         return terms[0]
@@ -595,8 +597,8 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
     parts = tensors_of_kind(real, imag, FLOATING, "complex", ("real", "imag"), TypeError)
     if any(part.array.dtype.itemsize < 4 for part in parts):
         raise TypeError(
-            "complex: real and imag must be float32 or float64: there are no complex numbers of "
-            "half precision."
+            "complex: real and imag must be float32 or float64: half precision has no complex "
+            "dtype."
         )
     return broadcasting.complex_from_parts(*parts)
 

@@ -1,5 +1,5 @@
-"""What ties ops together in graphs and means little in eager code, and questions about shapes,
-types and the library itself.
+"""Functions for graphs that do little in eager code, such as `group` and `no_op`, and queries about
+shapes, types and the library itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`tf.dtypes.experimental`: floating-point numbers of 8 bits.
+"""`tf.dtypes.experimental`: 8-bit floating-point dtypes.
 
-Tensors hold, cast, store and compare them; they are too coarse to be differentiated, so that no
-tape follows them.
+Tensors hold, cast, store and compare them; they are too coarse to be differentiated, so no tape
+follows them.
 
 >>> import gradtape as tf
 >>> print(tf.cast([0.3, 1.0], tf.dtypes.experimental.float8_e5m2))

@@ -1,5 +1,5 @@
-"""`tf.types.experimental`: what `tf.function` and `get_concrete_function` give,
-and what can be made a tensor.
+"""`tf.types.experimental`: what `tf.function` and `get_concrete_function` return, and what can be
+converted to a tensor.
 """
 
 from __future__ import annotations

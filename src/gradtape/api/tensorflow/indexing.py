@@ -1,5 +1,5 @@
-"""Picking and placing elements: `tf.gather`, `tf.boolean_mask`, `tf.where`,
-`tf.scatter_nd` and their kin.
+"""Gathering and scattering elements: `tf.gather`, `tf.boolean_mask`, `tf.where`, `tf.scatter_nd`
+and related functions.
 """
 
 from __future__ import annotations

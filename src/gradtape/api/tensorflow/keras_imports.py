@@ -1,7 +1,7 @@
 """What `import gradtape` means for Keras: `gradtape.keras` is Keras on gradtape, and so is an
 `import keras` that comes later.
 
-Nothing of Keras is imported before it is asked for: `serve_keras` only puts a finder before
+Nothing of Keras is imported before it is needed: `serve_keras` only puts a finder in front of
 Python's own.
 """
 

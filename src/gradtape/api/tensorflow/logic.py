@@ -1,4 +1,4 @@
-"""Comparisons, logic, and tests for special values: functions whose results are truth values."""
+"""Comparisons, logic, and tests for special values: functions whose results are boolean."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments

@@ -1,4 +1,4 @@
-"""Sorting: `sort`, `argsort` and `top_k`. Each is differentiable as the gather that it is."""
+"""Sorting: `sort`, `argsort` and `top_k`. Each is a gather, and differentiable as one."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def top_k(
     count = as_int(k, "top_k: k")
     if not x.array.ndim or not 0 <= count <= x.array.shape[-1]:
         raise invalid_argument(
-            f"top_k: input of shape {x.shape} has no {count} elements in its last axis: choose a "
-            "smaller k."
+            f"top_k: input of shape {x.shape} has fewer than k={count} elements in its last axis: "
+            "choose a smaller k."
         )
     indices = getitem(ordering.argsort(x, descending=True), key=(..., slice(0, count)))
     return TopK(_picked(x, indices), cast(indices, dtype=numpy_dtype(index_type)))

@@ -1,8 +1,8 @@
 """`py_function` and `numpy_function`: Python code as an op. In eager code it is called at once.
 
-A compiled program calls it back on the host whenever it runs, in the program's order. XLA has to
-know the shapes of the results: they are those of `Tout` if that has TensorSpecs, else those of one
-run on ones while the program is traced.
+A compiled program calls it on the host whenever it runs, in the program's order. XLA has to know
+the shapes of the results: they come from `Tout` if it holds TensorSpecs, else from one run on ones
+while the program is traced.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def py_function(
             )
             if len(values) < len(wanted):
                 raise ValueError(
-                    f"func gave {len(values)} values, but Tout has {len(wanted)} dtypes."
+                    f"func returned {len(values)} values, but Tout has {len(wanted)} dtypes."
                 )
             return [
                 as_tensor(v, d, argument=f"the result {i}")
@@ -172,13 +172,13 @@ def _specs(
     for i, tensor in enumerate(tensors):
         if isinstance(tensor, BatchedTensor):
             raise NotTraceableError(
-                f"{function}: inp[{i}] is one example of a batch, which Python code in a program "
-                "cannot be given."
+                f"{function}: inp[{i}] is one example of a batch (inside vmap), which cannot be "
+                "passed to Python code in a compiled program: call it outside vmap."
             )
     if any(dtypes.as_dtype(getattr(out, "dtype", out)) == dtypes.string for out in wanted):
         raise NotTraceableError(
-            f"{function}: a result is a string, which a compiled program cannot hold: call it "
-            "outside."
+            f"{function}: Tout must not contain the dtype string in a gradtape.function, since a "
+            "compiled program cannot hold strings: call it outside the function."
         )
     if all(isinstance(out, TensorSpec) and out.shape.is_fully_defined() for out in wanted):
         return [(tuple(out.shape), out.dtype.numpy) for out in wanted]
@@ -190,10 +190,9 @@ def _specs(
         raise
     except Exception as error:
         raise ValueError(
-            f"{function}: in a gradtape.function the shapes of its results must be known. They are "
-            "not in Tout, and a run on ones, "
-            f"which would tell them, failed ({error}): give Tout as a TensorSpec, or a "
-            "list of them."
+            f"{function}: in a gradtape.function the shapes of the results must be known. Tout "
+            f"does not give them, and a trial run on ones failed ({error}): give Tout as a "
+            "TensorSpec, or a list of them."
         ) from error
 
 

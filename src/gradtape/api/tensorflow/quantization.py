@@ -1,4 +1,4 @@
-"""Numbers as a quantized model would have them: `tf.quantization`.
+"""Simulated quantization: `tf.quantization`.
 
 The functions round to the values of a quantized number; their gradient passes straight through
 where the input is in the range. Unlike TensorFlow's they take every floating-point dtype, and have
@@ -356,7 +356,7 @@ def _channels(inputs: Any, function: str) -> Tensor:
     x = _floats(inputs, f"{function}: inputs")
     if not x.array.ndim:
         raise invalid_argument(
-            f"{function}: inputs must have channels as its last axis, got a number."
+            f"{function}: inputs must have channels as its last axis, got a scalar."
         )
     return x
 

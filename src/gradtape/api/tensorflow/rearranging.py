@@ -1,5 +1,5 @@
-"""Moving blocks, rows and sequences about: `tf.space_to_batch`, `tf.dynamic_partition`,
-`tf.reverse_sequence` and their kin.
+"""Rearranging blocks, rows and sequences: `tf.space_to_batch`, `tf.dynamic_partition`,
+`tf.reverse_sequence` and related functions.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def batch_to_space(
     space, rest = tuple(sizes[:depth]), tuple(sizes[depth:])
     if batch % count:
         raise invalid_argument(
-            f"batch_to_space: the batch of {batch} is no multiple of {count}, the places in a "
-            f"block {list(block)}."
+            f"batch_to_space: the batch size {batch} is not a multiple of {count}, the number of "
+            f"elements in a block {list(block)}."
         )
     apart = reshape(x, shape=(*block, batch // count, *space, *rest))
     pairs = tuple(i for axis in range(depth) for i in (depth + 1 + axis, axis))
@@ -107,7 +107,7 @@ def batch_to_space(
     whole = tuple(size * step for size, step in zip(space, block, strict=True))
     if any(low + high > size for (low, high), size in zip(edges, whole, strict=True)):
         raise invalid_argument(
-            f"batch_to_space: crops={list(edges)} are more than the sizes {list(whole)}."
+            f"batch_to_space: crops={list(edges)} remove more than the sizes {list(whole)}."
         )
     kept = tuple(slice(low, size - high) for (low, high), size in zip(edges, whole, strict=True))
     return getitem(reshape(moved, shape=(batch // count, *whole, *rest)), key=(slice(None), *kept))
@@ -130,7 +130,8 @@ def _blocks(
         )
     if x.array.ndim < len(block) + 1:
         raise invalid_argument(
-            f"{function}: input of shape {x.shape} must have a batch and {len(block)} axes more."
+            f"{function}: input of shape {x.shape} must have a batch axis and {len(block)} more "
+            "axes."
         )
     return block, [(int(low), int(high)) for low, high in around]
 
@@ -160,8 +161,8 @@ def reverse_sequence(
     batch = as_int(0 if batch_axis is None else batch_axis, "reverse_sequence: batch_axis")
     if along == batch or not 0 <= along < rank or not 0 <= batch < rank:
         raise invalid_argument(
-            f"reverse_sequence: seq_axis={along} and batch_axis={batch} must be two axes, from 0 "
-            f"on, of an input of shape {x.shape}."
+            f"reverse_sequence: seq_axis={along} and batch_axis={batch} must be two different "
+            f"non-negative axes of an input of shape {x.shape}."
         )
     if lengths.array.shape != (x.array.shape[batch],):
         raise invalid_argument(
@@ -228,7 +229,9 @@ def dynamic_stitch(
         as_list(data, "dynamic_stitch: data"),
     )
     if len(indices) != len(data):
-        raise ValueError(f"dynamic_stitch: there are {len(indices)} indices, but {len(data)} data.")
+        raise ValueError(
+            f"dynamic_stitch: indices has {len(indices)} entries, but data has {len(data)}."
+        )
     if not indices:
         raise invalid_argument("dynamic_stitch: indices and data must have at least one entry.")
     places = [as_indices(index, f"dynamic_stitch: indices[{i}]") for i, index in enumerate(indices)]

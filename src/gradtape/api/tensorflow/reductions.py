@@ -1,5 +1,5 @@
-"""Reductions over axes (`tf.reduce_sum` and its kin), the index of an extremum,
-and running sums and products.
+"""Reductions over axes (`tf.reduce_sum` and related functions), the index of an extremum, and
+cumulative sums and products.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -334,9 +334,7 @@ def _index_dtype(output_type: Any, function: str) -> Any:
     dtype = dtypes.as_dtype(output_type)
     if dtype not in _INDEX_DTYPES:
         names = ", ".join(allowed.name for allowed in _INDEX_DTYPES)
-        raise invalid_argument(
-            f"{function}: output_type is {dtype.name}, but an index is one of {names}."
-        )
+        raise invalid_argument(f"{function}: output_type must be one of {names}, got {dtype.name}.")
     return dtype.numpy
 
 

@@ -1,8 +1,8 @@
 """`scipy.special.logsumexp`, `softmax` and `log_softmax` for Tensors.
 
-They are plain functions that turn what they get into an array before anything else, and ask no
-protocol. So there is no other way than to put functions in their places that look for Tensors
-first; what has none is handed on to SciPy's own.
+They are plain functions that convert their argument to an array first, without a protocol that
+gradtape could implement. So they are replaced by functions that look for Tensors first, and call
+SciPy's own function if there are none.
 """
 
 from __future__ import annotations

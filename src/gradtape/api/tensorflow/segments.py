@@ -1,4 +1,4 @@
-"""Reductions by segment: `tf.math.segment_sum` and its kin for sorted segments,
+"""Reductions by segment: `tf.math.segment_sum` and related functions for sorted segments,
 `unsorted_segment_*` for any order.
 """
 
@@ -185,15 +185,15 @@ def _sorted(data: Any, segment_ids: Any, kind: Kind, function: str) -> tuple[Ten
     )
     if ids.array.ndim != 1 or not x.array.ndim or ids.array.shape[0] != x.array.shape[0]:
         raise invalid_argument(
-            f"{function}: segment_ids has shape {ids.shape} and data has shape {x.shape}: each row "
-            "of data needs one number."
+            f"{function}: segment_ids has shape {ids.shape} and data has shape {x.shape}: each "
+            "row of data needs one id."
         )
     numbers = known(ids, f"{function}: segment_ids", f"use gradtape.math.unsorted_{function}")
     if not numbers.size:
         return x, ids, 0
     if numbers[0] < 0 or (numbers[1:] < numbers[:-1]).any():
         raise invalid_argument(
-            f"{function}: segment_ids must not be negative and must not fall, got {numbers}: use "
+            f"{function}: segment_ids must be sorted and not negative, got {numbers}: use "
             f"gradtape.math.unsorted_{function}."
         )
     return x, ids, int(numbers[-1]) + 1

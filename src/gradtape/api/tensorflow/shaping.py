@@ -1,5 +1,5 @@
-"""Moving elements: `tf.reshape`, `tf.transpose`, `tf.concat`, `tf.split`, `tf.pad`,
-`tf.slice` and their kin.
+"""Changing shapes: `tf.reshape`, `tf.transpose`, `tf.concat`, `tf.split`, `tf.pad`, `tf.slice` and
+related functions.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     shapes = {x.array.shape for x in tensors}
     if len(shapes) > 1:
         raise invalid_argument(
-            f"stack: values must have one shape, got {', '.join(map(str, sorted(shapes)))}."
+            f"stack: values must have the same shape, got {', '.join(map(str, sorted(shapes)))}."
         )
     return shaping.stack(*tensors, axis=_axis_in_range(axis, tensors[0].array.ndim + 1, "stack"))
 
@@ -204,7 +204,7 @@ def unstack(
     place = _axis_in_range(axis, x.array.ndim, "unstack")
     if num is not None and num != x.array.shape[place]:
         raise invalid_argument(
-            f"unstack: axis {place} of a tensor of shape {x.shape} has no {num} entries."
+            f"unstack: axis {place} of a tensor of shape {x.shape} does not have num={num} entries."
         )
     return shaping.unstack(x, axis=place)
 
@@ -234,7 +234,8 @@ def split(
         count = as_int(num_or_size_splits, "split: num_or_size_splits")
         if count < 1 or total % count:
             raise invalid_argument(
-                f"split: axis {place} has size {total}, which {count} pieces cannot share equally."
+                f"split: axis {place} has size {total}, which cannot be split into {count} equal "
+                "parts."
             )
         sizes = (total // count,) * count
     return shaping.split(x, sizes=sizes, axis=place)
@@ -362,7 +363,8 @@ def roll(input: TensorLike, shift: Any, axis: AxisLike, name: str | None = None)
     steps, places = integers(shift, "roll: shift"), integers(axis, "roll: axis")
     if len(steps) != len(places):
         raise invalid_argument(
-            f"roll: shift={list(steps)} and axis={list(places)} must have as many entries."
+            f"roll: shift={list(steps)} and axis={list(places)} must have the same number of "
+            "entries."
         )
     return shaping.roll(
         x, shift=steps, axis=tuple(one_axis(a, x.array.ndim, "roll: axis") for a in places)
@@ -444,8 +446,8 @@ def _slice_from(x: Tensor, begin: Any, counts: tuple[int, ...]) -> Tensor:
             x = shaping.getitem(x, key=(*(builtins.slice(None),) * axis, part))
         elif count < 0:
             raise invalid_argument(
-                f"slice: size={list(counts)} must say how much to take where begin is known to the "
-                "program alone."
+                f"slice: size={list(counts)} must not be -1 where begin is known only to the "
+                "compiled program."
             )
         else:
             x = indexing.take(x, start + np.arange(count, dtype=start.array.dtype), axis=axis)
@@ -480,9 +482,8 @@ def strided_slice(
     steps = (1,) * len(starts) if strides is None else integers(strides, "strided_slice: strides")
     if not len(starts) == len(ends) == len(steps) or 0 in steps:
         raise invalid_argument(
-            f"strided_slice: begin={list(starts)}, end={list(ends)} and strides={list(steps)} must "
-            "be as long as each other, "
-            "and no stride may be 0."
+            f"strided_slice: begin={list(starts)}, end={list(ends)} and strides={list(steps)} "
+            "must have the same length, and no stride may be 0."
         )
     begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask = (
         as_int(mask, f"strided_slice: {name}")

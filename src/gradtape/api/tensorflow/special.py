@@ -1,9 +1,9 @@
-"""Special functions: `tf.math.lgamma` and its kin, and the functions of `tf.math.special`.
+"""Special functions: `tf.math.lgamma` and related functions, and those of `tf.math.special`.
 
 Integers are refused and half precision is computed in float32, as for all functions of real
-numbers. Every parameter that a function is smooth in has a derivative, of every order: `igamma`,
-`igammac` and `betainc` by their parameters, which is a numerical integral, and `zeta` by its
-exponent, which is a numerical series.
+numbers. There is a derivative of every order with respect to every parameter in which a function is
+smooth: for the parameters of `igamma`, `igammac` and `betainc` it is a numerical integral, and for
+the exponent of `zeta` a numerical series.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -307,8 +307,8 @@ def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
     x = of_kind(x, FLOATING, "lbeta")
     if not x.array.ndim:
         raise invalid_argument(
-            "lbeta: x must have at least one axis, whose numbers are the arguments of beta; "
-            "got a scalar."
+            "lbeta: x must have at least one axis, which holds the arguments of the beta "
+            "function, got a scalar."
         )
     last = (x.array.ndim - 1,)
     return reduce_sum(special_gamma.lgamma(x), axis=last) - special_gamma.lgamma(

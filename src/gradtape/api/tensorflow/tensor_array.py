@@ -2,9 +2,9 @@
 
 In eager code it is a Python list.
 
-In a program that is being traced, an array that is written or read at an index which only the
-program will know is one tensor, whose rows are the entries. As such it goes through the program's
-loops and branches.
+In a program that is being traced, an array that is written or read at an index known only at run
+time is one tensor, whose rows are the entries. In this form it passes through the program's loops
+and branches.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class TensorArray:
         name: str | None = None,
     ) -> None:
         if handle is not None:
-            raise ValueError("TensorArray: handles are for graphs; leave handle out.")
+            raise ValueError("TensorArray: handle is for TensorFlow's graphs: leave it out.")
         if size is None:
-            raise ValueError("TensorArray: size is missing; with dynamic_size=True it may be 0.")
+            raise ValueError("TensorArray: size must be given; with dynamic_size=True it may be 0.")
         if is_traced(size):
             raise NotTraceableError(
                 "TensorArray: in a gradtape.function size must be known while the function is "
@@ -139,7 +139,7 @@ class TensorArray:
                 None,
                 (
                     f"TensorArray.write: index {place} is not in [0, {len(self)}): use "
-                    "dynamic_size=True."
+                    "dynamic_size=True to let the array grow."
                 ),
             )
         array._put(place, entry)
@@ -173,9 +173,7 @@ class TensorArray:
             return self._zeros((0, *self._known_shape()[1:]))
         for place, entry in enumerate(entries):
             if not entry.array.ndim:
-                raise invalid_argument(
-                    f"TensorArray.concat: the entry {place} is a scalar: use stack."
-                )
+                raise invalid_argument(f"TensorArray.concat: entry {place} is a scalar: use stack.")
         return concat(*entries, axis=0)
 
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
@@ -241,7 +239,9 @@ class TensorArray:
 
     def grad(self, source: Any, flow: Any = None, name: str | None = None) -> Any:
         """Not for eager code: a GradientTape follows what is written and read."""
-        raise NotImplementedError("TensorArray.grad is for graphs; use a GradientTape.")
+        raise NotImplementedError(
+            "TensorArray.grad is for TensorFlow's graphs: use a GradientTape."
+        )
 
     def close(self, name: str | None = None) -> None:
         """Drops all entries."""
@@ -300,8 +300,8 @@ class TensorArray:
             if self._dynamic and method == "write":
                 raise NotTraceableError(
                     "TensorArray.write: in a gradtape.function an array cannot grow at an index "
-                    "that only the program will know: "
-                    "give the array its size, without dynamic_size."
+                    "that is known only to the compiled program: give the array its full size, "
+                    "without dynamic_size."
                 )
             return as_indices(index, f"TensorArray.{method}: index")
         place = as_int(index, f"TensorArray.{method}: index")
@@ -374,7 +374,7 @@ class TensorArray:
         entry = self._entries[place]
         if entry is _CLEARED:
             raise invalid_argument(
-                f"TensorArray: the entry {place} was cleared when it was read: use "
+                f"TensorArray: entry {place} was cleared when it was read: use "
                 "clear_after_read=False to read it again."
             )
         return self._zeros(self._known_shape()) if entry is None else entry

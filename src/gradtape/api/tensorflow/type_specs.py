@@ -1,5 +1,5 @@
-"""`TypeSpec` and what describes an IndexedSlices or a SparseTensor; `TensorSpec`,
-which is one too, lives with the shapes.
+"""`TypeSpec`, and the specs of IndexedSlices and SparseTensors; `TensorSpec` is in
+`gradtape.shapes`.
 """
 
 from __future__ import annotations

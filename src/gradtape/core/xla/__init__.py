@@ -1,3 +1,3 @@
-"""Tensors and Variables on XLA: their values on devices, in programs that are being traced,
-and in the midst of writing.
+"""Tensors and Variables on XLA: their values on devices, in programs that are being traced, and
+while they are written.
 """

@@ -3,11 +3,11 @@ without a copy to NumPy in between.
 
 `variable.held` is the value as a JAX array, beside `variable.array` or instead of it. A write by
 eager code drops it. A Variable that a compiled function wrote, or a large one that it read, has
-only `held` until eager code asks for its array: so a buffer that nobody looked at can be handed to
-the next call for good, and is written over there.
+only `held` until eager code asks for its array: so a buffer that nothing else has seen can be
+donated to the next call, which overwrites it.
 
-A `PlacedVariable` was made on a device other than the host. `HiddenState` is what programs keep for
-themselves from one call to the next, such as how many random numbers they have drawn.
+A `PlacedVariable` was created on a device other than the host. `HiddenState` is what programs keep
+from one call to the next, such as how many random numbers they have drawn.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _LARGE = 2**16  # bytes of which a second copy is worth the trouble
 
 
 class HiddenState(Variable):
-    """A whole number, or some, that programs read and write as they do Variables,
-    without being asked to.
+    """One integer, or several, that programs read and write like Variables, without the user's
+    knowledge.
 
     Under `vmap` all examples share one state. Where a loop gives each example its own, the largest
-    counts: states only grow.
+    is kept: states only grow.
     """
 
     hidden = True
@@ -52,9 +52,9 @@ class HiddenState(Variable):
 
 
 class PlacedVariable(Variable):
-    """A Variable on a device of XLA's, its `place`. Its array is a JAX array.
+    """A Variable on an XLA device, its `place`. Its array is a JAX array.
 
-    A program may write over the array it is given, so that one which eager code has seen is copied
+    A program may overwrite the array it is given, so an array that eager code has seen is copied
     for it first.
     """
 
@@ -82,12 +82,12 @@ class PlacedVariable(Variable):
         return self._buffer
 
     def come_home(self) -> None:
-        """Moves what a program has written, maybe on another device, to this one."""
+        """Moves what a program has written, perhaps on another device, to this one."""
         while not self._renew(lambda buffer: xla_devices.put(buffer, self.place.device)):
             pass
 
     def _renew(self, make: Callable[[Any], Any]) -> bool:
-        """Replaces the buffer by what is made of it; gives False, and changes nothing, if a signal
+        """Replaces the buffer by a function of it; returns False, and changes nothing, if a signal
         handler has written it meanwhile.
         """
         buffer = self._buffer
@@ -150,15 +150,15 @@ def hold(variable: Variable, value: Any) -> None:
 class Writes:
     """The Variables that a program writes.
 
-    Their new values arrive together, at whatever moment a signal does.
+    They get their new values together, whenever a signal arrives.
 
-    Python runs signal handlers between two instructions of its own, and an exception of theirs
-    there would leave Variables whose memory the program has been handed, and whose new values
-    nobody has. So what follows on the program's call, up to the last Variable's attribute, is done
-    by iterators of Python's own, without an instruction in between.
+    Python runs signal handlers between two bytecode instructions, and an exception from a handler
+    at the wrong moment would leave Variables whose memory has been donated to the program and whose
+    new values are lost. So everything from the program's call to the last Variable's attribute is
+    done by Python's built-in iterators, without an instruction in between.
 
-    A Variable of a class that keeps its array in its own way, or on a device that the program may
-    not have run on, comes after that.
+    Variables of a class that stores its array in its own way, or on a device that the program may
+    not have run on, are written after that.
     """
 
     def __init__(self, variables: Sequence[Variable], outputs: int = 0) -> None:
@@ -173,11 +173,11 @@ class Writes:
         self._is_plain = not self._apart
 
     def after(self, taken: dict[int, Any], *, unseen: bool = False) -> Writes:
-        """The same for a program that was given arrays `taken` from Variables,
-        by the identities of these.
+        """The same for a program that was given the arrays `taken` from Variables, by the ids of
+        the Variables.
 
-        It is a DisturbedError if a signal handler has written one of them since; and, with
-        `unseen`, if it has read a PlacedVariable, whose buffer the program would write over.
+        Raises a DisturbedError if a signal handler has written one of them since; and, with
+        `unseen`, if it has read a PlacedVariable, whose buffer the program would overwrite.
         """
         made = Writes.__new__(Writes)
         made.__dict__.update(self.__dict__)
@@ -199,8 +199,8 @@ class Writes:
         given: Iterable[Any],
         done: list[Any] | None = None,
     ) -> list[Any]:
-        """The outputs of a program, which must be a compiled function itself, with arrays `given`;
-        `done` has something in it then.
+        """The outputs of a program, which must itself be a compiled function, for the arrays
+        `given`; afterwards `done` is not empty.
         """
         outputs: list[Any] = []
         results = chain.from_iterable(starmap(program, (given,)))
@@ -220,12 +220,12 @@ class Writes:
         return outputs
 
     def store(self, values: Sequence[Any]) -> None:
-        """Gives each Variable its value, a JAX array that nobody else has."""
+        """Gives each Variable its value, a JAX array that nothing else holds."""
         if xla_engine.is_tracing() and any(map(xla_engine.is_traced, values)):
             raise TypeError(
-                "a function that assigns Variables, draws random numbers or calls Python functions "
-                "is called while JAX traces a function of yours, as jax.jit does: what it keeps "
-                "for later calls would have no values afterwards. Call it outside of that."
+                "A function that assigns Variables, draws random numbers or calls Python functions "
+                "was called while JAX traces your own function, as jax.jit does: what it keeps for "
+                "later calls would be tracers instead of values. Call it outside jax.jit."
             )
         self._do(
             chain(
@@ -250,8 +250,8 @@ class Writes:
 
 
 class DisturbedError(Exception):
-    """A signal handler has used a Variable after it was read, and before what follows from that was
-    written: nothing has been.
+    """A signal handler used a Variable after it was read and before the result was written: nothing
+    has been written.
     """
 
 
@@ -261,28 +261,28 @@ class _Undisturbed(dict[bool, None]):
 
 
 undisturbed = _Undisturbed({True: None}).__getitem__
-"""Is called with what must be true, without an instruction of Python's if it is."""
+"""An assertion without a bytecode instruction: it is called with what must be true."""
 
 _ARRAY, _NOTHING = repeat("array"), repeat(None)
 
 
 _ALONE = 3
-"""How many references there are to an array that a Variable holds and one other place knows: both,
-and that which counts them.
+"""The number of references to an array that a Variable and one other place hold: these two, and
+that of the call that counts them.
 """
 
 
 def places_of(written: Sequence[Any], taken: Sequence[Any], offset: int) -> list[tuple[int, Any]]:
-    """The Variables that a program writes, each with its number among what it takes in,
-    which begins at `offset`.
+    """The Variables that a program writes, each with its position among the captured inputs, which
+    begin at `offset`.
     """
     identities = {id(variable) for variable in written}
     return [(offset + i, outside) for i, outside in enumerate(taken) if id(outside) in identities]
 
 
 class _Loans:
-    """How often a Variable's value was lent: where that has not changed,
-    nobody needs to look for what is lent.
+    """How often a Variable's value was lent: if that has not changed, there is no need to look for
+    lent arrays.
     """
 
     count = 0
@@ -306,8 +306,8 @@ def lend(variable: Variable) -> Any:
 
 
 def is_value(variable: Variable, value: Any) -> bool:
-    """Whether a JAX array is still what `held` gives of a Variable;
-    of one of a class with its own ways it is not known.
+    """Whether a JAX array is still what `held` returns for a Variable; assumed for a class that
+    stores its array in its own way.
     """
     known = variable.__dict__
     if type(variable) is PlacedVariable:
@@ -316,10 +316,9 @@ def is_value(variable: Variable, value: Any) -> bool:
 
 
 def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
-    """Puts copies of arrays that are still lent in the places of a program's inputs that it writes
-    over.
+    """Replaces those inputs of a program that it overwrites and that are still lent by copies.
 
-    `more` is how many references there are beside those of the Variable and of the list.
+    `more` is the number of references besides those of the Variable and of the list.
     """
     for i, variable in places:
         known = variable.__dict__
@@ -331,9 +330,7 @@ def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more
 
 
 def keep_lent(variables: Sequence[Variable]) -> None:
-    """Gives Variables that a program is about to write over copies of arrays that are still
-    lent.
-    """
+    """Gives Variables that a program is about to overwrite copies of arrays that are still lent."""
     for variable in variables:
         known = variable.__dict__
         if "lent" in known:
@@ -348,7 +345,7 @@ def keep_lent(variables: Sequence[Variable]) -> None:
 
 
 def _is_view(array: Any, value: Any) -> bool:
-    """Whether a NumPy array lies in the memory of a JAX array, to which it refers once."""
+    """Whether a NumPy array is a view of a JAX array's memory, with one reference to it."""
     while isinstance(array, np.ndarray):
         array = array.base
     return isinstance(array, memoryview) and array.obj is value

@@ -1,9 +1,7 @@
-"""What a program that is being traced will do on the host whenever it runs: prints, checks,
-Python functions.
+"""Calls from a compiled program to the host: prints, checks, Python functions.
 
-They happen in the order of the program, in its loops and branches too: a hidden state goes through
-all of them, from one to the next. That keeps them in the program even if nobody needs their
-results, and out of its derivatives.
+They happen in program order, in loops and branches too: a hidden state is threaded through all of
+them. That keeps them in the program even if their results are not used, and out of its derivatives.
 """
 
 from __future__ import annotations
@@ -33,8 +31,8 @@ _order = HiddenState(np.int32(0), "order_on_host")
 def call_in_order(
     function: Callable[..., Sequence[Any]], specs: Sequence[Spec], arrays: Sequence[Any]
 ) -> list[Any]:
-    """The arrays, of the shapes and dtypes `specs`,
-    that a function of NumPy arrays gives when the program comes by here.
+    """The arrays, of the shapes and dtypes `specs`, that a function of NumPy arrays returns when
+    the program reaches this point.
     """
     trace = here.state.trace
     assert trace is not None
@@ -51,8 +49,8 @@ def call_in_order(
 def call_for_results(
     function: Callable[..., Sequence[Any]], specs: Sequence[Spec], arrays: Sequence[Any]
 ) -> list[Any]:
-    """The same for a function that only computes: when it runs, and whether,
-    depends on who needs the results.
+    """The same for a function without side effects: whether and when it runs depends on the use of
+    its results.
     """
     with xla_engine.wide():
         return call_host(
@@ -63,15 +61,17 @@ def call_for_results(
 def call_in_order_unless(
     condition: Any, function: Callable[..., Any], arrays: Sequence[Any]
 ) -> None:
-    """Lets the program call a function of NumPy arrays, which raises an error, if not all truth
-    values of a condition hold.
+    """Makes the program call a function of NumPy arrays, which raises an error, unless all elements
+    of a condition are true.
     """
     trace = here.state.trace
     assert trace is not None
     call = _given_on(function)
 
     def checked(tensors: Sequence[Tensor]) -> list[Any]:
-        """The number that goes on, after a check; of batches, all examples are checked at once."""
+        """The number for the next call, after a check; all examples of a batch are checked at
+        once.
+        """
         with xla_engine.wide():
             number, holds, *given = [
                 xla_engine.to_xla(_in_all_examples(tensor)) for tensor in tensors
@@ -88,14 +88,14 @@ def call_in_order_unless(
 
 
 def _in_all_examples(tensor: Tensor) -> Any:
-    """The array of a tensor; that of one example of a batch with all of them."""
+    """The array of a tensor; for one example of a batch, that of the whole batch."""
     while isinstance(tensor, BatchedTensor):
         tensor = tensor.inner
     return tensor.array
 
 
 def _given_on(function: Callable[..., Sequence[Any]]) -> Callable[..., list[Any]]:
-    """The function with the number that goes from one call to the next."""
+    """The function, extended by the number that is passed from one call to the next."""
     alone = _by_itself(function)
     return lambda number, *arrays: [number, *alone(*arrays)]
 
@@ -110,8 +110,8 @@ def _by_itself(function: Callable[..., Sequence[Any]]) -> Callable[..., Sequence
 
 @block
 def _alone() -> Iterator[None]:
-    """A block that neither tapes nor batches nor programs see,
-    although it may run on the thread that is waiting for it.
+    """A block that no tape, batch or program sees, although it may run on the thread that is
+    waiting for it.
     """
     state = here.state
     levels, state.levels = state.levels, ()

@@ -1,7 +1,7 @@
 """Where eager code computes: `Host`, with NumPy, or an `XlaDevice`, with `jax.numpy`.
 
-An op on a device has its operands moved there. A tape records the move, so that a gradient goes
-back to where its source is.
+The operands of an op on a device are moved there. A tape records the move, so a gradient goes back
+to the device of its source.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Host:
     name = "CPU:0"
 
     def move(self, tensor: Tensor) -> Tensor:
-        """A Tensor's values here; what only a program will know stays where it is."""
+        """A Tensor's values on the host; a traced tensor is returned unchanged."""
         if isinstance(tensor, BatchedTensor):
             return _move_batch(self, tensor)
         if (
@@ -42,7 +42,7 @@ class Host:
         return _recorded(tensor, Tensor(xla_engine.to_numpy(tensor.array)), self)
 
     def adopt(self, variable: Variable) -> None:
-        """Makes this the place of a new Variable, which it is."""
+        """Does nothing: a new Variable is already on the host."""
 
 
 class XlaDevice:
@@ -65,7 +65,7 @@ class XlaDevice:
     def adopt(self, variable: Variable) -> None:
         """Moves a new Variable here; strings, and those of the user's own classes, stay on the host.
 
-        What it is to be is known only when it has its value, so its class changes then.
+        Whether it is moved is known only when it has its value, so its class changes then.
         """
         if type(variable) is Variable and variable.array.dtype.kind != "O":
             array = variable.__dict__.pop("array")
@@ -79,7 +79,7 @@ Place = Host | XlaDevice
 
 
 def place_of(tensor: Tensor) -> Place:
-    """Where a Tensor is; the host, for one that only a program will know."""
+    """Where a Tensor is; the host for a traced tensor."""
     if (
         type(tensor) is HeldTensor
         or not xla_engine.is_xla(tensor.array)
@@ -103,7 +103,7 @@ def _recorded(before: Tensor, after: Tensor, place: Place) -> Tensor:
 
 
 def _moved(node: Node, start: Place, end: Place) -> Node:
-    """The Node of what a Node stands for, on another device."""
+    """The Node for the same value on another device."""
     if start.name == end.name:
         return node
     for part in node.scope.recordings:
@@ -134,10 +134,11 @@ class MoveRule:
 
 
 class RunOnDevice:
-    """Stands for `here.state.run` where ops are to run on a device: takes a NumPy kernel,
-    and runs XLA's for the same op.
+    """Replaces `here.state.run` where ops run on a device: takes a NumPy kernel, and runs XLA's
+    kernel of the same op.
 
-    What is no op's kernel, or runs while a program is being traced, runs as ever: `plain` is how.
+    Anything that is not a kernel of an op, or that runs while a program is being traced, runs with
+    `plain` as usual.
     """
 
     def __init__(self, place: XlaDevice, plain: Callable[..., Any]) -> None:
@@ -164,7 +165,7 @@ class RunOnDevice:
 class Elsewhere:
     """A kernel's result on a device other than the host.
 
-    It has no dtype that a quick way through an op would know.
+    Its dtype is one that no fast path of an op accepts.
     """
 
     __slots__ = ("array",)
@@ -175,7 +176,7 @@ class Elsewhere:
 
 
 def tensor_anywhere(result: Any) -> Tensor:
-    """Stands for `here.state.tensor` beside `RunOnDevice`."""
+    """Replaces `here.state.tensor` alongside `RunOnDevice`."""
     return tensor_of(result.array if type(result) is Elsewhere else result)
 
 

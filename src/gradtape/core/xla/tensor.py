@@ -2,10 +2,10 @@
 
 `XlaTensor` is in a program that is being traced, or on an accelerator: ops compute with it on the
 XLA engine. `HeldTensor` is what a compiled function returned on the CPU: it becomes a plain Tensor,
-with NumPy's view of the same memory, when it is first looked at.
+with a NumPy view of the same memory, when its array is first read.
 
-They are classes of their own so that the quick ways through ops, which look for exactly `Tensor`,
-stay NumPy's.
+They are separate classes so that the fast paths of ops, which check for exactly `Tensor`, see only
+NumPy arrays.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class XlaTensor(Tensor):
 
     @property
     def device(self) -> str:
-        """The name of the device that it is on; none in a program that is being traced."""
+        """The name of its device; empty in a program that is being traced."""
         return (
             "" if xla_engine.is_traced(self.array) else full_name(xla_devices.name_of(self.array))
         )
@@ -119,8 +119,8 @@ class XlaTensor(Tensor):
 def _no_value(what: str, error: type[Exception], depth: int = 2) -> Exception:
     """The error for a tensor whose value is asked for while a program is traced.
 
-    If it is a function of this package that asks, it needs the value where eager code has it, and
-    the call is left to eager code.
+    If a function of this package asks for it, eager code has the value, so the call is left to
+    eager code.
     """
     frame = sys._getframe(depth)
     while frame.f_back is not None and _IN_NUMPY in frame.f_code.co_filename:
@@ -129,14 +129,13 @@ def _no_value(what: str, error: type[Exception], depth: int = 2) -> Exception:
     if file.startswith(own_files.root) and not file.startswith(_FOR_THE_USER):
         return xla_engine.NotTraceableError(
             f"{locate(*caller())}: the function called there needs the values of a tensor, which "
-            "only the compiled program will have: "
-            "use Python numbers, or call it outside the function."
+            "are known only when the compiled program runs: use Python numbers, or call it "
+            "outside the function."
         )
     return error(
         f"{what} is not available for a tensor in a gradtape.function: while the function is "
-        "traced, a tensor stands for values that "
-        "only the compiled program will have. Use gradtape functions (gradtape.cond, "
-        "gradtape.where, gradtape.print), or return the "
+        "traced, a tensor stands for values that are known only when the compiled program runs. "
+        "Use gradtape functions (gradtape.cond, gradtape.where, gradtape.print), or return the "
         "tensor and look at it outside."
     )
 
@@ -147,13 +146,13 @@ _FOR_THE_USER = (
     os.path.join(own_files.root, "core", ""),  # noqa: PTH118 - pathlib takes 4 ms to import
     os.path.join(own_files.root, "functions", "autograph", ""),  # noqa: PTH118
 )
-"""The folders whose functions ask for a value where the user's code does: a Variable's methods,
-and what AutoGraph puts in.
+"""The folders whose functions ask for a value on behalf of the user's code: a Variable's methods,
+and AutoGraph's operators.
 """
 
 
 class HeldTensor(Tensor):
-    """A compiled function's result: `held` is set, `array` is not until somebody asks for it."""
+    """A compiled function's result: `held` is set, `array` only when it is first read."""
 
     __slots__ = ()
 
@@ -175,7 +174,7 @@ class HeldTensor(Tensor):
 
 
 def held_tensors(arrays: Sequence[Any]) -> list[Tensor]:
-    """A program's results as HeldTensors, made without a call of Python for each."""
+    """A program's results as HeldTensors, made without a Python call for each."""
     new, found = object.__new__, []
     for array in arrays:
         tensor = new(HeldTensor)
@@ -195,9 +194,7 @@ def tensor_of(result: Any, node: Node | None = None) -> Tensor:
 
 
 def is_traced(value: Any) -> bool:
-    """Whether a value is a tensor, or a batch, that only a compiled program will know;
-    a Variable is one inside a program.
-    """
+    """Whether a value is a traced tensor or batch; a Variable counts as one inside a program."""
     if isinstance(value, Tensor):
         inner = getattr(value, "inner", value)
         return is_traced(inner) if inner is not value else xla_engine.is_traced(value.array)

@@ -1,21 +1,21 @@
-"""`Trace`: a program that is being traced, with what it has taken in from outside, what it has
-written, and what it has called.
+"""`Trace`: a program that is being traced, with its captured inputs, the Variables it has written,
+and its calls.
 
 While `here.state.trace` is set, a Variable's value is the program's, not the Variable's own: reads
-become inputs of the program and writes its outputs. So does whatever else it did not compute
-itself, however the user's code holds it: a tensor of the program around it, or one of eager code
-that a tape follows.
+become inputs of the program and writes its outputs. Whatever else it did not compute itself also
+becomes an input, however the user's code holds it: a tensor of the enclosing program, or one of
+eager code that a tape follows.
 
-An input is known by its placeholder, a JAX array of its own that ops take like any other: when JAX
-has turned what was traced into a program, it lists the arrays that came from outside.
+An input is identified by its placeholder, a distinct JAX array that ops take like any other: when
+JAX has finished tracing the program, it lists the arrays that came from outside.
 
 A *path* leads from an input of a program to a result if every call in between has a derivative
-there; the inputs from which there is one are kept as the bits of a number. So `stop_gradient` ends
-what is differentiated in a program as it does in eager code.
+there; the inputs from which there is one are kept as the bits of an integer. So `stop_gradient`
+cuts paths in a program as it does in eager code.
 
 The user's code runs once. What it called (ops, other programs, loops) is kept as a list of `Call`s,
-which can be run again on other tensors, under whatever records then: every derivative of a program,
-and its form for a whole batch, comes from that list.
+which can be run again on other tensors, recorded by whatever records then: every derivative of a
+program, and its batched form, comes from that list.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class NeedsValues(Exception):  # noqa: N818 - it asks for something, and is no e
 
 
 class Capture:
-    """A Variable or Tensor from outside, and the Tensor that stands for its value in the program
+    """A captured Variable or Tensor, and the Tensor that stands for its value in the program
     now.
     """
 
@@ -61,10 +61,10 @@ class Capture:
 
 
 class Call(NamedTuple):
-    """Something that a program called while it was traced: `run` gives its results again,
-    from other values of `given`.
+    """Something that a program called while it was traced: `run` computes its results again, for
+    other values of `given`.
 
-    `given` are Tensors, `results` the arrays that the call gave.
+    `given` are Tensors, `results` the arrays that the call returned.
     """
 
     run: Callable[[list[Tensor]], Sequence[Any]]
@@ -76,11 +76,11 @@ class Call(NamedTuple):
 class Trace:
     """One program that is being traced.
 
-    `on_taking` hears of the stand-in for whatever it takes in, when that is first used.
+    `on_taking` is called with the stand-in of each captured value when it is first used.
 
-    `outside` holds the identities of Tensors that are known to come from outside. `program` makes a
+    `outside` holds the ids of Tensors that are known to come from outside. `program` makes a
     program of a function that this one calls. A trace that is not `staged` is inside a body that
-    XLA traces by itself: all that it needs is handed to it, so that it takes nothing in and lists
+    XLA traces by itself: everything it needs is passed to it, so it captures nothing and lists
     nothing.
     """
 
@@ -115,8 +115,8 @@ class Trace:
         self._arguments = 0
 
     def begin(self, tracer: Any, arguments: Sequence[Any]) -> None:
-        """Learns what the tracers of this program have in common, from one of them,
-        and which are its arguments.
+        """Notes what identifies this program's tracers, taken from one of them, and which are its
+        arguments.
         """
         self._tracer = xla_engine.tracing_of(tracer)
         self._arguments = len(arguments)
@@ -132,22 +132,22 @@ class Trace:
         return self._begins(tensor) >> 1
 
     def has_path_to(self, tensor: Any) -> bool:
-        """Whether somebody may ask for a derivative by something that a tensor depends on,
-        or by itself.
+        """Whether a derivative may be wanted with respect to a tensor or something that it depends
+        on.
         """
         return bool(self._begins(tensor))
 
     def _begins(self, tensor: Any) -> int:
-        """The same with one bit more, the lowest:
-        it is set for what was computed on bare arrays, which is no input.
+        """The same with one more bit, the lowest: it is set for what was computed on bare arrays,
+        which is not an input.
         """
         if not isinstance(tensor, Tensor) or not xla_engine.is_traced(tensor.array):
             return 0
         return self._paths.get(id(tensor.array), int(tensor.array.dtype in dtypes.TRAINABLE))
 
     def _may_be_asked_about(self, outside: Any) -> bool:
-        """Whether a derivative by something from outside may be wanted: not if it has come through
-        `stop_gradient`, and no tape follows it.
+        """Whether a derivative with respect to a captured value may be wanted: not if it came
+        through `stop_gradient` and no tape follows it.
         """
         if (
             not isinstance(outside, Tensor)
@@ -173,9 +173,7 @@ class Trace:
         return array
 
     def entry(self, outside: Any) -> Capture:
-        """What is known of a Variable or a Tensor from outside,
-        which is taken in if it was not yet.
-        """
+        """The Capture of a Variable or a Tensor from outside, made if there is none yet."""
         key = key_of(outside)
         taken = self.taken.get(key)
         if taken is None:
@@ -195,7 +193,7 @@ class Trace:
         return self.entry(outside).tensor
 
     def taken_in(self, args: Sequence[Any]) -> list[Any]:
-        """An op's arguments with stand-ins for the Tensors that come from outside."""
+        """An op's arguments, with stand-ins for the Tensors from outside."""
         return [self.value(arg) if self.comes_from_outside(arg) else arg for arg in args]
 
     def values_of(self, taken: Sequence[Any]) -> list[Tensor]:
@@ -207,7 +205,7 @@ class Trace:
         )
 
     def comes_from_outside(self, value: Any) -> bool:
-        """Whether something else stands for a value in this program."""
+        """Whether a value is represented by a stand-in in this program."""
         if not self._staged or not isinstance(value, Tensor):
             return False
         if isinstance(value, BatchedTensor):
@@ -238,16 +236,16 @@ class Trace:
             trace = trace.around
 
     def _has(self, array: Any) -> bool:
-        """Whether a traced array is one of this program's own."""
+        """Whether a traced array belongs to this program."""
         tracing = xla_engine.tracing_of(array)
         if tracing is not None:
             return tracing is self._tracer
         return id(array) in self._placeholders
 
     def _is_around(self, array: Any) -> bool:
-        """True: a traced array belongs to a program around this one.
+        """True: a traced array belongs to an enclosing program.
 
-        One of a program that has ended is refused.
+        An array of a program that has ended is refused.
         """
         trace = self.around
         while trace is not None:
@@ -257,14 +255,12 @@ class Trace:
         raise xla_engine.EndedError
 
     def write(self, variable: Variable, value: Any) -> None:
-        """Gives a Variable another value, an array, from here on;
-        what it is connected with stays.
-        """
+        """Gives a Variable another value, an array, from here on; its connections stay."""
         taken = self.entry(variable)
         if isinstance(taken.tensor, BatchedTensor):
             raise ValueError(
-                f"'{variable.name}' cannot be assigned inside vmap: every example would give it "
-                "another value."
+                f"'{variable.name}' cannot be assigned inside vmap, where every example would "
+                "assign its own value: return the value, and assign it outside."
             )
         before = taken.tensor
         (after,) = self.taken_in([XlaTensor(self.own(value))])
@@ -273,7 +269,7 @@ class Trace:
         taken.written = True
 
     def own(self, value: Any) -> Any:
-        """A value as an array of this program, which the list of calls can tell from others also if
+        """A value as a distinct array of this program, which the list of calls can identify even if
         it is a constant.
         """
         with xla_engine.wide():
@@ -291,12 +287,11 @@ class Trace:
         results: Sequence[Any],
         paths: Sequence[int] | None = None,
     ) -> list[Any]:
-        """Keeps a call in the list; gives the arrays that are its results,
-        each of which nothing else has given.
+        """Adds a call to the list; returns its results as arrays that no other call has returned.
 
-        `paths` has, for each result, what is given from which there is a path to it; without it
-        there is one from everything. So an array says which call it came from: `stop_gradient(x)`
-        has the values of `x`, and is something else to a derivative.
+        `paths` has, for each result, the arguments from which there is a path to it; without it
+        there is one from all of them. So an array identifies the call it came from:
+        `stop_gradient(x)` has the values of `x`, but is a different array for derivatives.
         """
         calls = self.calls
         if calls is None or not any(map(xla_engine.is_traced, results)):
@@ -330,9 +325,7 @@ class Trace:
 
     @block
     def unlisted(self) -> Iterator[None]:
-        """Lists nothing for the length of a block,
-        whose results are then constants to every derivative.
-        """
+        """Lists nothing during a block, whose results are then constants for every derivative."""
         calls, self.calls = self.calls, None
         try:
             yield
@@ -351,9 +344,7 @@ class Trace:
 
 
 def through(path: int, paths: Sequence[int]) -> int:
-    """The inputs that a path begins at, if it begins at things to which `paths` lead from
-    inputs.
-    """
+    """The inputs at which a path begins, given that `paths` lead from inputs to where it begins."""
     found = 0
     for i, begin in enumerate(paths):
         if path >> i & 1:
@@ -362,7 +353,7 @@ def through(path: int, paths: Sequence[int]) -> int:
 
 
 def key_of(outside: Any) -> int:
-    """By what a thing from outside is known: a traced tensor by its array."""
+    """The key of a captured value: for a traced tensor, its array."""
     if (
         isinstance(outside, Tensor)
         and not isinstance(outside, BatchedTensor)
@@ -373,8 +364,8 @@ def key_of(outside: Any) -> int:
 
 
 def _assigned(tensors: list[Tensor]) -> list[Tensor]:
-    """A Variable's value before and after an assignment: the second, connected as the first is,
-    also for a program that runs it again.
+    """A Variable's value after an assignment, connected as the value before it was, also when the
+    program is run again.
     """
     before, after = tensors
     if isinstance(after, BatchedTensor):
@@ -386,7 +377,7 @@ def _assigned(tensors: list[Tensor]) -> list[Tensor]:
 
 
 def one_for_all(tensor: Tensor) -> Tensor:
-    """A hidden state from a batch of them: the largest."""
+    """The hidden state for a batch of them: the largest."""
     levels = []
     while isinstance(tensor, BatchedTensor):
         levels.append(tensor.level)
@@ -403,7 +394,7 @@ def one_for_all(tensor: Tensor) -> Tensor:
 
 @block
 def outside_programs() -> Iterator[None]:
-    """Runs a block that is no part of the program that is being traced, if one is."""
+    """Runs a block outside the program that is being traced, if there is one."""
     state = here.state
     trace, state.trace = state.trace, None
     try:

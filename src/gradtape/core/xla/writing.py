@@ -1,7 +1,7 @@
-"""`writing.lock`: the lock of programs that write Variables,
-so that every thread sees a Variable before or after a write.
+"""`writing.lock`: the lock of programs that write Variables, so that no thread sees a Variable
+during a write.
 
-Such a program is handed the Variable's memory for good, and writes over it. Whoever reads a
+The Variable's memory is donated to such a program, which overwrites it. A thread that reads the
 Variable meanwhile finds that memory gone, and waits here for the new value. Eager code takes the
 lock too where it changes a Variable while there are other threads.
 """
@@ -20,11 +20,11 @@ from gradtape.blocks import block
 
 
 class _Writing(threading.local):
-    """A lock that a thread may take twice, Python's own,
-    so that no signal comes between taking it and knowing so.
+    """Python's own reentrant lock, so that no signal can arrive between taking it and noting that
+    it is taken.
 
-    What a program calls on the host may call functions too, on any thread, while the program's own
-    thread has the lock and waits. There it is another lock, which nobody else knows.
+    A host call of a program may itself call functions, on any thread, while the program's own
+    thread holds the lock and waits. There a separate lock is used.
     """
 
     lock = threading.RLock()
@@ -46,13 +46,13 @@ def is_free() -> bool:
 
 
 def called_back() -> bool:
-    """Whether this thread is running something that a program has called, which waits for it."""
+    """Whether this thread is running a host call of a program, which waits for it."""
     return writing.lock is not _Writing.lock
 
 
 @block
 def being_called_back() -> Iterator[None]:
-    """A block that a program has called."""
+    """A block that runs as a host call of a program."""
     before, writing.lock = writing.lock, threading.RLock()
     try:
         yield

@@ -1,13 +1,13 @@
-"""What the C library does with the memory of arrays that are gone.
+"""Keeps freed array memory in the process, instead of returning it to the system.
 
-A training step frees what it has recorded and then asks for as much again. glibc gives the memory
-back to the system in between, and the system hands out pages one by one as they are touched: for
-arrays of a few hundred kilobytes that takes longer than computing them. So up to 64 MB of freed
-memory stay with the process, and come to the next arrays.
+A training step frees what it has recorded and then asks for as much again. glibc returns the memory
+to the system in between, and the system hands out pages one by one as they are touched: for arrays
+of a few hundred kilobytes that takes longer than computing them. So up to 64 MB of freed memory
+stay in the process, for the next arrays.
 
-Other threads have parts of memory of their own, in which glibc keeps what lies below anything that
-is still in use. What a thread has freed is given back when a large recording of its own is over,
-and when it ends; and as long as there are such threads, the 64 MB are shared among all.
+Other threads have memory arenas of their own, in which glibc keeps whatever lies below a block that
+is still in use. What a thread has freed is returned when one of its large recordings ends, and when
+the thread ends; as long as there are such threads, all of them share the 64 MB.
 
 `GRADTAPE_MALLOC=default` in the environment, or any setting of glibc's own, leaves everything as it
 is.
@@ -34,10 +34,10 @@ _sharing = 0  # the threads, beside the main one, that have used much memory
 
 
 def keep_freed_memory(limit: int = 64 * 2**20) -> bool:
-    """Keeps up to `limit` bytes of freed memory for the arrays to come;
-    says whether the C library can do so.
+    """Keeps up to `limit` bytes of freed memory for the arrays to come; returns whether the C
+    library supports it.
 
-    Where the environment has settings for glibc's malloc, they stay as they are.
+    Settings of glibc's malloc in the environment are left alone.
     """
     global _library, _limit
     settings = [name for name in os.environ if name.startswith(("MALLOC_", "GLIBC_TUNABLES"))]
@@ -58,7 +58,7 @@ def keep_freed_memory(limit: int = 64 * 2**20) -> bool:
 
 
 def give_back(*, at_once: bool = False) -> None:
-    """Gives all freed memory back to the system, unless that was done just now."""
+    """Returns all freed memory to the system, unless that was done just now."""
     global _last
     now = monotonic()
     if _library is not None and (at_once or now - _last > _PAUSE):
@@ -67,7 +67,7 @@ def give_back(*, at_once: bool = False) -> None:
 
 
 class OfThread:
-    """Belongs to one thread: when it is gone, so is the thread."""
+    """Belongs to one thread, and is freed when the thread ends."""
 
     def __init__(self) -> None:
         self._shares = False
@@ -91,7 +91,7 @@ class OfThread:
 
 
 def _share(threads: int) -> None:
-    """Divides what may be kept among more threads, or fewer."""
+    """Divides the memory that may be kept among the current number of threads."""
     global _sharing
     _sharing += threads
     _library.mallopt(_TRIM_THRESHOLD, _limit // (1 + _sharing))

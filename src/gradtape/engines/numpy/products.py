@@ -1,4 +1,4 @@
-"""Matrix products in NumPy, asked of BLAS in the form in which it is fastest."""
+"""Matrix products in NumPy, in the form in which BLAS is fastest."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def matmul(a: Any, b: Any) -> Any:
 
 
 def _times_matrix(a: Any, b: Any) -> Any:
-    """A batch times one matrix is one product of two matrices; NumPy goes through the batch, and
+    """A batch times one matrix, as one product of two matrices; NumPy loops over the batch, which
     takes up to a third longer.
 
     Few rows times a large transposed matrix, which is the gradient of a layer's input, takes
-    OpenBLAS up to twice as long as the same product the other way round, and turned.
+    OpenBLAS up to twice as long as the transposed product, transposed back.
     """
     if a.ndim > 2:
         if not a.size or not a.flags.c_contiguous or a.shape[-1] != b.shape[0]:

@@ -1,8 +1,8 @@
 """Adding rows to an array at indices that may repeat, in NumPy.
 
 `ufunc.at` takes one row at a time, half a microsecond each. Rows that are all different can be
-read, combined and written back at once: ten times as fast. So they are taken in rounds, each of
-which is for the first occurrence of every index that is left.
+read, combined and written back at once: ten times as fast. So they are processed in rounds, each of
+which takes the first occurrence of every remaining index.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def combine_rows(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> None
 def rows_to_combine(
     ufunc: np.ufunc, array: Any, indices: Any, values: Any, rounds: int = _ROUNDS
 ) -> tuple[Any, ...]:
-    """The one call that does what `combine_rows` does, which no signal can cut in two:
-    a function and its arguments.
+    """A function and its arguments: the single call that does what `combine_rows` does, so that no
+    signal can interrupt it halfway.
 
     The first of these is the array or a view of it, and nothing else in them refers to it.
     """

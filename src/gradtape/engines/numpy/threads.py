@@ -48,7 +48,7 @@ _pool: ThreadPoolExecutor | None = None
 
 
 def set_threads(count: int) -> None:
-    """How many threads share the work on a large array: 1 for none but the caller's own, 0 for as
+    """Sets how many threads share the work on a large array: 1 for the caller's alone, 0 for as
     many as the process has cores.
     """
     global _chosen, _pool
@@ -75,8 +75,8 @@ def threads() -> int:
 
 
 def _named(*variables: str) -> int:
-    """The number of threads that the environment asks numerical libraries to use;
-    0 if it does not.
+    """The number of threads that the environment sets for numerical libraries; 0 if it sets
+    none.
     """
     for variable in (*variables, "OMP_NUM_THREADS"):
         named = os.environ.get(variable, "")
@@ -92,8 +92,8 @@ def cores() -> int:
 
 
 def product_ran() -> None:
-    """Notes that BLAS has computed a product large enough to wake its own threads: for a while
-    there is no core for others.
+    """Notes that BLAS has computed a product large enough to wake its own threads: for a while no
+    core is free for others.
     """
     global _last_product
     if _BLAS_SHARES:
@@ -101,8 +101,8 @@ def product_ran() -> None:
 
 
 def shared(function: Callable[..., Any], *values: Any) -> Any:
-    """`function(*values)` for a function that works element by element on arrays of one shape;
-    other values are given as they are.
+    """`function(*values)` for a function that works element by element on arrays of the same shape;
+    other values are passed unchanged.
     """
     if perf_counter() - _last_product < _SETTLED:
         return function(*values)
@@ -145,8 +145,8 @@ def shared(function: Callable[..., Any], *values: Any) -> Any:
 
 
 def other_threads() -> int:
-    """How many Python threads there are beside the caller's and those that share its work, which
-    see nothing but their blocks.
+    """How many Python threads there are besides the caller's and those that share its work, which
+    see only their blocks.
     """
     return threading.active_count() - 1 - (0 if _pool is None else len(_pool._threads))
 
@@ -175,7 +175,7 @@ def _be_quiet() -> None:
 
 
 def _forget() -> None:
-    """Threads do not come along into a child process."""
+    """Called in a child process, which does not have its parent's threads."""
     global _pool
     _pool = None
 

@@ -17,7 +17,7 @@ _before: dict[str, Any] = {}
 
 
 def enable(path: str | os.PathLike[str] | None = None) -> str:
-    """Keeps every program in a directory, which is made if it is not there."""
+    """Keeps every program in a directory, which is created if it does not exist."""
     load()
     directory = os.fspath(_default() if path is None else path)
     os.makedirs(directory, exist_ok=True)  # noqa: PTH103 - pathlib takes 4 ms to import
@@ -42,7 +42,7 @@ def _set(settings: dict[str, Any]) -> None:
 
 
 def _default() -> str:
-    """The directory for caches of this system's users."""
+    """This system's directory for the user's caches."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")  # noqa: PTH111
     else:

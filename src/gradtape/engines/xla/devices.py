@@ -1,5 +1,5 @@
-"""The devices that XLA knows, by TensorFlow's names such as `GPU:0`; `CPU:0` is the host,
-where NumPy runs too.
+"""XLA's devices, by TensorFlow's names such as `GPU:0`; `CPU:0` is the host, where NumPy runs
+too.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def visible() -> dict[str, Any]:
 
 
 def show_only(names: set[str], kinds: set[str]) -> None:
-    """Hides the devices of some kinds, but for those of these names;
-    programs run on one that is left.
+    """Hides the devices of some kinds, except those with these names; programs run on one that is
+    left.
     """
     for name in devices():
         if name.partition(":")[0] in kinds:
@@ -60,8 +60,8 @@ def _of_the_host(jax: Any) -> list[Any]:
 
 
 def is_on_host(array: Any) -> bool:
-    """Whether NumPy can see an array's memory: whether it is NumPy's,
-    or a JAX array on the host's device.
+    """Whether NumPy can see an array's memory: it is a NumPy array, or a JAX array on the host's
+    device.
     """
     known = devices()
     if len(known) == 1 or isinstance(array, np.ndarray):
@@ -70,13 +70,13 @@ def is_on_host(array: Any) -> bool:
 
 
 def on_one_device(arrays: Sequence[Any]) -> list[Any]:
-    """Arrays that are on several devices on one, that of the first."""
+    """Arrays from several devices, moved to that of the first."""
     device = next(array.device for array in arrays if getattr(array, "committed", False))
     return [put(array, device) for array in arrays]
 
 
 def where_wanted(arrays: Sequence[Any]) -> Sequence[Any]:
-    """Arrays on the device that is named around, if one is."""
+    """Arrays, moved to the device of the enclosing `device` block, if there is one."""
     device = preferred()
     return arrays if device is None else [put(array, device) for array in arrays]
 

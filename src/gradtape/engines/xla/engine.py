@@ -2,9 +2,9 @@
 
 JAX is loaded when it is first needed.
 
-gradtape promotes dtypes before a kernel is called, and knows 64-bit numbers; JAX has them behind a
-switch. The switch is thrown around every use here, for this thread alone, so that the process's own
-JAX code is left as it is.
+gradtape promotes dtypes before a kernel is called, and supports 64-bit numbers, which JAX has
+behind a switch. The switch is on during every use here, for this thread alone, so the user's own
+JAX code is not affected.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from gradtape.blocks import Block, block
 from gradtape.engines.numpy.engine import Kernel
 
 COLLECTS_ANYWHERE = sys.version_info < (3, 12)
-"""Whether Python collects garbage in the midst of a call,
-and not only between two of its own instructions.
+"""Whether Python can collect garbage in the middle of a C call, and not only between two bytecode
+instructions.
 """
 
 
@@ -93,11 +93,10 @@ def check_process() -> None:
     """
     if _lost:
         raise RuntimeError(
-            "gradtape.function and accelerators cannot be used in this process: it was forked from "
-            "one that had used them, and XLA's "
-            "threads were not copied. Start processes with `multiprocessing.get_context('spawn')`, "
-            "or fork before the first function "
-            "is called. Eager code goes on working."
+            "gradtape.function and accelerators cannot be used in this process: it was forked "
+            "from one that had used them, and XLA's threads were not copied. Start processes "
+            "with `multiprocessing.get_context('spawn')`, or fork before the first function is "
+            "called. Eager code still works."
         )
 
 
@@ -129,7 +128,7 @@ _ABSENT = object()
 
 
 class _Preferred(threading.local):
-    """What gives the device that this thread's programs run on, if one is preferred."""
+    """The function that returns the device for this thread's programs, if one is preferred."""
 
     device: Callable[[], Any] | None = None
 
@@ -138,19 +137,21 @@ _preferred = _Preferred()
 
 
 def prefer(device: Callable[[], Any] | None) -> None:
-    """Sets the device on which the programs of all threads run, unless another one is named."""
+    """Sets the device on which the programs of all threads run, unless a `device` block names
+    another.
+    """
     _Preferred.device = staticmethod(device) if device is not None else None
 
 
 def preferred() -> Any:
-    """The device on which this thread's programs are to run; None if any will do."""
+    """The device on which this thread's programs should run; None for any."""
     device = _preferred.device
     return None if device is None else device()
 
 
 @block
 def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
-    """Lets the programs of this thread run on a device in a block."""
+    """A block in which the programs of this thread run on a device."""
     own = vars(_preferred)
     before = own.get("device", _ABSENT)
     own["device"] = device or _Preferred.device
@@ -165,8 +166,8 @@ def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
 
 
 def wide() -> AbstractContextManager[Any]:
-    """The switch for 64-bit numbers, for the length of a block on this thread; there, its programs
-    run where they are to run.
+    """A block in which 64-bit numbers are enabled on this thread, and its programs run on the
+    preferred device.
     """
     device = _preferred.device
     return _Wide() if device is None else _wide_on(device())
@@ -181,12 +182,12 @@ def _wide_on(device: Any) -> Iterator[None]:
 class Uncollected(Block):
     """A block in which JAX is used, without garbage collections on Python 3.11.
 
-    They go on when all threads have left theirs.
+    Collection resumes when all threads have left such blocks.
 
-    There jaxlib gathers the source lines of an operation in a buffer of the thread's, and then
-    makes an object for them, which may begin a collection. If a finalizer, or a signal handler that
-    arrives in it, uses JAX, its lines overwrite the buffer, code objects are released once too
-    often, and Python crashes.
+    On that version jaxlib collects the source lines of an operation in a buffer of the thread, and
+    then creates an object for them, which may start a garbage collection. If a finalizer, or a
+    signal handler that runs during it, uses JAX, its lines overwrite the buffer, code objects are
+    released once too often, and Python crashes.
     """
 
     entered: ClassVar[set[Uncollected]] = set()
@@ -218,10 +219,10 @@ class Uncollected(Block):
 
 
 def call_uncollected(function: Callable[..., Any], *args: Any) -> Any:
-    """The same for one call of a compiled function, which should take no longer for it.
+    """The same for one call of a compiled function, at no extra cost.
 
-    It is all done in one instruction of Python's, but for a collection in it: that runs finalizers,
-    and what JAX does after each, and there signals are answered, in the midst of the call.
+    It is all one bytecode instruction, except for a garbage collection in it: that runs finalizers,
+    and what JAX does after each, so signal handlers can run in the middle of the call.
     """
     if not COLLECTS_ANYWHERE or not gc.isenabled():
         return function(*args)
@@ -237,7 +238,7 @@ def call_uncollected(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def call_compiled(function: Callable[..., Any], *args: Any) -> Any:
-    """Calls a compiled function of JAX's, for which it may have to trace or compile."""
+    """Calls a compiled JAX function, which may have to trace or compile."""
     trace = _traces().trace
     try:
         return call_uncollected(function, *args)
@@ -250,30 +251,30 @@ def call_compiled(function: Callable[..., Any], *args: Any) -> Any:
 def _traces() -> Any:
     """What JAX's threads are tracing.
 
-    If an exception of a signal handler arrives when it stops tracing, it does not.
+    If a signal handler raises while JAX stops tracing, JAX goes on believing that it traces.
     """
     load()
     return import_module("jax._src.core").trace_ctx
 
 
 def trace_again(trace: Any) -> None:
-    """Lets JAX trace what it traced before a call, whatever has ended that."""
+    """Restores what JAX was tracing before a call, however that call ended."""
     if _traces().trace is not trace:
         _traces().set_trace(trace)
 
 
 @cache
 def _setting(name: str) -> Any:
-    """A setting of JAX's, to be changed for this thread alone.
+    """A JAX setting, which can be changed for this thread alone.
 
-    Its own context manager does not end if it is interrupted.
+    JAX's own context manager does not restore it if it is interrupted.
     """
     load()
     return getattr(import_module("jax._src.config"), name)
 
 
 class _Setting(Block):
-    """A setting of JAX's that has a certain value on this thread, for the length of a block."""
+    """A block in which a JAX setting has a certain value on this thread."""
 
     def __init__(self, name: str, value: Any) -> None:
         self._setting = _setting(name)
@@ -330,8 +331,8 @@ class _Wide(_Setting):
 
 
 def _loaded() -> Any:
-    """JAX, if it is there and has not just begun to be imported,
-    by another thread or by what a signal has interrupted.
+    """JAX, if it is loaded, and not still being imported by another thread or by code that a signal
+    has interrupted.
     """
     jax = sys.modules.get("jax")
     return jax if jax is not None and hasattr(jax, "enable_x64") and hasattr(jax, "core") else None
@@ -357,8 +358,8 @@ def at_once() -> AbstractContextManager[Any]:
 
 
 def evaluating() -> AbstractContextManager[Any]:
-    """A block in which JAX, if it is there, computes at once,
-    also where it is tracing or compiling a program.
+    """A block in which JAX, if it is loaded, computes at once, even while it is tracing or
+    compiling a program.
     """
     jax = _loaded()
     return nullcontext() if jax is None else _evaluating(jax)
@@ -366,8 +367,8 @@ def evaluating() -> AbstractContextManager[Any]:
 
 @block
 def _evaluating(jax: ModuleType) -> Iterator[None]:
-    """With the switch for 64-bit numbers as it is outside, so that what was compiled there is not
-    compiled once more for in here.
+    """The 64-bit switch stays as it is outside, so that what was compiled there is not compiled
+    again here.
     """
     outside = _outside.switch
     with jax.core.eval_context():
@@ -383,7 +384,7 @@ def _evaluating(jax: ModuleType) -> Iterator[None]:
 
 
 class Namespace:
-    """What a kernel sees as `xp`: `jax.numpy`, and beside it what NumPy has no names for.
+    """What a kernel sees as `xp`: `jax.numpy`, and functions for which NumPy has no names.
 
     `lax` is XLA's own operations, `special` and `dense` are `jax.scipy.special` and
     `jax.scipy.linalg`, `nn` is `jax.nn`.
@@ -447,25 +448,24 @@ def run(kernel: Callable[..., Any], /, *arrays: Any, **params: Any) -> Any:
         errors.TracerArrayConversionError,
     ) as error:
         raise NotTraceableError(
-            "inside a gradtape.function its result would have to depend on values that only the "
-            "compiled program will have, such as "
-            "a shape that does: use gradtape.where with three arguments or another function whose "
-            "result has a known shape, or "
-            "call it outside the function."
+            "inside a gradtape.function it needs values that are known only when the compiled "
+            "program runs, for example to determine the shape of its result: use gradtape.where "
+            "with three arguments or another function whose result has a known shape, or call it "
+            "outside the function."
         ) from error
 
 
 def checks_of_results() -> tuple[Any, Any]:
-    """JAX's settings by which it looks for NaN and infinity in all results, after they are computed.
+    """JAX's settings that check all results for NaN and infinity after they are computed.
 
-    Then an exception may take the place of what a program would have written over its inputs.
+    With them, a program may raise an exception after it has overwritten its inputs.
     """
     return _setting("debug_nans"), _setting("debug_infs")
 
 
 def recovers(error: Exception) -> bool:
-    """Whether a call failed because JAX takes another one, which a signal handler ended, for one
-    that still runs; then it forgets all.
+    """Whether a call failed because JAX believes that another call, which a signal handler ended,
+    is still running; if so, JAX's caches are cleared.
     """
     if not isinstance(error, RecursionError) or "Recursively calling" not in str(error):
         return False
@@ -496,7 +496,7 @@ def are_apart(error: Exception) -> bool:
 
 
 def is_gone(error: Exception) -> bool:
-    """Whether an error says that a program has been handed the memory of an array for good."""
+    """Whether an error says that the memory of an array has been donated to a program."""
     return isinstance(error, (RuntimeError, ValueError)) and any(
         words in str(error) for words in _GONE
     )
@@ -525,12 +525,14 @@ def is_traced(value: Any) -> bool:
 
 
 def tracing_of(value: Any) -> Any:
-    """JAX's object for the tracing that a tracer belongs to; None for what is no tracer."""
+    """JAX's trace object of a tracer; None for anything else."""
     return getattr(value, "_trace", None)
 
 
 def another(array: Any) -> Any:
-    """An array with the values of another one, for which a compiled program does nothing."""
+    """A distinct array with the values of another one, which costs nothing in a compiled
+    program.
+    """
     with wide():
         return namespace().array(array, copy=True)
 
@@ -546,11 +548,10 @@ def to_xla(array: Any) -> Any:
 def _refuse_strings(dtype: Any) -> None:
     if np.dtype(dtype).kind == "O":
         raise NotTraceableError(
-            "XLA has no strings. In a gradtape.function a tensor of strings is a constant: it can "
-            "be compared, indexed and returned, but "
-            "not chosen, carried by a loop or kept in a Variable by the compiled program. Let the "
-            "program give a number, and look the "
-            "string up outside."
+            "XLA has no strings. In a gradtape.function a tensor of strings is a constant: it "
+            "can be compared, indexed and returned, but the compiled program cannot select it, "
+            "carry it through a loop or keep it in a Variable. Return a number, and look the "
+            "string up outside the function."
         )
 
 
@@ -558,8 +559,8 @@ def placeholder(shape: tuple[int, ...], dtype: Any) -> Any:
     """An array that stands for an input of a program while it is traced;
     no two are the same object.
 
-    Its zeros are pages that nobody touches, and so take no memory: a model's Variables have a
-    placeholder each.
+    Its zeros are untouched pages, which take no memory: every Variable of a model has a
+    placeholder.
     """
     from mmap import mmap  # noqa: PLC0415 - for programs alone
 
@@ -575,7 +576,7 @@ def placeholder(shape: tuple[int, ...], dtype: Any) -> Any:
 
 @cache
 def _host() -> Any:
-    """The CPU as a device of XLA's; None, for any device, if JAX was told to do without."""
+    """The CPU as an XLA device; None, for any device, if JAX was told not to use it."""
     try:
         return load().local_devices(backend="cpu")[0]
     except RuntimeError:
@@ -589,8 +590,8 @@ def device_put(array: Any) -> Any:
 
 
 def shares_memory(array: Any, values: np.ndarray[Any, Any]) -> bool:
-    """Whether a JAX array on this machine's CPU has the memory of the NumPy array that it was made
-    of.
+    """Whether a JAX array on this machine's CPU shares memory with the NumPy array that it was made
+    from.
     """
     return np.asarray(array).ctypes.data == values.ctypes.data
 
@@ -601,8 +602,8 @@ def to_numpy(array: Any) -> Any:
 
 
 def written_at(array: Any, key: Any, values: Any, ufunc: np.ufunc | None) -> Any:
-    """A copy of `array` with `array[key]` set, or combined with `values` by `ufunc`, repeated
-    indices counting every time.
+    """A copy of `array` with `array[key]` set, or combined with `values` by `ufunc`; every
+    repetition of an index counts.
     """
     with wide():
         place = array.at[key]

@@ -1,8 +1,8 @@
-"""Calls from XLA's programs back to the host: kernels that only NumPy has, prints, checks,
-Python functions.
+"""Callbacks from XLA programs to the host: kernels that only NumPy has, prints, checks, Python
+functions.
 
-An exception on the host ends the program. XLA makes another of it, which has only its text;
-`original` gives the first one back.
+An exception on the host ends the program. XLA raises another one with only its text; `original`
+returns the original exception.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ _numbers = count()
 
 
 def host_kernel(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """An XLA kernel that calls a NumPy kernel back on the host:
-    for ops that XLA has no way to compute.
+    """An XLA kernel that calls a NumPy kernel on the host, for ops that XLA cannot compute.
 
     The result's shape and dtype come from one run of the kernel on ones.
     """
@@ -57,11 +56,11 @@ def call_host(
     specs: Sequence[tuple[tuple[int, ...], Any]],
     arrays: Sequence[Any],
 ) -> list[Any]:
-    """What a function of NumPy arrays gives, as arrays of the shapes and dtypes `specs`;
-    call it inside `wide()`.
+    """The results of a function of NumPy arrays, as arrays of the shapes and dtypes `specs`; call
+    it inside `wide()`.
 
-    The function may be left out if nobody needs its results. Numbers of 64 bits travel as words of
-    32, because it may run on a thread of JAX's own, where the switch for them is off.
+    The call may be dropped if its results are not used. 64-bit numbers are passed as 32-bit words,
+    because the function may run on one of JAX's own threads, where the switch for them is off.
     """
     jax = load()
     _silence_jax()
@@ -103,15 +102,15 @@ def _keep(error: Exception) -> str:
 
 
 def original(error: Exception) -> Exception:
-    """The exception on the host that XLA's error is about, or that error itself."""
+    """The exception on the host that caused XLA's error, or that error itself."""
     found = re.search(r"gradtape's exception number (\d+)", str(error))
     return error if found is None else _kept.pop(int(found[1]), error)
 
 
 @cache
 def _silence_jax() -> None:
-    """JAX writes an exception of the host to its log;
-    ours are raised again where the program was called.
+    """Keeps JAX from logging host exceptions: ours are raised again where the program was
+    called.
     """
     import logging  # noqa: PLC0415 - for programs alone
 
@@ -121,7 +120,7 @@ def _silence_jax() -> None:
 
 
 def is_wide(dtype: Any) -> bool:
-    """Whether its numbers have parts of 64 bits, which JAX knows only behind a switch."""
+    """Whether its numbers have 64-bit parts, which JAX supports only behind a switch."""
     return dtype in (np.float64, np.int64, np.uint64, np.complex128)
 
 

@@ -1,4 +1,4 @@
-"""Programs before XLA compiles them: what is in them, and what its compiler is told about them."""
+"""Programs before XLA compiles them: their contents, and the options for the compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _LONG_VECTORS = ("xla_cpu_prefer_vector_width", "512")
 
 
 def uses(jaxpr: Any, primitive: str) -> bool:
-    """Whether a program, or a part of it such as the body of a loop, has an operation of JAX's."""
+    """Whether a program, or a part of it such as the body of a loop, contains a given JAX
+    primitive.
+    """
     return any(
         equation.primitive.name == primitive
         or any(uses(part, primitive) for part in parts(equation.params))
@@ -36,12 +38,12 @@ def parts(params: dict[str, Any]) -> Iterator[Any]:
 
 
 def compiler_options(jaxpr: Any) -> dict[str, str] | None:
-    """What XLA's compiler is told, beside its defaults and what the user has set in XLA_FLAGS.
+    """Options for XLA's compiler, besides its defaults and what the user has set in XLA_FLAGS.
 
-    On a CPU it leaves convolutions to a library, which runs some of them on one core where there
-    are two, and takes twice as long for others. From about eight cores on, the library is as fast
-    as its own. And it makes no use of vectors of 512 bits, as the first processors that had them
-    slowed down: on later ones they take half the time for large elementwise programs.
+    On a CPU it leaves convolutions to a library, which runs some of them on one core of two, and
+    takes twice as long for others. From about eight cores on, the library is as fast as XLA's own
+    code. And it does not use 512-bit vectors, since the first processors that had them slowed down:
+    on later ones they halve the time of large elementwise programs.
     """
     if load().default_backend() != "cpu":
         return None
@@ -55,32 +57,32 @@ def compiler_options(jaxpr: Any) -> dict[str, str] | None:
 
 
 class UnpreparedError(Exception):
-    """A compiled function cannot be called without Python code of JAX's,
-    as at its first call: nothing has been done.
+    """A compiled function cannot be called without running JAX's Python code, as in its first call:
+    nothing has been done.
     """
 
 
 class _Nothing:
-    """Stands for results that were not computed."""
+    """A placeholder for results that were not computed."""
 
     def __iter__(self) -> Iterator[Any]:
         raise UnpreparedError
 
 
 _UNPREPARED = _Nothing(), None, True
-"""An answer for JAX, which is to forget it at once; an exception it would remember."""
+"""A result for JAX that it forgets at once; it would remember an exception."""
 
 
 class Guarded:
-    """A function that JAX has compiled to give a list, as `program`, which runs no Python code.
+    """`program` is a compiled JAX function that returns a list and runs no Python code.
 
     If JAX would need some, at a first call or after a change of its settings, `program` does
-    nothing, and to iterate over what it gives is an UnpreparedError. `prepare` calls it with
-    whatever it needs.
+    nothing, and iterating over its result raises an UnpreparedError. `prepare` calls the function
+    with whatever JAX needs.
     """
 
     def __init__(self, call: Any, python: Any) -> None:
-        """`python` is what was compiled: JAX runs it where it is told to compile nothing."""
+        """`python` is what was compiled: JAX runs it if compilation is disabled."""
         compiled = (
             call if hasattr(call, "_cache_miss") else call._executable.create_cpp_call(call._params)
         )
@@ -99,13 +101,15 @@ class Guarded:
         )
 
     def _missed(self, *args: Any) -> Any:
-        """JAX's own answer where it is not prepared: results, and what it needs to be so."""
+        """JAX's own fallback where it is not prepared: results, and what it needs to become
+        prepared.
+        """
         return self._miss(*args) if _key(args) in self._preparing else _UNPREPARED
 
     def prepare(self, *args: Any) -> Any:
         """The results of a call for which JAX may prepare itself.
 
-        It may for this call alone: a signal handler in the midst of it calls with other arrays.
+        It may for this call alone: a signal handler that interrupts it calls with other arrays.
         """
         key = _key(args)
         if key in self._preparing:  # of a handler, with the same arrays, so that none is written
@@ -118,7 +122,7 @@ class Guarded:
 
 
 def _key(arrays: Sequence[Any]) -> tuple[int, ...]:
-    """By what a call is known while it lasts."""
+    """What identifies a call while it runs."""
     return get_ident(), *map(id, arrays)
 
 
@@ -131,8 +135,8 @@ def is_inside_another(error: Exception) -> bool:
 
 @cache
 def _has_long_vectors() -> bool:
-    """Whether the processor has vectors of 512 bits and is of a generation that does not pay for
-    them: it has bfloat16 too.
+    """Whether the processor has 512-bit vectors and belongs to a generation that does not slow down
+    for them: it also has bfloat16.
     """
     try:
         # pathlib takes 4 ms to import.

@@ -1,6 +1,6 @@
-"""Random numbers on XLA: a generator with the methods of NumPy's that `tf.random` draws with.
+"""Random numbers on XLA: a generator with those methods of NumPy's generator that `tf.random` uses.
 
-Its numbers depend on its words alone, by the cipher Threefry, so that a compiled program can
+Its numbers depend only on its key words, through the cipher Threefry, so a compiled program can
 compute them from words that it reads.
 """
 
@@ -19,10 +19,10 @@ Shape = tuple[int, ...]
 
 
 class XlaRandom:
-    """The random numbers that belong to some words of 64 bits: Python's integers, or a program's
-    scalars or pairs of uint32.
+    """The random numbers that belong to some 64-bit words: Python integers, or a program's scalars
+    or pairs of uint32.
 
-    Every draw, as of NumPy's generators, gives others than those before.
+    As with NumPy's generators, every draw returns new numbers.
     """
 
     def __init__(self, words: Sequence[Any]) -> None:
@@ -32,7 +32,7 @@ class XlaRandom:
 
     @property
     def state(self) -> tuple[Any, int]:
-        """What tells its next draws: a pair of words, and how many draws there have been."""
+        """What determines its next draws: a pair of words, and the number of draws so far."""
         return self._pair, self._draws
 
     @classmethod
@@ -80,8 +80,8 @@ class XlaRandom:
     def on_host(
         self, sample: Callable[[Any], Sequence[Any]], specs: Sequence[tuple[Shape, Any]]
     ) -> list[Any]:
-        """What `sample(rng)` draws with a generator of NumPy's, for what XLA cannot draw; `specs`
-        are its shapes and dtypes.
+        """What `sample(rng)` draws with a NumPy generator, for what XLA cannot draw; `specs` are
+        its shapes and dtypes.
         """
 
         def drawn(words: Any) -> Sequence[Any]:
@@ -95,7 +95,7 @@ class XlaRandom:
         return load().random.normal(self.key(), shape, dtype)
 
     def truncated_normal(self, shape: Shape, dtype: Any) -> Any:
-        """Normal numbers of at most two deviations."""
+        """Normal numbers within two standard deviations."""
         return load().random.truncated_normal(self.key(), -2.0, 2.0, shape, dtype)
 
     def random(self, shape: Shape, dtype: Any) -> Any:
@@ -123,7 +123,7 @@ class XlaRandom:
         )
 
     def permuted(self, values: Any, axis: int) -> Any:
-        """Every row along `axis` in an order of its own."""
+        """Every row along `axis`, permuted independently."""
         return load().random.permutation(self.key(), to_xla(values), axis, independent=True)
 
 
@@ -139,14 +139,14 @@ def of_examples(words: Any, sample: Callable[..., Any], shape: Shape, values: Se
 
 
 def halves(word: int) -> Any:
-    """An integer of 64 bits as two of 32, the lower one first: a program that knows no others runs
-    without JAX's switch for them.
+    """A 64-bit integer as two of 32 bits, the lower one first: a program without 64-bit numbers
+    runs without JAX's switch for them.
     """
     return np.array([word % (1 << 32), (word >> 32) % (1 << 32)], np.uint32)
 
 
 def next_of(pair: Any) -> Any:
-    """The number that comes after one given as two of 32 bits."""
+    """The successor of a number given as two of 32 bits."""
     with wide():
         low, high = to_xla(pair)
         after = low + np.uint32(1)
@@ -154,9 +154,7 @@ def next_of(pair: Any) -> Any:
 
 
 def moved_on(state: Any, steps: Any) -> Any:
-    """Three words of 64 bits, of which the first two are a counter of 128 that moves on by
-    `steps`.
-    """
+    """Three 64-bit words; the first two are a 128-bit counter, which is advanced by `steps`."""
     with wide():
         low, high, key = to_xla(state).astype(np.uint64)
         after = low + namespace().asarray(steps, np.uint64)
@@ -166,7 +164,7 @@ def moved_on(state: Any, steps: Any) -> Any:
 
 
 def _enciphered(words: Sequence[Any]) -> Any:
-    """Words of 64 bits brought together in one, as a pair of 32 bits."""
+    """64-bit words hashed into one, as a pair of 32-bit words."""
     pair = _halves(words[0])
     for word in words[1:]:
         pair = _hashed(pair, word)
@@ -179,7 +177,7 @@ def _hashed(pair: Any, word: Any) -> Any:
 
 
 def _halves(word: Any) -> Any:
-    """An integer of 64 bits as two of 32."""
+    """A 64-bit integer as two 32-bit words."""
     if isinstance(word, int):
         return namespace().asarray(halves(word))
     if word.ndim:

@@ -1,9 +1,9 @@
-"""AutoGraph: Python's control flow in a function that is traced, as TensorFlow converts it.
+"""AutoGraph: converts Python's control flow in a traced function, as TensorFlow does.
 
 The package malt rewrites a function's syntax tree so that `if`, `while`, `for`, `and`, `or`, `not`,
 `assert` and calls become calls of the operators of this package. On Python values these do what
-Python does; on tensors whose values only the compiled program will know they make XLA's control
-flow, with gradients.
+Python does; on tensors whose values are known only when the compiled program runs they become XLA's
+control flow, with gradients.
 
     source       from a function to its syntax tree
     prepare      what is spelled out before the conversion
@@ -25,7 +25,7 @@ from gradtape.functions.autograph.fallback import run_as_it_is, run_explaining
 
 
 def to_trace(f: Callable[..., Any], *, autograph: bool) -> Callable[..., Any]:
-    """The function that is traced in the place of `f`: the converted one with `autograph`."""
+    """The function that is traced instead of `f`: the converted one with `autograph`."""
     if not autograph:
         return lambda *args, **kwargs: run_as_it_is(
             f, args, kwargs, "it was made with autograph=False"
@@ -49,6 +49,5 @@ def to_trace(f: Callable[..., Any], *, autograph: bool) -> Callable[..., Any]:
 
 _THE_REST = (
     "AutoGraph converts statements, `and`, `or`, `not` and `a if c else b`; nothing else may ask "
-    "for the value of a tensor, such as `in`, "
-    "or a function of a library."
+    "for the value of a tensor, for example `in` or a library function."
 )

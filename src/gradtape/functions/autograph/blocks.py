@@ -1,8 +1,8 @@
 """`Block`: a piece of the user's code that XLA runs, and the variables it changes.
 
-malt makes functions of the body of an `if` or a loop. They take nothing and return nothing, but
-read and write the variables of the function around them; `get_state` and `set_state` give and take
-those that they change. A program is traced by running each once.
+malt turns the body of an `if` or a loop into functions. They take and return nothing, but read and
+write the variables of the enclosing function; `get_state` and `set_state` read and write those that
+they change. A program is traced by running each once.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ SetState = Callable[[tuple[Any, ...]], None]
 
 
 class Block:
-    """Functions that malt has made of a statement, the variables it changes, `names`, and what they
-    hold before it, `before`.
+    """The functions that malt has made from a statement, the `names` of the variables it changes,
+    and their values `before` it.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Block:
         self.before = get_state()
 
     def run(self, part: Callable[[], Any], values: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
-        """What a part gives when the variables hold `values`, and what they hold after it."""
+        """The result of a part when the variables hold `values`, and their values after it."""
         return in_a_block(lambda: self._run_on(part, values))
 
     def _run_on(
@@ -55,7 +55,7 @@ _running = _Running()
 
 
 def in_a_block(function: Callable[[], Any]) -> Any:
-    """What a function gives that is a part of a program which XLA runs by itself."""
+    """The result of a function that is part of a program which XLA runs by itself."""
     _running.blocks += 1
     try:
         return function()
@@ -66,7 +66,7 @@ def in_a_block(function: Callable[[], Any]) -> Any:
 def list_append(values: Any, value: Any) -> Any:
     """`values.append(value)` and the list.
 
-    In a part of a program it is another list: the other branch must not see it.
+    In a part of a program it returns a new list, which the other branch must not see.
     """
     if type(values) is list and _running.blocks > 0:
         return [*values, value]

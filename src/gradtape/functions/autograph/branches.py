@@ -1,5 +1,5 @@
-"""`if` and `a if c else b`: Python's own where the condition is known,
-XLA's where only the program will know it.
+"""`if` and `a if c else b`: Python's own where the condition is known while tracing, XLA's where it
+is not.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def if_exp(
 def _chosen(
     condition: Tensor, runs: Sequence[Callable[[], Sequence[Any]]], names: Sequence[str]
 ) -> list[Any]:
-    """The values that one of two branches gives, chosen when the program runs."""
+    """The values of one of two branches, chosen when the program runs."""
     branches = [_Branch(run) for run in runs]
     left = [_is_left(names, branch.values) for branch in branches]
     values = zip(names, branches[0].values, branches[1].values, strict=True)
@@ -133,8 +133,8 @@ class _Branch:
     def body(
         self, taken: Sequence[Any], written: Sequence[Any], choices: Sequence[_Choice]
     ) -> Body:
-        """The branch as a body that gives what XLA is to choose from,
-        and then the values of what is written.
+        """The branch as a body that returns what XLA chooses from, and then the values of what is
+        written.
         """
         run, count = self.closed.body(taken, written), len(self.closed.outputs)
 
@@ -169,31 +169,31 @@ class _Choice(NamedTuple):
 
 
 def _settled(leaf: Any) -> Any:
-    """A leaf whose tensors are computed: outside the branch,
-    nothing can be computed from those inside.
+    """A leaf with its tensors computed: nothing can be computed from a branch's tensors outside
+    it.
     """
     parts = parts_of(leaf) if nest.is_composite(leaf) else []
     return made_of(leaf, iter(parts)) if parts else leaf
 
 
 def _computed(leaf: Any) -> list[Any]:
-    """The tensors of a leaf; a number of Python's is always the same."""
+    """The tensors of a leaf; a Python number has none, since it is constant."""
     return [] if is_number(leaf) or not is_like_a_tensor(leaf) else parts_of(leaf)
 
 
 def _is_left(names: Sequence[str], values: Sequence[Any]) -> bool:
-    """Whether a branch ends with return, break or continue,
-    so that what it has not defined will not be used.
+    """Whether a branch ends with return, break or continue, so variables that it has not defined
+    are not used.
     """
     return any(value is True and is_flag(name) for name, value in zip(names, values, strict=True))
 
 
 _MISSING = object()
-"""Stands for a tensor that one branch does not give."""
+"""A placeholder for a tensor that one branch does not define."""
 
 
 class _Merged:
-    """One variable after two branches: what stays what it is, and what XLA chooses."""
+    """One variable after two branches: the parts that are the same, and those that XLA chooses."""
 
     def __init__(
         self, name: str, values: list[Any], left: Sequence[bool], places: Sequence[int]
@@ -228,8 +228,7 @@ class _Merged:
         name = "the first branch" if branch == 0 else "the other branch (`else`)"
         raise ValueError(
             f"{in_words(self._name)} is undefined after {name} of an `if` on a tensor, but used "
-            "later: give it a value in both branches, "
-            "or before."
+            "later: assign it in both branches, or before the `if`."
         )
 
     def _refuse_unless_alike(self, values: Sequence[Any]) -> None:
@@ -237,8 +236,8 @@ class _Merged:
             nest.assert_same_structure(*values)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{in_words(self._name)} has another structure after one branch than after the "
-                f"other: {error}"
+                f"{in_words(self._name)} has a different structure after each branch of an `if` "
+                f"on a tensor: {error}"
             ) from None
 
     def _spec(self, a: Any, b: Any) -> list[Spec]:
@@ -249,7 +248,7 @@ class _Merged:
             other = described(b if a is None else a)
             raise ValueError(
                 f"{in_words(self._name)} is None after one branch of an `if` on a tensor, and "
-                f"{other} after the other."
+                f"{other} after the other: give it a tensor in both."
             )
         if not (is_like_a_tensor(a) and is_like_a_tensor(b)) or nest.is_composite(
             a
@@ -267,8 +266,8 @@ class _Merged:
         if shape != other_shape:
             raise NotTraceableError(
                 f"{in_words(self._name)} has the shape {shape} after one branch of an `if` on a "
-                f"tensor and {other_shape} after the other: in a "
-                "gradtape.function it must be the same."
+                f"tensor and {other_shape} after the other: in a gradtape.function the shapes "
+                "must be the same."
             )
         if dtype == other:
             return shape, dtype
@@ -285,8 +284,8 @@ class _Merged:
         )
 
     def _from(self, value: Any, place: int) -> list[_Choice]:
-        """What XLA chooses from after a branch that gave `value`,
-        whose tensors are its results from number `place` on.
+        """What XLA chooses from after a branch that returned `value`, whose tensors are its results
+        from number `place` on.
         """
         leaves = zip(nest.flatten(value), self._shapes, self._specs, strict=False)
         if is_undefined(value):

@@ -1,4 +1,6 @@
-"""Python's builtin functions on tensors of a program, where Python's own would ask for values."""
+"""Replacements for Python's builtin functions that would otherwise ask a traced tensor for its
+value.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def _as_dtype(dtype: Any, value: Any) -> Tensor:
 
 
 def _extremum(python: Callable[..., Any], op: Callable[..., Any]) -> Callable[..., Any]:
-    """`min` or `max`; of tensors that only the program knows, by an op."""
+    """`min` or `max`; an op for traced tensors."""
 
     def of(*args: Any, **kwargs: Any) -> Any:
         values = list(args[0]) if len(args) == 1 else list(args)
@@ -58,7 +60,7 @@ def _all(iterable: Any) -> Any:
 
 
 def _folded(logic: Callable[..., Any], iterable: Any, *, start: bool) -> Any:
-    """The truth values of `iterable` combined, up to the first that decides."""
+    """The truth values of `iterable` combined, up to the first that decides the result."""
     found: Any = start
     for value in iterable:
         found = logic(_constant(found), _constant(bool_(value)))
@@ -72,7 +74,7 @@ def _constant(value: Any) -> Callable[[], Any]:
 
 
 def bool_(value: Any = False) -> Any:
-    """`bool`: of a tensor that only the program knows, its truth value as a tensor."""
+    """`bool`; for a traced tensor, its truth value as a tensor."""
     return truth(value, "bool()") if is_traced(value) else bool(value)
 
 
@@ -91,11 +93,9 @@ overloads: dict[int, Callable[..., Any]] = {
         builtins.all: _all,
     }.items()
 }
-"""What is called in the place of a builtin function, by its identity:
-not everything that is called can be hashed.
-"""
+"""Replacements for builtin functions, by id: not everything that is called can be hashed."""
 
 takes_functions = frozenset(
     map(id, (builtins.map, builtins.filter, builtins.sorted, functools.reduce))
 )
-"""The identities of builtin functions that call what they are given."""
+"""The ids of builtin functions that call their arguments."""

@@ -58,15 +58,15 @@ class FunctionScope:
     def __exit__(self, *exception: object) -> None: ...
 
     def ret(self, value: Any, returned: Any) -> Any:
-        """The function's result; `returned` tells whether a return statement was reached, which
-        perhaps only the program knows.
+        """The function's result; `returned` tells whether a return statement was reached, and may
+        be a traced tensor.
         """
         if isinstance(value, UndefinedReturnValue):
             return None
         if value is not None and is_traced(returned):
             raise ValueError(
-                f"{location()}: a value is returned only where a condition on tensors holds: a "
-                "function must return one in every case."
+                f"{location()}: a value is returned in only some branches of an `if` on a tensor: "
+                "return a value in every branch."
             )
         return value
 
@@ -85,7 +85,7 @@ def autograph_artifact(function: FunctionType) -> FunctionType:
 
 
 def _is_converted(function: FunctionType) -> bool:
-    """Whether a function has that mark of its own, and not as a wrapper that copied it."""
+    """Whether a function has that mark itself, rather than as a wrapper that copied it."""
     return getattr(function, _MARK, None) is function.__code__
 
 
@@ -120,8 +120,8 @@ def converted_call(
 
 
 def python_function(f: Any) -> tuple[FunctionType | None, tuple[Any, ...]]:
-    """The Python function that a call of `f` runs, and what comes before its arguments; None for
-    classes and what is not Python.
+    """The Python function that a call of `f` runs, and the arguments put before those of the call;
+    None for classes and anything that is not Python.
     """
     if isinstance(f, FunctionType):
         return f, ()
@@ -135,7 +135,9 @@ def python_function(f: Any) -> tuple[FunctionType | None, tuple[Any, ...]]:
 
 
 def to_converted(function: FunctionType, *, recursive: bool = True) -> FunctionType:
-    """A function in its converted form; itself if it is that already, or cannot run at once."""
+    """A function in its converted form; itself if it already is, or if it is a generator or
+    coroutine.
+    """
     # It names this module's functions.
     from gradtape.functions.autograph import operators  # noqa: PLC0415
 
@@ -145,15 +147,15 @@ def to_converted(function: FunctionType, *, recursive: bool = True) -> FunctionT
 
 
 def _is_of_library(function: FunctionType) -> bool:
-    """Whether a function is defined in a library; an example in a docstring of one is not."""
+    """Whether a function is defined in a library; an example in a library's docstring is not."""
     home = str(function.__globals__.get("__name__")).partition(".")[0]
     return home in _LIBRARIES and not function.__code__.co_filename.startswith("<doctest ")
 
 
 def _call_of_library(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A library's function, as it is.
+    """Calls a library function without conversion.
 
-    The functions that one of gradtape's is given are the user's, and converted.
+    Functions that are passed to one of gradtape's are the user's, and converted.
     """
     module = str(getattr(f, "__module__", ""))
     if (
@@ -175,7 +177,7 @@ def _call_of_library(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 
 
 def _converted_argument(value: Any) -> Any:
-    """An argument, converted if it is a function of the user's."""
+    """An argument, converted if it is a user's function."""
     if isinstance(value, MethodType):
         function = _converted_argument(value.__func__)
         return value if function is value.__func__ else MethodType(function, value.__self__)

@@ -1,9 +1,9 @@
-"""`converted`: a function whose `if`, `while`, `for`, `and`,
-... have become calls of the operators of this package.
+"""`converted`: returns a function whose `if`, `while`, `for`, `and`, ... have become calls of the
+operators of this package.
 
 The work is done by the converters of the package malt. The converted function has the globals, the
-closure and the defaults of the original, and its code stands, for tracebacks and source locations,
-in the lines of the user's file.
+closure and the defaults of the original, and its code has the line numbers of the user's file, for
+tracebacks and source locations.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ _factories: weakref.WeakKeyDictionary[CodeType, dict[Any, Factory]] = weakref.We
 def converted(
     function: FunctionType, operators: ModuleType, *, recursive: bool = True
 ) -> FunctionType:
-    """A function that does the same as `function`,
-    with `operators` in the places of Python's control flow.
+    """A function that does the same as `function`, with `operators` instead of Python's control
+    flow.
     """
     code = function.__code__
     key = code.co_filename, recursive  # equal code objects may come from different files
@@ -71,7 +71,9 @@ def source_code(function: FunctionType, *, recursive: bool = True) -> str:
 
 
 class Factory:
-    """The converted code of a function, from which any function with the same code is made."""
+    """The converted code of a function, from which the converted form of any function with the same
+    code is made.
+    """
 
     def __init__(self, function: FunctionType, *, recursive: bool) -> None:
         code = function.__code__
@@ -177,7 +179,7 @@ def _as_malts(node: Any) -> Any:
 class _Calls(call_trees.CallTreeTransformer):  # type: ignore[misc]
     """malt's converter of calls.
 
-    Functions that look at the frame they are called from are called as they are.
+    Functions that inspect their caller's frame are called directly.
     """
 
     _frame_readers = frozenset(
@@ -191,7 +193,7 @@ class _Calls(call_trees.CallTreeTransformer):  # type: ignore[misc]
 
 
 class _Reads(variables.VariableAccessTransformer):  # type: ignore[misc]
-    """malt's converter of reads of variables, which takes the name before a `:=` for one."""
+    """malt's converter of variable reads, which mistakes the name before a `:=` for one."""
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:  # noqa: N802
         node.target.ctx = ast.Store()
@@ -200,8 +202,8 @@ class _Reads(variables.VariableAccessTransformer):  # type: ignore[misc]
 
 
 def _module_around(name: str, tree: Any, free_variables: tuple[str, ...]) -> ast.Module:
-    """A module with a definition in a function that has the operators as its parameter,
-    in one that has the closure's names.
+    """A module with the definition inside a function that takes the operators as its parameter,
+    inside another that defines the closure's names.
     """
     if isinstance(tree, ast.Lambda):
         tree = ast.Assign([ast.Name(name, ast.Store())], tree)
@@ -246,7 +248,7 @@ def _position(node: Any) -> _Position | None:
 
 
 def _set_positions(node: Any, around: _Position) -> None:
-    """Gives every node a position: its own, or that of the node around it.
+    """Gives every node a position: its own, or that of the enclosing node.
 
     Makes lists of tuples, too, as `compile` wants them.
     """
@@ -305,8 +307,8 @@ def _find(code: CodeType, name: str) -> CodeType:
 
 
 def _replaced(code: CodeType, name: str, change: Callable[[CodeType], CodeType]) -> CodeType:
-    """A maker's code with the code of the function that it makes changed: the one of that name,
-    or its lambda.
+    """The code of an outer function, with the code of the function that it defines replaced: the
+    one of that name, or its lambda.
     """
     constants = [
         change(c) if isinstance(c, CodeType) and c.co_name in (name, "<lambda>") else c

@@ -1,5 +1,5 @@
-"""Functions that run as they are: what is said about them, once,
-and what a tensor in an `if` of theirs is told.
+"""Functions that AutoGraph does not convert: a warning for each, and an error that explains a
+tensor used in one of their `if`s.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class NotConvertedError(Exception):
 
 @dataclass
 class Talk:
-    """How much AutoGraph tells about what it converts."""
+    """How much AutoGraph logs about what it converts."""
 
     level: int = 0
     to_stdout: bool = False
@@ -55,9 +55,8 @@ def warn_once(function: FunctionType, why: str) -> None:
     if key not in _said:
         _said.add(key)
         log_warning(
-            "AutoGraph could not convert %s (%s:%s), because %s. It runs as it is; "
-            "decorate it with "
-            "gradtape.autograph.experimental.do_not_convert to say that this is meant.",
+            "AutoGraph could not convert %s (%s:%s), because %s. It runs as it is; decorate it "
+            "with gradtape.autograph.experimental.do_not_convert to silence this warning.",
             code.co_qualname, code.co_filename, code.co_firstlineno, why,
         )  # fmt: skip
 
@@ -67,14 +66,14 @@ def run_as_it_is(
 ) -> Any:
     """Calls a function that is not converted; an error in it says why."""
     name = getattr(f, "__qualname__", repr(f))
-    return run_explaining(f, args, kwargs, f"AutoGraph has not converted '{name}', because {why}.")
+    return run_explaining(f, args, kwargs, f"AutoGraph did not convert '{name}', because {why}.")
 
 
 def run_explaining(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], explanation: str
 ) -> Any:
-    """Calls a function; where it takes a tensor of the program for a Python value,
-    the error says where, and explains.
+    """Calls a function; if it uses a traced tensor as a Python value, the error says where, and
+    why.
     """
     try:
         return f(*args, **kwargs)
@@ -86,7 +85,7 @@ def run_explaining(
 
 
 def users_line(error: BaseException) -> Location | None:
-    """The last line of the user's that an error came from."""
+    """The last line of the user's code that an error came from."""
     found = None
     trace = error.__traceback__
     while trace is not None:

@@ -1,8 +1,8 @@
-"""`LoopVariables`: the variables of a loop that XLA runs,
-which must be of the same kind after every step.
+"""`LoopVariables`: the variables of a loop that XLA runs, which must keep their shapes and dtypes
+from step to step.
 
-Numbers of Python's become tensors, of the dtype that a step gives them. What is undefined before
-the loop gets the shape and dtype that it has after a step.
+Python numbers become tensors, of the dtype that they have after a step. A variable that is
+undefined before the loop gets the shape and dtype that it has after a step.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gradtape.functions.autograph.values import (
 
 
 class OfBlockError(Exception):
-    """An error that one loop can do something about: that of the block."""
+    """An error that only the loop of this block can handle."""
 
     def __init__(self, message: str, block: Block) -> None:
         super().__init__(message)
@@ -45,17 +45,17 @@ class OfBlockError(Exception):
 
 
 class FirstStepDiffersError(OfBlockError, ValueError):
-    """A variable is of another kind before the loop than after a step;
-    a loop of known length can do its first step apart.
+    """A variable has a different kind before the loop than after a step; a loop of known length can
+    run its first step separately.
     """
 
 
 class ListGrowsError(OfBlockError, TypeError):
-    """A list gets longer with every step; a loop of known length can be unrolled."""
+    """A list grows with every step; a loop of known length can be unrolled."""
 
 
 class _Again(Exception):  # noqa: N818 - it is no error
-    """A loop is to be traced again with other first values of its variables."""
+    """A loop must be traced again with other initial values of its variables."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         super().__init__()
@@ -77,8 +77,8 @@ def looped(block: Block, run: Callable[[LoopVariables], list[Any]]) -> None:
 
 
 class LoopVariables:
-    """The variables of a loop with their first values;
-    `tensors` are those leaves of them that XLA carries along.
+    """The variables of a loop with their initial values; `tensors` are the leaves that XLA carries
+    through the loop.
     """
 
     def __init__(self, block: Block, values: Sequence[Any]) -> None:
@@ -108,7 +108,7 @@ class LoopVariables:
         ]
 
     def packed(self, tensors: Sequence[Any]) -> list[Any]:
-        """Values of the variables, with some tensors in the places of those that are carried."""
+        """Values of the variables, with the given tensors in place of those that are carried."""
         given = iter(tensors)
         pairs = zip(self._values, self._leaves, self._specs, strict=True)
         return [
@@ -117,8 +117,8 @@ class LoopVariables:
         ]
 
     def packed_after(self, tensors: Sequence[Any]) -> list[Any]:
-        """The values of all variables after the loop;
-        those that were undefined before it stand last among the tensors.
+        """The values of all variables after the loop; those that were undefined before it come last
+        among the tensors.
         """
         found, given = self.packed(tensors), iter(tensors[len(self.tensors) :])
         for number, value in self._later.items():
@@ -128,8 +128,8 @@ class LoopVariables:
         return found
 
     def tensors_after(self, values: Sequence[Any]) -> list[Tensor]:
-        """The tensors to carry on, from the variables after a step,
-        which must be of the kinds they had before.
+        """The tensors to carry to the next step, from the variables after a step, which must have
+        the kinds they had before.
         """
         names = self._block.names
         first = [
@@ -158,13 +158,15 @@ class LoopVariables:
         ]
 
     def _fitted(self, name: str, before: Any, after: Any) -> Any:
-        """The first value of a variable, or another one that fits what it is after a step."""
+        """The initial value of a variable, or another one that has the kind it has after a step."""
         if before is after:
             return before
         if is_undefined(before):
             return before
         if is_undefined(after):
-            raise ValueError(f"{in_words(name)} is deleted in the loop.")
+            raise ValueError(
+                f"{in_words(name)} is deleted in a loop on tensors: delete it after the loop."
+            )
         if before is None:
             raise FirstStepDiffersError(
                 f"{in_words(name)} is None before the loop, and {described(after)} after a "
@@ -180,7 +182,7 @@ class LoopVariables:
             nest.assert_same_structure(before, after)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{in_words(name)} has another structure after a step than before: {error}"
+                f"{in_words(name)} has a different structure after a step than before: {error}"
             ) from None
         old = nest.flatten(before)
         new = [self._fitted_leaf(name, a, b) for a, b in zip(old, nest.flatten(after), strict=True)]
@@ -204,8 +206,7 @@ class LoopVariables:
                 )
             raise TypeError(
                 f"{in_words(name)} changes from {described(before)} to {described(after)} in a "
-                "loop on tensors: only tensors and "
-                "numbers can."
+                "loop on tensors: only tensors and numbers may change there."
             )
         if not is_like_a_tensor(after) or nest.is_composite(before) != nest.is_composite(after):
             raise TypeError(
@@ -219,8 +220,8 @@ class LoopVariables:
             d for _, d in specs_of(after)
         ]:
             raise NotTraceableError(
-                f"{in_words(name)} grows in a loop on tensors, whose variables keep their shapes "
-                "in XLA: give it its size."
+                f"{in_words(name)} grows in a loop on tensors, where a variable must keep its "
+                "shape: allocate it at its full size before the loop."
             )
         for one, other in zip(parts_of(first), parts_of(after), strict=True):
             self._with_dtype(name, one, other)
@@ -251,13 +252,13 @@ class LoopVariables:
 
 
 _SET = "give it a tensor of that kind before the loop."
-_KEEP = "in a gradtape.function a variable keeps its shape from step to step."
+_KEEP = "in a gradtape.function a loop variable must keep its shape."
 
 
 def _filled(
     value: Any, leaves: Sequence[Any], specs: Sequence[Any], tensors: Iterator[Tensor]
 ) -> Any:
-    """A value with the next tensors in the places of the leaves that have specs."""
+    """A value with the next tensors in place of the leaves that have specs."""
     filled = [
         leaf if wanted is None else made_of(leaf, tensors)
         for leaf, wanted in zip(leaves, specs, strict=True)
@@ -270,7 +271,7 @@ def _is_carried(leaf: Any) -> bool:
 
 
 class _ValueOf:
-    """A Variable whose value is to be read, which only the program around the loop can do."""
+    """A Variable whose value is needed, which only the program around the loop can read."""
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable

@@ -1,5 +1,5 @@
-"""`while` and `for`: Python's own where the number of steps is known to Python,
-XLA's where tensors decide on it.
+"""`while` and `for`: Python's own where the number of steps is known while tracing, XLA's where it
+depends on tensors.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def while_stmt(
     names: Sequence[str],
     options: dict[str, Any],
 ) -> None:
-    """A `while` loop: from the first test on that is a tensor, it is a loop of the program."""
+    """A `while` loop: from the first test that is a tensor, it is a loop of the program."""
     bound, found = _bound(options), test()
     while not _is_for_the_program(found):
         if not found:
@@ -75,7 +75,7 @@ def for_stmt(
 ) -> None:
     """A `for` loop.
 
-    `extra_test` is there if the loop may end early: it tells whether it goes on.
+    `extra_test` is given if the loop may end early: it tells whether it continues.
     """
     rows = rows_of(iterated)
     new_block = functools.partial(Block, get_state, set_state, names, extra_test, body)
@@ -187,7 +187,7 @@ def _for_numbers(
     block: Block,
     bound: int | None,
 ) -> None:
-    """A loop over numbers up to one that only the program will know."""
+    """A loop over a range whose bounds are traced tensors."""
 
     def run(variables: LoopVariables) -> list[Any]:
         def holds(number: Tensor, *tensors: Tensor) -> Tensor:
@@ -216,7 +216,7 @@ def _bound(options: dict[str, Any]) -> int | None:
         return None
     if is_traced(limit):
         raise ValueError(
-            f"{location()}: set_loop_options: maximum_iterations must be known when the function "
-            "is traced."
+            f"{location()}: set_loop_options: maximum_iterations must be known while the function "
+            "is traced: use a Python integer."
         )
     return int(as_tensor(limit, argument="set_loop_options: maximum_iterations"))

@@ -1,4 +1,4 @@
-"""Marks in the user's code: functions that are not to be converted, and options of loops."""
+"""Marks in the user's code: functions that must not be converted, and options for loops."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from gradtape.published import published
 
 @published("autograph.experimental.Feature")
 class Feature(enum.Enum):
-    """TensorFlow's names of parts of the conversion that can be chosen;
-    here they are always as they are best.
+    """TensorFlow's names for optional parts of the conversion; they have no effect here.
 
     >>> import gradtape as tf
     >>> tf.autograph.experimental.Feature.LISTS.name
@@ -36,14 +35,14 @@ class Feature(enum.Enum):
 
     @classmethod
     def all_but(cls, exclude: Feature | tuple[Feature, ...]) -> tuple[Feature, ...]:
-        """Every feature besides `exclude`."""
+        """Every feature except `exclude`."""
         left_out = {cls.ALL, *(exclude if isinstance(exclude, (list, tuple, set)) else (exclude,))}
         return tuple(feature for feature in cls if feature not in left_out)
 
 
 @published("autograph.experimental.do_not_convert")
 def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
-    """A function that AutoGraph leaves as it is, with all that it calls.
+    """Marks a function that AutoGraph does not convert, nor anything that it calls.
 
     >>> import gradtape as tf
     >>> @tf.autograph.experimental.do_not_convert
@@ -71,8 +70,8 @@ def set_loop_options(
     maximum_iterations: Any = None,
     shape_invariants: Any = None,
 ) -> None:
-    """Options of the loop whose first statement this is: in a function, `maximum_iterations` bounds
-    it, and it has a gradient.
+    """Sets options of the loop whose first statement this is: in a function, `maximum_iterations`
+    bounds it and makes its higher derivatives faster.
 
     >>> import gradtape as tf
     >>> @tf.function

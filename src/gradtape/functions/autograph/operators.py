@@ -44,5 +44,5 @@ __all__ = [
 
 
 def caught_exception() -> BaseException | None:
-    """The exception of the `except` block that asks."""
+    """The exception that the calling `except` block has caught."""
     return sys.exc_info()[1]

@@ -1,5 +1,5 @@
-"""What is done to a function's syntax tree before the package malt converts it: its own conversions
-leave these out, or refuse them.
+"""Changes to a function's syntax tree before the package malt converts it, for what malt ignores or
+refuses.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ _FunctionNode = ast.FunctionDef | ast.Lambda
 
 
 def prepared(node: _FunctionNode, qualified_name: str) -> _FunctionNode:
-    """A definition without decorators, defaults and annotations, with everything spelled out that
-    depends on where it stands.
+    """A definition without decorators, defaults and annotations, and with everything made explicit
+    that depends on its context.
     """
     _refuse_what_cannot_be_converted(node)
     _without_surroundings(node)
@@ -23,8 +23,8 @@ def prepared(node: _FunctionNode, qualified_name: str) -> _FunctionNode:
 
 
 def _without_surroundings(node: _FunctionNode) -> None:
-    """Takes away what was evaluated when the function was defined;
-    the converted one gets the same defaults as objects.
+    """Removes what was evaluated when the function was defined; the converted function gets the
+    same default objects.
     """
     nothing = ast.Constant(None)
     node.args.defaults = [nothing for _ in node.args.defaults]
@@ -53,10 +53,10 @@ def _class_of(qualified_name: str) -> str | None:
 
 
 class _Spelled(ast.NodeTransformer):
-    """Writes out what means something only where it stands.
+    """Makes explicit what depends on its context.
 
-    `super()` and private names are those of the class; `assert` and `append` become calls of
-    operators, the latter one that assigns the list, so that it counts as changed.
+    `super()` and private names get their class; `assert` and `append` become calls of operators,
+    the latter with an assignment to the list, so that it counts as changed.
     """
 
     def __init__(self, owner: str | None) -> None:
@@ -177,7 +177,7 @@ def _operator(name: str, arguments: list[ast.expr]) -> ast.Call:
 
 
 def _at(made: ast.stmt, node: ast.AST) -> ast.stmt:
-    """What was made from a node, with its position."""
+    """A node made from another one, with its position."""
     return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
@@ -197,8 +197,8 @@ def _refuse_what_cannot_be_converted(node: ast.AST) -> None:
             raise NotConvertedError(f"it contains {refused[type(part)]} (line {part.lineno})")  # type: ignore[attr-defined]
         for name in _names_lost_in(part):
             raise NotConvertedError(
-                f"it assigns '{name.target.id}' with := where that would be lost (line "
-                f"{name.lineno}): use = before"
+                f"it assigns '{name.target.id}' with := where the assignment would be lost (line "
+                f"{name.lineno}): assign it with = before"
             )
 
 

@@ -1,4 +1,4 @@
-"""What users ask of AutoGraph by name: a converted function, its source code, and messages."""
+"""The public functions of AutoGraph: a converted function, its source code, and messages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gradtape.published import published
 def to_graph(
     entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
 ) -> Callable[..., Any]:
-    """A function converted by AutoGraph: in eager code it does the same, in a function that is
-    traced it can be called as it is.
+    """A function converted by AutoGraph: it does the same in eager code, and can be called in a
+    traced function.
 
     >>> import gradtape as tf
     >>> def size(x):
@@ -72,8 +72,8 @@ def _function(entity: Any, name: str) -> FunctionType:
 
 @published("autograph.set_verbosity")
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
-    """How much AutoGraph tells in the log `gradtape`: with a level of 1 or more,
-    which functions it converts.
+    """Sets how much AutoGraph writes to the logger `gradtape`: from level 1 on, which functions it
+    converts.
 
     >>> import gradtape as tf
     >>> tf.autograph.set_verbosity(0)

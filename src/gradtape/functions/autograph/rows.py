@@ -1,5 +1,5 @@
-"""What a `for` loop of a program runs over: the rows of tensors,
-or numbers up to one that only the program knows.
+"""What a `for` loop of a program iterates over: the rows of tensors, or a range whose bounds are
+known only when the program runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gradtape.ops.shaping import getitem
 
 
 class Rows:
-    """The rows of tensors of one length; `entry` makes what the loop's variable is from a row of
+    """The rows of tensors of the same length; `entry` makes the loop variable's value from a row of
     each.
     """
 
@@ -46,7 +46,7 @@ class Rows:
         return map(self.number, range(self.length))
 
     def first(self, count: int | None) -> Rows:
-        """No more than so many rows."""
+        """The first rows, at most this many."""
         return (
             self
             if count is None
@@ -62,8 +62,8 @@ def _part(tensor: Tensor, part: slice) -> Tensor:
 
 
 class Progression:
-    """The numbers from `start` in steps of `step` before `stop`,
-    one of which is a tensor of the program.
+    """The numbers from `start` in steps of `step` up to `stop`, where one of the three is a traced
+    tensor.
     """
 
     def __init__(self, start: Any, stop: Any, step: Any, *, dtype: Any = None) -> None:
@@ -79,9 +79,9 @@ class Progression:
 
     def __gradtape_tensor__(self, *others: Any) -> Any:
         raise NotTraceableError(
-            f"{location()}: in a program of XLA's only a `for` loop can run over a range up to a "
-            "tensor; elsewhere its length must be "
-            "known when the function is traced: make it a Python integer, or take it from a shape."
+            f"{location()}: in a gradtape.function only a `for` loop can run over a range whose "
+            "bound is a tensor; elsewhere its length must be known while the function is traced: "
+            "use a Python integer, or take it from a shape."
         )
 
     __iter__ = __len__ = __getitem__ = __neg__ = __abs__ = __gradtape_tensor__
@@ -101,7 +101,7 @@ class Progression:
 
 
 def rows_of(iterated: Any) -> Rows | Progression | None:
-    """What a loop over a value runs over in a program; None if it is Python's to run."""
+    """What a loop over a value iterates over in a program; None if Python runs the loop."""
     if isinstance(iterated, (Rows, Progression)):
         return iterated
     value = source_object(iterated)
@@ -139,7 +139,7 @@ def _known(*bounds: Any) -> Tensor:
 def tensor_range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None
 ) -> Progression | None:
-    """What `gradtape.range` cannot give: numbers whose bounds only the program will know.
+    """What `gradtape.range` cannot return: a range whose bounds are traced tensors.
 
     None if they are all known.
     """
@@ -163,7 +163,9 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     if not rows or len(rows) < len(found):
         return builtins.zip(*iterables, strict=strict)
     if strict and len({r.length for r in rows}) > 1:
-        raise ValueError(f"zip: the arguments differ in length: {[r.length for r in rows]}.")
+        raise ValueError(
+            f"zip: all arguments must have the same length, got {[r.length for r in rows]}."
+        )
     ends = np.cumsum([len(r.tensors) for r in rows]).tolist()
 
     def entry(entries: Sequence[Tensor]) -> tuple[Any, ...]:

@@ -37,8 +37,8 @@ def syntax_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda:
 
 
 def _definition(code: CodeType, lines: list[str]) -> ast.AST:
-    """A `def`, from the lines it takes; a block around them makes the indentation of a method
-    right.
+    """A `def`, parsed from its lines; an enclosing block makes the indentation of a method
+    valid.
     """
     block = inspect.getblock(lines[code.co_firstlineno - 1 :])
     indented = block[0][:1].isspace()
@@ -56,15 +56,15 @@ def _lambda(code: CodeType, lines: list[str]) -> ast.Lambda:
         found = _innermost_around(code, found)
     if len(found) != 1:
         raise NotConvertedError(
-            f"there are {len(found)} lambdas like it in line {code.co_firstlineno}: give it a line "
-            "of its own, or a def"
+            f"there are {len(found)} lambdas like it on line {code.co_firstlineno}: put it on its "
+            "own line, or write a def"
         )
     return copy.deepcopy(found[0])
 
 
 @functools.lru_cache(maxsize=8)
 def _lambdas(source: str) -> list[ast.Lambda]:
-    """All lambdas of a file, which is parsed once for many of them."""
+    """All lambdas of a file, which is parsed only once."""
     return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Lambda)]
 
 

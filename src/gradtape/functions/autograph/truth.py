@@ -1,5 +1,5 @@
-"""Truth values: `and`, `or`, `not` and `assert`, and what is known of a flag inside a branch that
-depends on it.
+"""Truth values: `and`, `or`, `not` and `assert`, and what is known about a flag inside a branch
+that depends on it.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def or_(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
 def _combined(
     first: Any, second: Any, what: str, logical: Callable[..., Any], *, second_if: bool
 ) -> Any:
-    """Of two tensors of one dtype that are no truth values, one of them, as in Python;
-    else the truth of both together.
+    """Of two tensors of the same dtype that are not boolean, one of them, as in Python; else the
+    combined truth value.
     """
     holds, other = truth(first, what), as_tensor(source_object(second))
     tensor = as_tensor(source_object(first))
@@ -88,8 +88,8 @@ def _combined(
 
 
 def known_if(condition: Any, holds: bool, values: Sequence[Any]) -> list[Any]:
-    """The values of variables in a branch: a flag that the condition is, or negates,
-    is known there.
+    """The values of variables in a branch: if the condition is a flag or its negation, the flag is
+    known there.
     """
     flag, known = (
         (condition.flag, not holds) if isinstance(condition, Negation) else (condition, holds)
@@ -100,7 +100,9 @@ def known_if(condition: Any, holds: bool, values: Sequence[Any]) -> list[Any]:
 
 
 def assert_stmt(condition: Any, message: Callable[[], Any]) -> None:
-    """An `assert` statement; the program itself checks what only it will know."""
+    """An `assert` statement; a condition that is a traced tensor is checked when the program
+    runs.
+    """
     if is_traced(condition):
         _check_when_run(
             truth(condition, "an `assert`"), f"{location()}: the assertion failed", message()

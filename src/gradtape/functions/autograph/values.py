@@ -1,5 +1,5 @@
-"""The values of the user's variables: what of them XLA can hold,
-and as tensors of which shapes and dtypes.
+"""The values of the user's variables: which of them XLA can hold, and with what shapes and
+dtypes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def ld(value: Any) -> Any:
 
 
 def ldu(read: Callable[[], Any], name: str) -> Any:
-    """An attribute or an element that may not be there."""
+    """An attribute or an element that may not exist."""
     try:
         return read()
     except (AttributeError, IndexError, KeyError, NameError):
@@ -64,8 +64,8 @@ def is_flag(name: str) -> bool:
 
 
 def in_words(name: str) -> str:
-    """A variable in the words of an error message, with the line of the user's code."""
-    return f"{location()}: {'what is returned' if _RESULT.fullmatch(name) else repr(name)}"
+    """A variable's description for an error message, with the line of the user's code."""
+    return f"{location()}: {'the return value' if _RESULT.fullmatch(name) else repr(name)}"
 
 
 def is_undefined(value: Any) -> bool:
@@ -73,7 +73,7 @@ def is_undefined(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number of Python's, which takes the dtype of what stands beside it."""
+    """Whether a value is a Python number, which takes the dtype of the tensors beside it."""
     return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)
 
 
@@ -87,20 +87,18 @@ def is_like_a_tensor(value: Any) -> bool:
 
 
 def parts_of(leaf: Any) -> list[Any]:
-    """What a leaf is made of: the tensors of a TensorArray, else itself."""
+    """The parts of a leaf: the tensors of a TensorArray, else itself."""
     found: list[Any] = leaf.__gradtape_flatten__() if nest.is_composite(leaf) else [leaf]
     return found
 
 
 def made_of(leaf: Any, tensors: Iterator[Tensor]) -> Any:
-    """A leaf like another, made of the next tensors."""
+    """A leaf like another, made from the next tensors."""
     return leaf.__gradtape_unflatten__(tensors) if nest.is_composite(leaf) else next(tensors)
 
 
 def shaped_like(leaf: Any, other: Any) -> Any:
-    """A leaf; a TensorArray into which nothing was written has the shape of the entries of
-    another.
-    """
+    """A leaf; a TensorArray without entries gets the entry shape of another."""
     empty = nest.is_composite(leaf) and type(leaf) is type(other) and not parts_of(leaf)
     return leaf.__gradtape_like__(other) if empty else leaf
 
@@ -118,12 +116,12 @@ def spec(value: Any) -> Spec:
 
 
 def specs_of(leaf: Any) -> list[Spec]:
-    """Those of all that a leaf is made of."""
+    """The specs of all parts of a leaf."""
     return [spec(part) for part in parts_of(leaf)]
 
 
 def fits(number: Any, dtype: Any) -> bool:
-    """Whether a number of Python's can be one of a dtype."""
+    """Whether a Python number can have a dtype."""
     order = "biufc"
     kind = "f" if dtypes.from_numpy(dtype).is_floating else np.dtype(dtype).kind
     given = np.asarray(number).dtype.kind
@@ -142,7 +140,7 @@ def as_spec(value: Any, wanted: Spec) -> Tensor:
 
 
 def tensors_in(leaf: Any, wanted: Sequence[Spec]) -> list[Tensor]:
-    """What a leaf is made of, as tensors of some dtypes."""
+    """The parts of a leaf, as tensors of the given dtypes."""
     return [as_spec(part, one) for part, one in zip(parts_of(leaf), wanted, strict=True)]
 
 
@@ -151,7 +149,7 @@ def zeros(wanted: Spec) -> Tensor:
 
 
 def described(value: Any) -> str:
-    """A value in the words of an error message."""
+    """A value's description for an error message."""
     if is_undefined(value):
         return "undefined"
     if (

@@ -1,9 +1,9 @@
-"""`GradientTape.jacobian` and `batch_jacobian`: every element of a target by every element of its
-sources.
+"""`GradientTape.jacobian` and `batch_jacobian`: the derivative of every element of a target with
+respect to every element of its sources.
 
-In reverse mode the target's elements go back, many in one walk; in forward mode the sources'
-elements go forward. Both run in chunks that fit into a limit of memory, and as loops where a
-function of the user's cannot take a batch.
+In reverse mode cotangents of the target's elements go back, many in one walk; in forward mode
+tangents of the sources' elements go forward. Both run in chunks that fit a memory limit, and as
+loops where a custom gradient cannot take a batch.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ def batch_jacobian(
     shape, source_shape = one_target.array.shape, one_source.array.shape
     if len(shape) < 2 or len(source_shape) < 2:
         raise ValueError(
-            f"batch_jacobian: target and source need rank 2 or more, got shapes {shape} and "
+            f"batch_jacobian: target and source must have rank 2 or more, got shapes {shape} and "
             f"{source_shape}."
         )
     if shape[0] != source_shape[0]:
         raise ValueError(
-            f"batch_jacobian: target and source differ in the batch size: {shape[0]} and "
+            f"batch_jacobian: target and source must have the same batch size, got {shape[0]} and "
             f"{source_shape[0]}."
         )
 
@@ -121,7 +121,7 @@ def batch_jacobian(
 
 
 def pace_of(method: str, parallel_iterations: Any, use_pfor: Any, memory_limit: Any) -> Pace:
-    """The options that say how many elements go at once, checked."""
+    """The options that say how many elements to process at once, checked."""
     for name, value in (
         ("parallel_iterations", parallel_iterations),
         ("memory_limit", memory_limit),
@@ -145,7 +145,7 @@ def differentiated(
     targets: Sequence[Any],
     run: Callable[[], Any],
 ) -> Any:
-    """`run()` as the one differentiation that a non-persistent tape gives."""
+    """`run()` as the one differentiation that a non-persistent tape allows."""
     tape._leave_before_differentiating(method)
     nodes = [node for target in targets if (node := tape._node_of(target)) is not None]
     try:
@@ -167,7 +167,7 @@ def jacobians(
     mode: str,
     pace: Pace,
 ) -> list[Tensor | None]:
-    """The Jacobian by each source; None where there is no path."""
+    """The Jacobian with respect to each source; None where there is no path."""
     array = target.array
 
     def reverse() -> list[Tensor | None]:
@@ -247,18 +247,17 @@ def _either(
     without_path = tape._node_of(target) is None or not connected
     if mode == "forward" and "c" in kinds:
         raise ValueError(
-            f"{method}: mode='forward' takes real targets and sources only: a complex Jacobian is "
-            "defined by the gradients of reverse "
-            "mode; use mode='reverse', or the real and imaginary parts."
+            f"{method}: mode='forward' takes only real targets and sources, since a complex "
+            "Jacobian is defined by reverse mode: use mode='reverse', or the real and imaginary "
+            "parts."
         )
     if mode == "forward" and not without_path:
         try:
             return forward()
         except (DepartureError, LookupError, NotLinearError) as error:
             raise ValueError(
-                f"{method}: mode='forward' differentiates the gradient functions on the way by "
-                "their cotangents, which failed: "
-                f"{error}; use mode='reverse'."
+                f"{method}: mode='forward' pushes tangents through the custom gradients between "
+                f"source and target, which failed: {error}; use mode='reverse'."
             ) from error
     if mode == "auto" and smaller and "c" not in kinds and not without_path:
         try:
@@ -273,8 +272,8 @@ def _either(
 def _warn_of_dependence(
     tape: GradientTape, recording: Recording, target: Any, source: Any, by_example: Tensor
 ) -> None:
-    """Compares a gradient along a random cotangent with what the Jacobians of the examples make of
-    it.
+    """Compares the gradient for a random cotangent with its product with the Jacobians of the
+    examples.
     """
     jacobians, array = by_example.array, target.array
     node, by = tape._node_of(target), tape._node_of(source)
@@ -295,9 +294,9 @@ def _warn_of_dependence(
     largest = size_of(jacobians, 1).max(1, keepdims=True)
     if differ(found, expected, largest, jacobians.dtype):
         warnings.warn(
-            "GradientTape.batch_jacobian: the examples of the batch depend on each other, so the "
-            "result mixes their derivatives. "
-            "Use jacobian for all of them, or check_independence=False if this is meant.",
+            "GradientTape.batch_jacobian: the examples of the batch depend on each other, so "
+            "the result mixes their derivatives. Use jacobian to get all of them, or pass "
+            "check_independence=False if this is intended.",
             RuntimeWarning,
             stacklevel=_frames_to_user(),
         )

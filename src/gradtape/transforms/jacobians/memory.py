@@ -1,4 +1,4 @@
-"""How many rows of a Jacobian go into one walk, so that the walk stays within a limit of memory."""
+"""How many rows of a Jacobian go into one walk, so that the walk stays within a memory limit."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def in_chunks(
     stop and result.
 
     A range has no more than `most` rows, and no more than fit into `limit` bytes (None: a quarter
-    of what is free). If the rows are `expected`, in bytes for each, to fit all at once, they go at
-    once; else the first goes alone, and what each range was seen to take decides about the next.
-    `seed_bytes` is what a row takes before any op has run. A range for which there was not enough
-    memory is cut in half.
+    of what is free). If all rows are `expected`, in bytes for each, to fit at once, they run at
+    once; else the first runs alone, and the memory that each range takes determines the size of the
+    next. `seed_bytes` is what a row takes before any op has run. A range for which there was not
+    enough memory is cut in half.
     """
     size = max(1, count if most is None else min(count, most))
     if limit is None:
@@ -69,8 +69,7 @@ def in_chunks(
 class Meter(Block):
     """The most bytes that the results of a thread's ops took at one time in a `with` block: `peak`.
 
-    It sees each kernel's result, and when that goes; it does not see what a kernel needs for
-    itself.
+    It sees each kernel's result, and when it is freed; it does not see a kernel's temporary arrays.
     """
 
     def __init__(self) -> None:
@@ -117,7 +116,7 @@ def _owner(array: Any) -> Any:
 
 
 def free_bytes() -> int:
-    """The memory that this process could still take without pushing anything out.
+    """The memory that this process could still take without swapping.
 
     A container may be given less than the machine has.
     """

@@ -1,11 +1,12 @@
-"""`GradientTape.gradient_per_example`: the gradient of each example's loss by itself, as
+"""`GradientTape.gradient_per_example`: a separate gradient of each example's loss, as
 differentially private training needs it.
 
-If examples have nothing to do with each other, one backward walk over the whole batch has the
-cotangent of each of them in its own row of every intermediate result. Only where a result meets
-what all examples share, such as a weight, would their gradients be added up: that op's rule runs
-once more, for each example with its own rows of what was saved. What looks like a batch may be
-none, so a random probe checks the outcome; the Jacobian of the losses is the way that always holds.
+If the examples are independent, one backward walk over the whole batch has the cotangent of each of
+them in its own row of every intermediate result. Only where a result meets something that all
+examples share, such as a weight, would their gradients be added up: that op's rule runs once more,
+for each example with its own rows of what was saved. What looks like a batch may not be one, so a
+random probe checks the result; if the check fails, it is computed as the Jacobian of the losses,
+which is always right.
 """
 
 from __future__ import annotations
@@ -56,9 +57,8 @@ def gradient_per_example(
     if len(found) != 1 or len(found[0].array.shape) != 1 or not found[0].dtype.is_floating:
         given = ", ".join(f"{loss.dtype.name}{list(loss.array.shape)}" for loss in found)
         raise ValueError(
-            "gradient_per_example: losses must be one tensor of real numbers with shape "
-            f"[examples], got {given or 'nothing'}; "
-            "do not take the mean or sum over the batch."
+            "gradient_per_example: losses must be one real tensor of shape [examples], got "
+            f"{given or 'nothing'}; do not take the mean or sum over the batch."
         )
     norm = None if clip_norm is None else _checked_norm(clip_norm)
     leaves = leaves_of(variables, "gradient_per_example: variables")
@@ -104,14 +104,14 @@ def _gradients(
 
 
 class MixedError(Exception):
-    """The examples depend on each other, or an op's rule cannot be run for each by itself."""
+    """The examples depend on each other, or an op's rule cannot be run for each separately."""
 
 
 class Examples:
-    """A batch of losses whose examples are taken to be independent.
+    """A batch of losses whose examples are assumed to be independent.
 
-    A Node is the batch's if its cotangent has a row for each example; what it computes from, and is
-    not the batch's, is shared.
+    A Node belongs to the batch if its cotangent has a row for each example; its inputs that do not
+    belong to the batch are shared.
     """
 
     def __init__(
@@ -166,8 +166,8 @@ class Examples:
         ]
 
     def _rows(self, start: int, stop: int) -> dict[Node, Tensor]:
-        """The gradients of some examples: each op between the batch and what is shared,
-        then back through the latter.
+        """The gradients of some examples: through each op where the batch meets what is shared,
+        then back through the shared part.
         """
         with Level(stop - start) as level:
             seeds: dict[Node, Any] = {}
@@ -182,7 +182,7 @@ class Examples:
         return {node: Tensor(array) for node, array in found.items()}
 
     def _pulled(self, node: Node, index: int, start: int, stop: int, level: Level) -> Any:
-        """What a Node's rule gives for one parent when every example is a batch of its own."""
+        """What a Node's rule returns for one parent when every example is a batch of its own."""
         rule: Any = node.rule
         own = Node(
             rule,

@@ -1,4 +1,6 @@
-"""Random cotangents that show in one walk whether a Jacobian is what it was taken for."""
+"""Random cotangents that check in one walk whether a Jacobian has the structure it is assumed to
+have.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,19 @@ import numpy as np
 
 
 def probe_for(array: Any) -> Any:
-    """A cotangent of random numbers whose sizes lie between 1 and 2,
-    so that a unit vector is no larger in any element.
+    """A cotangent of random numbers with absolute values between 1 and 2, so that no element is
+    smaller than that of a unit vector.
     """
     numbers = np.random.default_rng(0).uniform(-1, 1, array.shape)
     return np.asarray(numbers + np.sign(numbers)).astype(array.dtype)
 
 
 def differ(found: Any, expected: Any, largest: Any, dtype: Any) -> bool:
-    """Whether two ways to one product differ by more than rounding,
-    `largest` being the size of the terms that were added.
+    """Whether two computations of the same product differ by more than rounding, where `largest` is
+    the size of the added terms.
 
-    What is not finite proves nothing. Half precision is rounded at every op, so that more is
-    allowed there.
+    What is not finite proves nothing. Half precision is rounded at every op, so a larger difference
+    is allowed there.
     """
     precision = np.finfo(dtype) if dtype.kind == "c" else ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Backward walks with many cotangents at once: what Jacobians in either direction are made of."""
+"""Backward walks with many cotangents at once: the building block of Jacobians in either mode."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def pull_identity(
     *,
     examples: bool = False,
 ) -> list[Tensor | None]:
-    """For each source, its cotangents for a one of every element of the target, stacked;
-    None where there is no path.
+    """For each source, its cotangents for a one in each element of the target, stacked; None where
+    there is no path.
 
-    With `examples`, the ones are set in every example of the target's first axis alike.
+    With `examples`, the ones are set in every example of the target's first axis at once.
     """
     array, nodes = target.array, [tape._node_of(source) for source in sources]
     if tape._node_of(target) is None or not target.dtype.is_trainable:
@@ -74,8 +74,8 @@ def pull_identity(
 def pull_diagonal(
     tape: GradientTape, recording: Recording, target: Any, source: Any, pace: Pace
 ) -> Tensor:
-    """The derivative of each element of the target by the source's element in its place;
-    both have one shape.
+    """The derivative of each element of the target with respect to the source's element at the same
+    place; both have the same shape.
     """
     node, array = tape._node_of(source), target.array
     rows = Stack(array.size)
@@ -101,7 +101,7 @@ def pull_diagonal(
 
 
 def _apart(x: Tensor) -> Tensor:
-    """A view as an array of its own, so that it does not keep alive what it shows."""
+    """A copy of a view, so that it does not keep the whole array alive."""
     return Tensor(x.array.copy()) if x.node is None and type(x.array) is np.ndarray else x
 
 
@@ -132,8 +132,8 @@ def _identity(target: Any, examples: bool) -> Tensor:
 
 
 class Stack:
-    """Rows that come in chunks and go one behind another:
-    into one array where nothing records, else joined by an op.
+    """Rows that arrive in chunks and are put one after another: into one array where nothing
+    records, else joined by an op.
     """
 
     def __init__(self, count: int) -> None:
@@ -166,7 +166,7 @@ class Pulls:
     """Walks back over a tape's recording to `nodes`, each with many rows of cotangents.
 
     All rows go in one walk, or one after another if that fails: a custom gradient may not take a
-    batch. What is really wrong is raised again then. `loop` begins with one after another.
+    batch. A real error is then raised again. `loop` takes one after another from the start.
     """
 
     def __init__(
@@ -184,7 +184,8 @@ class Pulls:
         """The cotangents of the nodes for every row of `seeds`, stacked;
         one that has no path from a seed is missing.
 
-        A function that makes the seeds may be called twice, and what it makes is written over.
+        If `seeds` is a function that makes them, it may be called twice, and its result is
+        overwritten.
         """
         if not self._loop:
             try:

@@ -1,8 +1,8 @@
 """Forward products over what a tape has recorded: tangents of sources carried to a target.
 
 A backward walk is linear in the cotangent that it starts from. One such walk is recorded, and the
-backward walk over that recording is its transpose: it takes tangents of the sources to the
-target's. No op needs a rule for it.
+backward walk over that recording is its transpose: it takes tangents of the sources to those of the
+target. No op needs a forward rule for it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from gradtape.transforms.jacobians.seeds import diagonal_rows
 
 
 class NotLinearError(ValueError):
-    """A gradient function of the user's cannot be pushed through:
-    what it gives is not linear in its cotangent.
+    """Tangents cannot be pushed through a custom gradient: its result is not linear in its
+    cotangent.
     """
 
 
@@ -76,10 +76,10 @@ class RecordedWalk:
         return found[end] if end is not None and end in found else self._zeros(len(rows.array))
 
     def push_identity(self, index: int, pace: Pace, *, examples: bool = False) -> Tensor | None:
-        """The target's tangents for a one of every element of source `index`, stacked;
-        None if there is no path.
+        """The target's tangents for a one in each element of source `index`, stacked; None if there
+        is no path.
 
-        With `examples`, the ones are set in every example of the source's first axis alike.
+        With `examples`, the ones are set in every example of the source's first axis at once.
         """
         pulled, recording = self.pulled[index], self._tape.scope
         if pulled is None or recording is None:
@@ -99,7 +99,9 @@ class RecordedWalk:
         return Tensor(np.zeros((count, *array.shape), array.dtype))
 
     def _check_linear(self, rows: Tensor, pulled: Tensor, examples: bool) -> None:
-        """The rows times the cotangent that the walk started from must be what the walk gave."""
+        """Checks that the rows times the cotangent that the walk started from are the walk's
+        result.
+        """
         array = rows.array
         if not isinstance(array, np.ndarray) or not array.size:
             return
@@ -117,14 +119,13 @@ class RecordedWalk:
             )
         if differ(found, expected, size_of(array), array.dtype):
             raise NotLinearError(
-                "a custom gradient on the way does not give a linear function of its cotangent "
-                "that can be differentiated"
+                "a custom gradient is not a linear, differentiable function of its cotangent"
             )
 
 
 class Pushes:
-    """Tangents of `sources` pushed to `target`: by the short way where there is one,
-    else along a recorded walk.
+    """Tangents of `sources` pushed to `target`: by the `ShortWay` where there is one, else along a
+    recorded walk.
     """
 
     def __init__(
@@ -134,8 +135,8 @@ class Pushes:
         self._walk: RecordedWalk | None = None
 
     def push_identity(self, index: int, pace: Pace, *, examples: bool = False) -> Tensor | None:
-        """The target's tangents for a one of every element of source `index`, stacked;
-        None if there is no path.
+        """The target's tangents for a one in each element of source `index`, stacked; None if there
+        is no path.
         """
         try:
             return self._short(self._sources[index], pace, examples)

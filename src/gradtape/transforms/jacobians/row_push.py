@@ -1,9 +1,9 @@
-"""A forward walk with many tangents at once on plain arrays:
-the quick way for Jacobians that nothing records.
+"""A forward walk with many tangents at once on plain arrays: the fast path for Jacobians that
+nothing records.
 
 It goes from Node to Node through elementwise ops, products with one matrix, and ops that only move
 elements: what their pulls saved is enough to push a tangent. A Node does not know its own shape,
-which other rules would need: those go by `RecordedWalk`.
+which other rules would need: those use `RecordedWalk`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class NoShortWay(Exception):  # noqa: N818 - it says which way to go, not that s
 
 
 class ShortWay:
-    """The Nodes from a source to a target, to push rows of tangents along;
-    `NoShortWay` if one of them does not let them.
+    """The Nodes from a source to a target, to push rows of tangents along; raises `NoShortWay` if
+    that is not possible for one of them.
     """
 
     def __init__(self, recording: Recording, target: Node, source: Node) -> None:
@@ -101,8 +101,8 @@ def _through_elements(rule: ElementwiseDerivative, node: Node, tangents: Sequenc
 
 
 def _is_finite(partial: Any) -> bool:
-    """Whether all of a derivative, which is real, is finite,
-    and not so large that the sum of its squares is infinite.
+    """Whether a real derivative is finite, and not so large that the sum of its squares is
+    infinite.
     """
     if not partial.ndim:
         return math.isfinite(partial)
@@ -111,8 +111,8 @@ def _is_finite(partial: Any) -> bool:
 
 
 def _broadcast(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any]) -> Shape | None:
-    """The shape of the output if an argument was broadcast to it,
-    from whatever was saved that shows it; else None.
+    """The shape of the output if an argument was broadcast to it, found from what was saved; else
+    None.
     """
     shapes: list[Shape] = []
     for i, tangent in enumerate(tangents):

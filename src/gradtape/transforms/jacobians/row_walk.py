@@ -1,9 +1,9 @@
 """A backward walk with many cotangents at once on plain arrays, for Jacobians that nothing records.
 
 Each cotangent is an array with the rows as its first axis. An elementwise op has the same partial
-derivatives for all rows: they are computed once, and multiply the rows, in place where nobody else
-has them. A product with one matrix is one product for all rows. Every other op runs on
-`BatchedTensor`s, as it would under `vmap`.
+derivatives for all rows: they are computed once and multiplied with the rows, in place where
+nothing else holds them. A product with one matrix is one product for all rows. Every other op runs
+on `BatchedTensor`s, as it would under `vmap`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gradtape.transforms.vectorize import whole
 
 
 def nothing_records() -> bool:
-    """Whether plain arrays will do: no tape or accumulator, no vmap, no program that is being
+    """Whether plain arrays suffice: no tape or accumulator, no vmap, no program that is being
     traced, no device but the host.
     """
     state = here.state
@@ -35,7 +35,7 @@ def nothing_records() -> bool:
 
 
 class Rows:
-    """A cotangent's rows; `own` if no one else has the array, so that it may be written to."""
+    """A cotangent's rows; `own` if nothing else holds the array, so that it may be written to."""
 
     __slots__ = ("array", "own")
 
@@ -55,7 +55,7 @@ def pull_rows(
     a source without a path from a seed is missing.
 
     `own` lets the walk write to the seeds. Kernels run through the thread's `run`, where a Meter
-    may listen.
+    may measure them.
     """
     path = Path(seeds, sources, recording)
     # Once a partial derivative was infinite, rows may be, which zeros among later ones must not
@@ -101,7 +101,7 @@ def _quickly(
 
 
 def _declared(declared: RowRule, node: Node, index: int, g: Rows, level: Level) -> Rows:
-    """The cotangent of one parent, by what the op declares for rows."""
+    """The cotangent of one parent, by the rule that the op declares for rows."""
     rule: Any = node.rule
     found = here.state.run_on_host(declared.pulls[index], g.array, **rule.named(node, index))
     if found is not None:
@@ -116,7 +116,7 @@ def _through_elements(
 ) -> Sequence[Any] | None:
     """An elementwise op: rows times its partial derivatives.
 
-    None if one is infinite: zeros among the rows must not meet it.
+    None if one of them is infinite: it must not be multiplied with zeros in the rows.
     """
     op, array = rule.op, g.array
     two = len(op.arguments) > 1
@@ -146,8 +146,8 @@ def _through_elements(
 
 
 def _times(g: Rows, partial: Any, *, own: bool, shared: bool) -> Rows:
-    """Rows times numbers that are the same for all of them;
-    `own` if the rows are not needed any more.
+    """Rows times numbers that are the same for all of them; `own` if the rows are no longer
+    needed.
     """
     array = g.array
     if not partial.ndim and partial == 1:

@@ -1,9 +1,9 @@
 """The cotangents that a Jacobian's walk starts from: rows of an identity matrix,
 made as they are needed.
 
-The last ops before a target are often elementwise, and one matrix product before them. Their
-Jacobian is a diagonal matrix times a matrix that is known, so the walk may start behind them: what
-a batch of one-hot rows would compute there is mostly zeros.
+The last ops before a target are often elementwise, after one matrix product. Their Jacobian is a
+diagonal matrix times a known matrix, so the walk may start there and skip these ops: what a batch
+of one-hot rows would compute in them is mostly zeros.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from gradtape.transforms.jacobians.row_walk import nothing_records
 
 
 class Seeds:
-    """One row for each element of a target, as cotangents of `node`: the target's own,
-    or one that it depends on alone.
+    """One row for each element of a target, as cotangents of `node`: the target's own, or the only
+    one that it depends on.
 
     With `examples`, the first axis of the target is a batch, and there is a row for each element of
     an example, the same for all examples. `expected` is a guess at the bytes that a row takes on
@@ -84,7 +84,7 @@ class Seeds:
         return on_xla(rows) if self._on_xla else rows
 
     def _rows_on_xla(self, start: int, stop: int) -> Tensor:
-        """The same in a program, by ops: XLA makes one loop of them with those that follow."""
+        """The same in a program, by ops: XLA fuses them with those that follow."""
         count = stop - start
         rows: Any = None
         if self._scale is not None:
@@ -111,7 +111,9 @@ class Seeds:
         )
 
     def _start_behind(self, tape: GradientTape, path: Path) -> None:
-        """Goes back to where the Jacobian stops being diagonal, and through one matrix product."""
+        """Moves the start back to where the Jacobian stops being diagonal, and through one matrix
+        product.
+        """
         node, shape = self.node, self._shape
         while node not in path.sources:
             step = _behind(node, shape, path.leading, self.batch)
@@ -134,12 +136,12 @@ class Seeds:
             self._start_before_product(path.leading)
 
     def _placed(self, array: Any) -> Any:
-        """An array as the walk has it: in a program, a Tensor."""
+        """An array in the form that the walk uses: in a program, a Tensor."""
         return on_xla(Tensor(array)) if self._on_xla else array
 
     def _takes(self, value: Any, shape: Any) -> bool:
-        """Whether a value is an array of the target's dtype and of some shape,
-        as the walk has it.
+        """Whether a value is an array of the target's dtype and of a given shape, in the form that
+        the walk uses.
         """
         array = value.array if type(value) is XlaTensor else value
         return type(value) is (XlaTensor if self._on_xla else np.ndarray) and (
@@ -208,8 +210,8 @@ def _behind(node: Node, shape: Any, needed: set[Node], batch: int) -> tuple[Node
 
 
 def saved_bytes(node: Node) -> int:
-    """What a Node saved, in bytes; a shape counts as an array of it,
-    since its pull will make one.
+    """The size of what a Node saved, in bytes; a shape counts as an array of that shape, since its
+    pull will make one.
     """
     total = 0
     for saved in node.saved or ():

@@ -1,3 +1,3 @@
-"""`GradientTape.sparsity` and sparse Jacobians: which elements depend on which, and how few
-products tell their derivatives.
+"""`GradientTape.sparsity` and sparse Jacobians: which elements depend on which, and their
+derivatives from a few products.
 """

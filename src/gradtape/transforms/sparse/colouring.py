@@ -22,9 +22,9 @@ def colour_columns(pattern: Any) -> tuple[Colours, int]:
     """A colour for each column of a SciPy sparse matrix, counted from 0,
     and how many colours there are.
 
-    No two columns of one colour have an entry in the same row. There are at least as many colours
-    as the fullest row has entries: what is tried stops there, so that simple patterns are done at
-    once. Equal patterns get equal colours.
+    No two columns of the same colour have an entry in the same row. There are at least as many
+    colours as the fullest row has entries: the search stops when that bound is reached, so simple
+    patterns are done at once. Equal patterns get equal colours.
     """
     by_column = pattern.tocsc()
     height, width = pattern.shape
@@ -66,7 +66,7 @@ def _slices(by_column: Any) -> list[list[int]]:
 
 
 def _greedy(columns: list[list[int]], order: Iterable[int], height: int) -> tuple[Colours, int]:
-    """Each column in turn gets the first colour that no row of it has yet."""
+    """Each column in turn gets the first colour that none of its rows has yet."""
     in_row = [0] * height
     colours = np.zeros(len(columns), np.intp)
     every = 0

@@ -1,8 +1,8 @@
 """What depends on what in a recording: the Nodes between a source and a target,
 and the links between their elements.
 
-Few ops need a rule for it. A pull is linear, and what it links is the transpose of what its op
-links; a pull is made of ops, so that its own recording shows it.
+Few ops need a rule for it. A pull is linear, and its links are the transpose of its op's links; a
+pull is made of ops, so its own recording shows them.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class Spec:
         return np.zeros(self.shape, self.dtype)
 
     def cotangent(self, row: Tensor) -> Any:
-        """A cotangent of it that depends on a row of as many elements."""
+        """A cotangent of it, computed from a row of the same number of elements."""
         return cast(reshape(row, shape=self.shape), dtype=self.dtype)
 
 
 class Several(dict[int, Spec]):
-    """The specs of those outputs of a Node that are on the way, by number:
-    together they are one row of elements.
+    """The specs of those outputs of a Node that are on the path, by number: together they are one
+    row of elements.
 
-    It is filled while the walk meets the outputs, and read when it comes to the Node itself.
+    It is filled while the walk reaches the outputs, and read when it reaches the Node itself.
     """
 
     @cached_property
@@ -86,7 +86,7 @@ Specs = dict[Node, "Spec | Several"]
 
 class Dependence:
     """How the elements of a target depend on those of a source: a link, like that of a single op,
-    made of those in between.
+    composed of those in between.
 
     `connected` says whether there is a path, and `elements` how many elements there are on it.
     `within` are the names of the ops whose pulls this recording is part of. The links in between
@@ -157,8 +157,8 @@ class Dependence:
 def _between(
     target: Node, source: Node, recording: Recording
 ) -> list[tuple[Node, list[Node | None]]]:
-    """The Nodes on the way from the target back to the source, each with its parents,
-    None for those off the way.
+    """The Nodes on the path from the target back to the source, each with its parents, None for
+    those that are not on it.
     """
     path = Path([target], [source], recording)
     leading = path.leading
@@ -194,8 +194,8 @@ def _spec(g: Any) -> Spec:
 
 
 def _op_of(rule: Any) -> Any:
-    """The op that a rule is of, also if it is wrapped for complex numbers or half precision;
-    None for a function's.
+    """The op of a rule, even if the rule is wrapped for complex numbers or half precision; None for
+    the rule of a function.
     """
     while hasattr(rule, "_rule"):
         rule = rule._rule
@@ -219,8 +219,8 @@ class Separate:
 
 
 class Joined:
-    """One link for the elements of all parents in a row:
-    there may be many parents of few elements each.
+    """One link for the elements of all parents together: there may be many parents with few
+    elements each.
     """
 
     def __init__(self, link: Link, sizes: Sequence[int]) -> None:
@@ -238,7 +238,7 @@ class Joined:
 
 
 class Transposed:
-    """A link that is known the other way round."""
+    """A link given by its transpose."""
 
     def __init__(self, link: Any, tape: GradientTape) -> None:
         self.push, self.pull = link.pull, link.push
@@ -284,7 +284,7 @@ def _links(
 
 
 def _everything(spec: Any, parents: Sequence[Any]) -> Separate:
-    """Links of each element with all."""
+    """Links from each element to all."""
     return Separate([aligned((spec.size,), "o", (parent.size,), "i") for parent in parents])
 
 

@@ -1,7 +1,8 @@
 """Sparse Jacobians: where a derivative may be nonzero, and its values there from a few products.
 
-Columns of a Jacobian that share no row come out of one product with the sum of their unit vectors,
-and so do rows that share no column. A tridiagonal one of any size takes three products.
+Columns of a Jacobian that share no row can be read from one product with the sum of their unit
+vectors, and so can rows that share no column. A tridiagonal Jacobian of any size takes three
+products.
 """
 
 from __future__ import annotations
@@ -60,12 +61,13 @@ def sparse_jacobian(
     mode: str = "auto",
     pace: Pace = Pace(),  # noqa: B008 - it cannot change
 ) -> list[Any]:
-    """The Jacobian of one target by each source as a SciPy CSR array,
-    with an entry wherever `sparsity` has one.
+    """The Jacobian of one target with respect to each source as a SciPy CSR array, with an entry
+    wherever `sparsity` has one.
 
-    Its dtype is the source's, as that of a gradient; float32 for half precision, which SciPy does
-    not have. Without a path it is None, or has no entries if zeros are wanted. `mode` is "forward"
-    for products with columns, "reverse" for products with rows, or "auto" for whatever takes fewer.
+    Its dtype is the source's, like that of a gradient; float32 for half precision, which SciPy does
+    not support. Without a path it is None, or has no entries if zeros are wanted. `mode` is
+    "forward" for products with columns, "reverse" for products with rows, or "auto" for whatever
+    takes fewer.
     """
     with _alone("jacobian", [target], sources):
         return [
@@ -76,17 +78,16 @@ def sparse_jacobian(
 
 @contextmanager
 def _alone(method: str, targets: Sequence[Any], sources: Sequence[Any]) -> Iterator[None]:
-    """A block that nothing records, and in which NumPy does not warn of infinities."""
+    """A block that nothing records, and in which NumPy does not warn about infinities."""
     if here.state.levels:
         raise ValueError(
-            f"{method}: a sparse Jacobian inside vmap would be one matrix for each example: call "
-            "it outside."
+            f"{method}: a sparse Jacobian is not available inside vmap, where there would be one "
+            "matrix for each example: call it outside."
         )
     if any(engine_of(leaf.array) is XLA for leaf in (*targets, *sources)):
         raise ValueError(
-            f"{method}: a sparse Jacobian needs tensors on the CPU, outside gradtape.function: "
-            "SciPy holds it. Call it there, or "
-            "leave out sparse=True."
+            f"{method}: a sparse Jacobian is a SciPy array, which needs tensors on the CPU, "
+            "outside gradtape.function: call it there, or leave out sparse=True."
         )
     with here.state.only([]), np.errstate(all="ignore"):
         yield
@@ -95,8 +96,8 @@ def _alone(method: str, targets: Sequence[Any], sources: Sequence[Any]) -> Itera
 def _pattern(
     tape: GradientTape, recording: Recording, target: Any, source: Any
 ) -> tuple[Any, Dependence | None]:
-    """The pattern, and the dependence that shows it; that is None without a path,
-    and for a target that is the source.
+    """The pattern, and the dependence it comes from, which is None without a path, and for a target
+    that is the source.
     """
     from scipy.sparse import csr_array, eye_array  # noqa: PLC0415 - scipy is imported at first use
 
@@ -188,10 +189,10 @@ def _directions(mode: str, recording: Recording, target: Any, source: Any) -> tu
 
 
 def _colours(pattern: Any, columns_allowed: bool, rows_allowed: bool) -> tuple[bool, Colours, int]:
-    """Whether columns are coloured or rows, whichever takes fewer colours; the colours;
-    and how many there are.
+    """Whether columns or rows are coloured, whichever takes fewer colours; the colours; and their
+    number.
 
-    Rows are taken where both are alike, since forward products need a recorded walk.
+    Rows are used if both take the same number, since forward products need a recorded walk.
     """
     # Few programs need it.
     from gradtape.transforms.sparse.colouring import colour_columns  # noqa: PLC0415
@@ -243,7 +244,7 @@ def _entries(
     """The entries of a Jacobian from products with the sums of the unit vectors of each colour.
 
     `lines` says on which of the coloured rows or columns each entry lies, and `across` where on it;
-    `elements` is how many elements a product computes on its way.
+    `elements` is how many elements a product computes in all.
     """
     filled = np.unique(lines)
     colour_of = colours[lines]

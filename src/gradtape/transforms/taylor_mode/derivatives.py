@@ -3,7 +3,7 @@ all in one forward sweep.
 
 The sweep carries the partials of every value along (`gradtape.transforms.taylor_mode.jets`), which
 costs a small multiple of the forward pass, where nested tapes multiply the cost at each order.
-Where an op has no rule for it, walks over the recording, one order after another, give the same
+Where an op has no rule for it, walks over the recording, one order after another, compute the same
 result.
 """
 
@@ -73,9 +73,7 @@ def _found(
     indices: Sequence[Index],
     recording: Recording,
 ) -> tuple[list[bool], Mapping[Index, Any]]:
-    """Which inputs the target depends on, and its partials,
-    of which one that is missing or None is zero.
-    """
+    """Which inputs the target depends on, and its partials; one that is missing or None is zero."""
     # These modules are loaded when they are first used.
     from gradtape.transforms.taylor_mode.jets import Jets  # noqa: PLC0415
     from gradtape.transforms.taylor_mode.rules import rule_for  # noqa: PLC0415
@@ -133,8 +131,8 @@ def _walked(
 
 
 def _along(tape: GradientTape, target: Any, source: Any, recording: Recording) -> Any:
-    """The derivative of `target` where all of `source` is moved:
-    the backward walk's own gradient by what it starts from.
+    """The derivative of `target` when all elements of `source` vary: the gradient of the backward
+    walk with respect to the cotangent it starts from.
     """
     node, source_node = tape._node_of(target), tape._node_of(source)
     if node is None:
@@ -149,7 +147,7 @@ def _along(tape: GradientTape, target: Any, source: Any, recording: Recording) -
 
 
 def _with_lower_ones(asked: Iterable[Index]) -> list[Index]:
-    """The indices that are asked for and all that they contain, the shorter ones first."""
+    """The requested indices and all of lower order that they contain, the shorter ones first."""
     every = {
         part
         for index in asked
@@ -169,7 +167,7 @@ def _one_tensor(value: Any, argument: str) -> Any:
 
 
 def _named_sources(sources: Any, target: Any) -> dict[str, Any]:
-    """The sources by name, each of which has something to move for every example of the target."""
+    """The sources by name, each of which has an element for every example of the target."""
     if (
         not isinstance(sources, Mapping)
         or not sources
@@ -186,9 +184,8 @@ def _named_sources(sources: Any, target: Any) -> dict[str, Any]:
         if not (one_each or _broadcasts(shape, wanted)):
             raise ValueError(
                 f"derivatives: sources[{name!r}] has shape {shape}, but the target has shape "
-                f"{wanted}: a source needs one "
-                "element for each example. Take the columns apart inside the tape, such as x = "
-                "points[:, 0:1]."
+                f"{wanted}: a source needs one element for each example. Split the columns inside "
+                "the tape, for example x = points[:, 0:1]."
             )
     return inputs
 
@@ -210,7 +207,7 @@ def _listed(partials: Any) -> Sequence[Any]:
 
 
 def _names(key: Any, names: Sequence[str]) -> Sequence[str]:
-    """The sources that a key says to differentiate by."""
+    """The sources that a key names."""
     if isinstance(key, str):
         parts: Sequence[Any] = (
             list(key) if all(len(name) == 1 for name in names) else key.split("_")
@@ -218,8 +215,8 @@ def _names(key: Any, names: Sequence[str]) -> Sequence[str]:
         if key in names:
             if all(part in names for part in parts) and len(parts) > 1:
                 raise ValueError(
-                    f"derivatives: {key!r} is a source, and can be split into sources too: use a "
-                    "tuple of names."
+                    f"derivatives: {key!r} is ambiguous, since it is the name of a source and "
+                    "also a sequence of names: use a tuple of names."
                 )
             parts = [key]
     elif isinstance(key, tuple):

@@ -1,5 +1,5 @@
-"""`Jets`: partial derivatives of every order, carried forward over what a tape has recorded, by
-what ops declare (`ops.jets`).
+"""`Jets`: partial derivatives of every order, carried forward over a tape's recording by the jets
+that ops declare (`ops.jets`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Jets:
     """The partial derivatives of the Nodes that lead from `sources` to `target`,
     which has the given shape.
 
-    `sources` has the partials of some Nodes; if such a Node depends on another source in turn, what
-    comes from there is added. `rule_for` gives the partials of a RecordedStep's output.
+    `sources` has the partials of some Nodes; if such a Node depends on another source in turn, that
+    contribution is added. `rule_for` returns the partials of a RecordedStep's output.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class Jets:
     def sweep(self, indices: Sequence[Index]) -> dict[Index, Any]:
         """The target's partials for `indices`, the shorter ones first.
 
-        It goes from Node to Node, so that a long recording needs no deep recursion, and lets go of
-        what has been used up.
+        It goes from Node to Node, so a long recording needs no deep recursion, and frees what is no
+        longer needed.
         """
         last_user = {parent: node for node in self._path for parent in node.parents}
         try:
@@ -85,7 +85,7 @@ class Jets:
             self.release()
 
     def release(self) -> None:
-        """Lets go of all partials and rules."""
+        """Frees all partials and rules."""
         for step, _ in self._steps.values():
             step.release()
         self._steps.clear()
@@ -93,8 +93,8 @@ class Jets:
             found.clear()
 
     def shape_of(self, node: Node) -> Shape:
-        """The shape of a Node's value, which Nodes do not keep:
-        what those that use it have saved tells it.
+        """The shape of a Node's value, which Nodes do not keep: it is found from what the Nodes
+        that use it have saved.
         """
         if not self._shapes:
             self._shapes[self._target] = self._shape
@@ -116,8 +116,8 @@ class RecordedStep(Step):
     """One recorded op as its rule sees it: the partials of its inputs and of its output,
     and what its pulls saved.
 
-    Functions of a rule may call each other in circles, so they should hold on to the Step alone,
-    which lets go of everything.
+    Functions of a rule may form reference cycles, so they should refer only to the Step, whose
+    `release` frees everything.
     """
 
     def __init__(self, jets: Jets, node: Node) -> None:
@@ -151,7 +151,7 @@ class RecordedStep(Step):
         return call
 
     def release(self) -> None:
-        """Lets go of everything, when the partials have been computed."""
+        """Frees everything, when the partials have been computed."""
         for let_go in self.at_release:
             let_go()
         del self.jets, self.node, self.params, self.at_release, self._rule
@@ -203,7 +203,9 @@ class RecordedStep(Step):
         return self.op.pulls[i](g, **{**given, **changed})
 
     def spread(self, value: Any, arguments: Sequence[int]) -> Any:
-        """What an elementwise op makes of some of its arguments, in the shape of its output."""
+        """A value computed from some of an elementwise op's arguments, in the shape of its
+        output.
+        """
         return (
             value if any(self.node.saved[i][0] is None for i in arguments) else self.in_full(value)
         )

@@ -1,8 +1,8 @@
 """The rule by which a recorded op carries partial derivatives from its inputs to its output: its
 declared jet, or a derived one.
 
-An elementwise op without a jet of its own has one from its pulls: the pull of ones is the slope, a
-recorded computation on what was saved, and the partials of that are found by the rules again.
+The jet of an elementwise op that declares none is derived from its pulls: the pull of ones is the
+slope, a recorded computation on what was saved, and its partials are found by the same rules.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def rule_for(step: RecordedStep) -> Partials:
 
 
 def _with_zeros(step: RecordedStep, partials: Partials) -> Partials:
-    """Strong zeros: a partial is zero where nothing that an elementwise op was given moves,
-    whatever its derivative there.
+    """Strong zeros: a partial is zero where no argument of an elementwise op varies, whatever its
+    derivative there.
     """
     moving = [
         step.input(i) for i, pull in enumerate(step.op.pulls) if pull is not None and step.moves(i)
@@ -71,8 +71,8 @@ def _output(step: RecordedStep) -> Partials:
 
 
 def _elementwise(step: RecordedStep) -> Partials:
-    """Any elementwise op: a pull takes partials forward as it does tangents,
-    and its slope moves on with what it depends on.
+    """Any elementwise op: a pull carries partials forward as it does tangents, and the slope has
+    partials of its own.
     """
     moving = [i for i, pull in enumerate(step.op.pulls) if pull is not None and step.moves(i)]
     inputs = {i: step.input(i) for i in moving}
@@ -105,7 +105,9 @@ def _elementwise(step: RecordedStep) -> Partials:
 
 
 def _slope(step: RecordedStep, i: int, moving: list[int]) -> Partials:
-    """The partials of an elementwise op's derivative by argument `i`, apart from its value."""
+    """The partials of an elementwise op's derivative with respect to argument `i`, without its
+    value.
+    """
     saved = step.saved_by(i)
     of = {step.op.arguments[k]: step.input(k) for k in moving} | {"out": step.output}
     fresh = {name: identity(saved[name]) for name in of if isinstance(saved.get(name), Tensor)}

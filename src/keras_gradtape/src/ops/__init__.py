@@ -1,1 +1,1 @@
-"""The backend's functions on tensors, a file for each of Keras's families."""
+"""The backend's functions on tensors, one file for each of Keras's families."""

@@ -1,5 +1,5 @@
-"""Keras's core functions: conversion, slices and updates, gradients of one's own;
-control flow comes from its own file.
+"""Keras's core functions: conversion, slices and updates, custom gradients; control flow has its
+own file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How the functions of this backend take their arguments,
-and Keras's rules for the dtypes in which they compute.
+"""How the functions of this backend convert their arguments, and Keras's rules for the dtypes in
+which they compute.
 
-A rule takes the name of a dtype to the name of another; float32 stays float32 by every rule. Python
+A rule maps the name of a dtype to that of another; float32 stays float32 under every rule. Python
 numbers are weak: they take the dtype of the tensors beside them.
 """
 

@@ -1,10 +1,9 @@
-"""Tensors that are mostly zero: what Keras's functions make of a `SparseTensor`, and of an
-`IndexedSlices`, which is sparse in its rows.
+"""Sparse tensors: what Keras's functions do with a `SparseTensor`, and with an `IndexedSlices`,
+which is sparse in its rows.
 
-What takes 0 to 0 is done to the values alone, and functions of two tensors bring their values
-together. Both need to know the places that hold values: while a program is traced these are not
-known, and only what is linear in one tensor leaves it sparse there. Places that are named several
-times add up.
+A function that maps 0 to 0 is applied to the values alone, and functions of two tensors merge their
+values. Both need to know the indices of the values: while a program is traced these are not known,
+and there only a function that is linear in one tensor keeps it sparse. Repeated indices add up.
 """
 
 from __future__ import annotations
@@ -204,7 +203,7 @@ def squeezed(x: Any, axis: Any) -> Any:
     )
     if any(shape[a] != 1 for a in axes):
         raise ValueError(
-            f"squeeze: axis={axis} has an axis of a size other than 1. Received: x.shape={shape}"
+            f"squeeze: axis={axis} must name axes of size 1. Received: x.shape={shape}"
         )
     return tf.sparse.reshape(x, [size for a, size in enumerate(shape) if a not in axes])
 

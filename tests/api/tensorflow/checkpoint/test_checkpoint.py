@@ -165,9 +165,9 @@ def test_plain_attributes_are_passed_over(tmp_path):
 
 
 def test_names_of_its_own_are_refused():
-    with pytest.raises(ValueError, match="'save_counter' is a name"):
+    with pytest.raises(ValueError, match="'save_counter' is used by Checkpoint"):
         tf.train.Checkpoint(save_counter=tf.Variable(1))
-    with pytest.raises(ValueError, match="root has another 'w'"):
+    with pytest.raises(ValueError, match="root already has a different 'w'"):
         tf.train.Checkpoint(Net(), w=tf.Variable(1.0))
 
 
@@ -526,7 +526,7 @@ def test_nothing_is_restored_if_one_shape_is_wrong(tmp_path):
         ValueError,
         match=(
             r"'b' has shape \(2,\) in '.*shapes', but the variable 'bias:0' has shape "
-            r"\(3,\): make"
+            r"\(3,\): create"
         ),
     ):
         tf.train.Checkpoint(a=a, b=b).read(path)
@@ -538,7 +538,7 @@ def test_nothing_is_restored_if_one_dtype_is_wrong(tmp_path):
     a, b = tf.Variable(0.0), tf.Variable(0.0, dtype=tf.float64, name="bias")
     with pytest.raises(
         ValueError,
-        match=r"'b' is float32 in '.*dtypes', but the variable 'bias:0' is float64: make",
+        match=r"'b' is float32 in '.*dtypes', but the variable 'bias:0' is float64: create",
     ):
         tf.train.Checkpoint(a=a, b=b).read(path)
     assert float(a) == 0.0
@@ -549,7 +549,7 @@ def test_a_missing_file_says_what_is_there(tmp_path):
     checkpoint.save(tmp_path / "model")
     (tmp_path / "theirs.index").touch()
     for path, said in [
-        ("model", "has written model-1 here"),
+        ("model", "and wrote model-1 here"),
         ("other", "does not exist"),
         ("", "latest_checkpoint"),
         ("nowhere/model", "the folder '.*nowhere' does not exist"),
@@ -562,7 +562,7 @@ def test_a_missing_file_says_what_is_there(tmp_path):
 def test_files_of_others_are_refused(tmp_path, monkeypatch):
     save_file({"v": np.ones(2)}, tmp_path / "other.safetensors")
     checkpoint = tf.train.Checkpoint(v=tf.Variable([1.0, 1.0]))
-    with pytest.raises(ValueError, match="no Checkpoint has written"):
+    with pytest.raises(ValueError, match="but not a checkpoint"):
         checkpoint.read(tmp_path / "other")
     with monkeypatch.context() as newer:
         newer.setattr(tensor_file, "VERSION", 3)
@@ -587,7 +587,7 @@ def test_a_folder_without_permission_is_named(tmp_path, monkeypatch):
 
 
 def test_a_path_needs_a_name():
-    with pytest.raises(ValueError, match="ends with a name"):
+    with pytest.raises(ValueError, match="must end with a file name"):
         tf.train.Checkpoint().write("")
 
 
@@ -662,7 +662,7 @@ def test_a_keras_model_with_other_layers_matches_by_name_alone(tmp_path):
     status = tf.train.Checkpoint(model).read(path)
     assert float(model.variables[0].inner) == 2.0
     with pytest.raises(
-        AssertionError, match=r"dense/kernel\n.*made by a Keras object, after restore"
+        AssertionError, match=r"dense/kernel\n.*built by a Keras object, after restore"
     ):
         status.assert_consumed()
 

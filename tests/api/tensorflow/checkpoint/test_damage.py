@@ -82,7 +82,7 @@ def is_refused(file, raw, said=""):
         TARGET.restore(file)
     message = str(caught.value)
     assert f"The checkpoint '{file}' is damaged (" in message
-    assert message.endswith(f": restore '{file.with_name('model-1')}', which is whole.")
+    assert message.endswith(f": restore '{file.with_name('model-1')}', which is intact.")
     assert said in message
     assert values(TARGET) == UNTOUCHED
     assert vars(TARGET).get("_waiting") is None
@@ -151,9 +151,9 @@ def test_the_nearest_earlier_one_that_is_whole_is_named(tmp_path):
     for number in (11, 10, 8):
         file = tmp_path / f"model-{number}.safetensors"
         file.write_bytes(flipped(file.read_bytes(), 8 * file.stat().st_size - 1))
-    with pytest.raises(tf.errors.DataLossError, match=r"restore '.*/model-9', which is whole"):
+    with pytest.raises(tf.errors.DataLossError, match=r"restore '.*/model-9', which is intact"):
         checkpoint.restore(path)
-    with pytest.raises(tf.errors.DataLossError, match=r"restore '.*/model-7', which is whole"):
+    with pytest.raises(tf.errors.DataLossError, match=r"restore '.*/model-7', which is intact"):
         checkpoint.restore(tmp_path / "model-8")
 
 
@@ -162,7 +162,7 @@ def test_a_later_one_is_better_than_none(tmp_path):
     for _ in range(2):
         checkpoint.save(tmp_path / "model")
     (tmp_path / "model-1.safetensors").write_bytes(b"")
-    with pytest.raises(tf.errors.DataLossError, match=r"restore '.*/model-2', which is whole"):
+    with pytest.raises(tf.errors.DataLossError, match=r"restore '.*/model-2', which is intact"):
         checkpoint.restore(tmp_path / "model-1")
 
 
@@ -174,7 +174,8 @@ def test_if_none_is_whole_it_says_so(tmp_path):
         (tmp_path / f"model-{number}.safetensors").write_bytes(b"x" * 100)
     (tmp_path / "model-0.safetensors").mkdir()
     with pytest.raises(
-        tf.errors.DataLossError, match=r"is damaged \(.*\): and no other in its folder is whole"
+        tf.errors.DataLossError,
+        match=r"is damaged \(.*\): and no other checkpoint in its folder is intact",
     ):
         checkpoint.restore(tmp_path / "model-2")
 
@@ -415,7 +416,7 @@ def test_a_folder_a_pipe_and_a_device_are_no_checkpoints(saved):
     for name in ("folder", "pipe", "device"):
         with pytest.raises(
             tf.errors.DataLossError,
-            match=rf"{name}.safetensors' is damaged .it is no file.*model-2', which is whole",
+            match=rf"{name}.safetensors' is damaged .it is not a regular file.*model-2'",
         ):
             program(0.0).restore(folder / name)
     (folder / "dangling.safetensors").symlink_to(folder / "nowhere")

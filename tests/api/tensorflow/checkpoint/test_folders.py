@@ -87,7 +87,7 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(folder, name, entry):
     for call in (lambda: made(folder), lambda: tf.train.latest_checkpoint(folder)):
         with pytest.raises(
             tf.errors.DataLossError,
-            match=r"run/checkpoint' is no list of checkpoints .* or remove this file",
+            match=r"run/checkpoint' is not a list of checkpoints .* or remove this file",
         ):
             call()
     (folder / "checkpoint").unlink()
@@ -133,7 +133,7 @@ def test_a_state_file_that_is_no_file_is_refused(folder, kind):
     else:
         state.touch()
         os.truncate(state, 2**40)
-    with pytest.raises(tf.errors.DataLossError, match="no file, or a very large one"):
+    with pytest.raises(tf.errors.DataLossError, match="not a regular file, or a very large one"):
         tf.train.latest_checkpoint(folder)
 
 

@@ -134,7 +134,7 @@ def test_blocks():
     )
     with pytest.raises(InvalidArgumentError, match="block_shape"):
         space_to_batch(x, [3, 3], [[0, 0], [0, 0]])
-    with pytest.raises(InvalidArgumentError, match="no multiple"):
+    with pytest.raises(InvalidArgumentError, match="not a multiple"):
         batch_to_space(x, [3, 3], [[0, 0], [0, 0]])
 
 

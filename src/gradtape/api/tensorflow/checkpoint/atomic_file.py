@@ -1,5 +1,5 @@
-"""`write_atomically`: a file that is there whole or not at all,
-also when the process is killed or the power fails.
+"""`write_atomically`: writes a file completely or not at all, even if the process is killed or the
+power fails.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`tf.train.Checkpoint`: saves and restores the Variables that hang from it."""
+"""`tf.train.Checkpoint`: saves and restores the Variables that its attributes hold."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ class Checkpoint:
         for name, thing in kwargs.items():
             if name in _OWN or hasattr(type(self), name):
                 raise ValueError(
-                    f"Checkpoint: '{name}' is a name of Checkpoint's own: choose another."
+                    f"Checkpoint: '{name}' is used by Checkpoint itself: choose another name."
                 )
             if taken.get(name, thing) is not thing:
                 raise ValueError(
-                    f"Checkpoint: root has another '{name}' already: choose another name."
+                    f"Checkpoint: root already has a different '{name}': choose another name."
                 )
             setattr(self, name, thing)
 
@@ -251,7 +251,7 @@ class Checkpoint:
 
 def _named(path: str) -> str:
     if not Path(path).name:
-        raise ValueError(f"Checkpoint: a path ends with a name for the file, got {path!r}.")
+        raise ValueError(f"Checkpoint: the path must end with a file name, got {path!r}.")
     return path
 
 

@@ -1,11 +1,11 @@
-"""What a checkpoint's file says about itself: its objects, and where each array lies.
+"""The header of a checkpoint file: its objects, and where each array is.
 
-Checked in full before anything is made of it.
+It is checked completely before it is used.
 
 A safetensors file is the length of a header in eight bytes, the header, which is JSON, and the
-bytes of the arrays. Among the header's metadata are our own: `objects`, `tensors` with a checksum
-of each array, and since version 2 `header_sha256`, a checksum of the length and the header with 64
-zeros in its own place. So no bit of the file can change unnoticed.
+bytes of the arrays. gradtape adds metadata to the header: `objects`, `tensors` with a checksum of
+each array, and from version 2 `header_sha256`, a checksum of the length and the header in which the
+checksum itself is replaced by 64 zeros. So no bit of the file can change unnoticed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def with_checksum(head: bytes) -> bytes:
     found = list(_CHECKSUM.finditer(head))
     if len(found) != 1 or found[0][1] != NO_CHECKSUM.encode():
         raise OSError(
-            "safetensors has written a header in which the place of the checksum cannot be found"
+            "the header that safetensors wrote does not contain the checksum's placeholder"
         )
     begin, end = found[0].span(1)
     return head[:begin] + hashlib.sha256(head).hexdigest().encode() + head[end:]
@@ -92,9 +92,7 @@ def read_head(opened: BinaryIO, size: int) -> bytes:
     start = opened.read(8)
     length = int.from_bytes(start, "little")
     if len(start) < 8 or length > min(size - 8, _LONGEST_HEADER):
-        raise DamagedError(
-            "it is shorter than it was, or begins with something else than the length of its header"
-        )
+        raise DamagedError("it is truncated, or does not begin with the length of its header")
     head = start + opened.read(length)
     if len(head) < 8 + length:
         raise DamagedError("it is shorter than it was")
@@ -117,15 +115,15 @@ def read_layout(opened: BinaryIO, size: int, file: Path) -> Layout:
             raise DamagedError("its header is not the one that was written")
     header = _json(head[8:], "header")
     if not isinstance(header, dict):
-        raise DamagedError("its header is no object")
+        raise DamagedError("its header is not a JSON object")
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ValueError(
-            f"'{file}' is a safetensors file that no Checkpoint has written: read it with "
+            f"'{file}' is a safetensors file, but not a checkpoint: read it with "
             "safetensors.numpy.load_file."
         )
     if not _is_number(metadata.get("version")):
-        raise DamagedError("its version is no number")
+        raise DamagedError("its version is not a number")
     version = int(metadata["version"])
     if version > VERSION:
         raise ValueError(
@@ -135,16 +133,16 @@ def read_layout(opened: BinaryIO, size: int, file: Path) -> Layout:
     if version != (VERSION if sums else 1) or metadata.keys() != _METADATA | (
         {"header_sha256"} if sums else set()
     ):
-        raise DamagedError("its metadata are not those of its version")
+        raise DamagedError("its metadata do not match its version")
     if not _is_number(
         metadata["save_counter"].removeprefix("-")
         if isinstance(metadata["save_counter"], str)
         else None
     ):
-        raise DamagedError("its save counter is no number")
+        raise DamagedError("its save counter is not a number")
     facts = _json(metadata["tensors"], "list of arrays")
     if not isinstance(facts, dict) or facts.keys() != header.keys():
-        raise DamagedError("its metadata list other arrays than its header")
+        raise DamagedError("its metadata and its header list different arrays")
     places = {key: _place(key, facts[key], header[key]) for key in facts}
     _check_that_they_fill(places, size - len(head))
     shifted = {key: place._replace(begin=len(head) + place.begin) for key, place in places.items()}
@@ -153,7 +151,7 @@ def read_layout(opened: BinaryIO, size: int, file: Path) -> Layout:
 
 def _json(text: Any, what: str) -> Any:
     if not isinstance(text, (str, bytes)):
-        raise DamagedError(f"its {what} is no text")
+        raise DamagedError(f"its {what} is not a string")
     try:
         return parsed(text, _DEPTH)
     except ValueError as error:
@@ -179,7 +177,7 @@ def _place(key: str, facts: Any, entry: Any) -> Place:
     name = facts.get("dtype") if isinstance(facts, dict) else None
     text = name == "string"
     if not isinstance(name, str) or not (text or name in _CODES or name in STORED_AS):
-        raise DamagedError(f"the dtype of '{key}' is none that is known")
+        raise DamagedError(f"the dtype of '{key}' is unknown")
     if facts.keys() != {"dtype", "crc32"} | (
         {"shape", "lengths"} if text else set()
     ) or not _is_count(facts["crc32"]):
@@ -190,24 +188,24 @@ def _place(key: str, facts: Any, entry: Any) -> Place:
     code = "U8" if text else _CODES[dtypes.from_numpy(stored).name]
     shape, offsets = entry["shape"], entry["data_offsets"]
     if entry["dtype"] != code or not _is_shape(shape, stored.itemsize):
-        raise DamagedError(f"the dtype or shape of '{key}' is not one that can be")
+        raise DamagedError(f"the dtype or shape of '{key}' is invalid")
     if (
         not _are_counts(offsets)
         or len(offsets) != 2
         or offsets[1] - offsets[0] != math.prod(shape) * stored.itemsize
     ):
-        raise DamagedError(f"'{key}' takes another number of bytes than its shape")
+        raise DamagedError(f"'{key}' does not have the number of bytes that its shape asks for")
     size = offsets[1] - offsets[0]
     if not text:
         if name.startswith("complex") and shape[-1:] != [2]:
-            raise DamagedError(f"'{key}' is no array of complex numbers")
+            raise DamagedError(f"'{key}' is not an array of complex numbers")
         own = shape[:-1] if name.startswith("complex") else shape
         return Place(name, tuple(own), offsets[0], size, facts["crc32"], None)
     lengths = facts["lengths"]
     if not _is_shape(facts["shape"], 8) or not _are_counts(lengths):
-        raise DamagedError(f"the shape or the lengths of '{key}' are not ones that can be")
+        raise DamagedError(f"the shape or the lengths of '{key}' are invalid")
     if len(lengths) != math.prod(facts["shape"]) or sum(lengths) != size or shape != [size]:
-        raise DamagedError(f"the strings of '{key}' have other lengths than its bytes")
+        raise DamagedError(f"the lengths of the strings of '{key}' do not add up to its bytes")
     return Place(name, tuple(facts["shape"]), offsets[0], size, facts["crc32"], lengths)
 
 
@@ -227,7 +225,7 @@ def _check_that_they_fill(places: Mapping[str, Place], size: int) -> None:
     spans = sorted((place.begin, place.begin + place.size) for place in places.values())
     bounds = [(0, 0), *spans, (size, size)]
     if any(end != begin for (_, end), (begin, _) in pairwise(bounds)):
-        raise DamagedError("its arrays do not lie one after the other, up to the end of the file")
+        raise DamagedError("its arrays do not fill the file without gaps or overlaps")
 
 
 def _nodes(objects: Any, keys: Mapping[str, Any]) -> list[GraphNode]:
@@ -241,17 +239,17 @@ def _nodes(objects: Any, keys: Mapping[str, Any]) -> list[GraphNode]:
             or found.keys() != {"children", "tensor"}
             or not isinstance(found["children"], dict)
         ):
-            raise DamagedError("one of its objects has not the entries of an object")
+            raise DamagedError("one of its objects does not have the entries of an object")
         if not all(
             _is_count(number) and number < len(objects) for number in found["children"].values()
         ):
-            raise DamagedError("an object refers to one that is not there")
+            raise DamagedError("an object refers to one that does not exist")
         if found["tensor"] is not None and (
             not isinstance(found["tensor"], str) or found["children"]
         ):
-            raise DamagedError("the value of an object is not one that can be")
+            raise DamagedError("the value of an object is invalid")
         nodes.append(GraphNode(found["children"], found["tensor"]))
     named = [node.tensor for node in nodes if node.tensor is not None]
     if sorted(named) != sorted(keys):
-        raise DamagedError("its objects have other values than it has arrays")
+        raise DamagedError("its objects and its arrays do not match")
     return nodes

@@ -1,4 +1,4 @@
-"""`tf.train.CheckpointManager`: a folder of numbered checkpoints, of which the latest are kept."""
+"""`tf.train.CheckpointManager`: a folder of numbered checkpoints that keeps the latest ones."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class CheckpointManager:
             )
         if checkpoint_interval is not None and step_counter is None:
             raise ValueError(
-                "CheckpointManager: checkpoint_interval counts steps: give the Variable that does "
-                "as step_counter."
+                "CheckpointManager: checkpoint_interval needs step_counter: give the Variable "
+                "that counts the steps."
             )
         if not is_bare(checkpoint_name):
             raise ValueError(
@@ -258,8 +258,7 @@ class CheckpointManager:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(
-            "A CheckpointManager cannot be copied or pickled, since two that delete files in one "
-            "folder would disturb each other: make "
-            "another with tf.train.CheckpointManager(checkpoint, directory, max_to_keep). A "
-            "Checkpoint can be copied and pickled."
+            "A CheckpointManager cannot be copied or pickled, since two of them would delete "
+            "each other's files: make another with tf.train.CheckpointManager(checkpoint, "
+            "directory, max_to_keep). A Checkpoint can be copied and pickled."
         )

@@ -1,8 +1,9 @@
-"""Which objects hang from which, and by what name: what a checkpoint follows to find Variables.
+"""Which objects an object holds, and under what names: the graph that a checkpoint follows to find
+Variables.
 
-Followed are the attributes of Modules and Checkpoints, lists, tuples, dicts and deques, random
-generators, and Keras's objects. Keras is not imported: what has `variables`, each with a `path`,
-counts as one. Everything else, such as numbers and strings, is passed over.
+It follows the attributes of Modules and Checkpoints, lists, tuples, dicts and deques, random
+generators, and Keras objects. Keras is not imported: an object that has `variables`, each with a
+`path`, counts as a Keras object. Everything else, such as numbers and strings, is ignored.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ def _entries(mapping: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
             continue
         if not isinstance(key, (str, int)):
             raise TypeError(
-                f"A checkpoint needs dict keys that are strings or whole numbers, got {key!r}: use "
-                "its name as the key."
+                f"The keys of a dict in a checkpoint must be strings or integers, got {key!r}: "
+                "use its name as the key."
             )
         if str(key) in seen:
             raise ValueError(

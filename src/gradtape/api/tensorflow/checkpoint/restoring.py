@@ -1,9 +1,9 @@
-"""A checkpoint's values meet a program's objects: at once, and later for attributes that are set
-when the values are already there.
+"""Restoring: gives a checkpoint's values to a program's objects, at once, and later to attributes
+that are set after `restore`.
 
 Objects and file are followed together from their roots, by name. All shapes and dtypes are compared
-before the first value is given, and whatever happens while values are given, a signal among it, all
-Variables have their new values afterwards, or all their old ones.
+before the first value is assigned, and whatever happens meanwhile, including a signal, afterwards
+either all Variables have their new values or all have their old ones.
 """
 
 from __future__ import annotations
@@ -93,17 +93,16 @@ class Restoration:
         assert variable is not None
         if not variable.shape.is_compatible_with(array.shape):
             raise ValueError(
-                f"restore: '{key}' has shape {TensorShape(array.shape)} in '{self._path}', but the "
-                f"variable '{variable.name}' has "
-                f"shape {variable.shape}: make the variable as it was when it was saved. Nothing "
-                "was restored."
+                f"restore: '{key}' has shape {TensorShape(array.shape)} in '{self._path}', but "
+                f"the variable '{variable.name}' has shape {variable.shape}: create the variable "
+                "with the shape it was saved with. Nothing was restored."
             )
         if variable.dtype.numpy != array.dtype:
             raise ValueError(
-                f"restore: '{key}' is {dtypes.from_numpy(array.dtype).name} in '{self._path}', but "
-                f"the variable '{variable.name}' is "
-                f"{variable.dtype.name}: make the variable with the dtype it was saved with, and "
-                "cast its value. Nothing was restored."
+                f"restore: '{key}' is {dtypes.from_numpy(array.dtype).name} in '{self._path}', "
+                f"but the variable '{variable.name}' is {variable.dtype.name}: create the "
+                "variable with the dtype it was saved with, and cast its value. Nothing was "
+                "restored."
             )
 
     def _keys_below(self, number: int) -> Iterator[str]:
@@ -211,8 +210,8 @@ class RestoreStatus:
     def _started(self) -> Restoration:
         if self._restoration is None:
             raise AssertionError(
-                "restore was given None, as latest_checkpoint() gives for a folder without "
-                "checkpoints: nothing was restored."
+                "restore: save_path was None, as latest_checkpoint() returns for a folder "
+                "without checkpoints: nothing was restored."
             )
         return self._restoration
 
@@ -223,9 +222,8 @@ class RestoreStatus:
         if unused:
             lines.append(f"  Values in the file without a Variable: {_listed(unused)}")
             lines.append(
-                "  What was put into a list or dict, or made by a Keras object, after restore() "
-                "has to exist before: build it, and "
-                "restore again."
+                "  What is put into a list or dict, or built by a Keras object, after restore() "
+                "is not restored: build it first, and restore again."
             )
         if lines:
             raise AssertionError("\n".join([f"'{self._path}' and the program differ.", *lines]))

@@ -1,9 +1,9 @@
-"""The file `checkpoint` of a folder, which names its latest checkpoint and those that are kept:
+"""The file `checkpoint` of a folder, which names its latest checkpoint and all that are kept;
 `latest_checkpoint` reads it.
 
 It is JSON, with TensorFlow's names for the entries, and the bare names of files in the folder, so
-that a folder can be moved. Files are deleted by what it says, and a folder may come from anywhere:
-a name that leads out of the folder is never followed.
+that a folder can be moved. Files that it names may be deleted, and a folder may come from an
+untrusted source: a name that leads out of the folder is never followed.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ def read_state(folder: str | os.PathLike[str], name: str | None = None) -> State
         return None
     try:
         if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
-            raise ValueError("it is no file, or a very large one")
+            raise ValueError("it is not a regular file, or a very large one")
         return _state(parsed(file.read_bytes(), _DEPTH))
     except (ValueError, TypeError) as error:
         message = (
-            f"'{file}' is no list of checkpoints that gradtape has written ({error}), so the "
-            "latest is not known: give the path of a "
-            "checkpoint to restore() yourself, or remove this file."
+            f"'{file}' is not a list of checkpoints written by gradtape ({error}), so the latest "
+            "is not known: give the path of a checkpoint to restore() yourself, or remove this "
+            "file."
         )
         raise DataLossError(None, None, message) from error
 
@@ -116,7 +116,7 @@ def _state(entries: Any) -> State:
     )
     for names in (kept, leaving):
         if not isinstance(names, list):
-            raise TypeError(f"a list of names is {names!r}")
+            raise TypeError(f"a list of names was expected, got {names!r}")
     for name in (latest, *kept, *leaving):
         if not is_bare(name):
             raise ValueError(f"{name!r} does not name a checkpoint of this folder")
@@ -126,7 +126,7 @@ def _state(entries: Any) -> State:
     )
     for moment in (*moments, last_preserved):
         if moment is not None and (type(moment) not in (int, float) or not math.isfinite(moment)):
-            raise TypeError(f"{moment!r} is no moment")
+            raise TypeError(f"{moment!r} is not a time")
     times = {name: moment for name, moment in zip(kept, moments, strict=True) if moment is not None}
     kept = list(dict.fromkeys(kept))
     return State(

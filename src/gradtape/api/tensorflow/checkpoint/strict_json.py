@@ -1,4 +1,4 @@
-"""`parsed`: JSON of a file that may come from anywhere."""
+"""`parsed`: strict parsing of JSON from an untrusted file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parsed(text: str | bytes, depth: int) -> Any:
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name is given twice")
+        raise ValueError("a name occurs twice")
     return found
 
 

@@ -1,10 +1,10 @@
-"""Arrays of every dtype in a safetensors file, with a checksum each,
-and the graph of the objects that they belong to.
+"""Arrays of every dtype in a safetensors file, each with a checksum, and the graph of the objects
+that they belong to.
 
-safetensors has no complex128, older versions no complex64, and its NumPy reader no float8; nor has
-it strings. Those are stored as arrays that it has, and the file's metadata say what they are:
-complex numbers as pairs of real ones, float8 as bytes, strings as their bytes one after the other,
-with their lengths. `layout` says how the rest of the file is checked.
+safetensors has no complex128 and no strings, older versions have no complex64, and its NumPy reader
+has no float8. Those are stored as arrays of other dtypes, and the file's metadata say what they
+are: complex numbers as pairs of real ones, float8 as bytes, strings as their bytes one after the
+other, with their lengths. `layout` says how the rest of the file is checked.
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ def read_tensors(path: Any) -> Contents:
     except DamagedError as error:
         whole = _whole_beside(file)
         advice = (
-            "and no other in its folder is whole"
+            "and no other checkpoint in its folder is intact"
             if whole is None
-            else f"restore '{whole}', which is whole"
+            else f"restore '{whole}', which is intact"
         )
         raise DataLossError(
             None, None, f"The checkpoint '{file}' is damaged ({error}): {advice}."
@@ -153,9 +153,9 @@ def _read(opened: BufferedReader, place: Place, key: str) -> Any:
     raw = _bytes_of(array)
     opened.seek(place.begin)
     if opened.readinto(raw) != place.size or zlib.crc32(raw) != place.crc32:
-        raise DamagedError(f"the values of '{key}' are not those that were written")
+        raise DamagedError(f"the values of '{key}' do not match their checksum")
     if place.dtype == "bool" and place.size and array.view(np.uint8).max() > 1:
-        raise DamagedError(f"'{key}' holds something else than True and False")
+        raise DamagedError(f"'{key}' holds values other than True and False")
     if place.lengths is None:
         return array
     texts = np.empty(len(place.lengths), object)
@@ -172,7 +172,7 @@ def _bytes_of(array: np.ndarray[Any, Any]) -> Any:
 def _size_of(file: Path) -> int:
     found = file.stat()
     if not stat.S_ISREG(found.st_mode):
-        raise DamagedError("it is no file, but a folder or a device")
+        raise DamagedError("it is not a regular file")
     return found.st_size
 
 
@@ -248,7 +248,7 @@ def _is_unchanged(opened: BufferedReader, place: Place) -> bool:
 def _what_is_there(file: Path, path: Any) -> str:
     """What the caller may have meant instead of a file that is not there."""
     if Path(f"{path}.index").exists():
-        return "this is a checkpoint of TensorFlow, which gradtape does not read."
+        return "this is a TensorFlow checkpoint, which gradtape cannot read."
     if Path(path).is_dir():
         return (
             "this is a folder; gradtape.train.latest_checkpoint(folder) gives the path of its "
@@ -263,5 +263,5 @@ def _what_is_there(file: Path, path: Any) -> str:
         if found.name.startswith(f"{stem}-") and found.name.endswith(SUFFIX)
     )
     if numbered:
-        return f"save() adds a number to its prefix, and has written {', '.join(numbered)} here."
+        return f"save() adds a number to its prefix, and wrote {', '.join(numbered)} here."
     return f"'{file}' does not exist."

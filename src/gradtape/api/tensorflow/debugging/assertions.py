@@ -1,6 +1,6 @@
 """Assertions of `tf.debugging` about shapes and dtypes.
 
-A failed one is a ValueError or a TypeError, since no value is looked at.
+A failed assertion is a ValueError or a TypeError, since it does not depend on values.
 """
 
 from __future__ import annotations
@@ -160,10 +160,10 @@ def assert_shapes(
         shape = tuple(TENSORFLOW.tensor(tensor, f"assert_shapes: tensor {i}").array.shape)
         label = f"{_said(message)}assert_shapes: tensor {i} of shape {shape}"
         if not (hasattr(wanted, "__iter__") or hasattr(wanted, "__getitem__")):
-            raise ValueError(f"{label}: its specified shape must be a sequence, got {wanted!r}.")
+            raise ValueError(f"{label}: its shape in `shapes` must be a sequence, got {wanted!r}.")
         spec = list(wanted)
         if any(_is_rest(entry) for entry in spec[1:]):
-            raise ValueError(f"{label}: `...` and '*' may only stand first, got {spec}.")
+            raise ValueError(f"{label}: `...` and '*' may only come first, got {spec}.")
         at_the_end = bool(spec) and _is_rest(spec[0])
         if at_the_end:
             spec = spec[1:]

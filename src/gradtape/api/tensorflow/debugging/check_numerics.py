@@ -1,14 +1,14 @@
-"""`tf.debugging.enable_check_numerics`: the first op, forward or backward,
-that makes a NaN or an infinity is an error.
+"""`tf.debugging.enable_check_numerics`: the first op, forward or backward, that produces NaN or
+infinity raises an error.
 
-Off, it costs nothing, because it sits in three places that are looked up anyway, and puts something
-else there while it is on:
+It costs nothing while it is off. While it is on, it replaces three things that are looked up
+anyway:
 
 - `here.state.run`, the function through which a thread runs every kernel on NumPy;
-- `here.state.checker`, which sees what ops give on XLA. In a program that is being traced, a result
-  waits there for the host to refuse it if it is not finite; programs that were traced without are
-  not used meanwhile. A program that is refused has written nothing;
-- `GradientTape._pull`, the backward walk, which then runs with rules that look at what they hand
+- `here.state.checker`, which sees the results of ops on XLA. In a program that is being traced, it
+  adds a call to the host that raises if a result is not finite; programs that were traced without
+  it are not used meanwhile. A program that fails the check has written nothing;
+- `GradientTape._pull`, the backward walk, which then uses rules that check the cotangents they pass
   on.
 """
 

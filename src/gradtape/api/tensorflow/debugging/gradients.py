@@ -1,4 +1,4 @@
-"""Checks of derivatives: `gradtape.testing` for users' own functions, and TensorFlow's
+"""Gradient checks: `gradtape.testing` for users' own functions, and TensorFlow's
 `tf.test.compute_gradient`.
 
 Derivatives are compared with central differences in float64. A complex number counts as its two
@@ -148,7 +148,7 @@ class _Check:
         self.results = _values(function, self.args)
         if not self.results:
             raise ValueError(
-                "check_gradients: f gives no floating-point or complex tensor, so it has no "
+                "check_gradients: f returns no floating-point or complex tensor, so there is no "
                 "gradient to check."
             )
         self.cotangents = [self._random(result) for result in self.results]
@@ -367,7 +367,7 @@ def _one_output(f: Function, tensors: Sequence[Tensor]) -> Tensor:
     result = f(*tensors)
     if not hasattr(result, "shape"):
         raise AttributeError(
-            f"compute_gradient: f must give one tensor, got {type(result).__name__}."
+            f"compute_gradient: f must return one tensor, got {type(result).__name__}."
         )
     return TENSORFLOW.tensor(result, "compute_gradient: the output of f")
 

@@ -1,1 +1,1 @@
-"""Images: geometry, colour, resampling, quality and random changes of them."""
+"""Images: geometry, colour, resampling, quality and random augmentation."""

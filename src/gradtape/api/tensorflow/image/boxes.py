@@ -1,5 +1,5 @@
-"""Boxes and glimpses in `tf.image`: which boxes to keep, how to draw them,
-and what is seen at a place.
+"""Boxes and glimpses in `tf.image`: non-maximum suppression, drawing boxes, and extracting
+glimpses.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -166,7 +166,7 @@ def _kept(
     most, least = float(threshold), float(score_threshold)
     if not 0 <= most <= 1:
         raise invalid_argument(
-            f"{function}: the threshold of overlaps must be from 0 to 1, got {most}."
+            f"{function}: the overlap threshold must be from 0 to 1, got {most}."
         )
     marks = known(scores, f"{function}: scores", _INSTEAD).astype(np.float64)
     open_boxes = marks > least
@@ -219,7 +219,7 @@ def draw_bounding_boxes(
         )
         if table.ndim != 2 or table.shape[1] < channels:
             raise invalid_argument(
-                f"{function}: colors must have a row of {channels} channels for each, got shape "
+                f"{function}: colors must have rows of {channels} channels, got shape "
                 f"{table.shape}."
             )
     drawn = np.zeros((count, height, width), bool)

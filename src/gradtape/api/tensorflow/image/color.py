@@ -1,7 +1,7 @@
 """The colours of `tf.image`: spaces, brightness and contrast, and the dtypes of images.
 
-Colours are in the last axis. An image of integers stands for numbers from 0 to 1: its dtype's
-largest number is 1.
+Channels are in the last axis. An integer image stands for numbers from 0 to 1: the largest number
+of its dtype is 1.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -71,7 +71,8 @@ def _converted(x: Tensor, dtype: Any, saturate: bool) -> Tensor:
     wanted = dtypes.as_dtype(dtype)
     if not (wanted.is_floating or wanted.is_integer):
         raise AttributeError(
-            f"convert_image_dtype: dtype must be a float or an integer, got {wanted.name}."
+            "convert_image_dtype: dtype must be a floating-point or integer dtype, got "
+            f"{wanted.name}."
         )
     target = wanted.numpy
     if x.array.dtype == target:

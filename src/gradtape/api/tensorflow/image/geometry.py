@@ -1,4 +1,4 @@
-"""Where the pixels of `tf.image` are: crops, borders, flips, quarter turns and patches."""
+"""The geometry of `tf.image`: crops, borders, flips, quarter turns and patches."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments

@@ -1,5 +1,5 @@
-"""Images of `tf.image` changed at random: by a generator that goes on from call to call, or by a
-seed alone (`stateless_...`).
+"""Random augmentation of `tf.image`: from a generator with state, or from a seed alone
+(`stateless_...`).
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -55,8 +55,7 @@ def _check_delta(max_delta: Any, function: str, most: float | None = None) -> An
 def _check_range(lower: Any, upper: Any, function: str) -> None:
     if upper <= lower or lower < 0:
         raise ValueError(
-            f"{function}: lower must be at least 0 and upper larger than it, got {lower} and "
-            f"{upper}."
+            f"{function}: lower must be at least 0 and less than upper, got {lower} and {upper}."
         )
 
 

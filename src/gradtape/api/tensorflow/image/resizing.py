@@ -1,4 +1,4 @@
-"""Images in another size: `resize` and its kin in `tf.image`.
+"""Resizing images: `resize` and related functions of `tf.image`.
 
 Every method is a weighted sum along the rows and one along the columns, with weights that depend on
 the sizes alone.

@@ -236,8 +236,8 @@ def _found(values: Tensor, function: str) -> Tensor:
     """Eigenvalues, refused where none were found."""
     if engine_of(values.array) is NUMPY and np.isnan(values.array).any():
         raise invalid_argument(
-            f"{function}: the decomposition did not succeed: the matrix holds NaN or infinity, or "
-            "does not converge."
+            f"{function}: the decomposition failed: the matrix contains NaN or infinity, or the "
+            "iteration did not converge."
         )
     return values
 
@@ -328,8 +328,8 @@ def eigh_tridiagonal(
     size = main.array.shape[-1] if main.array.ndim else 0
     if main.array.ndim != 1 or beside.array.shape != (max(size - 1, 0),):
         raise invalid_argument(
-            f"{function}: alpha must be a vector and beta one with an element less, got shapes "
-            f"{main.shape} and {beside.shape}."
+            f"{function}: alpha must be a vector, and beta a vector with one element fewer, got "
+            f"shapes {main.shape} and {beside.shape}."
         )
     if select not in ("a", "i", "v"):
         raise ValueError(f"{function}: select must be 'a', 'i' or 'v', got {select!r}.")

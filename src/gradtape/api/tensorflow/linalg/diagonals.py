@@ -1,8 +1,8 @@
 """The diagonals and bands of matrices: `tf.linalg`.
 
-Several diagonals stand in the rows of one tensor, the uppermost first. Shorter ones are moved to
-the left or the right end of their row, as `align` says: first for those above the main diagonal,
-then for those below it.
+Several diagonals are the rows of one tensor, the uppermost first. `align` says whether shorter ones
+are moved to the left or the right end of their row: first for those above the main diagonal, then
+for those below it.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ def diag(
     low, high = _bounds(k, "diag")
     if x.array.ndim < (1 if low == high else 2):
         raise invalid_argument(
-            f"diag: diagonal has shape {x.shape}, but needs an axis for its elements and, for "
-            "several, one more."
+            f"diag: diagonal has shape {x.shape}, but needs one axis for one diagonal, and two "
+            "for several."
         )
     if low != high and x.array.shape[-2] != high - low + 1:
         raise invalid_argument(
@@ -257,8 +257,8 @@ def band_part(input: TensorLike, num_lower: Any, num_upper: Any, name: str | Non
     rows, columns = x.array.shape[-2:]
     if lower > rows or upper > columns:
         raise invalid_argument(
-            f"band_part: num_lower={lower} and num_upper={upper} must be negative or no more than "
-            f"the sizes ({rows}, {columns})."
+            f"band_part: num_lower={lower} and num_upper={upper} must be negative, or at most the "
+            f"sizes ({rows}, {columns})."
         )
     return solvers.band(
         x, low=-math.inf if lower < 0 else -lower, high=math.inf if upper < 0 else upper
@@ -296,7 +296,8 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     half = len(shape) // 2
     if not shape or len(shape) % 2 or shape[:half] != shape[half:]:
         raise invalid_argument(
-            f"tensor_diag_part: input must have a shape of two equal halves, got {x.shape}."
+            "tensor_diag_part: the first half of the shape of input must equal the second half, "
+            f"got {x.shape}."
         )
     size = math.prod(shape[:half])
     return shaping.reshape(

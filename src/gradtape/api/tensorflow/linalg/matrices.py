@@ -1,4 +1,4 @@
-"""Functions of matrices, cross products, and how linear algebra takes matrices: `tf.linalg`."""
+"""Functions of matrices, cross products, and the argument checks of `tf.linalg`."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     shape = x.array.shape
     if shape != y.array.shape or not shape:
         raise invalid_argument(
-            f"cross: a and b must have one shape with at least one axis, got {x.shape} and "
+            f"cross: a and b must have the same shape, with at least one axis, got {x.shape} and "
             f"{y.shape}."
         )
     if shape[-1] != 3:

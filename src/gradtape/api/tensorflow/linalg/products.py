@@ -189,7 +189,7 @@ def _contracted(given: Any, x_rank: int, y_rank: int) -> tuple[Sequence[int], Se
     )
     if not len(x_axes) == len(y_axes) == len(set(x_axes)) == len(set(y_axes)):
         raise ValueError(
-            f"tensordot: axes={plain!r} must name as many axes of a as of b, each once."
+            f"tensordot: axes={plain!r} must name the same number of axes of a and b, each once."
         )
     return x_axes, y_axes
 
@@ -384,8 +384,8 @@ def _subscripts(equation: str, shapes: Sequence[Shape]) -> tuple[list[str], str,
     named = output.replace("...", "")
     if len(set(named)) < len(named) or not set(named) <= set(letters):
         raise ValueError(
-            f"einsum: each letter after '->' in {equation!r} must stand there once and be a letter "
-            "of an input."
+            f"einsum: each letter after '->' in {equation!r} must occur there once, and be a "
+            "letter of an input."
         )
     widths = [
         len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes, strict=True)

@@ -212,8 +212,8 @@ def banded_triangular_solve(
     count, size = checked_matrices(rows, function, "bands").array.shape[-2:]
     if not 1 <= count <= size:
         raise invalid_argument(
-            f"{function}: bands must have from one row to as many as columns, got shape "
-            f"{rows.shape}."
+            f"{function}: bands must have at least one row, and no more rows than columns, got "
+            f"shape {rows.shape}."
         )
     low, high = (1 - count, 0) if lower else (0, count - 1)
     return triangular_solve(matrix_from_bands(rows, low, high, "LEFT_RIGHT"), b, lower, adjoint)
@@ -268,7 +268,8 @@ def lstsq(
     rows, columns = checked_matrices(a, "lstsq", "matrix").array.shape[-2:]
     if b.array.ndim != a.array.ndim or b.array.shape[-2] != rows:
         raise invalid_argument(
-            f"lstsq: rhs must have the axes and rows of matrix, got shapes {b.shape} and {a.shape}."
+            "lstsq: rhs must have the same number of axes and rows as matrix, got shapes "
+            f"{b.shape} and {a.shape}."
         )
     if not fast:
         return pinv(a, max(rows, columns) * rounding(a)) @ b
@@ -301,7 +302,7 @@ def _diagonals(diagonals: Any, form: str, function: str) -> Tensor:
         if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
             raise ValueError(
                 f"{function}: diagonals must be a sequence of three: the upper, the main and the "
-                "lower one."
+                "lower diagonal."
             )
         upper, main, lower = TENSORFLOW.tensors(diagonals, f"{function}: diagonals")
     else:
@@ -362,8 +363,8 @@ def tridiagonal_solve(
         b = shaping.matrix_transpose(b)
     if b.array.shape[:-1] != (*rows.array.shape[:-2], rows.array.shape[-1]):
         raise ValueError(
-            f"{function}: rhs must have the batch and the size of diagonals, got shapes {b.shape} "
-            f"and {rows.shape}."
+            f"{function}: rhs must have the same batch axes and size as diagonals, got shapes "
+            f"{b.shape} and {rows.shape}."
         )
     found = solvers.tridiagonal_solve(rows, b)
     return shaping.reshape(found, shape=found.array.shape[:-1]) if is_vector else found
@@ -385,8 +386,8 @@ def tridiagonal_matmul(
     rows, x = tensors_of_kind(rows, rhs, INEXACT, function, ("diagonals", "rhs"))
     if x.array.shape[:-1] != (*rows.array.shape[:-2], rows.array.shape[-1]):
         raise invalid_argument(
-            f"{function}: rhs must have the batch and the size of diagonals, got shapes {x.shape} "
-            f"and {rows.shape}."
+            f"{function}: rhs must have the same batch axes and size as diagonals, got shapes "
+            f"{x.shape} and {rows.shape}."
         )
     upper, main, lower = (rows[..., i, :, None] for i in range(3))
     paddings = ((0, 0),) * (x.array.ndim - 2)

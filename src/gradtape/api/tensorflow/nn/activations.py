@@ -429,8 +429,8 @@ def in_top_k(
     scores = of_kind(predictions, FLOATING, "in_top_k", "predictions")
     if scores.ndim != 2 or classes.array.shape != scores.array.shape[:1]:
         raise invalid_argument(
-            "in_top_k: predictions must be a matrix and targets have an entry for each row, got "
-            f"{scores.shape} and {classes.shape}."
+            "in_top_k: predictions must be a matrix, and targets must have one entry for each "
+            f"row, got {scores.shape} and {classes.shape}."
         )
     return activations.in_top_k(classes, scores, k=as_int(k, "in_top_k: k"))
 

@@ -1,4 +1,4 @@
-"""Losses over a sample of classes, for more classes than can be computed: `nce_loss`,
+"""Losses over a sample of the classes, for problems with too many of them: `nce_loss`,
 `sampled_softmax_loss`, and the samplers.
 """
 
@@ -332,7 +332,7 @@ def _three(values: Any, argument: str) -> list[Any]:
     found = as_list(values, argument)
     if len(found) != 3:
         raise ValueError(
-            f"{argument} must be the candidates, and how often they and the true classes are "
-            f"expected, got {values!r}."
+            f"{argument} must be a tuple of the sampled candidates, the expected counts of the "
+            f"true classes, and those of the candidates, got {values!r}."
         )
     return found

@@ -1,4 +1,5 @@
-"""Convolutions of `tf.nn`, and how the arguments of convolutions and pooling say where windows lie.
+"""Convolutions of `tf.nn`, and the arguments of convolutions and pooling that say where windows
+are.
 
 The ops take channels last and explicit padding; everything else that TensorFlow allows is turned
 into that here.

@@ -102,13 +102,13 @@ def safe_embedding_lookup_sparse(
     if embedding_weights is None or (
         isinstance(embedding_weights, (list, tuple)) and not embedding_weights
     ):
-        raise ValueError(f"{function}: embedding_weights is missing, got {embedding_weights}.")
+        raise ValueError(f"{function}: embedding_weights must be given, got {embedding_weights}.")
     kind = _checked_combiner(combiner or "mean", function)
     sp = given(sparse_ids, function, "sparse_ids")
     weights = _weights(sparse_weights, sp, function)
     shape = shape_of(sp)
     flat = reshape(sp, [math.prod(shape[:-1]), shape[-1]])
-    instead = "use embedding_lookup_sparse with ids that are all there"
+    instead = "use embedding_lookup_sparse, with at least one valid id in every row"
     kept = (
         known(as_indices(sp.values, f"{function}: sparse_ids"), f"{function}: sparse_ids", instead)
         >= 0
@@ -188,7 +188,7 @@ def _weights(sp_weights: Any, sp_ids: SparseTensor, function: str) -> Tensor | N
     ) != shape_of(sp_ids):
         raise ValueError(
             f"{function}: the weights have {sp_weights.values.shape[0]} elements in the shape "
-            f"{list(shape_of(sp_weights))}, but the ids "
-            f"{sp_ids.values.shape[0]} in {list(shape_of(sp_ids))}."
+            f"{list(shape_of(sp_weights))}, but the ids have {sp_ids.values.shape[0]} in "
+            f"{list(shape_of(sp_ids))}."
         )
     return of_kind(sp_weights.values, FLOATING, function, "the weights", TypeError)

@@ -1,5 +1,5 @@
-"""Pooling of `tf.nn` over windows of varying size,
-so that an image shrinks by a factor that is no integer.
+"""Pooling of `tf.nn` over windows of varying size, so that an image can shrink by a factor that is
+not an integer.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -108,9 +108,9 @@ def _borders(
         raise ValueError(f"{function}: pooling_ratio must be at least 1, got {pooling_ratio!r}.")
     if inside_a_program():
         raise NotTraceableError(
-            f"{function}: in a gradtape.function its windows would have to be known while the "
-            "function is traced, and be the same in "
-            "every call: call it outside the function."
+            f"{function}: the random windows would be the same in every call of a "
+            "gradtape.function, since they are drawn while it is traced: call it outside the "
+            "function."
         )
     number = as_int(seed, f"{function}: seed")
     rng = source(function, number or None).rng

@@ -1,4 +1,4 @@
-"""Sequences made to fall or rise: `isotonic_regression`."""
+"""`isotonic_regression`: the nearest monotonic sequence."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments

@@ -85,9 +85,8 @@ def _dilated(
         raise ValueError(f"{function}: data_format must be 'NHWC', got {data_format!r}.")
     if x.ndim != 4 or w.ndim != 3 or x.array.shape[3] != w.array.shape[2]:
         raise invalid_argument(
-            f"{function}: the image must be (batch, height, width, channels) and filters (height, "
-            f"width, channels), got {x.shape} and "
-            f"{w.shape}."
+            f"{function}: input must have the shape (batch, height, width, channels) and filters "
+            f"(height, width, channels), got {x.shape} and {w.shape}."
         )
     layout = Layout(function, data_format, x, 2)
     sizes = x.array.shape[1:3]

@@ -1,5 +1,5 @@
-"""Pooling of `tf.nn`, which takes maxima and averages over windows,
-and the exchange of space and channels.
+"""Pooling of `tf.nn`, which takes maxima and averages over windows, and `space_to_depth` with its
+inverse.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -324,7 +324,7 @@ def depth_to_space(
     batch, height, width, depth = x.array.shape
     if depth % block**2:
         raise invalid_argument(
-            f"depth_to_space: {depth} channels cannot be spread over squares of {block} by {block}."
+            f"depth_to_space: {depth} channels cannot be divided into blocks of {block} by {block}."
         )
     apart = transpose(
         reshape(x, shape=(batch, height, width, block, block, depth // block**2)),
@@ -351,8 +351,8 @@ def space_to_depth(
     batch, height, width, depth = x.array.shape
     if height % block or width % block:
         raise invalid_argument(
-            f"space_to_depth: images of {height} by {width} cannot be divided into squares of "
-            f"{block}."
+            f"space_to_depth: images of {height} by {width} cannot be divided into blocks of "
+            f"{block} by {block}."
         )
     apart = transpose(
         reshape(x, shape=(batch, height // block, block, width // block, block, depth)),

@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: `ctc_loss` and what goes with it in `tf.nn`."""
+"""Connectionist temporal classification: `ctc_loss` and related functions of `tf.nn`."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
@@ -74,14 +74,12 @@ def ctc_loss(
     if isinstance(labels, SparseTensor):
         if blank_index is None:
             raise ValueError(
-                "ctc_loss: with labels that are a SparseTensor, give blank_index: -1 means the "
+                "ctc_loss: blank_index must be given if labels is a SparseTensor: -1 means the "
                 "last class."
             )
         labels, label_length = _dense(labels)
     elif label_length is None:
-        raise ValueError(
-            "ctc_loss: label_length must be given, except for labels that are a SparseTensor."
-        )
+        raise ValueError("ctc_loss: label_length must be given, unless labels is a SparseTensor.")
     targets = as_indices(labels, "ctc_loss: labels")
     counts, frames = (
         as_indices(label_length, "ctc_loss: label_length"),
@@ -103,9 +101,8 @@ def ctc_loss(
     _, batch, classes = x.array.shape
     if not targets.array.shape[0] == counts.array.shape[0] == frames.array.shape[0] == batch:
         raise invalid_argument(
-            f"ctc_loss: there are {batch} sequences of logits, but labels, label_length and "
-            f"logit_length have shapes {targets.shape}, "
-            f"{counts.shape} and {frames.shape}."
+            f"ctc_loss: logits has {batch} sequences, but labels, label_length and logit_length "
+            f"have shapes {targets.shape}, {counts.shape} and {frames.shape}."
         )
     blank = 0 if blank_index is None else as_int(blank_index, "ctc_loss: blank_index")
     if not -classes <= blank < classes:

@@ -2,9 +2,9 @@
 and Tensors made of them.
 
 A `Source` is made for one call, so that threads share nothing and a call's numbers depend only on
-its key. Means, deviations and bounds come in by arithmetic, so they have gradients. The generator
-is NumPy's in eager code. A program that is being traced draws with XLA's, `XlaRandom`, whose key it
-computes when it runs.
+its key. Means, deviations and bounds are applied by recorded arithmetic, so they have gradients.
+The generator is NumPy's in eager code. A program that is being traced draws from XLA's,
+`XlaRandom`, whose key it computes when it runs.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -283,7 +283,7 @@ def integer_bounds(
     limits = np.iinfo(dtype)
     if np.prod(shape, dtype=int) and not limits.min <= low < high <= limits.max + 1:
         raise invalid_argument(
-            f"{function}: minval must be less than maxval, and both in the range of "
+            f"{function}: minval must be less than maxval, and both must be in the range of "
             f"{np.dtype(dtype).name}, got {low} and {high}."
         )
     return low, high
@@ -343,7 +343,7 @@ def broadcast_shape(*shapes: Shape, function: str) -> Shape:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
         raise invalid_argument(
-            f"{function}: the shapes of its parameters, {shapes}, do not fit together."
+            f"{function}: the shapes of the parameters, {shapes}, do not broadcast."
         ) from error
 
 
@@ -436,12 +436,11 @@ def poisson(numbers: Source, shape: Shape, rates: Any, dtype: Any, function: str
     wanted = dtypes.as_dtype(dtype)
     if not (wanted.is_floating or wanted.is_integer):
         raise invalid_argument(
-            f"{function}: dtype must be a float or an integer, got {wanted.name}."
+            f"{function}: dtype must be a floating-point or integer dtype, got {wanted.name}."
         )
     if rates.dtype not in REAL.dtypes:
         raise invalid_argument(
-            f"{function}: lam must be real numbers, got dtype "
-            f"{dtypes.from_numpy(rates.dtype).name}."
+            f"{function}: lam must be real, got dtype {dtypes.from_numpy(rates.dtype).name}."
         )
     if not xla_engine.is_traced(rates) and not (rates >= 0).all():
         raise invalid_argument(f"{function}: lam must not be negative, got {rates}.")

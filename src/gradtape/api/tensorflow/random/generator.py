@@ -1,6 +1,6 @@
 """`tf.random.Generator`: random numbers from a state that lives in a Variable.
 
-A compiled program reads the state and moves it on when it runs, by as much as eager code would.
+A compiled program reads and advances the state when it runs, by as much as eager code would.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ class Generator:
         before = self._state.tensor()
         if isinstance(before, BatchedTensor):
             raise ValueError(
-                "Generator: it cannot draw in a loop inside vmap, where each example would move it "
-                "on by itself."
+                "Generator: it cannot draw in a loop inside vmap, where each example would "
+                "advance its state separately: draw outside the loop."
             )
         with xla_engine.wide():
             steps = xla_engine.to_xla(numbers).astype(np.int64) * _STEPS_PER_NUMBER
@@ -256,7 +256,9 @@ class Generator:
         """
         wanted = dtypes.as_dtype(dtype)
         if not wanted.is_integer:
-            raise ValueError(f"uniform_full_int: dtype must be an integer, got {wanted.name}.")
+            raise ValueError(
+                f"uniform_full_int: dtype must be an integer dtype, got {wanted.name}."
+            )
         return self.uniform(shape, None, None, wanted)
 
     def binomial(
@@ -319,7 +321,7 @@ def _state(state: Any) -> Any:
     words = integers(state, "Generator: state")
     if len(words) != 3:
         raise ValueError(
-            "Generator: state must be three integers, two of a counter and a key, got "
+            "Generator: state must be three integers, a counter of two words and a key, got "
             f"{list(words)}."
         )
     return _as_int64(words)

@@ -1,4 +1,6 @@
-"""Functions that make the first values of Variables: `tf.zeros_initializer` and its kin."""
+"""Functions that make the initial values of Variables: `tf.zeros_initializer` and related
+classes.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ class _Initializer:
         for key in options:
             if key not in ("partition_shape", "partition_offset"):
                 raise TypeError(
-                    f"{type(self).__name__}: '{key}' is no argument: give partition_shape or "
+                    f"{type(self).__name__}: '{key}' is not an argument: give partition_shape or "
                     "partition_offset."
                 )
         return options.get("partition_shape", shape)
@@ -104,7 +106,8 @@ class constant_initializer(_Initializer):  # noqa: N801 - TensorFlow's name
         wanted = self._shape(shape, kwargs)
         if kwargs and not self.support_partition:
             raise ValueError(
-                "constant_initializer: parts are only made with support_partition=True."
+                "constant_initializer: partition_shape and partition_offset need "
+                "support_partition=True."
             )
         return constant(self.value, dtype, shape=wanted)
 

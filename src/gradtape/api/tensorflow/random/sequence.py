@@ -4,9 +4,9 @@ With `set_seed(s)`, the n-th call without a seed of its own always gives the sam
 the shapes of the others; so does the n-th call of one function with one `seed`. Without any seed,
 every call draws its key from the system.
 
-A compiled program counts its draws apart from those of eager code. It reads the seed and the count
-when it runs, from Variables that nobody else sees, so that every run gives new numbers, and the
-same ones again after `set_seed`.
+A compiled program counts its draws separately from those of eager code. It reads the seed and the
+count when it runs, from hidden Variables, so every run gives new numbers, and the same ones again
+after `set_seed`.
 """
 
 from __future__ import annotations
@@ -199,7 +199,9 @@ def uniform(
     """
     wanted = dtypes.as_dtype(dtype)
     if not wanted.is_floating and wanted not in (dtypes.int32, dtypes.int64):
-        raise ValueError(f"uniform: dtype must be a float, int32 or int64, got {wanted.name}.")
+        raise ValueError(
+            f"uniform: dtype must be a floating-point dtype, int32 or int64, got {wanted.name}."
+        )
     if wanted.is_integer and (minval is None or maxval is None):
         raise ValueError(f"uniform: minval and maxval must be given for dtype {wanted.name}.")
     return draws.uniform(source("uniform", seed), shape, minval, maxval, wanted, "uniform")

@@ -1,6 +1,7 @@
-"""Random numbers of `tf.random` that are pure functions of a seed: `stateless_normal` and its kin.
+"""Random numbers of `tf.random` that are pure functions of a seed: `stateless_normal` and related
+functions.
 
-A compiled program computes them when it runs, also from a seed that only the program knows.
+A compiled program computes them when it runs, even from a seed that is known only then.
 """
 
 from __future__ import annotations
@@ -191,7 +192,9 @@ def uniform_from(
     """
     wanted = dtypes.as_dtype(dtype)
     if not (wanted.is_floating or wanted.is_integer):
-        raise ValueError(f"{function}: dtype must be a float or an integer, got {wanted.name}.")
+        raise ValueError(
+            f"{function}: dtype must be a floating-point or integer dtype, got {wanted.name}."
+        )
     if wanted.is_integer and (minval is None) != (maxval is None):
         raise ValueError(
             f"{function}: for dtype {wanted.name}, give minval and maxval, or None for both; got "
@@ -199,8 +202,8 @@ def uniform_from(
         )
     if wanted.is_unsigned and minval is not None:
         raise ValueError(
-            f"{function}: unsigned integers have no minval and maxval; use a signed dtype or None "
-            "for both."
+            f"{function}: minval and maxval must be None for unsigned dtypes: use a signed dtype "
+            "to give them."
         )
     return draws.uniform(numbers, shape, minval, maxval, wanted, function)
 

@@ -1,8 +1,8 @@
-"""Fourier transforms: `tf.signal.fft` and its kin.
+"""Fourier transforms: `tf.signal.fft` and related functions.
 
 As in TensorFlow, plain values become single precision (tensors keep theirs), and the transforms of
-complex numbers refuse real tensors. `fft_length` cuts off each axis or fills it with zeros before
-it is transformed; that of a signal back from its spectrum is the length of the result.
+complex numbers refuse real tensors. `fft_length` crops each axis or pads it with zeros before the
+transform; for an inverse real transform it is the length of the result.
 """
 
 from __future__ import annotations
@@ -337,7 +337,7 @@ def _over_axes(
     places = _axes(given, x, f"{function}: axes")
     if len(places) < at_least:
         raise invalid_argument(
-            f"{function}: axes is empty, but the last of them is the one with half of the "
+            f"{function}: axes must name at least one axis, the last of which has half of the "
             "frequencies."
         )
     if fft_length is not None:
@@ -347,7 +347,8 @@ def _over_axes(
         return x, places, sizes
     if sizes[-1] == 1:
         raise invalid_argument(
-            f"{function}: one frequency does not say how long the signal is: pass fft_length."
+            f"{function}: the length of the signal cannot be inferred from one frequency: pass "
+            "fft_length."
         )
     return x, places, (*sizes[:-1], max(0, 2 * (sizes[-1] - 1)))
 

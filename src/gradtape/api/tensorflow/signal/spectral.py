@@ -1,5 +1,5 @@
-"""Frames of a signal, the short-time transforms that are built on them,
-cosine transforms and the mel scale.
+"""Frames of a signal, the short-time transforms built on them, cosine transforms and the mel
+scale.
 """
 
 from __future__ import annotations
@@ -363,7 +363,7 @@ def _dct(input: Any, kind: Any, n: Any, axis: Any, norm: Any, function: str) -> 
     if norm not in (None, "ortho"):
         raise ValueError(f"{function}: norm must be None or 'ortho', got {norm!r}.")
     if kind == 1 and norm:
-        raise ValueError(f"{function}: type 1 cannot have a norm.")
+        raise ValueError(f"{function}: norm must be None for type 1.")
     x = _of_rank(input, 1, f"{function}: input")
     if x.array.dtype not in REAL_SIGNAL.dtypes:
         raise TypeError(
@@ -382,7 +382,7 @@ def _dct(input: Any, kind: Any, n: Any, axis: Any, norm: Any, function: str) -> 
     if not x.array.shape[place]:
         return x
     if kind == 1 and x.array.shape[place] < 2:
-        raise ValueError(f"{function}: type 1 needs at least two elements.")
+        raise ValueError(f"{function}: type 1 needs at least two elements in the last axis.")
     transformed = _DCTS[int(kind)](moved, bool(norm))
     return (
         transformed

@@ -1,4 +1,4 @@
-"""Windows to multiply the frames of a signal with: `tf.signal.hann_window` and its kin.
+"""Window functions for the frames of a signal: `tf.signal.hann_window` and related functions.
 
 A window is computed in double precision and rounded once, except where a gradient can flow to its
 parameter.

@@ -1,5 +1,5 @@
-"""Computing with SparseTensors: sums, products, extrema, softmax,
-and the sums by segment of `tf.sparse`.
+"""Computing with SparseTensors: sums, products, extrema, softmax, and the segment sums of
+`tf.sparse`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike, threshold: A
     shape = shape_of(sp)
     if dense.array.shape != shape:
         raise invalid_argument(
-            f"add: the shapes {list(shape)} and {dense.shape} differ, and nothing is broadcast."
+            f"add: the shapes {list(shape)} and {dense.shape} differ, and sparse tensors do not "
+            "broadcast."
         )
     spread = scatter_rows(values, places(sp, "add"), shape=(math.prod(shape),))
     return arithmetic.add(dense, reshape(spread, shape=shape))
@@ -141,8 +142,8 @@ def _pair(
     shape = shape_of(a)
     if shape != shape_of(b):
         raise invalid_argument(
-            f"{function}: the shapes {list(shape)} and {list(shape_of(b))} differ, and nothing is "
-            "broadcast."
+            f"{function}: the shapes {list(shape)} and {list(shape_of(b))} differ, and sparse "
+            "tensors do not broadcast."
         )
     return a, b, shape
 
@@ -360,9 +361,8 @@ def sampled_addmm(
         or at.array.shape[:-2] != batch
     ):
         raise invalid_argument(
-            f"{function}: mat1, mat2 and indices must be matrices or batches of them, and fit, got "
-            f"shapes {x.shape}, {y.shape} and "
-            f"{at.shape}."
+            f"{function}: mat1, mat2 and indices must be matrices, or batches of them, of "
+            f"compatible shapes, got {x.shape}, {y.shape} and {at.shape}."
         )
     (height, inner), width, count = x.array.shape[-2:], y.array.shape[-1], math.prod(batch)
     pairs = math.prod(at.array.shape[:-1])

@@ -1,10 +1,10 @@
-"""SparseTensors: making them, and giving them another form.
+"""SparseTensors: making, converting and rearranging them.
 
 `tf.sparse` has these functions and those of `sparse_math`.
 
-Which elements there are is decided from the indices with NumPy; what becomes of the values is an
-op, so that a tape follows it. In a function that is traced the indices are Tensors, and what does
-not change how many there are works on them too.
+NumPy decides from the indices which elements there are; the values go through ops, so a tape
+follows them. In a function that is being traced the indices are Tensors, and whatever does not
+change their number works on them too.
 """
 
 from __future__ import annotations
@@ -59,9 +59,7 @@ def given(sp_input: Any, function: str, argument: str = "sp_input") -> SparseTen
 
 def shape_of(sp: SparseTensor) -> Shape:
     return tuple(
-        known(
-            sp.dense_shape, "the dense_shape of a SparseTensor", "make it of Python integers"
-        ).tolist()
+        known(sp.dense_shape, "the dense_shape of a SparseTensor", "use Python integers").tolist()
     )
 
 
@@ -75,7 +73,7 @@ def known_indices(sp: SparseTensor, function: str) -> Any:
     return known(
         sp.indices,
         f"{function}: the indices",
-        "use gradtape.sparse.to_dense and functions of dense tensors",
+        "use gradtape.sparse.to_dense and dense ops",
     )
 
 
@@ -158,7 +156,7 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     x = TENSORFLOW.tensor(tensor, "from_dense: tensor")
     if not x.array.ndim:
         raise invalid_argument("from_dense: tensor must have at least one axis, got a scalar.")
-    values = known(x, "from_dense: tensor", "use functions of dense tensors")
+    values = known(x, "from_dense: tensor", "use dense ops")
     found = np.flatnonzero(np.asarray(values != (b"" if values.dtype.kind == "O" else 0)))
     return new_sparse(
         coordinates(found, x.array.shape),
@@ -188,7 +186,7 @@ def to_dense(
     if validate_indices and (steps <= 0).any():
         row = int(np.argmax(steps <= 0)) + 1
         what = (
-            "stands in a place that is taken"
+            "is a repeated index"
             if steps[row - 1] == 0
             else "is out of order; sort it with sparse.reorder"
         )
@@ -303,7 +301,8 @@ def transpose(
     )
     if sorted(order) != list(range(len(shape))):
         raise ValueError(
-            f"transpose: perm={list(order)} is not an order of the {len(shape)} axes of sp_input."
+            f"transpose: perm={list(order)} must name each of the {len(shape)} axes of sp_input "
+            "once."
         )
     indices = indices_of(sp)
     moved = (
@@ -399,7 +398,7 @@ def concat(
         for i, sp in enumerate([sp_inputs] if isinstance(sp_inputs, SparseTensor) else sp_inputs)
     ]
     if not parts:
-        raise ValueError("concat: sp_inputs is empty.")
+        raise ValueError("concat: sp_inputs is empty; give at least one SparseTensor.")
     shapes = [shape_of(sp) for sp in parts]
     ranks = {len(shape) for shape in shapes}
     if len(ranks) > 1:
@@ -407,7 +406,9 @@ def concat(
     place = one_axis(axis, ranks.pop(), "concat: axis")
     others = {shape[:place] + shape[place + 1 :] for shape in shapes}
     if len(others) > 1 and not expand_nonconcat_dims:
-        raise invalid_argument(f"concat: the shapes {shapes} differ in another axis than {place}.")
+        raise invalid_argument(
+            f"concat: the shapes {shapes} must be the same except in axis {place}."
+        )
     starts = np.cumsum([0, *(shape[place] for shape in shapes)])
     indices = [
         indices_of(sp) + start * (np.arange(len(shapes[0])) == place)
@@ -490,8 +491,8 @@ def retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
     )
     if chosen.shape != sp.values.array.shape:
         raise ValueError(
-            f"retain: to_retain needs a truth value for each of the {sp.values.shape[0]} elements, "
-            f"got shape {chosen.shape}."
+            f"retain: to_retain must have a boolean for each of the {sp.values.shape[0]} "
+            f"elements, got shape {chosen.shape}."
         )
     kept = np.flatnonzero(chosen)
     return new_sparse(take(sp.indices, kept, axis=0), take(sp.values, kept, axis=0), shape_of(sp))
@@ -560,15 +561,15 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
     """
     found = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, SparseTensor)]
     if not found:
-        raise ValueError("map_values: no argument is a SparseTensor.")
+        raise ValueError("map_values: at least one argument must be a SparseTensor.")
     first = found[0]
     for other in found[1:]:
         one, two = indices_of(first), indices_of(other)
         same = isinstance(one, Tensor) or isinstance(two, Tensor) or np.array_equal(one, two)
         if not same or shape_of(first) != shape_of(other):
             raise invalid_argument(
-                "map_values: the SparseTensors among the arguments differ in their "
-                "indices or shapes."
+                "map_values: all SparseTensors among the arguments must have the same indices "
+                "and shape."
             )
     inner = [_values(arg) for arg in args]
     return first.with_values(op(*inner, **{key: _values(arg) for key, arg in kwargs.items()}))

@@ -1,4 +1,4 @@
-"""Keras's functions of images, a module for each family."""
+"""Keras's image functions, one module for each family."""
 
 from keras_gradtape.src.ops.image.colours import hsv_to_rgb, rgb_to_grayscale, rgb_to_hsv
 from keras_gradtape.src.ops.image.filters import gaussian_blur, sobel_edges

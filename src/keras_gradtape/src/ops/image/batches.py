@@ -1,5 +1,5 @@
-"""Images as Keras gives them, one or a batch, channels last or first,
-and as the functions here work on them.
+"""Conversion between images as Keras passes them, one or a batch, channels last or first, and the
+form that the functions here work on.
 """
 
 from __future__ import annotations

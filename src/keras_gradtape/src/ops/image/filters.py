@@ -1,4 +1,4 @@
-"""Keras's filters of images: `gaussian_blur` and `sobel_edges`."""
+"""Keras's image filters: `gaussian_blur` and `sobel_edges`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Keras's `map_coordinates`, and the affine, perspective and elastic transforms of images,
-which are made of it.
+"""Keras's `map_coordinates`, and the affine, perspective and elastic transforms of images, which
+are built on it.
 """
 
 from __future__ import annotations

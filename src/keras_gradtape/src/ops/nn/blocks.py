@@ -1,4 +1,4 @@
-"""Keras's exchanges of space and channels: `unfold`, `fold`,
+"""Keras's functions that move elements between space and channels: `unfold`, `fold`,
 `depth_to_space` and `space_to_depth`.
 """
 

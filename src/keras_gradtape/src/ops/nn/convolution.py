@@ -55,9 +55,9 @@ def _convolved(
         reaches = [(size - 1) * rate + 1 for size, rate in zip(kernel, rates, strict=True)]
         if any(0 < size < reach for size, reach in zip(sizes, reaches, strict=True)):
             raise ValueError(
-                f"The convolution has no output: its kernel reaches over {reaches} elements, and "
-                f"the inputs have {list(sizes)}. "
-                "Use padding='same', a smaller kernel or larger inputs."
+                f"The convolution has no output: its kernel spans {reaches} elements, but the "
+                f"inputs have {list(sizes)}. Use padding='same', a smaller kernel or larger "
+                "inputs."
             )
     return tf.nn.convolution(x, w, strides, how, layout, dilation_rate)
 

@@ -1,6 +1,4 @@
-"""Keras's connectionist temporal classification: its loss,
-and two ways to read labels from frames.
-"""
+"""Keras's connectionist temporal classification: its loss, and two decoders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keras's words for where channels and windows lie, in gradtape's."""
+"""Converts Keras's names for data formats and padding to gradtape's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the neural network functions take their tensors."""
+"""How the neural network functions convert their arguments."""
 
 from __future__ import annotations
 

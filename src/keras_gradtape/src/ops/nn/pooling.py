@@ -1,5 +1,5 @@
-"""Keras's pooling: maxima and averages over windows of a given size,
-or over as many parts as are asked for.
+"""Keras's pooling: maxima and averages over windows of a given size, or over a given number of
+parts.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Declarations of functions that take their arguments in one of a few ways,
-over the functions of `gradtape.numpy`.
+"""Declarations of functions that convert their arguments in one of a few ways and call a function
+of `gradtape.numpy`.
 """
 
 from __future__ import annotations

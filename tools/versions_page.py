@@ -39,7 +39,7 @@ TAIL = """
 A lower bound is the lowest version that passes `make test-versions`. It installs the lowest and the
 newest versions allowed, and runs the tests that a version can change, on those of Python
 {pythons} that it finds. There is an upper bound where internals are used.
-`gradtape.numpy` [follows the installed NumPy](numpy.md#versions-of-numpy) where its versions differ.
+`gradtape.numpy` [follows the installed NumPy](numpy.md#versions-of-numpy) where versions differ.
 
 TensorFlow itself is not needed. `tf.__version__` is `{version}`: the interface's
 version, then gradtape's own. `make test-tf` compares with TensorFlow itself.

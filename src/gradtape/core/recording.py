@@ -94,8 +94,8 @@ class Scope(ABC):
         """
         nodes = self.nodes
         self.due = 0  # until it is done: see `pull_back`
-        # A Node that is dropped leaves its place: an exception on the way loses none. What goes with
-        # it may be the last that holds a tape, whose end empties the list.
+        # A dropped Node leaves its place, so an exception on the way loses none. It may be the last
+        # to hold another tape, whose end empties this list.
         for i in range(len(nodes) - 1, -1, -1):
             if i < len(nodes) and getrefcount(nodes[i]) < _ALONE:
                 nodes[i] = None  # type: ignore[call-overload]

@@ -62,7 +62,7 @@ class Spared(Guarded):
             found = self.prepare(*given)
         except Exception as error:
             if xla_engine.is_gone(error) and any(given[i].is_deleted() for i in self._donated):
-                # By the call itself: a check of its results has failed, and JAX was to run it again.
+                # By the call itself: a check of its results has failed, and JAX runs it again.
                 raise _not_finite() from None
             raise
         return _kept(found, writes)

@@ -210,7 +210,7 @@ class RegisterGradient:
     >>> tf.RegisterGradient("Multiply")
     Traceback (most recent call last):
         ...
-    KeyError: "the op 'Multiply' already has a gradient: use gradtape.custom_gradient for a function of your own."
+    KeyError: "the op 'Multiply' already has a gradient: use gradtape.custom_gradient ...
     """
 
     def __init__(self, op_type: str) -> None:

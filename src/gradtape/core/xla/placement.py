@@ -63,7 +63,7 @@ class XlaDevice:
         return _recorded(tensor, XlaTensor(xla_devices.put(array, self.device)), self)
 
     def adopt(self, variable: Variable) -> None:
-        """Moves a new Variable here; strings, and those of the user's own classes, stay on the host.
+        """Moves a new Variable here; strings and instances of user classes stay on the host.
 
         Whether it is moved is known only when it has its value, so its class changes then.
         """

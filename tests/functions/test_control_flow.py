@@ -416,3 +416,107 @@ def test_a_branch_without_rows_compiles(take):
 def test_eager_code_takes_nothing_from_an_empty_batch():
     with pytest.raises(tf.errors.InvalidArgumentError, match="index 0"):
         tf.gather(tf.zeros([0, 3]), 0)
+
+
+def plain_for(x, w):
+    total = tf.constant(0.0)
+    for row in x:
+        total += tf.reduce_sum(row) * w
+    return total
+
+
+def for_with_break(x, w):
+    total = tf.constant(0.0)
+    for row in x:
+        total += tf.reduce_sum(row) * w
+        if total > 100.0:
+            break
+    return total
+
+
+def for_with_return(x, w):
+    total = tf.constant(0.0)
+    for row in x:
+        total += tf.reduce_sum(row) * w
+        if total > 100.0:
+            return total
+    return total
+
+
+def for_of_numbers(x, w):
+    total = tf.constant(0.0)
+    for i in tf.range(tf.shape(x)[0]):
+        total += tf.reduce_sum(x[i]) * w
+    return total
+
+
+def for_in_for(x, w):
+    total = tf.constant(0.0)
+    for row, other in zip(x, x, strict=True):
+        for i, element in enumerate(row):
+            total += element * w * other[i]
+    return total
+
+
+def for_into_rows(x, w):
+    rows = tf.TensorArray(tf.float32, x.shape[0], element_shape=[3])
+    for i, row in enumerate(x):
+        rows = rows.write(i, row * w)
+    return tf.reduce_sum(rows.stack())
+
+
+LOOPS = {
+    "for": plain_for,
+    "for with break": for_with_break,
+    "for with return": for_with_return,
+    "for of numbers": for_of_numbers,
+    "for in for": for_in_for,
+    "for into rows": for_into_rows,
+    "while_loop": lambda x, w: over_rows(x, w, tf.shape(x)[0], tf.gather),
+    "map_fn": lambda x, w: tf.reduce_sum(tf.map_fn(lambda row: row * w, x)),
+    "scan": lambda x, w: tf.reduce_sum(
+        tf.scan(lambda total, row: total + tf.reduce_sum(row) * w, x, 0.0)
+    ),
+    "scan in reverse": lambda x, w: tf.reduce_sum(
+        tf.scan(lambda total, row: total + tf.reduce_sum(row) * w, x, 0.0, reverse=True)
+    ),
+    "foldl": lambda x, w: tf.foldl(lambda total, row: total + tf.reduce_sum(row) * w, x, 0.0),
+    "foldr": lambda x, w: tf.foldr(lambda total, row: total + tf.reduce_sum(row) * w, x, 0.0),
+}
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("tape_inside", [False, True])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_what_the_body_reads_has_a_gradient_in_a_loop_of_any_length(loop, tape_inside, rows):
+    w, x = tf.Variable(2.0), tf.ones([rows, 3])
+
+    def step(x, function):
+        with tf.GradientTape() as tape:
+            y = function(x)
+        return y, tape.gradient(y, w)
+
+    looped = lambda x: LOOPS[loop](x, w)
+    if tape_inside:
+        y, gradient = tf.function(lambda x: step(x, looped))(x)
+    else:
+        y, gradient = step(x, tf.function(looped))
+    assert gradient is not None
+    np.testing.assert_allclose(y, 2.0 * gradient)
+    assert (float(y) == 0.0) == (rows == 0)
+
+
+def test_a_loop_without_rows_leaves_what_it_would_change():
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def grown(x):
+        total, found = 7, []
+        for row in x:
+            total = total + row
+            found.append(row)
+            v.assign_add(tf.reduce_sum(row))
+        return total, len(found)
+
+    total, count = grown(tf.zeros([0, 3]))
+    assert (int(total), int(count), v.numpy()) == (7, 0, 1.0)

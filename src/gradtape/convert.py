@@ -19,7 +19,8 @@ from gradtape import dtypes, nest
 from gradtape.core.device import new_tensor
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
-from gradtape.core.values import array_of, on_host, to_array
+from gradtape.core.thread import here
+from gradtape.core.values import array_of, on_host, to_array, unknown_dtype
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
 
@@ -158,7 +159,7 @@ class NumPyPolicy(Policy):
         array = (
             value if isinstance(value, (np.ndarray, np.generic)) else numpy_array(value, argument)
         )
-        _check_known(array, value, argument)
+        _check_known(array, argument)
         wanted = strong
         if strong is not None and (array.size or array.dtype == strong):
             wanted = dtypes.promote_weak(strong, array.dtype)
@@ -236,7 +237,7 @@ def _float_beside(array: Any, tensor: Tensor) -> Any:
     if dtype is strong and (dtype is _FLOAT32 or dtype is _FLOAT64):
         return array if tensor.node is None else array.copy()
     if dtype is _FLOAT64 and strong is _FLOAT32:
-        return array.astype(_FLOAT32)
+        return here.state.run_on_host(array.astype, _FLOAT32)
     return None
 
 
@@ -257,7 +258,7 @@ def _is_empty(value: Any) -> bool:
     return getattr(value, "size", 1) == 0
 
 
-def _check_known(array: Any, value: Any, argument: str) -> None:
+def _check_known(array: Any, argument: str) -> None:
     """Refuses the arrays of NumPy that are no tensors."""
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(array, masked.MaskedArray):
@@ -265,24 +266,5 @@ def _check_known(array: Any, value: Any, argument: str) -> None:
             f"{argument} is a masked array, which cannot be combined with Tensors: use its "
             "filled() values and gradtape.where."
         )
-    if array.dtype.newbyteorder("=") in _KNOWN:
-        return
-    kind = array.dtype.kind
-    if kind == "f":
-        what, instead = f"has dtype {array.dtype}", "convert it with astype(numpy.float64)"
-    elif kind in "mM":
-        what, instead = "holds dates or times", "convert it to numbers with astype(numpy.int64)"
-    elif kind in "SUT" or isinstance(value, (str, bytes)):
-        what, instead = "holds text", "give numbers"
-    elif array.dtype.names is not None:
-        what = f"is a structured array with the fields {array.dtype.names}"
-        instead = "give one of its fields"
-    else:
-        what = f"holds objects such as {_first(array)}"
-        instead = "convert it to an array of numbers first"
-    raise TypeError(f"{argument} {what}, which cannot be combined with Tensors: {instead}.")
-
-
-def _first(array: Any) -> str:
-    text = repr(array.reshape(-1)[0]) if array.size else "none"
-    return text if len(text) <= 60 else text[:57] + "..."
+    if array.dtype.newbyteorder("=") not in _KNOWN:
+        raise unknown_dtype(array, argument)

@@ -206,3 +206,19 @@ def test_a_primal_without_derivatives_is_warned_about(dtype, caplog):
     x = tf.cast([1.0, 1.0], dtype)
     tf.autodiff.ForwardAccumulator(x, x)
     assert "must be floating or complex" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("primals", "tangents"),
+    [
+        ([1.0], 1.0),
+        ([1.0], [1.0, 1.0]),
+        ({"a": 1.0}, {"b": 1.0}),
+        ([1.0], (1.0,)),
+        (1.0, [1.0]),
+    ],
+)
+def test_the_error_for_unlike_structures_names_primals_and_tangents(primals, tangents):
+    primals, tangents = (tf.nest.map_structure(tf.constant, part) for part in (primals, tangents))
+    with pytest.raises((TypeError, ValueError), match=r"ForwardAccumulator: tangents.*primals"):
+        tf.autodiff.ForwardAccumulator(primals, tangents)

@@ -561,3 +561,62 @@ def test_an_unpickled_array_gets_numpys_own_dtype_which_the_quick_paths_look_for
     made = make(array)
     assert made.array.dtype is np.dtype(np.float32)
     assert made.numpy().tolist() == [0.0, 1.0, 2.0]
+
+
+UNKNOWN = {  # arrays that no Tensor can hold, and what the error says of them
+    "dates": (np.array(["2020-01-01", "2020-01-02"], "M8[D]"), r"dates or times.*numpy\.int64"),
+    "times": (np.array([1, 2], "m8[s]"), r"dates or times.*numpy\.int64"),
+    "fields": (np.ones(2, [("a", "f4"), ("b", "i4")]), r"structured array.*'a', 'b'.*its fields"),
+}
+if np.dtype(np.longdouble) != np.float64:  # it is the same on some machines
+    UNKNOWN["longdouble"] = np.ones(2, np.longdouble), r"has dtype float.*numpy\.float64"
+    UNKNOWN["clongdouble"] = np.ones(2, np.clongdouble), r"has dtype complex.*numpy\.complex128"
+TAKERS = {  # functions of a value, and what the error calls it
+    "operator": (lambda value: tf.ones([2]) + value, "add: y"),
+    "operator, reflected": (lambda value: tf.ones([2]).__radd__(value), "add: x"),
+    "add": (lambda value: tf.add(tf.ones([2]), value), "add: y"),
+    "constant": (tf.constant, "constant"),
+    "constant with a dtype": (lambda value: tf.constant(value, tf.float32), "constant"),
+    "a list": (lambda value: tf.constant(list(value)), "constant"),
+    "a list with a dtype": (lambda value: tf.constant(list(value), tf.float32), "constant"),
+    "Variable": (tf.Variable, "initial_value"),
+}
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+@pytest.mark.parametrize("kind", UNKNOWN)
+def test_the_error_for_an_unknown_dtype_names_the_argument_and_the_way_out(kind, taker):
+    value, words = UNKNOWN[kind]
+    function, argument = TAKERS[taker]
+    with pytest.raises(TypeError, match=rf"{argument}.*{words}"):
+        function(value)
+
+
+LARGE = {  # numbers beyond the largest of their dtype, by every way that they take
+    "a number": lambda: tf.ones([2], tf.float16) * 1e6,
+    "an integer": lambda: tf.ones([2], tf.float16) * 10**6,
+    "a list": lambda: tf.ones([2], tf.float16) * [1e6, 1e6],
+    "an array": lambda: tf.ones([2], tf.float16) * np.array([1e6, 1e6]),
+    "an array beside float32": lambda: tf.ones([2]) * np.array([1e300, 1e300]),
+    "a list beside float32": lambda: tf.ones([2]) * [1e300, 1e300],
+    "constant": lambda: tf.constant(1e300),
+    "constant of a list": lambda: tf.constant([1e300]),
+    "constant with a dtype": lambda: tf.constant(1e6, tf.float16),
+    "constant of an array": lambda: tf.constant(np.array([1e300]), tf.float32),
+    "bfloat16": lambda: tf.constant([1e300], tf.bfloat16),
+    "assign": lambda: tf.Variable(tf.ones([2], tf.float16)).assign([1e6, 1e6]).read_value(),
+    "in a function": tf.function(lambda: tf.ones([2], tf.float16) * 1e6, autograph=False),
+    "gradtape.numpy": lambda: tf.numpy.array([1e300]),
+}
+
+
+@pytest.mark.parametrize("way", LARGE)
+def test_a_number_too_large_is_infinite_without_a_warning(way):
+    with np.errstate(all="raise"):
+        found = LARGE[way]()
+    assert np.isinf(found.numpy().astype(np.float32)).all()
+
+
+def test_infinities_and_nan_of_python_stay():
+    found = [tf.constant(value).numpy() for value in (float("inf"), -float("inf"), float("nan"))]
+    np.testing.assert_array_equal(found, np.array([np.inf, -np.inf, np.nan], np.float32))

@@ -347,3 +347,176 @@ def test_the_container_of_a_while_loop_is_tensorflows(count, given, returned):
     assert type(loop(0)) is given
     assert type(tf.function(loop)(3)) is given
     assert type(tf.function(loop)(0)) is given
+
+
+FROM_ROWS = {  # what a body that no row reaches takes from a batch, or writes into one
+    "an index": lambda x, i: x[i],
+    "an index among others": lambda x, i: x[i, 1],
+    "an index at the end": lambda x, i: tf.transpose(x)[..., i],
+    "gather": tf.gather,
+    "gather of several": lambda x, i: tf.gather(x, [i, i]),
+    "gather along an axis": lambda x, i: tf.gather(tf.transpose(x), i, axis=1),
+    "gather of integers": lambda x, i: tf.cast(tf.gather(tf.cast(x, tf.int32), i), tf.float32),
+    "gather of truth": lambda x, i: tf.cast(tf.gather(x > 0, i), tf.float32),
+    "gather_nd": lambda x, i: tf.gather_nd(x, [[i, 0]]),
+    "slice": lambda x, i: tf.slice(x, tf.stack([i, 0]), [1, 2]),
+    "embedding_lookup": lambda x, i: tf.nn.embedding_lookup(x, [i]),
+    "TensorArray.read": lambda x, i: rows_of(x).read(i),
+    "TensorArray.gather": lambda x, i: rows_of(x).gather([i]),
+    "TensorArray.write": lambda x, i: rows_of(x).write(i, tf.ones([3])).stack(),
+    "update": lambda x, i: tf.tensor_scatter_nd_update(x, [[i]], tf.ones([1, 3])),
+    "several updates": lambda x, i: tf.tensor_scatter_nd_update(x, [[i], [i]], tf.ones([2, 3])),
+    "scatter": lambda x, i: tf.scatter_nd([[i]], tf.ones([1, 3]), x.shape) + x,
+    "maxima": lambda x, i: tf.tensor_scatter_nd_max(x, [[i]], tf.ones([1, 3])),
+    "segments": lambda x, i: tf.math.unsorted_segment_sum(x[:1], tf.zeros_like(x[:1, 0], int), 2),
+    "numpy.take": lambda x, i: tf.numpy.take(x, i, axis=0),
+}
+
+
+def rows_of(x):
+    return tf.TensorArray(tf.float32, x.shape[0], element_shape=[3]).unstack(x)
+
+
+def over_rows(x, w, stop, take):
+    return tf.while_loop(
+        lambda i, total: i < stop,
+        lambda i, total: (i + 1, total + w * tf.reduce_sum(take(x, i))),
+        (tf.constant(0), tf.constant(0.0)),
+    )[1]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["a known length", "an unknown length"])
+@pytest.mark.parametrize("take", FROM_ROWS)
+def test_a_loop_over_an_empty_batch_compiles(take, known):
+    w, stop = tf.Variable(2.0), tf.constant(0)
+    function = tf.function(
+        lambda x, stop: over_rows(x, w, tf.shape(x)[0] if known else stop, FROM_ROWS[take])
+    )
+    x = tf.zeros([0, 3])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x, stop)
+    by_w, by_x = tape.gradient(y, [w, x], unconnected_gradients="zero")
+    assert (y.numpy(), by_w.numpy(), by_x.shape) == (0.0, 0.0, (0, 3))
+
+
+@pytest.mark.parametrize("take", FROM_ROWS)
+def test_a_branch_without_rows_compiles(take):
+    w = tf.Variable(2.0)
+    function = tf.function(
+        lambda x, i: tf.cond(
+            i > 0, lambda: w * tf.reduce_sum(FROM_ROWS[take](x, i)), lambda: tf.constant(3.0)
+        )
+    )
+    with tf.GradientTape() as tape:
+        y = function(tf.zeros([0, 3]), tf.constant(0))
+    assert (y.numpy(), tape.gradient(y, w).numpy()) == (3.0, 0.0)
+
+
+def test_eager_code_takes_nothing_from_an_empty_batch():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="index 0"):
+        tf.gather(tf.zeros([0, 3]), 0)
+
+
+def plain_for(x, w):
+    total = tf.constant(0.0)
+    for row in x:
+        total += tf.reduce_sum(row) * w
+    return total
+
+
+def for_with_break(x, w):
+    total = tf.constant(0.0)
+    for row in x:
+        total += tf.reduce_sum(row) * w
+        if total > 100.0:
+            break
+    return total
+
+
+def for_with_return(x, w):
+    total = tf.constant(0.0)
+    for row in x:
+        total += tf.reduce_sum(row) * w
+        if total > 100.0:
+            return total
+    return total
+
+
+def for_of_numbers(x, w):
+    total = tf.constant(0.0)
+    for i in tf.range(tf.shape(x)[0]):
+        total += tf.reduce_sum(x[i]) * w
+    return total
+
+
+def for_in_for(x, w):
+    total = tf.constant(0.0)
+    for row, other in zip(x, x, strict=True):
+        for i, element in enumerate(row):
+            total += element * w * other[i]
+    return total
+
+
+def for_into_rows(x, w):
+    rows = tf.TensorArray(tf.float32, x.shape[0], element_shape=[3])
+    for i, row in enumerate(x):
+        rows = rows.write(i, row * w)
+    return tf.reduce_sum(rows.stack())
+
+
+LOOPS = {
+    "for": plain_for,
+    "for with break": for_with_break,
+    "for with return": for_with_return,
+    "for of numbers": for_of_numbers,
+    "for in for": for_in_for,
+    "for into rows": for_into_rows,
+    "while_loop": lambda x, w: over_rows(x, w, tf.shape(x)[0], tf.gather),
+    "map_fn": lambda x, w: tf.reduce_sum(tf.map_fn(lambda row: row * w, x)),
+    "scan": lambda x, w: tf.reduce_sum(
+        tf.scan(lambda total, row: total + tf.reduce_sum(row) * w, x, 0.0)
+    ),
+    "scan in reverse": lambda x, w: tf.reduce_sum(
+        tf.scan(lambda total, row: total + tf.reduce_sum(row) * w, x, 0.0, reverse=True)
+    ),
+    "foldl": lambda x, w: tf.foldl(lambda total, row: total + tf.reduce_sum(row) * w, x, 0.0),
+    "foldr": lambda x, w: tf.foldr(lambda total, row: total + tf.reduce_sum(row) * w, x, 0.0),
+}
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("tape_inside", [False, True])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_what_the_body_reads_has_a_gradient_in_a_loop_of_any_length(loop, tape_inside, rows):
+    w, x = tf.Variable(2.0), tf.ones([rows, 3])
+
+    def step(x, function):
+        with tf.GradientTape() as tape:
+            y = function(x)
+        return y, tape.gradient(y, w)
+
+    looped = lambda x: LOOPS[loop](x, w)
+    if tape_inside:
+        y, gradient = tf.function(lambda x: step(x, looped))(x)
+    else:
+        y, gradient = step(x, tf.function(looped))
+    assert gradient is not None
+    np.testing.assert_allclose(y, 2.0 * gradient)
+    assert (float(y) == 0.0) == (rows == 0)
+
+
+def test_a_loop_without_rows_leaves_what_it_would_change():
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def grown(x):
+        total, found = 7, []
+        for row in x:
+            total = total + row
+            found.append(row)
+            v.assign_add(tf.reduce_sum(row))
+        return total, len(found)
+
+    total, count = grown(tf.zeros([0, 3]))
+    assert (int(total), int(count), v.numpy()) == (7, 0, 1.0)

@@ -273,3 +273,21 @@ def test_an_op_is_located_in_the_layer_or_in_the_users_line():
         inside, outside = dense(x), keras.ops.sum(x)
     assert inside.node.location().file.endswith("dense.py")
     assert outside.node.location().file == __file__
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("wanted", [None, "float32", "float16"])
+@pytest.mark.parametrize(
+    "subclass",
+    [lambda a: a.view(np.matrix), lambda a: np.ma.masked_array(a, [[0, 1], [0, 0]])],
+    ids=["matrix", "masked"],
+)
+def test_a_subclass_of_numpys_array_becomes_a_plain_one(subclass, wanted, dtype):
+    plain = np.array([[5, 6], [7, 8]], dtype)
+    for given in (subclass(plain), [subclass(plain)]):
+        found = keras.ops.convert_to_tensor(given, dtype=wanted)
+        assert type(found.array) is np.ndarray
+        np.testing.assert_array_equal((found * found).numpy().reshape(2, 2), plain * plain)
+    product = keras.ops.multiply(keras.ops.ones((2, 2)), subclass(plain))
+    assert type(product.array) is np.ndarray
+    np.testing.assert_array_equal(product.numpy(), plain)

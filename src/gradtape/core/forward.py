@@ -38,7 +38,13 @@ class ForwardAccumulator(Block):
     pushes = True
 
     def __init__(self, primals: Any, tangents: Any) -> None:
-        nest.assert_same_structure(primals, tangents)
+        try:
+            nest.assert_same_structure(primals, tangents)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                "ForwardAccumulator: tangents must have the structure of primals, one tangent for "
+                f"each primal. {error}"
+            ) from None
         leaves = leaves_of(primals, "ForwardAccumulator: primals")
         if len({id(leaf) for leaf in leaves}) < len(leaves):
             raise ValueError(

@@ -15,6 +15,7 @@ from gradtape.core.thread import here
 from gradtape.engines.engine import engine_of
 
 _INT32 = np.iinfo(np.int32)
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def array_of(value: Any) -> Any:
@@ -35,7 +36,7 @@ def on_host(array: Any) -> Any:
 
 
 def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = "value") -> Any:
-    """`value` as a new array of `dtype`.
+    """`value` as a new array of `dtype`: NumPy's own, whatever subclass of it is given.
 
     Without a dtype, Python floats become float32, ints int32 (int64 beyond its range), complex
     complex128; NumPy arrays keep their own. An integer dtype does not take floats: that would lose
@@ -47,7 +48,13 @@ def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = 
     if isinstance(value, (np.ndarray, np.generic)):
         return _from_numpy(value, dtype, argument)
     if type(value) is float:  # the commonest case, without a detour through object arrays
-        return _cast(np.float64(value), dtype, argument) if dtype is not None else np.float32(value)
+        if dtype is not None:
+            return _cast(np.float64(value), dtype, argument)
+        return (
+            np.float32(value)
+            if abs(value) <= _LARGEST
+            else here.state.run_on_host(np.float32, value)
+        )
     try:
         array = np.array(value)
     except ValueError as error:
@@ -57,17 +64,17 @@ def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = 
         ) from error
     if array.dtype.kind in "OSU":
         return _from_objects(value, array, dtype, argument)
+    if _holds_numpy(value):
+        return _from_numpy(array, dtype, argument)
     if dtype is not None:
         return _cast(array, dtype, argument)
-    if _holds_numpy(value):
-        return array[()]
     return _python_default(array)[()]
 
 
 def _python_default(array: Any) -> Any:
     """Python numbers in TensorFlow's default dtype."""
     if array.dtype == np.float64:
-        return array.astype(np.float32)
+        return here.state.run_on_host(array.astype, np.float32)
     if array.dtype == np.int64 and (
         array.size == 0 or (array.min() >= _INT32.min and array.max() <= _INT32.max)
     ):
@@ -83,14 +90,44 @@ def _holds_numpy(value: Any) -> bool:
 
 
 def _from_numpy(value: Any, dtype: np.dtype[Any] | None, argument: str) -> Any:
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+        # A matrix would multiply as matrices do, and a masked array leave elements out.
+        value = np.asarray(value)
     if value.dtype.kind in "SUO":
         return _from_objects(value, np.asarray(value), dtype, argument)
-    native = dtypes.as_dtype(value.dtype).numpy
+    try:
+        native = dtypes.as_dtype(value.dtype).numpy
+    except TypeError:
+        raise unknown_dtype(value, argument) from None
     if dtype is None or dtype == native:
         # Not np.array: an unpickled array has a dtype of its own, equal to NumPy's, which only
         # `astype` replaces. Ops know theirs by identity.
-        return value.astype(native)[()] if value.ndim == 0 else value.astype(native, subok=False)
+        return value.astype(native)[()] if value.ndim == 0 else value.astype(native)
     return _cast(value, dtype, argument)
+
+
+def unknown_dtype(array: Any, argument: str) -> TypeError:
+    """The error for a NumPy array whose elements a Tensor cannot hold."""
+    kind = array.dtype.kind
+    if kind in "fc":
+        wider = "float64" if kind == "f" else "complex128"
+        what, instead = f"has dtype {array.dtype}", f"convert it with astype(numpy.{wider})"
+    elif kind in "mM":
+        what, instead = "holds dates or times", "convert it to numbers with astype(numpy.int64)"
+    elif kind in "SUT":
+        what, instead = "holds text", "give numbers"
+    elif array.dtype.names is not None:
+        what = f"is a structured array with the fields {array.dtype.names}"
+        instead = "give one of its fields"
+    else:
+        what = f"holds objects such as {_first(array)}"
+        instead = "convert it to an array of numbers first"
+    return TypeError(f"{argument} {what}, which Tensors cannot hold: {instead}.")
+
+
+def _first(array: Any) -> str:
+    text = repr(array.reshape(-1)[0]) if array.size else "none"
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _from_objects(value: Any, array: Any, dtype: np.dtype[Any] | None, argument: str) -> Any:
@@ -136,7 +173,8 @@ def _cast(array: Any, dtype: np.dtype[Any], argument: str) -> Any:
             raise TypeError(
                 f"{argument}: {_short(array)} does not fit in {dtypes.from_numpy(dtype).name}."
             )
-    return array.astype(dtype)[()]
+    # A number too large for the dtype becomes infinite, without NumPy's warning.
+    return here.state.run_on_host(array.astype, dtype)[()]
 
 
 def _short(value: Any) -> str:

@@ -263,7 +263,7 @@ def map_fn(
     """
     _require_callable("map_fn", fn=fn)
     tensors, length = _elements(elems, "map_fn")
-    if inside_a_program() and length:
+    if inside_a_program():
         return _traced().scan(
             "map_fn",
             fn,
@@ -336,7 +336,7 @@ def scan(
     array([1, 3, 6], dtype=int32)
     """
     length = _elements(elems, "scan")[1]
-    if inside_a_program() and initializer is not None and length:
+    if inside_a_program() and initializer is not None:
         return _scanned(
             fn, elems, initializer, "scan", reverse=reverse, collect=lambda _, result: result
         )[1]
@@ -360,7 +360,7 @@ def _fold(
     length = _elements(elems, function)[1]
     if inside_a_program() and initializer is None and length > 1:
         initializer, elems = _parted(elems, function, reverse)
-    if inside_a_program() and initializer is not None and length:
+    if inside_a_program() and initializer is not None:
         return _scanned(fn, elems, initializer, function, reverse=reverse, collect=lambda *_: ())[0]
     return _states(fn, elems, initializer, function, reverse=reverse)[-1]
 

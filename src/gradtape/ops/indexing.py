@@ -30,8 +30,11 @@ def _take(xp: Any, x: Any, indices: Any, *, axis: int, sparse: bool = True) -> A
             bad = indices[(indices < 0) | (indices >= size)].reshape(-1)[0]
             raise ValueError(f"index {bad} is not in [0, {size})")
         return x.take(indices, axis)
-    if not indices.size:  # of an empty array, JAX would give it the wrong shape
-        return xp.zeros((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
+    if not indices.size or not size:
+        # JAX gives an empty result the wrong shape, and refuses to take from an empty axis, where a
+        # loop that never runs does. There every index is out of range, which NaN stands for.
+        missing = 0 if x.dtype.kind in "biu" else np.nan
+        return xp.full((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), missing, x.dtype)
     return xp.take(x, indices, axis=axis)
 
 

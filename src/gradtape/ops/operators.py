@@ -86,7 +86,7 @@ def matmul(x: Any, y: Any) -> Any:
 def _with_axis(vector: Any, axis: int) -> Any:
     """A vector as a matrix of one row (axis 0) or of one column (axis 1)."""
     if not isinstance(vector, Tensor):
-        return np.expand_dims(vector, axis)
+        return np.expand_dims(np.asarray(vector), axis)
     return reshape(
         vector, shape=(1, *vector.array.shape) if axis == 0 else (*vector.array.shape, 1)
     )

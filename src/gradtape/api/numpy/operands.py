@@ -209,7 +209,7 @@ def wrapped(result: Any) -> Any:
     dtypes and shapes stay what they are.
     """
     if isinstance(result, (np.ndarray, np.generic)):
-        return Tensor(result) if result.dtype in _KNOWN else result
+        return Tensor(np.asarray(result)[()]) if result.dtype in _KNOWN else result
     if isinstance(result, (list, tuple)):
         entries = [wrapped(entry) for entry in result]
         return type(result)(*entries) if hasattr(result, "_fields") else type(result)(entries)

@@ -112,7 +112,7 @@ def boolean(value: Any, function: str, argument: str = "x") -> Tensor:
             raise invalid_argument(_wrong_dtype(function, argument, found.array.dtype, _BOOLEAN))
         return found
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
-        return Tensor(value.astype(bool))
+        return Tensor(np.asarray(value).astype(bool)[()])
     converted = as_tensor(value, argument=f"{function}: {argument}")
     if converted.array.dtype.kind != "b" and converted.array.size:
         raise TypeError(_wrong_dtype(function, argument, converted.array.dtype, _BOOLEAN))

@@ -115,9 +115,9 @@ def _for_python(
 
 
 def _for_rows(rows: Rows, body: Callable[[Any], Any], new_block: Callable[[], Block]) -> None:
-    """A loop over a known number of rows."""
-    if not rows.length:
-        return
+    """A loop over a known number of rows; if there are none, what its body reads has a gradient all
+    the same, of zeros.
+    """
     block = new_block()
 
     def run(variables: LoopVariables) -> list[Any]:
@@ -146,8 +146,10 @@ def _for_rows(rows: Rows, body: Callable[[Any], Any], new_block: Callable[[], Bl
     except FirstStepDiffersError as error:
         if error.block is not block:
             raise
-        body(rows.number(0))
-        _for_rows(rows.after_first(), body, new_block)
+        if rows.length:
+            body(rows.number(0))
+        if rows.length > 1:
+            _for_rows(rows.after_first(), body, new_block)
     except ListGrowsError as error:
         if error.block is not block:
             raise
@@ -159,8 +161,6 @@ def _for_rows_until(
     rows: Rows, extra_test: Callable[[], Any], body: Callable[[Any], Any], block: Block
 ) -> None:
     """A loop over rows that may end early; since it is bounded, it has a gradient."""
-    if not rows.length:
-        return
 
     def run(variables: LoopVariables) -> list[Any]:
         def holds(place: Tensor, *tensors: Tensor) -> Tensor:

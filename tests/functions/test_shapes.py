@@ -60,3 +60,30 @@ def test_places_that_depend_on_values(f):
 def test_a_block_of_unknown_start_needs_a_size():
     with pytest.raises(tf.errors.InvalidArgumentError, match="size"):
         tf.function(lambda i: tf.slice(X, [i, 0], [-1, 2]))(tf.constant(1))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        5,
+        -3,
+        (slice(None), 7),
+        (..., 3),
+        (..., -4),
+        (None, 2),
+        (slice(None), None, 3),
+        (0, 0, 0),
+        (2, ...),
+    ],
+    ids=repr,
+)
+def test_an_index_out_of_range_is_refused_as_in_eager_code(key):
+    x = tf.zeros([2, 3])
+    errors = []
+    for f in (lambda: x[key], tf.function(lambda: tf.identity(x)[key])):
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            f()
+        errors.append(str(caught.value))
+    assert all("getitem(float32[2, 3], key=" in error for error in errors)
+    if key != (0, 0, 0):
+        assert errors[0] == errors[1].split("\n", 1)[0]

@@ -30,6 +30,23 @@ def _place(xp: Any, x: Any, *, key: Any, shape: Shape) -> Any:
     return out
 
 
+def _getitem_on_xla(xp: Any, x: Any, *, key: tuple[Any, ...]) -> Any:
+    """JAX would take the last element for an index that is out of range; NumPy refuses it."""
+    axis = 0
+    for part in key:
+        if part is Ellipsis:
+            axis += x.ndim - sum(one is not None and one is not Ellipsis for one in key)
+        elif part is not None:
+            if axis == x.ndim:
+                break  # there are too many, as JAX says
+            if isinstance(part, int) and not -x.shape[axis] <= part < x.shape[axis]:
+                raise IndexError(
+                    f"index {part} is out of bounds for axis {axis} with size {x.shape[axis]}"
+                )
+            axis += 1
+    return x[key]
+
+
 def _place_on_xla(xp: Any, x: Any, *, key: Any, shape: Shape) -> Any:
     """By padding, also between elements: XLA computes that together with what it is added to,
     and a scatter by itself.
@@ -195,6 +212,7 @@ getitem = op(
     [lambda g, x_shape, key, x_shows: place(g, key=key, shape=x_shape)],
     linear=True,
     moves=True,
+    xla=_getitem_on_xla,
     batch=with_params(lambda size, _, key: {"key": (slice(None), *key)}),
     plain=lambda saved: saved[0][2],
     rows=moving(lambda rows, x_shape, key, x_shows: _rows_placed(rows, key, x_shape), _rows_taken),

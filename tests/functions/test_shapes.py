@@ -87,3 +87,25 @@ def test_an_index_out_of_range_is_refused_as_in_eager_code(key):
     assert all("getitem(float32[2, 3], key=" in error for error in errors)
     if key != (0, 0, 0):
         assert errors[0] == errors[1].split("\n", 1)[0]
+
+
+READS = {
+    "getitem": lambda x, i: x[i],
+    "getitem of a column": lambda x, i: x[:, i],
+    "gather": tf.gather,
+    "gather of columns": lambda x, i: tf.gather(x, [i, i], axis=1),
+    "gather_nd": lambda x, i: tf.gather_nd(x, [[i, 0]]),
+    "embedding_lookup": lambda x, i: tf.nn.embedding_lookup(x, [i]),
+    "cross entropy": lambda x, i: tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=[i, i, i], logits=x
+    ),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("index", [3, 100, -4, -100])
+def test_what_is_read_out_of_range_is_nan_where_the_index_is_not_known(read, index):
+    x, i = tf.random.normal([3, 3]), tf.constant(index)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        read(x, i)
+    assert np.isnan(tf.function(read)(x, i).numpy()).all()

@@ -250,7 +250,10 @@ softmax_cross_entropy = op(
 
 def _sparse_cross_entropy(xp: Any, labels: Any, logits: Any) -> Any:
     classes = logits.shape[-1]
-    if xp is np and labels.size and not (0 <= labels.min() and labels.max() < classes):
+    if xp is not np:
+        # JAX counts negative numbers from the end, and gives NaN for those that are too large.
+        labels = xp.where(labels < 0, classes, labels)
+    elif labels.size and not (0 <= labels.min() and labels.max() < classes):
         raise ValueError(
             f"a label is outside [0, {classes}): the labels go from {labels.min()} to "
             f"{labels.max()}"

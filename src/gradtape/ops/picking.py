@@ -117,7 +117,9 @@ def _from_the_front(part: Any, size: int) -> Tensor:
         raise TypeError(f"getitem: index arrays must be integers or booleans, got {indices.dtype}.")
     if engine_of(indices) is XLA:
         wide = cast(part, dtype=_INT64)
-        return where(less(wide, 0), add(wide, size), wide)
+        from_the_front = where(less(wide, 0), add(wide, size), wide)
+        # What is still negative would count from the end once more.
+        return where(less(from_the_front, 0), size, from_the_front)
     # A copy, since the user's array may change before the gradient is asked for.
     indices = np.array(indices, _INT64)
     low, high = indices.min(), indices.max()

@@ -265,3 +265,122 @@ def test_a_method_of_an_object_that_is_gone():
     method = Keeper().method
     with pytest.raises(ReferenceError, match="method belongs to is gone"):
         method(tf.constant([1.0, 2.0]))
+
+
+# What is known of a constant while a function is traced
+
+
+class Sizes:
+    """Has Tensors that shapes depend on, and some that come and go."""
+
+    def __init__(self):
+        self.n, self.c = tf.constant(2), tf.constant(2.0)
+        self.traces = 0
+
+    @tf.function(jit_compile=True)
+    def reshaped(self, x):
+        self.traces += 1
+        return tf.reshape(x, [-1, self.n * 2])
+
+    @tf.function(jit_compile=True)
+    def summed(self, x):
+        return tf.reduce_sum(tf.reshape(x, [2, 4]), axis=self.n - 1)
+
+    @tf.function(jit_compile=True)
+    def padded(self, x):
+        return tf.pad(x, [[self.n, self.n + 1]])
+
+    @tf.function(jit_compile=True)
+    def counted(self, x):
+        return x + tf.cast(tf.range(self.n + 6), tf.float32)
+
+    @tf.function(jit_compile=True)
+    def cut(self, x):
+        return x[: self.n * 3] * tf.ones([tf.cast(self.c * 3.0, tf.int32)])
+
+
+@pytest.mark.parametrize("method", ["reshaped", "summed", "padded", "counted", "cut"])
+def test_numbers_in_tensors_are_known_while_a_method_is_traced(method):
+    sizes, x = Sizes(), tf.range(8.0)
+    tf.config.run_functions_eagerly(True)
+    expected = getattr(sizes, method)(x).numpy()
+    tf.config.run_functions_eagerly(False)
+    for _ in range(3):
+        np.testing.assert_array_equal(getattr(sizes, method)(x), expected)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = getattr(sizes, method)(x)
+        assert tape.gradient(y, x) is not None
+
+
+def test_a_function_is_compiled_again_when_its_size_is_no_longer_watched():
+    kept, runs = {"c": tf.constant(3.0)}, []
+
+    @tf.function
+    def f(x):
+        runs.append(1)
+        return x * kept["c"] + tf.reduce_sum(tf.ones([tf.cast(kept["c"], tf.int32)]))
+
+    x = tf.constant(2.0)
+    assert f(x).numpy() == 9.0
+    for _ in range(2):
+        assert gradient(f, x, kept["c"]).numpy() == 2.0
+    count = len(runs)
+    for _ in range(5):
+        assert f(x).numpy() == 9.0
+        assert gradient(f, x, x).numpy() == 3.0
+        assert tf.function(lambda x: f(x) * 2.0, jit_compile=True)(x).numpy() == 18.0
+    assert len(runs) <= count + 1
+
+
+def test_a_name_that_means_another_tensor_by_now_changes_no_program():
+    kept = {"c": tf.constant(3.0)}
+    first = kept["c"]
+    f, x = tf.function(lambda x: x * kept["c"]), tf.constant(2.0)
+    assert f(x).numpy() == 6.0
+    kept["c"] = tf.constant(10.0)
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch(first)
+            y = f(x)
+        assert y.numpy() == f(x).numpy() == 6.0
+        assert tape.gradient(y, first) is None
+
+
+def test_tensors_that_have_gone_stand_for_no_others():
+    class Model:
+        @tf.function(autograph=False)
+        def f(self, x):
+            for number in range(5):
+                x = tf.sin(x * 2.0) + tf.constant(float(number)) * x
+            return tf.cond(x > 0.0, lambda: x * tf.constant(3.0), lambda: x * tf.constant(2.0))
+
+    for _ in range(4):
+        model, x = Model(), tf.constant(0.7)
+        for number in range(40):
+            setattr(model, f"loss_{number}", tf.constant(float(number)))
+        model.f(x)
+        for number in range(40):
+            setattr(model, f"loss_{number}", None)
+        assert np.isfinite(gradient(model.f, x, x).numpy())
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_gradients_of_a_graph_with_respect_to_what_a_function_finds(inner):
+    kept, x = {"c": tf.constant(2.0)}, tf.constant(3.0)
+
+    def f(x):
+        return tf.gradients(x * kept["c"] ** 3, kept["c"])
+
+    f = tf.function(f)
+    g = tf.function(lambda x: f(x)) if inner else f
+    assert g(x)[0].numpy() == 36.0
+
+
+def test_why_a_function_was_traced_again_for_a_constant():
+    kept = {"c": tf.constant(2.0)}
+    f, x = tf.function(lambda x: x * kept["c"]), tf.constant(3.0)
+    f(x)
+    gradient(f, x, kept["c"])
+    (why,) = f.why_retraced()
+    assert "follows a Tensor of shape () that was a constant" in why

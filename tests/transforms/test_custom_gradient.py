@@ -533,3 +533,16 @@ def test_registering_a_gradient_twice_is_a_key_error():
     tf.no_gradient("ContractTestOpWithout")
     with pytest.raises(KeyError):
         tf.no_gradient("ContractTestOpWithout")
+
+
+@pytest.mark.parametrize("pair", [iter, list, lambda pair: (part for part in pair)])
+def test_any_iterable_of_two_is_a_pair(pair):
+    @tf.custom_gradient
+    def thrice(x):
+        return pair((x * 3.0, lambda g: g * 7.0))
+
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = thrice(x)
+    assert (y.numpy(), tape.gradient(y, x).numpy()) == (6.0, 7.0)

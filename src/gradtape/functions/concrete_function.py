@@ -10,6 +10,7 @@ from itertools import chain
 from operator import attrgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 import optree
@@ -60,9 +61,15 @@ class ConcreteFunction(Described):
     """A function traced for one kind of arguments."""
 
     def __init__(
-        self, function: Function, arguments: Arguments, earlier: ConcreteFunction | None = None
+        self,
+        function: Function,
+        arguments: Arguments,
+        earlier: ConcreteFunction | None = None,
+        outside: Sequence[Tensor] = (),
     ) -> None:
-        """`earlier` was traced for the same kind of arguments, and does not fit."""
+        """`earlier` was traced for the same kind of arguments and does not fit; `outside` are
+        Tensors that are to be inputs.
+        """
         self.name = function._name
         self._function = function
         self._arguments = arguments.without_values()
@@ -70,10 +77,10 @@ class ConcreteFunction(Described):
         self._pack: Callable[[list[Any]], Any] = lambda found: found
         self.made: set[int] = set()
         specs = [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)]
-        around = _tensors_around(function.python_function)
+        inputs = frozenset(map(id, outside))
         if earlier is not None:
-            around |= earlier.tensors_from_outside()
-        self.program = Program(self.name, self._body, specs, outside=around)
+            inputs |= earlier.tensors_from_outside()
+        self.program = Program(self.name, self._body, specs, outside=inputs)
         self.program.must_compile = function.must_compile
         variables = arguments.variables
         seen = (
@@ -107,25 +114,31 @@ class ConcreteFunction(Described):
         input of the program, and cannot stand for two.
         """
         variables = arguments.variables
-        if self._has_a_constant_that_is_followed():
+        if self.constants_that_are_followed():
             return None if self.otherwise is None else self.otherwise.found_for(arguments)
         new = not any(id(variable) in self._captured for variable in variables)
         if new and all(variables[number] is variable for number, variable in self._same.items()):
             return self
         return None if self.otherwise is None else self.otherwise.found_for(arguments)
 
-    def _has_a_constant_that_is_followed(self) -> bool:
-        """Whether a Tensor is followed now that is a constant of this program: no gradient would
-        reach it.
+    def constants_that_are_followed(self) -> list[Tensor]:
+        """The constants of this program that something follows now: no gradient would reach
+        them.
         """
-        state = here.state
-        if not self.program.constants or not (state.recorders or state.trace is not None):
-            return False
-        return any(
-            (tensor.node is not None and tensor.node.scope.any_open())
-            or (state.trace is not None and state.trace.comes_from_outside(tensor))
-            for tensor in self.program.known_constants()
-        )
+        if not self.program.constants or not _something_follows():
+            return []
+        return [tensor for tensor in self.program.known_constants() if _is_followed(tensor)]
+
+    def leave_constant(self, tensors: Sequence[Tensor]) -> None:
+        """Lets Tensors be constants of this program, and of those before it, whatever follows
+        them.
+        """
+        chosen = set(map(id, tensors))
+        self.program.constants = [
+            known for known in self.program.constants if id(known()) not in chosen
+        ]
+        if self.otherwise is not None:
+            self.otherwise.leave_constant(tensors)
 
     def tensors_from_outside(self) -> frozenset[int]:
         """The identities of the Tensors of eager code that are inputs of this program or of one
@@ -427,7 +440,16 @@ class EagerFunction(ConcreteFunction):
     gradtape's own ops, as one call.
     """
 
-    def __init__(self, function: Function, arguments: Arguments, why: Exception) -> None:
+    def __init__(
+        self,
+        function: Function,
+        arguments: Arguments,
+        why: Exception,
+        followed: Sequence[Tensor] = (),
+    ) -> None:
+        """With Tensors that are `followed`, it is for calls in which one of them still is: for
+        others there is a program.
+        """
         self.name = function._name
         self._function = function
         self._arguments = arguments.without_values()
@@ -436,9 +458,20 @@ class EagerFunction(ConcreteFunction):
         self._used, self._same, self._captured, self.otherwise = {}, {}, frozenset(), None
         self._specs: Any = None
         self.made = set()
+        self._followed = [ref(tensor) for tensor in followed]
 
-    def _has_a_constant_that_is_followed(self) -> bool:
-        return False
+    def found_for(self, arguments: Arguments) -> ConcreteFunction | None:
+        if self.otherwise is not None and self._followed:
+            known = [tensor for reference in self._followed if (tensor := reference()) is not None]
+            if not (_something_follows() and any(map(_is_followed, known))):
+                return self.otherwise.found_for(arguments)
+        return super().found_for(arguments)
+
+    def constants_that_are_followed(self) -> list[Tensor]:
+        return []
+
+    def leave_constant(self, tensors: Sequence[Tensor]) -> None:
+        """It has none."""
 
     def call(self, arguments: Arguments) -> Any:
         if here.state.trace is not None:  # the program around is run this way then, as a whole
@@ -459,6 +492,20 @@ class EagerFunction(ConcreteFunction):
 
     def forget(self) -> None:
         """There is nothing compiled."""
+
+
+def _something_follows() -> bool:
+    return bool(here.state.recorders) or here.state.trace is not None
+
+
+def _is_followed(tensor: Tensor) -> bool:
+    """Whether a tape or accumulator follows a Tensor of eager code, or the program that is being
+    traced has it as an input.
+    """
+    trace = here.state.trace
+    return (tensor.node is not None and tensor.node.scope.any_open()) or (
+        trace is not None and trace.comes_from_outside(tensor)
+    )
 
 
 def _is_of_a_handler(error: Exception) -> bool:
@@ -570,29 +617,3 @@ def _packer(
         return (lambda results: results) if type(result) is list else tuple
     structure = nest.map_structure(lambda leaf: None, result)
     return lambda results: nest.pack_sequence_as(structure, [make(results) for make in plan])
-
-
-def _tensors_around(python_function: Any) -> frozenset[int]:
-    """The ids of the Tensors that a function can see: in its closure, among its globals, and on its
-    object.
-    """
-    inner = getattr(python_function, "__func__", python_function)
-    owner = getattr(python_function, "__self__", None)
-    if hasattr(python_function, "weakly_bound"):
-        inner, its_owner = python_function.weakly_bound
-        owner = its_owner()
-    code = getattr(inner, "__code__", None)
-    seen: list[Any] = []
-    if code is not None:
-        for cell in inner.__closure__ or ():
-            try:
-                seen.append(cell.cell_contents)
-            except ValueError:  # a name that is not bound yet
-                continue
-        seen += [inner.__globals__[name] for name in code.co_names if name in inner.__globals__]
-    seen += list(getattr(owner, "__dict__", {}).values())
-    return frozenset(
-        id(value)
-        for value in seen
-        if type(value) is HeldTensor or (type(value) is Tensor and value.array.dtype != object)
-    )

@@ -20,7 +20,7 @@ from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
-from gradtape.core.xla.trace import NeedsValues
+from gradtape.core.xla.trace import NeedsTensors, NeedsValues
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import NOT_RUN, ConcreteFunction, EagerFunction, output_of
@@ -237,8 +237,19 @@ class Function:
             concrete = self._found_for(arguments)  # another thread may have been faster
             if concrete is not None:
                 return concrete
-            self._note_retracing(arguments)
-            concrete = self._concrete_for(arguments).put_before(self._concrete.get(arguments.key))
+            earlier = self._concrete.get(arguments.key)
+            followed = _followed_constants(earlier)
+            self._note_retracing(arguments, followed)
+            concrete = self._concrete_for(arguments, earlier, followed)
+            if followed and earlier is not None:
+                inputs = concrete.tensors_from_outside()
+                missing = [tensor for tensor in followed if id(tensor) not in inputs]
+                if missing and not isinstance(concrete, EagerFunction):
+                    # Its Python has other Tensors by now: it stays what it was.
+                    earlier.leave_constant(missing)
+                    return self._traced_for(arguments)
+                self._quick, self._only = {}, None
+            concrete = concrete.put_before(earlier)
             dropped = self._concrete.put(
                 arguments.key, concrete, "; ".join(self._retraced) or "it was a new function"
             )
@@ -249,27 +260,47 @@ class Function:
             self._kinds.add(arguments.key)
             return concrete
 
-    def _concrete_for(self, arguments: Arguments) -> ConcreteFunction:
+    def _concrete_for(
+        self,
+        arguments: Arguments,
+        earlier: ConcreteFunction | None,
+        followed: Sequence[Tensor],
+    ) -> ConcreteFunction:
         """The program for a kind of arguments, or, where XLA cannot compile it, what runs the
         Python function instead.
         """
-        earlier = self._concrete.get(arguments.key)
         try:
-            concrete = ConcreteFunction(self, arguments, earlier)
+            concrete = self._traced(arguments, earlier)
             if concrete.made:
                 if self._first_call_done:
                     raise ValueError(_CREATED_LATER.format(self._name))
                 self._created_variables = True
-                concrete = ConcreteFunction(self, arguments)
+                concrete = self._traced(arguments, earlier)
                 if concrete.made:
                     raise ValueError(_CREATED_LATER.format(self._name))
             return concrete
         except Exception as error:
             if self.must_compile or here.state.trace is not None or not is_beyond_xla(error):
                 raise
-            return EagerFunction(self, arguments, to_keep(error))
+            return EagerFunction(self, arguments, to_keep(error), followed)
 
-    def _note_retracing(self, arguments: Arguments) -> None:
+    def _traced(self, arguments: Arguments, earlier: ConcreteFunction | None) -> ConcreteFunction:
+        outside: list[Tensor] = []
+        while True:
+            try:
+                return ConcreteFunction(self, arguments, earlier, outside)
+            except NeedsTensors as needed:
+                outside += needed.tensors
+
+    def _note_retracing(self, arguments: Arguments, followed: Sequence[Tensor]) -> None:
+        if followed:
+            self._recent.clear()
+            self._retraced = [
+                f"a tape or accumulator follows a Tensor of shape {tensor.shape} that was a "
+                "constant of the program"
+                for tensor in followed
+            ]
+            return
         if self._concrete:
             candidates = [
                 differences(key, arguments.key, self._parameters.names()) for key in self._concrete
@@ -432,6 +463,15 @@ def _example(leaf: Any) -> Any:
         np.array(b"", object) if leaf.dtype.numpy.kind == "O" else np.zeros((), leaf.dtype.numpy)
     )
     return Tensor(np.broadcast_to(nothing, tuple(leaf.shape)))
+
+
+def _followed_constants(program: ConcreteFunction | None) -> list[Tensor]:
+    """The constants of programs for one kind of arguments that something follows now."""
+    found: dict[int, Tensor] = {}
+    while program is not None:
+        found.update((id(tensor), tensor) for tensor in program.constants_that_are_followed())
+        program = program.otherwise
+    return list(found.values())
 
 
 def _weakly_bound(method: Callable[..., Any], instance: Any) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ from gradtape.convert import as_tensor, beside, operand
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.node import Node
+from gradtape.core.operators import TensorOperators
 from gradtape.core.record import PerOutput, record, with_node
 from gradtape.core.recording import Recording, Scope, connect, scope_of
 from gradtape.core.tape_arguments import source_object
@@ -351,13 +352,12 @@ class CustomGradient:
         inputs = [source_object(leaf) for leaf in nest.flatten(args)]
         with VariableReads() as reads:
             returned = self._f(*args, **kwargs)
-        if (
-            not isinstance(returned, (tuple, list))
-            or len(returned) != 2
-            or not callable(returned[1])
-        ):
+        pair = returned
+        if not isinstance(pair, (tuple, list, TensorOperators)) and hasattr(pair, "__iter__"):
+            pair = tuple(pair)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not callable(pair[1]):
             raise _not_a_pair(self._name, returned)
-        result, grad_fn = returned
+        result, grad_fn = pair
         variables = reads.besides(
             [*inputs, *(source_object(leaf) for leaf in nest.flatten(kwargs))]
         )

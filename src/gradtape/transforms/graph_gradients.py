@@ -16,7 +16,7 @@ from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import tensor_of
-from gradtape.core.xla.trace import Call, Trace
+from gradtape.core.xla.trace import Call, NeedsTensors, Trace
 from gradtape.ops.op import registry
 from gradtape.published import published
 from gradtape.transforms.functional import hessians_of
@@ -196,9 +196,12 @@ def _flat(values: Any, argument: str) -> list[Tensor]:
     """Tensors of the program that is being traced."""
     trace = _trace_of(argument.partition(":")[0])
     leaves = [source_object(leaf) for leaf in nest.flatten(_listed(values))]
-    return trace.taken_in(
-        [as_tensor(leaf, argument=argument) for leaf in leaves if leaf is not None]
-    )
+    found = [as_tensor(leaf, argument=argument) for leaf in leaves if leaf is not None]
+    if argument.endswith(": xs"):
+        constants = [tensor for tensor in found if id(tensor) in trace.constants]
+        if constants:
+            raise NeedsTensors(constants)
+    return trace.taken_in(found)
 
 
 @published("RegisterGradient")

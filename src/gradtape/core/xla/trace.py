@@ -46,6 +46,16 @@ class NeedsValues(Exception):  # noqa: N818 - it asks for something, and is no e
     """
 
 
+class NeedsTensors(Exception):  # noqa: N818 - it asks for something, and is no error
+    """Raised while tracing where a derivative with respect to constants of the program is asked
+    for: `tensors` are to be inputs.
+    """
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        super().__init__()
+        self.tensors = tensors
+
+
 class Capture:
     """A captured Variable or Tensor, and the Tensor that stands for its value in the program
     now.

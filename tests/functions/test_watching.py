@@ -333,7 +333,7 @@ def test_a_function_is_compiled_again_when_its_size_is_no_longer_watched():
     assert len(runs) <= count + 1
 
 
-def test_a_name_that_means_another_tensor_by_now_changes_no_program():
+def test_a_name_that_means_another_tensor_by_now_changes_no_program(caplog):
     kept = {"c": tf.constant(3.0)}
     first = kept["c"]
     f, x = tf.function(lambda x: x * kept["c"]), tf.constant(2.0)
@@ -345,6 +345,7 @@ def test_a_name_that_means_another_tensor_by_now_changes_no_program():
             y = f(x)
         assert y.numpy() == f(x).numpy() == 6.0
         assert tape.gradient(y, first) is None
+    assert caplog.text.count("does not find any more") == 1
 
 
 def test_tensors_that_have_gone_stand_for_no_others():
@@ -375,6 +376,35 @@ def test_gradients_of_a_graph_with_respect_to_what_a_function_finds(inner):
     f = tf.function(f)
     g = tf.function(lambda x: f(x)) if inner else f
     assert g(x)[0].numpy() == 36.0
+
+
+@pytest.mark.parametrize("where", ["function", "branch", "loop"])
+def test_gradients_of_a_graph_with_respect_to_what_the_function_makes(where):
+    kept, runs = tf.constant(2.0), []
+
+    @tf.function
+    def f(x):
+        runs.append(1)
+        if where == "branch":
+            return tf.cond(x > 0.0, lambda: tf.gradients(x * kept * kept, kept)[0], lambda: x)
+        if where == "loop":
+            return tf.map_fn(lambda e: tf.gradients(e * kept * kept, kept)[0], tf.stack([x]))[0]
+        made = tf.constant(2.0)
+        return tf.gradients(x * made * made, made)[0]
+
+    for _ in range(3):
+        assert f(tf.constant(3.0)).numpy() == 12.0
+    assert len(runs) == 2
+
+
+def test_what_an_inner_function_finds_has_its_gradient_in_and_after_an_outer_one():
+    kept, x = {"c": tf.constant(2.0)}, tf.constant(3.0)
+    inner = tf.function(lambda x: x * kept["c"] ** 2)
+    inner(x)
+    outer = tf.function(lambda x: tf.gradients(inner(x), [kept["c"]]))
+    for _ in range(2):
+        assert outer(x)[0].numpy() == 12.0
+        assert gradient(inner, x, kept["c"]).numpy() == 12.0
 
 
 def test_why_a_function_was_traced_again_for_a_constant():

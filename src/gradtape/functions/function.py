@@ -247,6 +247,12 @@ class Function:
                 if missing and not isinstance(concrete, EagerFunction):
                     # Its Python has other Tensors by now: it stays what it was.
                     earlier.leave_constant(missing)
+                    log_warning(
+                        "%s: a tape or accumulator follows a Tensor that was a constant when the "
+                        "function was traced, and that the function does not find any more: it has "
+                        "no gradient through the function. Pass it as an argument.",
+                        self._name,
+                    )
                     return self._traced_for(arguments)
                 self._quick, self._only = {}, None
             concrete = concrete.put_before(earlier)
@@ -270,12 +276,12 @@ class Function:
         Python function instead.
         """
         try:
-            concrete = self._traced(arguments, earlier)
+            concrete = self._traced(arguments, earlier, followed)
             if concrete.made:
                 if self._first_call_done:
                     raise ValueError(_CREATED_LATER.format(self._name))
                 self._created_variables = True
-                concrete = self._traced(arguments, earlier)
+                concrete = self._traced(arguments, earlier, followed)
                 if concrete.made:
                     raise ValueError(_CREATED_LATER.format(self._name))
             return concrete
@@ -284,13 +290,16 @@ class Function:
                 raise
             return EagerFunction(self, arguments, to_keep(error), followed)
 
-    def _traced(self, arguments: Arguments, earlier: ConcreteFunction | None) -> ConcreteFunction:
-        outside: list[Tensor] = []
-        while True:
-            try:
-                return ConcreteFunction(self, arguments, earlier, outside)
-            except NeedsTensors as needed:
-                outside += needed.tensors
+    def _traced(
+        self,
+        arguments: Arguments,
+        earlier: ConcreteFunction | None,
+        followed: Sequence[Tensor],
+    ) -> ConcreteFunction:
+        try:
+            return ConcreteFunction(self, arguments, earlier, followed)
+        except NeedsTensors as needed:
+            return ConcreteFunction(self, arguments, earlier, [*followed, *needed.tensors])
 
     def _note_retracing(self, arguments: Arguments, followed: Sequence[Tensor]) -> None:
         if followed:

@@ -197,7 +197,8 @@ def _flat(values: Any, argument: str) -> list[Tensor]:
     trace = _trace_of(argument.partition(":")[0])
     leaves = [source_object(leaf) for leaf in nest.flatten(_listed(values))]
     found = [as_tensor(leaf, argument=argument) for leaf in leaves if leaf is not None]
-    if argument.endswith(": xs"):
+    if argument.endswith(": xs") and not trace.outside:
+        # Asked for once: what the function itself has made is another Tensor in every tracing.
         constants = [tensor for tensor in found if id(tensor) in trace.constants]
         if constants:
             raise NeedsTensors(constants)

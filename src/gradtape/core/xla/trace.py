@@ -113,7 +113,9 @@ class Trace:
         self._program = program
         # Hears of every op, its arrays, parameters and result.
         self.on_op: Callable[..., None] | None = None
-        self._outside = outside
+        self.outside: frozenset[int] = (
+            outside if self.around is None else outside | self.around.outside
+        )
         self._on_taking = on_taking
         self._staged = staged
         self._tracer: Any = None  # JAX's own object for this tracing, which every tracer knows
@@ -222,7 +224,7 @@ class Trace:
             return value.level not in here.state.levels
         if xla_engine.is_traced(value.array):
             return not self._has(value.array) and self._is_around(value.array)
-        if id(value) in self._outside or id(value) in self.taken:
+        if id(value) in self.outside or id(value) in self.taken:
             return True
         node = value.node
         if (
@@ -331,7 +333,7 @@ class Trace:
         """A function that this program calls as a program of its own."""
         assert self._program is not None
         specs = [(tuple(shape), dtype) for shape, dtype in specs]
-        return self._program(name, body, specs, outside=self._outside, **options)
+        return self._program(name, body, specs, **options)
 
     @block
     def unlisted(self) -> Iterator[None]:

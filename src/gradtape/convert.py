@@ -237,7 +237,7 @@ def _float_beside(array: Any, tensor: Tensor) -> Any:
     if dtype is strong and (dtype is _FLOAT32 or dtype is _FLOAT64):
         return array if tensor.node is None else array.copy()
     if dtype is _FLOAT64 and strong is _FLOAT32:
-        return here.state.run_on_host(array.astype, _FLOAT32)
+        return here.state.quietly(array.astype, _FLOAT32)
     return None
 
 

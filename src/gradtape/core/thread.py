@@ -61,8 +61,8 @@ class ThreadState:
     """
 
     __slots__ = (
-        "_run_walk", "around_walk", "checker", "device", "draws", "levels", "pushers", "recorders",
-        "run", "same_draws", "scope", "tensor", "trace", "walking", "watch", "where",
+        "_quiet", "_run_walk", "around_walk", "checker", "device", "draws", "levels", "pushers",
+        "recorders", "run", "same_draws", "scope", "tensor", "trace", "walking", "watch", "where",
     )  # fmt: skip
 
     plain_tensor: Any = None  # the class Tensor, once there is one
@@ -76,6 +76,7 @@ class ThreadState:
         # The place in the user's code, if it is not where this thread is now.
         self.where: tuple[CodeType, int] | None = None
         self.run: Callable[..., Any] = quiet_runner()
+        self._quiet = self.run
         # Sees what an op gives on XLA, and gives it back.
         self.checker: Callable[..., Any] | None = None
         # The random numbers of a block that is to run again: see `transforms.recompute`.
@@ -99,6 +100,17 @@ class ThreadState:
             if not is_reentry(error):
                 raise
             return numpy_engine.run(function, *args, **params)
+
+    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Calls what is no op, such as a conversion, without NumPy's warnings; nothing looks at
+        what it gives.
+        """
+        try:
+            return self._quiet(function, *args)
+        except RuntimeError as error:
+            if not is_reentry(error):
+                raise
+            return numpy_engine.run(function, *args)
 
     def set_recorders(self, recorders: Sequence[Recorder]) -> None:
         scope = scope_of([r.scope for r in recorders if r.scope is not None])

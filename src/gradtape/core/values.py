@@ -51,9 +51,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = 
         if dtype is not None:
             return _cast(np.float64(value), dtype, argument)
         return (
-            np.float32(value)
-            if abs(value) <= _LARGEST
-            else here.state.run_on_host(np.float32, value)
+            np.float32(value) if abs(value) <= _LARGEST else here.state.quietly(np.float32, value)
         )
     try:
         array = np.array(value)
@@ -74,7 +72,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = 
 def _python_default(array: Any) -> Any:
     """Python numbers in TensorFlow's default dtype."""
     if array.dtype == np.float64:
-        return here.state.run_on_host(array.astype, np.float32)
+        return here.state.quietly(array.astype, np.float32)
     if array.dtype == np.int64 and (
         array.size == 0 or (array.min() >= _INT32.min and array.max() <= _INT32.max)
     ):
@@ -174,7 +172,7 @@ def _cast(array: Any, dtype: np.dtype[Any], argument: str) -> Any:
                 f"{argument}: {_short(array)} does not fit in {dtypes.from_numpy(dtype).name}."
             )
     # A number too large for the dtype becomes infinite, without NumPy's warning.
-    return here.state.run_on_host(array.astype, dtype)[()]
+    return here.state.quietly(array.astype, dtype)[()]
 
 
 def _short(value: Any) -> str:

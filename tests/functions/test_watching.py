@@ -261,12 +261,6 @@ def test_what_only_the_function_has_made_is_not_kept():
     assert program.program.known_constants() == []
 
 
-def test_a_method_of_an_object_that_is_gone():
-    method = Keeper().method
-    with pytest.raises(ReferenceError, match="method belongs to is gone"):
-        method(tf.constant([1.0, 2.0]))
-
-
 # What is known of a constant while a function is traced
 
 

@@ -489,22 +489,13 @@ def _weakly_bound(method: Callable[..., Any], instance: Any) -> Callable[..., An
     """
     reference = weakref.ref(instance)
 
-    def owner() -> Any:
-        found = reference()
-        if found is None:
-            raise ReferenceError(
-                f"{method.__qualname__}: the object that this method belongs to is gone: keep it "
-                "for as long as its method is called."
-            )
-        return found
-
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return method(owner(), *args, **kwargs)
+        return method(reference(), *args, **kwargs)
 
     call.__signature__ = _signature_without_self(method)  # type: ignore[attr-defined]
     # AutoGraph converts the method.
-    call.weakly_bound = method, owner  # type: ignore[attr-defined]
+    call.weakly_bound = method, reference  # type: ignore[attr-defined]
     return call
 
 

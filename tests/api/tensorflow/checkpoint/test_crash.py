@@ -41,7 +41,7 @@ if death >= 0:
         return call
     a.assign_add(np.ones(200_000)), b.assign_add(np.ones(3)), manager.save(), manager.save()
     atomic_file.os.fsync, atomic_file.os.replace = deadly(os.fsync), deadly(os.replace)
-    atomic_file.shutil.rmtree = deadly(atomic_file.shutil.rmtree)
+    atomic_file._remove = deadly(atomic_file._remove)
     atomic_file.Path.unlink = deadly(atomic_file.Path.unlink)
     a.assign_add(np.ones(200_000)), b.assign_add(np.ones(3)), manager.save()
     sys.exit("not killed")

@@ -44,7 +44,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
             # The one call on which everything rests, by its own name.
             os.replace(temporary, path)  # noqa: PTH105
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
         if os.name != "nt":  # Windows has no handle for a folder
             _to_disk(path.parent)
     except OSError as error:
@@ -56,6 +56,18 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
             )
             raise PermissionDeniedError(None, None, message) from error
         raise
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder of files, as far as it can.
+
+    If a signal handler raises in `shutil.rmtree`, that may close a descriptor twice, and raises
+    another error instead.
+    """
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208 - it keeps no descriptor open
+            os.remove(folder / name)  # noqa: PTH107
+        folder.rmdir()
 
 
 def _to_disk(path: Path) -> None:

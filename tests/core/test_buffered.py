@@ -114,7 +114,7 @@ def test_a_write_forgets_what_a_function_has_left():
     np.testing.assert_array_equal(v.numpy(), [6.0, 10.0])
 
 
-def test_a_read_that_finds_nothing_looks_again(monkeypatch):
+def test_a_read_that_finds_nothing_looks_again():
     """A signal handler may write between two questions."""
     v = tf.Variable([1.0, 2.0])
     array = vars(v).pop("array")

@@ -471,7 +471,9 @@ class EagerFunction(ConcreteFunction):
         return []
 
     def leave_constant(self, tensors: Sequence[Tensor]) -> None:
-        """It has none."""
+        """It has none itself."""
+        if self.otherwise is not None:
+            self.otherwise.leave_constant(tensors)
 
     def call(self, arguments: Arguments) -> Any:
         if here.state.trace is not None:  # the program around is run this way then, as a whole

@@ -164,7 +164,7 @@ class HeldTensor(Tensor):
         if name != "array":
             raise AttributeError(f"'Tensor' object has no attribute {name!r}")
         array = self.array = xla_engine.to_numpy(self.held)
-        # The one class that changes: what looks for exactly `Tensor` is several times as fast.
+        # Its class changes: what looks for exactly `Tensor` is several times as fast.
         self.__class__ = Tensor  # type: ignore[assignment]
         return array
 

@@ -29,7 +29,8 @@ class Departure(NamedTuple):
     """A place where the values of recorded tensors left the tape.
 
     `method` is what took them first, such as "numpy", "float" or "__array__", from a tensor of this
-    `shape` and `dtype`; `count` says how often values were taken there.
+    `shape` and `dtype`; `count` says how often values were taken there, and `callers` are the
+    places in the user's code that had led to it the first time.
     """
 
     method: str
@@ -38,27 +39,31 @@ class Departure(NamedTuple):
     # A tuple has a method of this name, which nobody misses here.
     count: int  # type: ignore[assignment]
     location: Location
+    callers: tuple[Location, ...] = ()
 
 
 class Departures(dict[tuple[CodeType, int], list[Any]]):
     """The departures from one recording, by place: the method, the shape and dtype of the first
-    tensor, and the count.
+    tensor, the count, and the places of the callers.
     """
 
     __slots__ = ()
     strict = False
 
-    def note(self, tensor: Tensor, method: str, place: tuple[CodeType, int]) -> None:
+    def note(self, tensor: Tensor, method: str, frame: FrameType) -> None:
+        place = frame.f_code, frame.f_lasti
         known = self.get(place)
         if known is None:
-            known = self[place] = [method, tensor.shape, tensor.dtype, 0]
+            known = self[place] = [
+                method, tensor.shape, tensor.dtype, 0, tuple(_callers(frame.f_back))
+            ]  # fmt: skip
         known[3] += 1
 
     def records(self) -> tuple[Departure, ...]:
         """The departures, in the order in which their places were first reached."""
         return tuple(
-            Departure(method, shape, dtype, count, locate(*place))
-            for place, (method, shape, dtype, count) in self.items()
+            Departure(method, shape, dtype, count, locate(*place), callers)
+            for place, (method, shape, dtype, count, callers) in self.items()
         )
 
 
@@ -97,7 +102,15 @@ def leaving(tensor: Tensor, method: str) -> None:
             "logging."
         )
     for departures in notes:
-        departures.note(tensor, method, place)
+        departures.note(tensor, method, frame)
+
+
+def _callers(frame: FrameType | None) -> Iterator[Location]:
+    """The user's lines that led to a frame, the innermost first."""
+    while frame is not None:
+        if not _not_users[frame.f_code.co_filename]:
+            yield locate(frame.f_code, frame.f_lasti)
+        frame = frame.f_back
 
 
 def _asked(method: str, frame: FrameType) -> tuple[str, FrameType]:

@@ -21,6 +21,7 @@ from gradtape.engines.numpy import allocator
 
 if TYPE_CHECKING:
     from gradtape.core.departures import Departures
+    from gradtape.core.endings import Ending
     from gradtape.core.node import Node
     from gradtape.core.xla.trace import Trace
 
@@ -43,10 +44,12 @@ class Scope(ABC):
     arrays (of more bytes than LARGE) have taken as much memory as there is `room`.
     """
 
-    __slots__ = ("__weakref__", "_is_long", "_taken", "_took", "due", "nodes", "room")
+    __slots__ = ("__weakref__", "_is_long", "_taken", "_took", "due", "endings", "nodes", "room")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
+        # By the number of a Node: see `core.endings`.
+        self.endings: dict[int, Ending] = {}
         self.due = next(numbers) + _MANY
         self.room = _ROOM
         self._is_long = False
@@ -71,6 +74,7 @@ class Scope(ABC):
             if node is not None:  # a sweep was interrupted
                 node.release()
         self.nodes.clear()
+        self.endings.clear()
         if self._took > _ROOM:
             allocator.this_thread.memory.has_freed()
         if self._is_long:
@@ -100,6 +104,9 @@ class Scope(ABC):
             if i < len(nodes) and getrefcount(nodes[i]) < _ALONE:
                 nodes[i] = None  # type: ignore[call-overload]
         nodes[:] = [node for node in nodes if node is not None]
+        if self.endings:
+            kept = {node.number for node in nodes}
+            self.endings = {n: found for n, found in self.endings.items() if n in kept}
         self.due = next(numbers) + max(_MANY, 3 * len(nodes))
         self._taken = 0
         if self._is_long:
@@ -112,15 +119,17 @@ class Recording(Scope):
     """What one tape or accumulator records.
 
     It stays `open` from the time a tape is first entered until it is consumed, reset or deleted. It
-    is `foreign` if some of its rules run user code, and `moved` if values in it went from one
-    device to another. A tape's has `departures`, where it notes which values left it.
+    is `paused` in a block of `stop_recording`, `foreign` if some of its rules run user code, and
+    `moved` if values in it went from one device to another. A tape's has `departures`, where it
+    notes which values left it.
     """
 
-    __slots__ = ("_joint", "departures", "foreign", "moved", "open", "sources", "stage")
+    __slots__ = ("_joint", "departures", "foreign", "moved", "open", "paused", "sources", "stage")
 
     def __init__(self, departures: Departures | None = None, trace: Trace | None = None) -> None:
         super().__init__()
         self.open = True
+        self.paused = False
         self.foreign = False
         self.moved = False
         self.departures = departures

@@ -5,6 +5,7 @@ Jacobians and higher derivatives are in its base class, see `core.tape_methods`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
@@ -14,9 +15,12 @@ from numpy import ndarray
 from gradtape import dtypes, nest
 from gradtape.blocks import Block, block
 from gradtape.core.departures import Departure, Departures, NoDepartures
+from gradtape.core.endings import End, Ending, ending
+from gradtape.core.location import own_files
 from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.recording import Recording
+from gradtape.core.settings import settings
 from gradtape.core.strong_zeros import Ones, has_nan
 from gradtape.core.tape_arguments import (
     components,
@@ -76,7 +80,9 @@ class GradientTape(TapeMethods, Block):
             int, Variable
         ] = {}  # what it watches, by identity, and the Nodes of those that have a gradient
         self._nodes: dict[int, Node] = {}
+        self._assigned: dict[int, Ending] = {}  # by the identity of a Variable
         self._ended_by: str | None = None  # what consumed the recording
+        self._explained: Any = None  # what is known of gradients that were None
 
     # Recording
 
@@ -93,7 +99,8 @@ class GradientTape(TapeMethods, Block):
             self._departures = self._notes()
             self.scope = Recording(self._departures, state.trace)
             self._variables = {}
-            self._ended_by = None
+            self._assigned = {}
+            self._ended_by = self._explained = None
         self._thread = state
         self._recording = True
         state.add(self, position)
@@ -111,10 +118,16 @@ class GradientTape(TapeMethods, Block):
         """Whether this tape is recording now."""
         return self._recording
 
-    def before_write(self, variable: Variable) -> None:
-        """Does nothing: a Variable may change at any time, since what was read keeps its own
-        buffer.
+    def before_write(self, variable: Variable, value: Any) -> None:
+        """Notes where a recorded value is assigned, which ends its chain.
+
+        A Variable may change at any time, since what was read keeps its own buffer.
         """
+        node = getattr(value, "node", None)
+        if node is not None:
+            found = ending("assign", End.ASSIGNED, (node,))
+            if found is not None:
+                self._assigned[id(variable)] = found
 
     def watch(self, tensor: Any) -> None:
         """Follows `tensor`: a Tensor or Variable, or a structure of them.
@@ -188,10 +201,13 @@ class GradientTape(TapeMethods, Block):
             )
         position = self._position()
         self._stop()
+        if self.scope is not None:
+            self.scope.paused = True
         try:
             yield
         finally:
             if self.scope is not None:
+                self.scope.paused = False
                 self._recording = True
                 self._thread.add(self, position)
 
@@ -323,13 +339,16 @@ class GradientTape(TapeMethods, Block):
             nodes = [watched.get(id(source)) or self._node_of(source) for source in leaves]
             seeds, by_identity = self._seeds(targets, given)
             found = self._pull(seeds, nodes, recording, release)
+            missing: list[Any] = []
             gradients = [
                 Tensor(g) if type(g := found.get(node)) is ndarray
-                else self._without_path(source, by_identity, unconnected) if g is None
+                else self._without_path(source, by_identity, unconnected, missing) if g is None
                 else finished(g)
                 # Equally long, and strict is slow.
                 for node, source in zip(nodes, leaves)  # noqa: B905
             ]  # fmt: skip
+            if missing:
+                self._explain_missing(targets, leaves, missing)
         except BaseException as error:
             self._ended_by = f"a gradient() that failed with {type(error).__name__}: {error}"
             raise
@@ -424,11 +443,31 @@ class GradientTape(TapeMethods, Block):
 
     @staticmethod
     def _without_path(
-        source: Any, by_identity: dict[int, Tensor], unconnected: UnconnectedGradients
+        source: Any,
+        by_identity: dict[int, Tensor],
+        unconnected: UnconnectedGradients,
+        missing: list[Any],
     ) -> Tensor | None:
         """The gradient of a source that no walk reached: ones if it is itself the target."""
         seed = by_identity.get(id(source))
-        return unconnected_value(source, unconnected) if seed is None else seed
+        if seed is not None:
+            return seed
+        value = unconnected_value(source, unconnected)
+        if value is None:
+            missing.append(source)
+        return value
+
+    def _explain_missing(
+        self, targets: Sequence[Any], sources: Sequence[Any], missing: Sequence[Any]
+    ) -> None:
+        """Logs why gradients are None, once for each line of the user's code."""
+        if not settings.hints or own_files[sys._getframe(2).f_code.co_filename]:
+            return  # it is this package that asks
+        place = first_times("None", limit=1)
+        if place is not None:
+            from gradtape.inspect.hints import hint  # noqa: PLC0415 - most programs need none
+
+            self._explained = hint(self, targets, sources, missing, place)
 
     def _pull(
         self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Recording, release: bool

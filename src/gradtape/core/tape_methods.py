@@ -1,6 +1,8 @@
-"""`TapeMethods`: the methods of `GradientTape` for Jacobians and higher derivatives.
+"""`TapeMethods`: the methods of `GradientTape` for Jacobians and higher derivatives, and those that
+explain what it recorded.
 
-They are implemented in `gradtape.transforms`, above this layer, and imported when they are called.
+They are implemented in `gradtape.transforms` and `gradtape.inspect`, above this layer, and imported
+when they are called.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from gradtape.core.unconnected import UnconnectedGradients
 if TYPE_CHECKING:
     from gradtape.core.operators import TensorOperators
     from gradtape.core.tensor import Tensor
+    from gradtape.inspect.explanation import Explanation
 
     Gradient: TypeAlias = Tensor | Any
     """A Tensor; or None where there is no path, or the IndexedSlices of a gather.
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class TapeMethods:
-    """Jacobians and higher derivatives of what a tape has recorded."""
+    """Jacobians, higher derivatives and explanations of what a tape has recorded."""
 
     @overload
     def jacobian(
@@ -321,3 +324,24 @@ class TapeMethods:
         from gradtape.transforms.taylor_mode.derivatives import derivatives
 
         return derivatives(self, target, sources, partials, unconnected_gradients)
+
+    def explain(self: Any, target: Any, sources: Any = None) -> Explanation:
+        """Says for each of `sources` why its gradient is None, or how it is connected with
+        `target`: with the lines of code, and what to do.
+
+        Without `sources`, they are the Variables that the tape watches. A tape that `gradient()`
+        has used up still explains the sources for which that gradient was None.
+
+        >>> import gradtape as tf
+        >>> x = tf.constant([1.0, 3.0])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = tf.reduce_sum(tf.round(x) * 2.0)
+        >>> reason = tape.explain(y, x)[0]
+        >>> reason.cause, reason.path[-1].op, reason.location.line
+        (<Cause.NO_DERIVATIVE: 'an op without a derivative'>, 'round', 3)
+        """
+        from gradtape.core.location import caller
+        from gradtape.inspect.explain import explain_for_user
+
+        return explain_for_user(self, target, sources, caller())

@@ -32,8 +32,8 @@ class Recorder(Protocol):
     def recording(self) -> bool:
         """Whether it has been entered and not left."""
 
-    def before_write(self, variable: Variable) -> None:
-        """Called before a Variable changes."""
+    def before_write(self, variable: Variable, value: Any) -> None:
+        """Called before a Variable changes, with what is assigned or added, if it is known."""
 
     @property
     def scope(self) -> Recording | None:

@@ -325,7 +325,7 @@ class Variable(SparseWrites, TensorOperators):
                 f"assign: value has shape {TensorShape(values.shape)}, but the variable "
                 f"'{self._name}' has shape {self._shape}."
             )
-        self.tell_recorders()
+        self.tell_recorders(value)
         if here.state.trace is not None:
             here.state.trace.write(self, values)
         else:
@@ -407,7 +407,7 @@ class Variable(SparseWrites, TensorOperators):
                 f"'{self._name}' has shape "
                 f"{TensorShape(self.array.shape)}."
             )
-        self.tell_recorders()
+        self.tell_recorders(delta)
         trace = here.state.trace
         if trace is not None:
             trace.write(
@@ -446,10 +446,10 @@ class Variable(SparseWrites, TensorOperators):
             )
         return array if here.state.trace is not None else on_host(array)
 
-    def tell_recorders(self) -> None:
-        """Before a write."""
+    def tell_recorders(self, value: Any = None) -> None:
+        """Before a write, of `value` or of something computed from it."""
         for recorder in here.state.recorders:
-            recorder.before_write(self)
+            recorder.before_write(self, value)
 
     def _updated(self, read_value: bool) -> Variable | None:
         """The result of a write; handing out the variable counts as an access."""

@@ -155,7 +155,7 @@ def pull_back(
     all_wanted = recording.sources == len(wanted) and not any(map(_rule, wanted))
     if all_wanted and not tensors and recording.due and recording.is_apart():
         everything = _pull_everything(recording.nodes, dict(seeds), wanted, release, watch)
-        if release:
+        if release and len(everything) == len(wanted):
             recording.nodes.clear()
         return everything
     path = Path(seeds, wanted, recording)
@@ -193,6 +193,8 @@ def _pull_everything(
 ) -> dict[Node, Any]:
     """The walk of nearly every training step: plain arrays, one recording,
     and all of its sources are wanted.
+
+    Which Node was computed from which stays known if a source has no gradient, to explain that.
     """
     found: dict[Node, Any] = {}
     owned: set[Node] = set()
@@ -209,10 +211,12 @@ def _pull_everything(
             g = None  # what has been passed on is not kept alive through the next rule
         if release:
             node.saved = node.params = None
-            node.parents = ()
     for node in wanted:
         if node in cotangents:  # the Nodes without a rule, where the walk ends
             found[node] = cotangents[node]
+    if release and len(found) == len(wanted):
+        for node in order:
+            node.parents = ()
     return found
 
 
@@ -244,7 +248,7 @@ def _release(node: Node, recording: Recording) -> None:
     if node.scope is recording or not any(
         other.open for other in node.scope.recordings if other is not recording
     ):
-        node.release()
+        node.saved = node.params = None
 
 
 def summed(earlier: Any, cotangent: Any, parent: Node, owned: set[Node] | None) -> Any:

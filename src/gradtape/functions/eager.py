@@ -72,7 +72,7 @@ class Unwritten(Block):
         self.are_final = False
         self._before: dict[int, tuple[Variable, Any]] = {}
 
-    def before_write(self, variable: Variable) -> None:
+    def before_write(self, variable: Variable, value: Any) -> None:
         if id(variable) not in self._before:
             self._before[id(variable)] = variable, variable.array.copy()
 

@@ -28,8 +28,10 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.convert import beside, operand, pair_of_floats
 from gradtape.core.batching import BatchedTensor
+from gradtape.core.endings import End, ending, note_endings
 from gradtape.core.location import caller, locate
 from gradtape.core.needed_ops import needed
+from gradtape.core.node import Node
 from gradtape.core.record import record, with_node
 from gradtape.core.recording import Scope, connect
 from gradtape.core.tensor import Tensor
@@ -129,6 +131,7 @@ class Op:
     the output depend on which of the arguments, see `ops.links`. `rows`: how many cotangents or
     tangents pass at once, see `ops.rows`. `unique=False`: its results have signs or an order of
     their own on each engine. `chooses`: each element of its result is one of its arguments' own.
+    `stops`: it is called to end a chain, which explanations say.
     """
 
     def __init__(
@@ -154,6 +157,7 @@ class Op:
         of_logits: bool = False,
         unique: bool = True,
         chooses: bool = False,
+        stops: bool = False,
         jet: Jet | None = None,
         input_shape: Callable[..., tuple[int, ...]] | None = None,
         links: Links | None = None,
@@ -186,6 +190,7 @@ class Op:
         self.of_logits = of_logits
         self.unique = unique
         self.chooses = chooses or moves
+        self.stops = stops
         self.jet = jets.linear if jet is None and linear else jet
         self.input_shape = jets.same_shape if elementwise else input_shape
         in_place = elementwise or batch is batching.elementwise
@@ -295,9 +300,9 @@ class Op:
         except Exception as error:  # noqa: BLE001 - it is raised again, but for one
             results = self.again(error, [x.array], params)
         parent, scope = x.node, state.scope
-        if parent is None or scope is None:
+        if parent is None:
             return [Tensor(result) for result in results]
-        if parent.scope is not scope:
+        if scope is None or parent.scope is not scope:
             return self.finish((x,), params, results, state, scope)
         saved = (
             self.save[0]((x,), results, params),
@@ -361,17 +366,22 @@ class Op:
         ):
             # Computed before it was known to come from outside the program.
             return self.call_any(*args, **(params or {}))
-        if scope is None or not self.differentiable:
-            return self._constant(result)
-        nodes = [arg.node if isinstance(arg, Tensor) else None for arg in args]
+        given = [arg.node if isinstance(arg, Tensor) else None for arg in args]
+        if not self.differentiable:
+            return self._constant(result, given, End.STOPPED if self.stops else End.NO_DERIVATIVE)
+        nodes = given
         if self.pull_all is None:
             nodes = [
                 None if pull is None else node for node, pull in zip(nodes, self.pulls, strict=True)
             ]
         connection = connect(nodes, scope)
+        if connection is None:
+            return self._constant(
+                result, given, End.OUTSIDE if any(nodes) else End.NO_DERIVATIVE
+            )
         arrays = [_array(r) for r in (result if self.several else [result])]
-        if connection is None or all(array.dtype.kind in _WITHOUT_GRADIENT for array in arrays):
-            return self._constant(result)
+        if all(array.dtype.kind in _WITHOUT_GRADIENT for array in arrays):
+            return self._constant(result, given, End.DTYPE)
         parents, _ = connection
         saved = self._saved(args, params, result, parents)
         if self.several:
@@ -381,9 +391,13 @@ class Op:
             p is not None and arg.array.dtype in HALF for p, arg in zip(parents, args, strict=True)
         ):
             rule = OnTensors(rule)
-        return record(
+        out = record(
             rule, saved, params, connection, args, list(result) if self.several else result
         )
+        ends = [node for node, parent in zip(given, parents, strict=True) if node is not parent]
+        if ends and not self.several:
+            note_endings(self.name, out.node, ends)
+        return out
 
     def _saved(
         self, args: Sequence[Any], params: dict[str, Any], result: Any, parents: Sequence[Any]
@@ -396,8 +410,10 @@ class Op:
             for save, parent in zip(self.save, parents, strict=True)
         ])  # fmt: skip
 
-    def _constant(self, result: Any) -> Any:
-        return [with_node(r, None) for r in result] if self.several else with_node(result, None)
+    def _constant(self, result: Any, nodes: Sequence[Node | None], end: End) -> Any:
+        """The result of a call that is not recorded, which may be where a chain ends."""
+        node = ending(self.name, end, nodes) if any(nodes) else None
+        return [with_node(r, node) for r in result] if self.several else with_node(result, node)
 
     def _promoted(self, args: list[Any]) -> list[Any]:
         """The arguments in one dtype, except those that stand apart."""

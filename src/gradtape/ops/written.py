@@ -25,6 +25,7 @@ import numpy as np
 
 from gradtape.core.late import written_when_called
 from gradtape.core.location import outside, own_files, users_files
+from gradtape.core.endings import note_endings
 from gradtape.core.node import Node
 from gradtape.core.recording import LARGE as LARGE_OUTPUT
 from gradtape.core.recording import numbers
@@ -49,7 +50,7 @@ _NAMESPACE = {
     "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic,
     "ndarray": np.ndarray, "new": object.__new__, "numbers": numbers, "outside": outside,
     "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared, "HIDDEN": HIDDEN,
-    "LARGE_OUTPUT": LARGE_OUTPUT, "repaired": repaired, "shows_nan": shows_nan,
+    "LARGE_OUTPUT": LARGE_OUTPUT, "note_endings": note_endings, "repaired": repaired, "shows_nan": shows_nan,
 }  # fmt: skip
 
 
@@ -242,11 +243,16 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
         if op.pulls
         else []
     )
+    given = "".join(f"{x}, " for x in op.arguments)
     if not followed:
-        return ["    return state.tensor(out)"]
+        return [
+            # Where a chain of recorded tensors ends.
+            f"    if {' or '.join(f'{x}_node is not None' for x in op.arguments)}:",
+            f"        return finish(({given}), {params}, out, state, state.scope)",
+            "    return state.tensor(out)",
+        ]
     nothing = " and ".join(f"{x}_node is None" for x in followed)
     other = " or ".join(f"({x}_node is not None and {x}_node.scope is not scope)" for x in followed)
-    given = "".join(f"{x}, " for x in op.arguments)
     lines = [
         f"    if {nothing}:",
         "        if state.trace is None:",
@@ -282,6 +288,11 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
         "None, " if pull is None else f"{x}_node, "
         for x, pull in zip(op.arguments, op.pulls, strict=True)
     )
+    ends = [x for x in op.arguments if x not in followed]
+    noted = [
+        f"    if {' or '.join(f'{x}_node is not None' for x in ends)}:",
+        f"        note_endings({op.name!r}, node, ({''.join(f'{x}_node, ' for x in ends)}))",
+    ]
     return [
         *lines,
         "    try:",
@@ -305,6 +316,7 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
         "        scope.sweep()",
         "    if out.nbytes > LARGE_OUTPUT:",
         "        scope.has_taken(out.nbytes)",
+        *(noted if ends else ()),
         "    tensor = new(Tensor)",
         "    tensor.array = out",
         "    tensor.node = node",

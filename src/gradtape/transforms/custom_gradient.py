@@ -45,11 +45,11 @@ class VariableReads(Block):
         self.first_values: dict[int, tuple[Variable, Any]] = {}
 
     def variable_node(self, variable: Variable) -> Node | None:
-        self.before_write(variable)
+        self.before_write(variable, None)
         self.variables[id(variable)] = variable
         return None
 
-    def before_write(self, variable: Variable) -> None:
+    def before_write(self, variable: Variable, value: Any) -> None:
         if id(variable) not in self.first_values:
             trace = here.state.trace
             self.first_values[id(variable)] = (

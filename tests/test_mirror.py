@@ -79,7 +79,7 @@ ELSEWHERE = {
         ),
     ),
     "functions/test_gradients.py": (
-        "functions/program",
+        "functions/program functions/tracing functions/call_rule",
         "a program is one op for tapes, accumulators and vmap",
     ),
     "functions/test_random.py": (

@@ -30,16 +30,23 @@ from gradtape.core.xla.held_variable import (
     lend,
     loans,
 )
-from gradtape.core.xla.tensor import HeldTensor, XlaTensor, held_tensors
+from gradtape.core.xla.tensor import (
+    HeldTensor,
+    XlaTensor,
+    array_for_xla,
+    array_to_pass,
+    held_tensors,
+)
 from gradtape.core.xla.writing import writing
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.programs import UnpreparedError
 from gradtape.functions.autograph.rows import Progression
+from gradtape.functions.call_rule import RunEagerly
 from gradtape.functions.composites import Opened, flatten, opened
 from gradtape.functions.described import Described, spec_or_itself
 from gradtape.functions.eager import run_eagerly
-from gradtape.functions.program import Program, RunEagerly, array_for_xla, array_to_pass
+from gradtape.functions.program import Program
 from gradtape.functions.reach import visible
 from gradtape.functions.signature import Arguments, Parameters, cast_to_kind
 from gradtape.functions.staging import Spared

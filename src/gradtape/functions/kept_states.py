@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.functions.program import Variant
 from gradtape.functions.scan import dense
+from gradtape.functions.tracing import Variant
 
 _FEWEST, _MOST, _BYTES = 8, 256, 1 << 26
 

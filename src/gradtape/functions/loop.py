@@ -11,7 +11,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.kept_states import KeptStates
-from gradtape.functions.program import Program, Tracing, Variant, WithGradient
+from gradtape.functions.program import Program
 from gradtape.functions.scan import Scan, repeated, zeros_like
 from gradtape.functions.staging import count_steps, depends_on
 from gradtape.functions.structured import (
@@ -19,13 +19,13 @@ from gradtape.functions.structured import (
     Structured,
     arrays_of,
     gradient_body,
-    has_gradient,
     on_arrays,
     on_whole_batch,
     spec_of,
     tangent_body,
 )
 from gradtape.functions.switch import Switch
+from gradtape.functions.tracing import Tracing, Variant, WithGradient, has_gradient
 from gradtape.ops.arithmetic import add, greater, less, logical_and, subtract
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.reductions import reduce_any

@@ -9,17 +9,17 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.functions.program import Program, Tracing, Variant, WithGradient
+from gradtape.functions.program import Program
 from gradtape.functions.structured import (
     Body,
     Structured,
     arrays_of,
     gradient_body,
-    has_gradient,
     on_arrays,
     on_whole_batch,
     tangent_body,
 )
+from gradtape.functions.tracing import Tracing, Variant, WithGradient, has_gradient
 from gradtape.ops.arithmetic import add
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.shaping import reshape, transpose

@@ -30,7 +30,9 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.core.xla.trace import Trace, key_of, one_for_all, through
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.functions.program import Program, RunEagerly
+from gradtape.functions.call_rule import RunEagerly
+from gradtape.functions.program import Program
+from gradtape.functions.tracing import has_gradient
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.transforms.vectorize import vmap
 
@@ -58,10 +60,6 @@ def on_arrays(body: Body) -> Callable[..., list[Any]]:
             return arrays_of(body([XlaTensor(array) for array in arrays]))
 
     return run
-
-
-def has_gradient(tensor: Tensor) -> bool:
-    return tensor.array.dtype in dtypes.TRAINABLE
 
 
 def gradient_body(body: Body, connected: Sequence[bool]) -> Body:

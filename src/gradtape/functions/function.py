@@ -23,12 +23,15 @@ from gradtape.core.xla.tensor import HeldTensor, XlaTensor
 from gradtape.core.xla.trace import NeedsTensors, NeedsValues
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.autograph import to_trace
-from gradtape.functions.concrete_function import NOT_RUN, ConcreteFunction, EagerFunction, output_of
+from gradtape.functions.concrete_function import ConcreteFunction
 from gradtape.functions.copying import deepcopied, reduced
 from gradtape.functions.eager import is_beyond_xla
+from gradtape.functions.eager_function import EagerFunction
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.programs import Programs
+from gradtape.functions.results import output_of
+from gradtape.functions.shortcut import NOT_RUN
 from gradtape.functions.signature import (
     Arguments,
     Parameters,

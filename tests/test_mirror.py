@@ -97,6 +97,10 @@ ELSEWHERE = {
         "functions/replay",
         "a replay with assignments and random numbers in it",
     ),
+    "functions/test_without_jax.py": (
+        "engines/xla/loading",
+        "where JAX is not installed, a function says so; for forks see core/test_threads.py",
+    ),
     "ops/test_written.py": (
         "core/late",
         "an op's call, and an operator's, is written when it is first called",

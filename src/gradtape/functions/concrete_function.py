@@ -32,6 +32,7 @@ from gradtape.core.xla.tensor import (
 from gradtape.core.xla.writing import writing
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla.loading import check_process
 from gradtape.functions.call_rule import RunEagerly
 from gradtape.functions.described import Described, spec_or_itself
 from gradtape.functions.eager import run_eagerly
@@ -200,7 +201,7 @@ class ConcreteFunction(Described):
 
     def call(self, arguments: Arguments) -> Any:
         """Runs the program for a call's arguments, and writes the Variables it assigns."""
-        xla_engine.check_process()
+        check_process()
         state = here.state
         if self._is_closed and not (state.recorders or state.levels or state.trace is not None):
             return self.quick(arguments.tensors)

@@ -21,7 +21,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
 from gradtape.core.xla.trace import NeedsTensors, NeedsValues
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla.loading import check_process
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import ConcreteFunction
 from gradtape.functions.copying import deepcopied, reduced
@@ -164,7 +164,7 @@ class Function:
             raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        xla_engine.check_process()
+        check_process()
         trace = here.state.trace
         if trace is not None and trace.on_op is not None:
             return self._as_python(self.converted(), args, kwargs)

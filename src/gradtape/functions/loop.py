@@ -10,6 +10,7 @@ import numpy as np
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.kept_states import KeptStates
 from gradtape.functions.program import Program
 from gradtape.functions.scan import Scan, repeated, zeros_like
@@ -88,7 +89,7 @@ class Loop(Structured):
         ):
             self._kept = KeptStates(self._variant(inputs), arrays[: self._variables], same)
             return self._kept.run(lambda values: condition(*values, *same)[0])
-        with xla_engine.wide():
+        with xla_settings.wide():
             first = None if limit is None else np.int32(0)
             return xla_engine.namespace().lax.while_loop(
                 holds, step, (first, arrays[: self._variables])

@@ -18,6 +18,8 @@ from gradtape.core.xla.tensor import held_tensors
 from gradtape.core.xla.writing import writing
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
+from gradtape.engines.xla.collector import call_uncollected
 from gradtape.engines.xla.programs import UnpreparedError
 from gradtape.functions.staging import Part, Spared
 
@@ -59,7 +61,7 @@ def shortcut_of(
 def _reading_shortcut(
     run: Spared, outside: list[Any], large: list[Any], pack: Callable[[list[Any]], Any]
 ) -> Shortcut:
-    program, call_uncollected = run.program, xla_engine.call_uncollected
+    program = run.program
 
     def call(args: Sequence[Any]) -> Any:
         try:
@@ -87,7 +89,7 @@ def _writing_shortcut(
 ) -> Shortcut:
     seen, program = -1, run.program
     places = list(map(id, outside))
-    nans, infinities = xla_engine.checks_of_results()
+    nans, infinities = xla_settings.checks_of_results()
 
     def call(args: Sequence[Any]) -> Any:
         nonlocal seen

@@ -30,6 +30,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.core.xla.trace import Trace, key_of, one_for_all, through
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.call_rule import RunEagerly
 from gradtape.functions.program import Program
 from gradtape.functions.tracing import has_gradient
@@ -46,7 +47,7 @@ def spec_of(tensor: Tensor) -> Spec:
 
 def arrays_of(tensors: Sequence[Tensor]) -> list[Any]:
     """The arrays of Tensors of either engine, as XLA's."""
-    with xla_engine.wide():
+    with xla_settings.wide():
         return [xla_engine.to_xla(t.array) for t in tensors]
 
 

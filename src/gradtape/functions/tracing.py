@@ -19,6 +19,7 @@ from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor, array_for_xla
 from gradtape.core.xla.trace import Capture, Trace
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.call_rule import NoGradientError
 from gradtape.functions.replay import Arrays, Replay
 from gradtape.functions.staging import Part, Spec, Staged
@@ -107,7 +108,7 @@ class Tracing:
                     found += self._gradients(trace, tape, outputs, sources, len(found))
                 except (NoGradientError, xla_engine.NotTraceableError, LookupError) as error:
                     self.no_gradient = to_keep(error)
-        with xla_engine.wide():
+        with xla_settings.wide():
             return [
                 xla_engine.to_xla(array)
                 for array in (*found, *(self._called.arrays if self._called is not None else ()))

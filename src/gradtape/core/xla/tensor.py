@@ -26,6 +26,7 @@ from gradtape.core.tensor import Tensor, full_name
 from gradtape.core.thread import here
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.errors import OperatorNotAllowedInGraphError
 
 
@@ -208,7 +209,7 @@ def on_xla(value: Any) -> Tensor:
     if isinstance(value, Tensor) and type(value) is not Tensor:  # it is one already, or a batch
         return value
     array, node = (value.array, value.node) if isinstance(value, Tensor) else (value, None)
-    with xla_engine.wide():
+    with xla_settings.wide():
         return XlaTensor(xla_engine.to_xla(array), node)
 
 
@@ -219,7 +220,7 @@ def array_for_xla(value: Tensor) -> Any:
         return held
     if isinstance(value, XlaTensor):
         return value.array
-    with xla_engine.at_once():
+    with xla_settings.at_once():
         held = value.held = xla_engine.device_put(value.array)
     return held
 

@@ -35,6 +35,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor, tensor_of
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 
 if TYPE_CHECKING:
     from gradtape.core.variable import Variable
@@ -284,7 +285,7 @@ class Trace:
         """A value as a distinct array of this program, which the list of calls can identify even if
         it is a constant.
         """
-        with xla_engine.wide():
+        with xla_settings.wide():
             array = xla_engine.to_xla(value)
             if self.calls is None or xla_engine.is_traced(array):
                 return array
@@ -397,7 +398,7 @@ def one_for_all(tensor: Tensor) -> Tensor:
     if not levels:
         return tensor
     smallest = np.iinfo(tensor.array.dtype).min  # of no examples
-    with xla_engine.wide():
+    with xla_settings.wide():
         largest = xla_engine.namespace().max(
             xla_engine.to_xla(tensor.array), axis=tuple(range(len(levels))), initial=smallest
         )

@@ -17,9 +17,9 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import (
     DisturbedError,
     Writes,
+    copy_lent_values,
     held,
     is_value,
-    keep_lent,
     lend,
 )
 from gradtape.core.xla.tensor import (
@@ -297,7 +297,7 @@ class ConcreteFunction(Described):
         part = self.program.compiled_plain()
         if not self._written:
             return part.run([*given, *map(_held_now, self._outside)])
-        keep_lent(self._writes.variables)
+        copy_lent_values(self._writes.variables)
         taken = list(map(_held_now, self._outside))
         writes = self._writes.after(
             dict(zip(map(id, self._outside), taken, strict=True)), unseen=True

@@ -22,7 +22,7 @@ from gradtape.core.recording import connect, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.xla.held_variable import Writes, keep_what_is_lent, places_of
+from gradtape.core.xla.held_variable import Writes, copy_lent_inputs, places_of
 from gradtape.core.xla.tensor import array_for_xla, array_to_pass, result_array, result_tensor
 from gradtape.core.xla.trace import one_for_all, through
 from gradtape.functions.call_rule import CallRule, RunEagerly, WithoutGradient, dense_gradient
@@ -157,7 +157,7 @@ class Program:
             (array_to_pass if state.trace is None else array_for_xla)(value) for value in inputs
         ]
         if connection is None:
-            self._keep_what_is_lent(arrays, writes)
+            self._copy_lent_inputs(arrays, writes)
             results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
             return [result_tensor(array) for array in results], written
         connected = [parent is not None for parent in connection[0]]
@@ -168,7 +168,7 @@ class Program:
             assert self._no_gradient is not None
             if state.trace is None and not self.must_compile:
                 raise RunEagerly(str(self._no_gradient)) from self._no_gradient
-            self._keep_what_is_lent(arrays, writes)
+            self._copy_lent_inputs(arrays, writes)
             results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
             rule, saved = WithoutGradient(self, self._no_gradient), None
         else:
@@ -196,13 +196,13 @@ class Program:
         outputs, written = self.call(inputs)
         return [*outputs, *written]
 
-    def _keep_what_is_lent(self, arrays: list[Any], writes: Writes | None) -> None:
+    def _copy_lent_inputs(self, arrays: list[Any], writes: Writes | None) -> None:
         """Called before a part that overwrites its inputs runs; the Tensors passed to `call` hold
         one more reference to them, and so do `writes`.
         """
         if self.written and here.state.trace is None:
             places = places_of(self.written, self.taken, len(self.specs))
-            keep_what_is_lent(arrays, places, more=1 if writes is None else 2)
+            copy_lent_inputs(arrays, places, more=1 if writes is None else 2)
 
     def inlined(self, inputs: Sequence[Tensor]) -> list[Tensor]:
         """The outputs, and then what is written, computed as part of the enclosing program,

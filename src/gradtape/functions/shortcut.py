@@ -13,7 +13,7 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any
 
-from gradtape.core.xla.held_variable import DisturbedError, Writes, keep_lent, loans
+from gradtape.core.xla.held_variable import DisturbedError, Writes, copy_lent_values, loans
 from gradtape.core.xla.tensor import held_tensors
 from gradtape.core.xla.writing import writing
 from gradtape.engines.xla import devices as xla_devices
@@ -103,7 +103,7 @@ def _writing_shortcut(
                         return NOT_RUN
                 count = loans.count
                 if seen != count:
-                    keep_lent(writes.variables)
+                    copy_lent_values(writes.variables)
                     seen = count
                 try:
                     found = writes.run(

@@ -317,10 +317,13 @@ def is_value(variable: Variable, value: Any) -> bool:
     return variable.keeps_array or ("held" in known and known["held"] is value)
 
 
-def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
+def copy_lent_inputs(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
     """Replaces those inputs of a program that it overwrites and that are still lent by copies.
 
     `more` is the number of references besides those of the Variable and of the list.
+
+    What this has in common with `copy_lent_values` is written out in both: a function for it would
+    hold references itself, and a signal handler could run as it is entered.
     """
     for i, variable in places:
         known = variable.__dict__
@@ -331,7 +334,7 @@ def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more
             known.pop("lent", None)
 
 
-def keep_lent(variables: Sequence[Variable]) -> None:
+def copy_lent_values(variables: Sequence[Variable]) -> None:
     """Gives Variables that a program is about to overwrite copies of arrays that are still lent."""
     for variable in variables:
         known = variable.__dict__

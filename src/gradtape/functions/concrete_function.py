@@ -5,7 +5,7 @@ with the values that Variables have then, and writes them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,11 +55,12 @@ class ConcreteFunction(Described):
         self,
         function: Function,
         arguments: Arguments,
-        earlier: ConcreteFunction | None = None,
-        outside: Sequence[Tensor] = (),
+        inputs: Sequence[Tensor] = (),
+        *,
+        traces_constants: int = 0,
     ) -> None:
-        """`earlier` was traced for the same kind of arguments and does not fit; `outside` are
-        Tensors that are to be inputs.
+        """`inputs` are Tensors of eager code that are to be inputs; for `traces_constants` see
+        `Trace`.
         """
         self.name = function._name
         self._function = function
@@ -68,10 +69,9 @@ class ConcreteFunction(Described):
         self._pack: Callable[[list[Any]], Any] = lambda found: found
         self.made: set[int] = set()
         specs = [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)]
-        inputs = frozenset(map(id, outside))
-        if earlier is not None:
-            inputs |= earlier.tensors_from_outside()
-        self.program = Program(self.name, self._body, specs, outside=inputs)
+        self.program = Program(
+            self.name, self._body, specs, outside=inputs, traces_constants=traces_constants
+        )
         self.program.must_compile = function.must_compile
         variables = arguments.variables
         seen = (
@@ -97,20 +97,30 @@ class ConcreteFunction(Described):
         self._same = {number: outside for number, outside in used.items() if id(outside) in seen}
         self.otherwise: ConcreteFunction | None = None
 
+    def with_earlier(self) -> Iterator[ConcreteFunction]:
+        """This program, and then those that were made earlier for arguments of the same kind."""
+        found: ConcreteFunction | None = self
+        while found is not None:
+            yield found
+            found = found.otherwise
+
     def found_for(self, arguments: Arguments) -> ConcreteFunction | None:
-        """This program, or one that was made earlier for arguments of the same kind, if it has
-        their Variables in the same places.
+        """The newest of them that serves a call with these arguments."""
+        return next((found for found in self.with_earlier() if found.fits(arguments)), None)
+
+    def fits(self, arguments: Arguments) -> bool:
+        """Whether nothing follows a constant of this program, and it has the Variables among the
+        arguments in the same places.
 
         A Variable that is an argument and that the function also reaches in another way is one
         input of the program, and cannot stand for two.
         """
         variables = arguments.variables
-        if self.constants_that_are_followed():
-            return None if self.otherwise is None else self.otherwise.found_for(arguments)
-        new = not any(id(variable) in self._captured for variable in variables)
-        if new and all(variables[number] is variable for number, variable in self._same.items()):
-            return self
-        return None if self.otherwise is None else self.otherwise.found_for(arguments)
+        return (
+            not self.constants_that_are_followed()
+            and not any(id(variable) in self._captured for variable in variables)
+            and all(variables[number] is variable for number, variable in self._same.items())
+        )
 
     def constants_that_are_followed(self) -> list[Tensor]:
         """The constants of this program that something follows now: no gradient would reach
@@ -121,38 +131,51 @@ class ConcreteFunction(Described):
         return [tensor for tensor in self.program.known_constants() if is_followed(tensor)]
 
     def leave_constant(self, tensors: Sequence[Tensor]) -> None:
-        """Lets Tensors be constants of this program, and of those before it, whatever follows
-        them.
-        """
+        """Lets Tensors be constants of this program, whatever follows them."""
         chosen = set(map(id, tensors))
         self.program.constants = [
             known for known in self.program.constants if id(known()) not in chosen
         ]
-        if self.otherwise is not None:
-            self.otherwise.leave_constant(tensors)
 
-    def tensors_from_outside(self) -> frozenset[int]:
-        """The identities of the Tensors of eager code that are inputs of this program or of one
-        before it.
+    def input_tensors(self) -> list[Tensor]:
+        """The Tensors of eager code that are inputs of this program."""
+        return [outside for outside, _ in self._taken if isinstance(outside, Tensor)]
+
+    def known_constants(self) -> list[Tensor]:
+        """The Tensors of eager code that are constants of this program, and that somebody still
+        has.
         """
-        own = frozenset(id(outside) for outside, _ in self._taken if isinstance(outside, Tensor))
-        return own if self.otherwise is None else own | self.otherwise.tensors_from_outside()
+        return self.program.known_constants()
 
     def put_before(self, earlier: ConcreteFunction | None) -> ConcreteFunction:
         """Keeps an earlier program for the same kind of arguments, to be found where this one does
         not fit.
         """
+        if earlier is not None and self._replaces(earlier):
+            earlier = earlier.otherwise
         self.otherwise = earlier
-        while earlier is not None:
+        for program in earlier.with_earlier() if earlier is not None else ():
             self._same.update(
                 {
                     number: outside
                     for number, outside in self._used.items()
-                    if id(outside) in earlier._captured
+                    if id(outside) in program._captured
                 }
             )
-            earlier = earlier.otherwise
         return self
+
+    def _replaces(self, earlier: ConcreteFunction) -> bool:
+        """Whether this program serves every call that an earlier one serves: it was traced because
+        something follows a constant of that one.
+        """
+        return (
+            type(self) is type(earlier)
+            and self._is_closed
+            and earlier._is_closed
+            and set(map(id, earlier.captured_inputs)) <= set(map(id, self.captured_inputs))
+            and all(isinstance(new, Tensor) for new in self.captured_inputs
+                    if all(new is not known for known in earlier.captured_inputs))
+        )  # fmt: skip
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
         """The Python function on flat arguments, with a flat result."""

@@ -30,8 +30,8 @@ class EagerFunction(ConcreteFunction):
         why: Exception,
         followed: Sequence[Tensor] = (),
     ) -> None:
-        """With Tensors that are `followed`, it is for calls in which one of them still is: for
-        others there is a program.
+        """With Tensors that are `followed`, it is for calls in which one of them still is. If it
+        was made while something recorded, it is for such calls: for others there may be a program.
         """
         self.name = function._name
         self._function = function
@@ -39,24 +39,27 @@ class EagerFunction(ConcreteFunction):
         self._why = why
         self._taken, self._written = [], []
         self._used, self._same, self._captured, self.otherwise = {}, {}, frozenset(), None
+        self._is_closed = False
         self._specs: Any = None
         self.made = set()
         self._followed = [ref(tensor) for tensor in followed]
+        self._was_recorded = bool(here.state.recorders)
 
-    def found_for(self, arguments: Arguments) -> ConcreteFunction | None:
-        if self.otherwise is not None and self._followed:
+    def fits(self, arguments: Arguments) -> bool:
+        if self._followed:
             known = [tensor for reference in self._followed if (tensor := reference()) is not None]
-            if not (something_follows() and any(map(is_followed, known))):
-                return self.otherwise.found_for(arguments)
-        return super().found_for(arguments)
+            return something_follows() and any(map(is_followed, known))
+        return bool(here.state.recorders) or not self._was_recorded
 
     def constants_that_are_followed(self) -> list[Tensor]:
         return []
 
+    def known_constants(self) -> list[Tensor]:
+        """It has none."""
+        return []
+
     def leave_constant(self, tensors: Sequence[Tensor]) -> None:
-        """It has none itself."""
-        if self.otherwise is not None:
-            self.otherwise.leave_constant(tensors)
+        """It has none."""
 
     def call(self, arguments: Arguments) -> Any:
         if here.state.trace is not None:  # the program around is run this way then, as a whole

@@ -50,10 +50,15 @@ class Program:
         specs: Sequence[Spec],
         *,
         recompute: bool = False,
-        outside: frozenset[int] = frozenset(),
+        outside: Sequence[Tensor] = (),
+        traces_constants: int | None = 0,
     ) -> None:
+        """`outside` are Tensors of eager code that are to be inputs; for `traces_constants` see
+        `Trace`.
+        """
         self.name = name
-        self.outside = outside
+        self._outside = list(outside)
+        self.traces_constants = traces_constants
         self.recompute = recompute
         self.specs = list(specs)
         self._body = body
@@ -104,7 +109,13 @@ class Program:
         self.outputs = tracing.output_specs
         self.paths = tracing.paths
         self.constants = [ref(tensor) for tensor in tracing.constants.values()]
+        self._outside = [outside for outside in self.taken if isinstance(outside, Tensor)]
         self._body = None  # type: ignore[assignment]  # it is not run again
+
+    @property
+    def outside(self) -> frozenset[int]:
+        """The identities of the Tensors of eager code that are inputs."""
+        return frozenset(map(id, self._outside))
 
     def known_constants(self) -> list[Tensor]:
         """The Tensors of eager code that are constants of it, and that somebody still has."""
@@ -144,7 +155,9 @@ class Program:
         state = here.state
         if state.trace is not None:
             inputs = state.trace.taken_in(inputs)
-            state.trace.note(self.known_constants())
+            constants = self.known_constants()
+            state.trace.note(constants)
+            state.trace.constants_of_programs.update(map(id, constants))
         if any(isinstance(value, BatchedTensor) for value in inputs):
             return self._call_batched(inputs)
         reach = functools.reduce(operator.or_, self.paths[: len(self.outputs)], 0)

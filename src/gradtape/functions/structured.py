@@ -271,7 +271,7 @@ class Closed:
     """
 
     def __init__(self, name: str, run: Body, specs: Sequence[Spec]) -> None:
-        self._program = program = Program(name, run, specs)
+        self._program = program = Program(name, run, specs, traces_constants=None)
         program.trace()
         self.taken = program.taken
         self.written = program.written

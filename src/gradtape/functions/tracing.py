@@ -79,7 +79,13 @@ class Tracing:
             if self._gradient and has_gradient(tensor):
                 tape.watch(tensor)
 
-        trace = Trace(follow, self._program.outside, type(self._program), staged=True)
+        trace = Trace(
+            follow,
+            self._program.outside,
+            type(self._program),
+            staged=True,
+            traces_constants=0 if self._program.is_traced else self._program.traces_constants,
+        )
         trace.begin(mark, arrays)
         with trace.running():
             with tape if self._gradient else nullcontext():

@@ -18,7 +18,7 @@ import pytest
 import gradtape as tf
 from gradtape.blocks import Block, block
 from gradtape.core.thread import here
-from gradtape.engines.xla.engine import Uncollected
+from gradtape.engines.xla.collector import Uncollected
 from tests.interrupted import SCENARIOS, stuck
 
 ROOT = Path(__file__).parent.parent

@@ -59,6 +59,10 @@ ELSEWHERE = {
             "most of them"
         ),
     ),
+    "functions/test_calls.py": (
+        "functions/shortcut",
+        "counts what a call does, which is least where there is a shortcut",
+    ),
     "functions/test_control_flow.py": (
         "functions/traced functions/switch functions/scan functions/loop",
         "XLA's branches and loops against those of eager code",
@@ -68,18 +72,21 @@ ELSEWHERE = {
         "every construct crossed with what its body may do",
     ),
     "functions/test_every_function_runs.py": (
-        "functions/eager functions/kept_states",
+        "functions/eager functions/eager_function functions/kept_states",
         "programs whose shapes or loop lengths are known only when they run",
     ),
     "functions/test_function.py": (
-        "functions/concrete_function functions/decorator core/xla/trace core/xla/tensor",
+        (
+            "functions/concrete_function functions/decorator functions/results core/xla/trace "
+            "core/xla/tensor"
+        ),
         (
             "when a function is traced, what it reads, writes and returns: all of them are in "
             "every call"
         ),
     ),
     "functions/test_gradients.py": (
-        "functions/program",
+        "functions/program functions/tracing functions/call_rule",
         "a program is one op for tapes, accumulators and vmap",
     ),
     "functions/test_random.py": (
@@ -89,6 +96,10 @@ ELSEWHERE = {
     "functions/test_second_orders_of_effects.py": (
         "functions/replay",
         "a replay with assignments and random numbers in it",
+    ),
+    "functions/test_without_jax.py": (
+        "engines/xla/loading",
+        "where JAX is not installed, a function says so; for forks see core/test_threads.py",
     ),
     "ops/test_written.py": (
         "core/late",

@@ -20,7 +20,7 @@ import pytest
 import gradtape as tf
 from gradtape.core.naming import scoped
 from gradtape.core.thread import here
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from tests.interrupted import stuck
 from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
 
@@ -430,7 +430,7 @@ def settings():
         state.tensor,
         state.same_draws,
         scoped(""),
-        xla_engine.preferred(),
+        xla_settings.preferred(),
     )
 
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import pytest
 
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla.loading import load
 
 
 @pytest.fixture(autouse=True, scope="package")
 def all_bits_of_float32():
-    jax = xla_engine.load()
+    jax = load()
     if jax.default_backend() == "cpu":
         yield
         return

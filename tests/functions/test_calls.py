@@ -7,7 +7,6 @@ import pytest
 
 import gradtape as tf
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.functions import program
 from gradtape.functions.staging import Part
 
 
@@ -136,7 +135,7 @@ def test_programs_with_unused_arguments_and_large_constants_are_called_rightly()
 
 def _products(f):
     (concrete,) = f._concrete.values()
-    part: program.Part = concrete.program.compiled_plain()
+    part: Part = concrete.program.compiled_plain()
     return sum(equation.primitive.name == "dot_general" for equation in part._jaxpr.eqns)
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla.loading import load
 from gradtape.functions.staging import Part
 
-jax = xla_engine.load()
+jax = load()
 
 
 def counting(dtype="float32"):

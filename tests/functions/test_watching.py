@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.functions.parity import ParityError
 
 x = tf.constant([1.0, 2.0])
 v = tf.Variable([3.0, 4.0])
@@ -246,7 +247,7 @@ def test_two_tensors_that_are_watched_in_turn_are_traced_for_together():
     for _ in range(3):
         assert gradient(f, a, kept["one"]).numpy() == 15.0
         assert gradient(f, a, kept["two"]).numpy() == 10.0
-    assert len(traces) == 3
+    assert len(traces) == 2
 
 
 def test_what_only_the_function_has_made_is_not_kept():
@@ -408,3 +409,182 @@ def test_why_a_function_was_traced_again_for_a_constant():
     gradient(f, x, kept["c"])
     (why,) = f.why_retraced()
     assert "follows a Tensor of shape () that was a constant" in why
+
+
+def test_many_constants_are_traced_for_once_and_leave_one_program():
+    kept, traces, x = [tf.constant(float(n + 1)) for n in range(6)], [], tf.constant(1.0)
+
+    @tf.function
+    def f(x):
+        traces.append(1)
+        return x * tf.add_n([c**2 for c in kept])
+
+    f(x)
+    for number, c in enumerate(kept):
+        assert gradient(f, x, c).numpy() == 2.0 * (number + 1)
+        with tf.autodiff.ForwardAccumulator(c, tf.constant(1.0)) as accumulator:
+            y = f(x)
+        assert accumulator.jvp(y).numpy() == 2.0 * (number + 1)
+    assert len(traces) == 2
+    assert len(list(f.get_concrete_function(x).with_earlier())) == 1
+
+
+def test_only_what_is_followed_becomes_an_input_where_another_constant_is_a_size():
+    size, slope, x = tf.constant(3.0), tf.constant(2.0), tf.constant(1.0)
+
+    @tf.function
+    def f(x):
+        return x * slope**2 + tf.reduce_sum(tf.ones([tf.cast(size, tf.int32)]))
+
+    assert f(x).numpy() == 7.0
+    assert gradient(f, x, slope).numpy() == 4.0
+    assert f.get_concrete_function(x).program.compiled_plain() is not None
+    assert f(x).numpy() == 7.0
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_several_gradients_of_a_graph_with_respect_to_constants(made):
+    kept, x = [tf.constant(2.0), tf.constant(5.0)], tf.constant(3.0)
+    runs = []
+
+    @tf.function
+    def f(x):
+        runs.append(1)
+        c, d = [tf.constant(2.0), tf.constant(5.0)] if made else kept
+        y = x * c**2 * d**3
+        first, second = tf.gradients(y, c)[0], tf.gradients(y, d)[0]
+        return first, second, tf.hessians(y, d)[0]
+
+    for _ in range(2):
+        assert [g.numpy() for g in f(x)] == [1500.0, 900.0, 360.0]
+    assert len(runs) == 2
+
+
+def test_gradients_of_graphs_in_functions_that_call_each_other():
+    c, d, x = tf.constant(2.0), tf.constant(5.0), tf.constant(3.0)
+    inner = tf.function(lambda x: tf.gradients(x * d**2, d, unconnected_gradients="zero")[0])
+    outer = tf.function(lambda x: (tf.gradients(x * c**2, c)[0], inner(x)))
+    assert [g.numpy() for g in outer(x)] == [12.0, 30.0]
+    assert inner(x).numpy() == 30.0
+    with tf.GradientTape() as tape:
+        tape.watch(c)
+        first, _ = outer(x)
+    assert tape.gradient(first, c).numpy() == 6.0
+
+
+def test_a_request_for_constants_passes_the_users_own_handlers():
+    c = tf.constant(2.0)
+
+    @tf.function
+    def f(x):
+        try:
+            return tf.gradients(x * c**2, c)[0]
+        except Exception:  # noqa: BLE001 - as users write
+            return x * 0.0 - 1.0
+
+    assert f(tf.constant(3.0)).numpy() == 12.0
+    checked = tf.function(lambda x: tf.gradients(x * c**2, c)[0], check_parity=True)
+    with pytest.raises(ParityError, match="raises RuntimeError in eager code"):
+        checked(tf.constant(3.0))
+
+
+def test_derivatives_after_a_gradient_by_many_constants_that_a_function_makes():
+    """Their identities are free again after tracing, and other tensors get them."""
+    x = tf.constant(0.7)
+    for _ in range(4):
+
+        @tf.function(autograph=False)
+        def f(x):
+            made = [tf.constant(2.0 + i) for i in range(28)]
+            y = x
+            for c in made:
+                y = y * c * 0.1
+            slopes = tf.gradients(y, made)
+            for i in range(5):
+                y = tf.sin(y * tf.constant(1.5)) / tf.constant(3.0 + i)
+            return y * tf.add_n(slopes)
+
+        f(x)
+        assert np.isfinite(gradient(f, x, x).numpy())
+
+
+@pytest.mark.parametrize("how", ["tape", "graph"])
+@pytest.mark.parametrize("around", [False, True])
+def test_a_constant_that_is_a_cotangent_has_a_gradient(how, around):
+    c, x = tf.constant([3.0, 4.0]), tf.constant([1.0, 2.0])
+
+    def f(x):
+        if how == "graph":
+            return tf.gradients(x**3, x, grad_ys=c)[0]
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x**3
+        return tape.gradient(y, x, output_gradients=c)
+
+    f = tf.function(f)
+    g = tf.function(lambda x: f(x)) if around else f
+    for _ in range(2):
+        np.testing.assert_array_equal(gradient(g, x, c), [3.0, 12.0])
+        np.testing.assert_array_equal(g(x), [9.0, 48.0])
+
+
+def test_a_function_that_needs_a_followed_value_is_compiled_when_nothing_follows_it(caplog):
+    c, x, runs = tf.constant(3.0), tf.constant(2.0), []
+
+    @tf.function
+    def f(x):
+        runs.append(1)
+        return x * c + tf.reduce_sum(tf.ones([tf.cast(c, tf.int32)]))
+
+    for _ in range(2):
+        assert gradient(f, x, c).numpy() == 2.0
+    before = len(runs)
+    for _ in range(3):
+        assert f(x).numpy() == 9.0
+    assert len(runs) == before + 1
+    assert tf.function(lambda x: f(x), jit_compile=True)(x).numpy() == 9.0
+    assert gradient(f, x, c).numpy() == 2.0
+
+
+def test_all_tensors_that_a_function_does_not_find_any_more_are_left_at_once(caplog):
+    kept, runs, x = {"c": [tf.constant(float(n)) for n in range(5)]}, [], tf.constant(2.0)
+
+    @tf.function
+    def f(x):
+        runs.append(1)
+        return x * tf.add_n([c**2 for c in kept["c"]])
+
+    f(x)
+    old, kept["c"] = kept["c"], [tf.constant(1.0)]
+    for c in old:
+        assert gradient(f, x, c) is None
+    assert len(runs) == 2
+    assert len([r for r in caplog.records if "does not find any more" in r.message]) == 1
+
+
+@pytest.mark.parametrize("made", [False, True])
+@pytest.mark.parametrize("how", ["branch", "loop", "inner", "inner, traced before"])
+def test_gradients_of_a_graph_by_two_constants_that_parts_of_it_use(how, made):
+    kept, x = [tf.constant(2.0), tf.constant(5.0)], tf.constant(3.0)
+
+    def product(x, c, d):
+        return x * c**2 * d**2
+
+    inner = tf.function(lambda x: product(x, *kept))
+    if how == "inner, traced before":
+        inner(x)
+
+    @tf.function
+    def f(x):
+        c, d = [tf.constant(2.0), tf.constant(5.0)] if made and "inner" not in how else kept
+        if how == "branch":
+            y = tf.cond(x > 0.0, lambda: product(x, c, d), lambda: x)
+        elif how == "loop":
+            y = tf.reduce_sum(tf.map_fn(lambda e: product(e, c, d), tf.stack([x, x * 0.0])))
+        else:
+            y = inner(x)
+        return tf.gradients(y, c)[0], tf.gradients(y, d)[0]
+
+    for _ in range(2):
+        assert [g.numpy() for g in f(x)] == [300.0, 120.0]
+    assert inner(x).numpy() == 300.0

@@ -16,7 +16,7 @@ from gradtape.convert import operand
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import XlaTensor
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.ops.arithmetic import sign
 from gradtape.ops.op import registry
 from gradtape.ops.reductions import reduce_sum
@@ -116,7 +116,7 @@ def compiled(case: Case, one: Sample, args: list) -> list:
         missing[:] = [r is None for r in found]
         return [r.array for r in found if r is not None]
 
-    with xla_engine.wide():
+    with xla_settings.wide():
         present = iter(jax.jit(program)(*arrays))
         return [None if absent else np.asarray(next(present)) for absent in missing]
 

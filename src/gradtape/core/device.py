@@ -27,7 +27,8 @@ from gradtape.core.xla.placement import (
 )
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.engines.xla import devices as xla_devices
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
+from gradtape.engines.xla.loading import is_installed
 from gradtape.errors import invalid_argument
 from gradtape.published import published
 
@@ -58,7 +59,7 @@ def device(device_name: Any) -> Iterator[None]:
     """
     place, state = find(device_name, soft=settings.soft_device_placement), here.state
     around = state.device, state.tensor, state.run
-    with xla_engine.running_on(_name_for_xla(place)):
+    with xla_settings.running_on(_name_for_xla(place)):
         try:
             if isinstance(place, XlaDevice):
                 state.device, state.run, state.tensor = (
@@ -113,7 +114,7 @@ def find(device_name: Any, *, soft: bool = False) -> Place | None:
         kind = match["kind"].upper()
         hint = (
             ""
-            if xla_engine.is_installed()
+            if is_installed()
             else " Others need JAX, which is not installed: pip install 'gradtape[xla]'."
         )
         reason = (

@@ -332,6 +332,8 @@ class GradientTape(TapeMethods, Block):
         flat = is_flat(sources)  # the common case, kept short
         leaves = sources if flat else leaves_of(sources, "gradient: sources")
         given = None if output_gradients is None else seeds_of(output_gradients, targets)
+        if given is not None and here.state.trace is not None:
+            given = here.state.trace.taken_in(given)
         self._leave_before_differentiating("gradient")
         release = not self._persistent
         try:

@@ -13,7 +13,7 @@ from gradtape.blocks import Block, block
 from gradtape.core.recording import Recording, Scope, scope_of
 from gradtape.engines.numpy import engine as numpy_engine
 from gradtape.engines.numpy.engine import is_reentry, quiet_runner
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.published import published
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def init_scope() -> Iterator[None]:
     """
     state = here.state
     trace, draws = state.trace, state.draws
-    with state.only([]), xla_engine.evaluating():
+    with state.only([]), xla_settings.evaluating():
         state.trace = state.draws = None
         try:
             yield

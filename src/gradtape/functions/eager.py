@@ -17,7 +17,7 @@ from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.autograph.fallback import users_line
-from gradtape.functions.program import NoGradientError, RunEagerly
+from gradtape.functions.call_rule import NoGradientError, RunEagerly
 
 if TYPE_CHECKING:
     from gradtape.functions.function import Function

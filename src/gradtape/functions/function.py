@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,18 @@ from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
-from gradtape.core.xla.trace import NeedsTensors, NeedsValues
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.core.xla.trace import NeedsTracedConstants, NeedsValues
+from gradtape.engines.xla.loading import check_process
 from gradtape.functions.autograph import to_trace
-from gradtape.functions.concrete_function import NOT_RUN, ConcreteFunction, EagerFunction, output_of
+from gradtape.functions.concrete_function import ConcreteFunction
 from gradtape.functions.copying import deepcopied, reduced
 from gradtape.functions.eager import is_beyond_xla
+from gradtape.functions.eager_function import EagerFunction
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.programs import Programs
+from gradtape.functions.results import output_of
+from gradtape.functions.shortcut import NOT_RUN
 from gradtape.functions.signature import (
     Arguments,
     Parameters,
@@ -161,7 +165,7 @@ class Function:
             raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        xla_engine.check_process()
+        check_process()
         trace = here.state.trace
         if trace is not None and trace.on_op is not None:
             return self._as_python(self.converted(), args, kwargs)
@@ -242,17 +246,7 @@ class Function:
             self._note_retracing(arguments, followed)
             concrete = self._concrete_for(arguments, earlier, followed)
             if followed and earlier is not None:
-                inputs = concrete.tensors_from_outside()
-                missing = [tensor for tensor in followed if id(tensor) not in inputs]
-                if missing and not isinstance(concrete, EagerFunction):
-                    # Its Python has other Tensors by now: it stays what it was.
-                    earlier.leave_constant(missing)
-                    log_warning(
-                        "%s: a tape or accumulator follows a Tensor that was a constant when the "
-                        "function was traced, and that the function does not find any more: it has "
-                        "no gradient through the function. Pass it as an argument.",
-                        self._name,
-                    )
+                if not self._leave_what_is_gone(concrete, earlier, followed):
                     return self._traced_for(arguments)
                 self._quick, self._only = {}, None
             concrete = concrete.put_before(earlier)
@@ -266,6 +260,31 @@ class Function:
             self._kinds.add(arguments.key)
             return concrete
 
+    def _leave_what_is_gone(
+        self, concrete: ConcreteFunction, earlier: ConcreteFunction, followed: Sequence[Tensor]
+    ) -> bool:
+        """Whether a program has the Tensors for which it was traced as inputs.
+
+        If not, the Python function has other Tensors by now, and the earlier program stays what it
+        was, with all that are gone as constants.
+        """
+        if isinstance(concrete, EagerFunction):
+            return True
+        found = {id(tensor) for tensor in (*concrete.input_tensors(), *concrete.known_constants())}
+        inputs = set(map(id, concrete.input_tensors()))
+        if all(id(tensor) in inputs for tensor in followed):
+            return True
+        for program in earlier.with_earlier():
+            gone = [t for t in program.known_constants() if id(t) not in found]
+            program.leave_constant([*gone, *(t for t in followed if id(t) not in inputs)])
+        log_warning(
+            "%s: a tape or accumulator follows a Tensor that was a constant when the "
+            "function was traced, and that the function does not find any more: it has "
+            "no gradient through the function. Pass it as an argument.",
+            self._name,
+        )
+        return False
+
     def _concrete_for(
         self,
         arguments: Arguments,
@@ -274,43 +293,56 @@ class Function:
     ) -> ConcreteFunction:
         """The program for a kind of arguments, or, where XLA cannot compile it, what runs the
         Python function instead.
+
+        If one constant is to be an input, all are, so that it does not happen again for each; but
+        not if the function needs the values of others.
         """
+        programs = list(earlier.with_earlier()) if earlier is not None else []
+        inputs = [tensor for program in programs for tensor in program.input_tensors()]
+        if followed:
+            constants = [tensor for program in programs for tensor in program.known_constants()]
+            try:
+                return self._traced([*inputs, *constants], arguments)
+            except Exception:  # noqa: BLE001 - it is traced again, and says what is wrong then
+                inputs += followed
         try:
-            concrete = self._traced(arguments, earlier, followed)
-            if concrete.made:
-                if self._first_call_done:
-                    raise ValueError(_CREATED_LATER.format(self._name))
-                self._created_variables = True
-                concrete = self._traced(arguments, earlier, followed)
-                if concrete.made:
-                    raise ValueError(_CREATED_LATER.format(self._name))
-            return concrete
+            return self._traced(inputs, arguments)
         except Exception as error:
             if self.must_compile or here.state.trace is not None or not is_beyond_xla(error):
                 raise
             return EagerFunction(self, arguments, to_keep(error), followed)
 
-    def _traced(
-        self,
-        arguments: Arguments,
-        earlier: ConcreteFunction | None,
-        followed: Sequence[Tensor],
-    ) -> ConcreteFunction:
-        try:
-            return ConcreteFunction(self, arguments, earlier, followed)
-        except NeedsTensors as needed:
-            return ConcreteFunction(self, arguments, earlier, [*followed, *needed.tensors])
+    def _traced(self, inputs: Sequence[Tensor], arguments: Arguments) -> ConcreteFunction:
+        """The program, traced once more if the first tracing created Variables."""
+        concrete = self._traced_once(inputs, arguments)
+        if concrete.made:
+            if self._first_call_done:
+                raise ValueError(_CREATED_LATER.format(self._name))
+            self._created_variables = True
+            concrete = self._traced_once(inputs, arguments)
+            if concrete.made:
+                raise ValueError(_CREATED_LATER.format(self._name))
+        return concrete
+
+    def _traced_once(self, inputs: Sequence[Tensor], arguments: Arguments) -> ConcreteFunction:
+        """One that is complete: traced as often as it asks for other constants to be traced."""
+        inputs = list(inputs)
+        for times_asked in count():
+            try:
+                return ConcreteFunction(self, arguments, inputs, traces_constants=times_asked)
+            except NeedsTracedConstants as needed:
+                asked = needed.constants
+            inputs += [tensor for reference in asked if (tensor := reference()) is not None]
+        raise AssertionError
 
     def _note_retracing(self, arguments: Arguments, followed: Sequence[Tensor]) -> None:
         if followed:
-            self._recent.clear()
             self._retraced = [
                 f"a tape or accumulator follows a Tensor of shape {tensor.shape} that was a "
                 "constant of the program"
                 for tensor in followed
             ]
-            return
-        if self._concrete:
+        elif self._concrete:
             candidates = [
                 differences(key, arguments.key, self._parameters.names()) for key in self._concrete
             ]
@@ -321,7 +353,7 @@ class Function:
         ):
             again = _MANY_STRINGS if arguments.has_strings() else _MANY_SIZES
             log_warning(
-                again if self._kinds.has(arguments.key) else _MANY_KINDS,
+                again if self._kinds.has(arguments.key) and not followed else _MANY_KINDS,
                 self._name, sum(self._recent), len(self._recent),
                 "; ".join(self._retraced) or "it was a new function",
             )  # fmt: skip

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.functions.program import Variant
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.scan import dense
+from gradtape.functions.tracing import Variant
 
 _FEWEST, _MOST, _BYTES = 8, 256, 1 << 26
 
@@ -73,7 +74,7 @@ class KeptStates:
             ]
             return steps + 1, self._after(values), states, stride
 
-        with xla_engine.wide():
+        with xla_settings.wide():
             begin = xp.asarray(0, np.int32), self._first, self._empty(), xp.asarray(1, np.int32)
             self._steps, values, self._states, self._stride = xp.lax.while_loop(
                 goes_on, until_full, begin
@@ -118,7 +119,7 @@ class KeptStates:
 
             return xp.lax.while_loop(lambda s: s[0] > begin, backward, (end, flowing, sums))
 
-        with xla_engine.wide():
+        with xla_settings.wide():
             zeros = [
                 xp.zeros(v.shape, v.dtype) for v, c in zip(self._same, by_same, strict=True) if c
             ]

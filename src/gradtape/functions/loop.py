@@ -10,8 +10,9 @@ import numpy as np
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.kept_states import KeptStates
-from gradtape.functions.program import Program, Tracing, Variant, WithGradient
+from gradtape.functions.program import Program
 from gradtape.functions.scan import Scan, repeated, zeros_like
 from gradtape.functions.staging import count_steps, depends_on
 from gradtape.functions.structured import (
@@ -19,13 +20,13 @@ from gradtape.functions.structured import (
     Structured,
     arrays_of,
     gradient_body,
-    has_gradient,
     on_arrays,
     on_whole_batch,
     spec_of,
     tangent_body,
 )
 from gradtape.functions.switch import Switch
+from gradtape.functions.tracing import Tracing, Variant, WithGradient, has_gradient
 from gradtape.ops.arithmetic import add, greater, less, logical_and, subtract
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.reductions import reduce_any
@@ -88,7 +89,7 @@ class Loop(Structured):
         ):
             self._kept = KeptStates(self._variant(inputs), arrays[: self._variables], same)
             return self._kept.run(lambda values: condition(*values, *same)[0])
-        with xla_engine.wide():
+        with xla_settings.wide():
             first = None if limit is None else np.int32(0)
             return xla_engine.namespace().lax.while_loop(
                 holds, step, (first, arrays[: self._variables])

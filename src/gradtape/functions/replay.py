@@ -21,6 +21,8 @@ from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor, tensor_of
 from gradtape.core.xla.trace import Call
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
+from gradtape.engines.xla.loading import load
 from gradtape.functions.staging import Staged, is_literal
 
 Slot = int
@@ -159,7 +161,7 @@ def _evaluated(function: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]
     """A function of arrays, applied to Tensors, and to every example of batches."""
     levels = [t.level for t in tensors if isinstance(t, BatchedTensor)]
     if not levels:
-        with xla_engine.wide():
+        with xla_settings.wide():
             return [
                 XlaTensor(array)
                 for array in function(*[xla_engine.to_xla(t.array) for t in tensors])
@@ -167,5 +169,5 @@ def _evaluated(function: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]
     level = max(levels, key=lambda found: found.depth)
     mapped = [isinstance(t, BatchedTensor) and t.level is level for t in tensors]
     inner = [t.inner if m else t for t, m in zip(tensors, mapped, strict=True)]  # type: ignore[attr-defined]
-    whole = xla_engine.load().vmap(function, in_axes=tuple(0 if m else None for m in mapped))
+    whole = load().vmap(function, in_axes=tuple(0 if m else None for m in mapped))
     return [BatchedTensor(result, level) for result in _evaluated(whole, inner)]

@@ -9,17 +9,18 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.functions.program import Program, Tracing, Variant, WithGradient
+from gradtape.engines.xla import settings as xla_settings
+from gradtape.functions.program import Program
 from gradtape.functions.structured import (
     Body,
     Structured,
     arrays_of,
     gradient_body,
-    has_gradient,
     on_arrays,
     on_whole_batch,
     tangent_body,
 )
+from gradtape.functions.tracing import Tracing, Variant, WithGradient, has_gradient
 from gradtape.ops.arithmetic import add
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.shaping import reshape, transpose
@@ -61,7 +62,7 @@ class Scan(Structured):
         def body(carry: Any, entry: Any) -> Any:
             return step(*carry, *entry, *same)
 
-        with xla_engine.wide():
+        with xla_settings.wide():
             scan = xla_engine.namespace().lax.scan
             return scan(body, carried, stacked, length=self._length, reverse=self._reverse)
 
@@ -167,7 +168,7 @@ class Scan(Structured):
             [v.shape for v in carried] + [v.shape[1:] for v in stacked] + [v.shape for v in same]
         )
         seeds = arrays_of(cotangents)
-        with xla_engine.wide():
+        with xla_settings.wide():
             zeros = [
                 xp.zeros(v.shape, v.dtype)
                 for v, a in zip(same, active[self._carried + self._stacked :], strict=True)
@@ -302,7 +303,7 @@ def dense(parts: Sequence[Any], shape: tuple[int, ...]) -> Any:
 
 
 def zeros_like(tensor: Tensor) -> Tensor:
-    with xla_engine.wide():
+    with xla_settings.wide():
         return XlaTensor(xla_engine.namespace().zeros(tensor.array.shape, tensor.array.dtype))
 
 

@@ -20,7 +20,9 @@ from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import host as xla_host
 from gradtape.engines.xla import programs as xla_programs
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.devices import copied
+from gradtape.engines.xla.loading import load
 from gradtape.engines.xla.programs import Guarded, UnpreparedError
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class Spared(Guarded):
 
     def __call__(self, given: Sequence[Any], writes: Writes) -> list[Any]:
         """The results, without those that go into the Variables."""
-        if not any(setting.value for setting in xla_engine.checks_of_results()):
+        if not any(setting.value for setting in xla_settings.checks_of_results()):
             with suppress(UnpreparedError):
                 return writes.run(self.program, given)
         return self.on_copies(given, writes)
@@ -84,9 +86,9 @@ class Staged:
     """
 
     def __init__(self, body: Callable[..., Sequence[Any]], specs: Sequence[Spec]) -> None:
-        jax = xla_engine.load()
+        jax = load()
         mark = jax.ShapeDtypeStruct((), np.dtype(np.bool_))
-        with xla_engine.wide():
+        with xla_settings.wide():
             closed = jax.make_jaxpr(body)(
                 mark, *[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
             )
@@ -130,7 +132,7 @@ class Staged:
             eqns=[self._jaxpr.eqns[number]],
             debug_info=unnamed,
         )
-        return xla_engine.load().core.eval_jaxpr(alone, [], *arrays)
+        return load().core.eval_jaxpr(alone, [], *arrays)
 
     def needed_for(self, outputs: Sequence[Any], known: Container[int] = frozenset()) -> list[int]:
         """The numbers of the equations that `outputs` depend on, stopping at variables whose ids
@@ -184,7 +186,7 @@ class Part:
         outputs: Sequence[Any],
         donated: Sequence[int],
     ) -> None:
-        jax = xla_engine.load()
+        jax = load()
         chosen = [jaxpr.eqns[number] for number in equations]
         read = {id(v) for equation in chosen for v in equation.invars} | {id(v) for v in outputs}
         self.used = [i for i, v in enumerate(inputs) if v is not None and id(v) in read]
@@ -199,7 +201,7 @@ class Part:
             if math.prod(c.shape) <= _LITTLE or xla_engine.is_traced(c)
         }
         # For later calls too, also if this is inside another program.
-        with xla_engine.wide(), jax.ensure_compile_time_eval():
+        with xla_settings.wide(), jax.ensure_compile_time_eval():
             self.large = [
                 jax.device_put(np.asarray(value))
                 for v, value in constants.items()
@@ -243,9 +245,9 @@ class Part:
             return None
         if self._is_narrow:
             return self._spared
-        jax = xla_engine.load()
+        jax = load()
         specs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in self._specs]
-        with xla_engine.wide():  # as `compiled` is called, so that nothing is compiled again
+        with xla_settings.wide():  # as `compiled` is called, so that nothing is compiled again
             return Spared(self.compiled.lower(*specs).compile(), self._donated, self._traced)
 
     @cached_property
@@ -266,7 +268,7 @@ class Part:
         return self._evaluated(*arrays)
 
     def _evaluated(self, *arrays: Any) -> list[Any]:
-        found = xla_engine.load().core.eval_jaxpr(self._jaxpr, self._little, *arrays)
+        found = load().core.eval_jaxpr(self._jaxpr, self._little, *arrays)
         # JAX gives a constant result as an array of a class of its own, which knows no device.
         return [np.asarray(array) if isinstance(array, np.ndarray) else array for array in found]
 
@@ -282,16 +284,16 @@ class Part:
         given = [*arrays, *self.large] if self.large else arrays
         try:
             # Throwing the switch takes as long as half a call.
-            if self._is_narrow and xla_engine.preferred() is None:
+            if self._is_narrow and xla_settings.preferred() is None:
                 return self._called(given, writes)
             given = xla_devices.where_wanted(given)
-            with xla_engine.wide():
+            with xla_settings.wide():
                 found = self._called(given, writes)
                 # What it does on the host is done, or has failed, when this returns.
-                return xla_engine.load().block_until_ready(found) if self.calls_host else found
+                return load().block_until_ready(found) if self.calls_host else found
         except Exception as error:
             if xla_programs.is_inside_another(error):  # of which none of its arguments is a part
-                with xla_engine.wide():
+                with xla_settings.wide():
                     found = self._evaluated(*given)
                 return found if writes is None else _kept(found, writes)
             if xla_engine.are_apart(error):
@@ -310,9 +312,7 @@ class Part:
             return self._spared.prepare(*given)
         if self.calls_host:
             # It is not to be done again, whatever handlers have written meanwhile.
-            return _kept(
-                xla_engine.load().block_until_ready(self.compiled(*given)), writes.after({})
-            )
+            return _kept(load().block_until_ready(self.compiled(*given)), writes.after({}))
         return self._spared(given, writes)
 
     def __call__(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:
@@ -326,7 +326,7 @@ class Part:
 
     def inlined(self, arrays: Sequence[Any]) -> list[Any]:
         """Its equations as part of the program that is being traced."""
-        with xla_engine.wide():
+        with xla_settings.wide():
             return self._evaluated(*[arrays[i] for i in self.used], *self.large)
 
 
@@ -364,8 +364,8 @@ def depends_on(function: Callable[..., Sequence[Any]], arrays: Sequence[Any]) ->
     """For each output of a function of arrays, the positions of the arguments that it depends on;
     -1 for captured values.
     """
-    jax = xla_engine.load()
-    with xla_engine.wide():
+    jax = load()
+    with xla_settings.wide():
         closed = jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays])
     jaxpr = closed.jaxpr
     found: dict[int, set[int]] = {id(v): {i} for i, v in enumerate(jaxpr.invars)}
@@ -391,7 +391,7 @@ def count_steps(
     """How often a loop runs, found by running now the part of it that the condition depends on,
     from the `known` inputs.
     """
-    jax = xla_engine.load()
+    jax = load()
     changing = [i for i in known if i < variables]
 
     def filled(values: Sequence[Any]) -> list[Any]:
@@ -401,7 +401,7 @@ def count_steps(
             for i, a in enumerate(arrays)
         ]
 
-    with xla_engine.wide():
+    with xla_settings.wide():
         closed = jax.make_jaxpr(body)(*[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays])
     # Only what the counters need: the rest of the body may print.
     counting = _without_the_needless(
@@ -416,7 +416,7 @@ def count_steps(
         steps, values = state
         return steps + 1, jax.core.eval_jaxpr(counting, closed.consts, *filled(values))
 
-    with xla_engine.wide(), jax.ensure_compile_time_eval():
+    with xla_settings.wide(), jax.ensure_compile_time_eval():
         steps, _ = jax.jit(lambda values: jax.lax.while_loop(holds, step, (0, values)))(
             [arrays[i] for i in changing]
         )

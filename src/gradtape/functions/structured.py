@@ -30,7 +30,10 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.core.xla.trace import Trace, key_of, one_for_all, through
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.functions.program import Program, RunEagerly
+from gradtape.engines.xla import settings as xla_settings
+from gradtape.functions.call_rule import RunEagerly
+from gradtape.functions.program import Program
+from gradtape.functions.tracing import has_gradient
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.transforms.vectorize import vmap
 
@@ -44,7 +47,7 @@ def spec_of(tensor: Tensor) -> Spec:
 
 def arrays_of(tensors: Sequence[Tensor]) -> list[Any]:
     """The arrays of Tensors of either engine, as XLA's."""
-    with xla_engine.wide():
+    with xla_settings.wide():
         return [xla_engine.to_xla(t.array) for t in tensors]
 
 
@@ -58,10 +61,6 @@ def on_arrays(body: Body) -> Callable[..., list[Any]]:
             return arrays_of(body([XlaTensor(array) for array in arrays]))
 
     return run
-
-
-def has_gradient(tensor: Tensor) -> bool:
-    return tensor.array.dtype in dtypes.TRAINABLE
 
 
 def gradient_body(body: Body, connected: Sequence[bool]) -> Body:
@@ -272,7 +271,7 @@ class Closed:
     """
 
     def __init__(self, name: str, run: Body, specs: Sequence[Spec]) -> None:
-        self._program = program = Program(name, run, specs)
+        self._program = program = Program(name, run, specs, traces_constants=None)
         program.trace()
         self.taken = program.taken
         self.written = program.written

@@ -10,6 +10,7 @@ from typing import Any
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.structured import (
     Body,
     Structured,
@@ -52,7 +53,7 @@ class Switch(Structured):
         return found
 
     def compute(self, inputs: Sequence[Tensor]) -> list[Any]:
-        with xla_engine.wide():
+        with xla_settings.wide():
             branches = [on_arrays(body) for body in self._bodies]
             return xla_engine.namespace().lax.switch(
                 arrays_of(inputs[:1])[0], branches, *arrays_of(inputs[1:])

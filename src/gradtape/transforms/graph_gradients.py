@@ -16,7 +16,7 @@ from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import tensor_of
-from gradtape.core.xla.trace import Call, NeedsTensors, Trace
+from gradtape.core.xla.trace import MOST_REQUESTS, Call, NeedsTracedConstants, Trace
 from gradtape.ops.op import registry
 from gradtape.published import published
 from gradtape.transforms.functional import hessians_of
@@ -53,7 +53,7 @@ def gradients(
     np.float32(12.0)
     """
     trace = _trace_of("gradients")
-    sources = _flat(xs, "gradients: xs")
+    sources = _sources(xs, "gradients: xs")
     targets = _flat(ys, "gradients: ys")
     cotangents = None if grad_ys is None else _listed(grad_ys)
     if cotangents is not None and len(cotangents) != len(targets):
@@ -108,7 +108,7 @@ def hessians(
     trace = _trace_of("hessians")
     targets = _flat(ys, "hessians: ys")
     found = []
-    for x in _flat(xs, "hessians: xs"):
+    for x in _sources(xs, "hessians: xs"):
         with GradientTape(watch_accessed_variables=False) as outer:
             with GradientTape(watch_accessed_variables=False) as inner:
                 again = _Again(trace, targets, [x], [], outer.watch, inner.watch)
@@ -197,12 +197,22 @@ def _flat(values: Any, argument: str) -> list[Tensor]:
     trace = _trace_of(argument.partition(":")[0])
     leaves = [source_object(leaf) for leaf in nest.flatten(_listed(values))]
     found = [as_tensor(leaf, argument=argument) for leaf in leaves if leaf is not None]
-    if argument.endswith(": xs") and not trace.outside:
-        # Asked for once: what the function itself has made is another Tensor in every tracing.
-        constants = [tensor for tensor in found if id(tensor) in trace.constants]
-        if constants:
-            raise NeedsTensors(constants)
     return trace.taken_in(found)
+
+
+def _sources(values: Any, argument: str) -> list[Tensor]:
+    """The same, by which derivatives are asked for."""
+    trace = _trace_of(argument.partition(":")[0])
+    constants = [
+        leaf
+        for leaf in map(source_object, nest.flatten(_listed(values)))
+        if trace.is_constant(leaf)
+        and not trace.comes_from_outside(leaf)
+        and (not trace.traces_constants or id(leaf) in trace.constants_of_programs)
+    ]
+    if constants and trace.traces_constants < MOST_REQUESTS:
+        raise NeedsTracedConstants(constants)
+    return _flat(values, argument)
 
 
 @published("RegisterGradient")

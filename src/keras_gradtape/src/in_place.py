@@ -101,7 +101,7 @@ class Update:
         return True
 
 
-_ATTEMPTS = 100
+_ATTEMPTS = 100  # each is short, and Keras's own way follows
 
 
 def _in_turn(rule: Callable[..., bool]) -> Callable[..., bool]:

@@ -17,7 +17,7 @@ import pytest
 import gradtape as tf
 from gradtape.core.thread import here
 from gradtape.engines.xla import devices as xla_devices
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 
 DEVICE = os.environ.get("GRADTAPE_TEST_DEVICE", "/CPU:1")
 NAME = f"/job:localhost/replica:0/task:0/device:{DEVICE.removeprefix('/')}"
@@ -459,17 +459,17 @@ def test_hiding_devices_counts_in_a_thread_that_has_named_one():
         pass
     try:
         tf.config.set_visible_devices(everything[:1])
-        seen.append(xla_engine.preferred())
-        thread = threading.Thread(target=lambda: seen.append(xla_engine.preferred()))
+        seen.append(xla_settings.preferred())
+        thread = threading.Thread(target=lambda: seen.append(xla_settings.preferred()))
         thread.start()
         thread.join()
         with tf.device("/CPU:0"):
             pass
-        seen.append(xla_engine.preferred())
+        seen.append(xla_settings.preferred())
     finally:
         tf.config.set_visible_devices(everything)
     assert seen == [xla_devices.devices()["CPU:0"]] * 3
-    assert xla_engine.preferred() is None
+    assert xla_settings.preferred() is None
 
 
 def test_what_is_on_a_device_that_is_hidden_is_brought_back_by_functions():

@@ -1,5 +1,5 @@
 """What XLA's compiler is told about a program: options that are there, known,
-and not the user's own to set.
+and not the user's own to set; and programs that run only if JAX is prepared for them.
 """
 
 import os
@@ -12,15 +12,16 @@ import pytest
 import gradtape as tf
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import programs as xla_programs
+from gradtape.engines.xla.loading import load
 
 
 def _jaxpr_of(function, *arrays):
-    return xla_engine.load().make_jaxpr(function)(*arrays).jaxpr
+    return load().make_jaxpr(function)(*arrays).jaxpr
 
 
 def _conv(x):
     w = np.ones((3, 3, 4, 4), np.float32)
-    lax = xla_engine.load().lax
+    lax = load().lax
     return lax.conv_general_dilated(
         x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
     )
@@ -39,7 +40,7 @@ def an_old_processor(monkeypatch):
 
 
 def test_programs_with_convolutions_have_an_option_on_few_cores(monkeypatch, an_old_processor):
-    jax = xla_engine.load()
+    jax = load()
     name, value = xla_programs._PRODUCTS_ALONE
     on_cpu = jax.default_backend() == "cpu"
     expected = {name: value} if on_cpu and xla_programs._is_known(name, value) else {}
@@ -53,7 +54,7 @@ def test_programs_with_convolutions_have_an_option_on_few_cores(monkeypatch, an_
 def test_long_vectors_where_the_processor_has_them(monkeypatch, an_old_processor):
     name, value = xla_programs._LONG_VECTORS
     monkeypatch.setattr(xla_programs, "_has_long_vectors", lambda: True)
-    on_cpu = xla_engine.load().default_backend() == "cpu"
+    on_cpu = load().default_backend() == "cpu"
     assert _options(lambda x: x + 1) == (
         {name: value} if on_cpu and xla_programs._is_known(name, value) else {}
     )
@@ -64,7 +65,7 @@ def test_long_vectors_where_the_processor_has_them(monkeypatch, an_old_processor
 def test_an_option_that_xla_does_not_know_is_left_out():
     assert not xla_programs._is_known("xla_cpu_no_such_option", "1")
     # The versions that these options were tried with.
-    if (0, 10) <= xla_engine.load().__version_info__ < (0, 11):
+    if (0, 10) <= load().__version_info__ < (0, 11):
         assert xla_programs._is_known(*xla_programs._PRODUCTS_ALONE)
         assert xla_programs._is_known(*xla_programs._LONG_VECTORS)
 
@@ -95,7 +96,7 @@ def test_xla_flags_of_the_user_win():
 
 
 def test_a_program_with_options_becomes_part_of_one_that_jax_traces(monkeypatch):
-    jax = xla_engine.load()
+    jax = load()
     monkeypatch.setattr(xla_programs, "_has_long_vectors", lambda: True)
     double = tf.function(lambda x: x * 2)
     x = tf.constant([1.0, 2.0])
@@ -108,3 +109,21 @@ def test_a_program_with_options_becomes_part_of_one_that_jax_traces(monkeypatch)
 
     program = jax.jit(added)
     assert program(np.float32(1)).tolist() == [3.0, 5.0]
+
+
+def test_a_program_that_is_not_prepared_does_nothing():
+    jax = load()
+    add = lambda v, x: [v + x]
+    guarded = xla_programs.Guarded(jax.jit(add, donate_argnums=(0,)), add)  # it writes over v
+    v, x = jax.numpy.zeros(3), jax.numpy.ones(3)
+    with pytest.raises(xla_programs.UnpreparedError):
+        list(guarded.program(v, x))
+    assert not v.is_deleted()
+    (found,) = guarded.prepare(jax.numpy.zeros(3), x)
+    (found,) = guarded.program(found, x)
+    np.testing.assert_array_equal(found, [2.0, 2.0, 2.0])
+    with jax.default_matmul_precision("highest"), pytest.raises(xla_programs.UnpreparedError):
+        list(guarded.program(found, x))  # a setting that programs depend on has changed
+    assert not found.is_deleted()
+    list(guarded.program(found, x))
+    assert found.is_deleted()

@@ -32,6 +32,8 @@ from gradtape.engines.engine import XLA, engine_of
 from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
+from gradtape.engines.xla.collector import COLLECTS_ANYWHERE, call_uncollected
 
 _LARGE = 2**16  # bytes of which a second copy is worth the trouble
 
@@ -70,7 +72,7 @@ class PlacedVariable(Variable):
     @array.setter
     def array(self, value: Any) -> None:
         seen = engine_of(value) is XLA
-        with xla_engine.at_once():
+        with xla_settings.at_once():
             placed = xla_devices.put(value, self.place.device)
         self._buffer, self._seen = placed, seen
 
@@ -92,7 +94,7 @@ class PlacedVariable(Variable):
         """
         buffer = self._buffer
         try:
-            with xla_engine.at_once():
+            with xla_settings.at_once():
                 made = make(buffer)
         except Exception as error:
             if self._buffer is buffer or not xla_engine.is_gone(error):
@@ -104,7 +106,7 @@ class PlacedVariable(Variable):
         return True
 
     def swap(self, seen: Any, array: Any) -> bool:
-        with xla_engine.at_once():
+        with xla_settings.at_once():
             value = xla_devices.put(array, self.place.device)
         if self._buffer is not seen:
             return False
@@ -123,11 +125,11 @@ class PlacedVariable(Variable):
 
     def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
         array = super()._compatible(value, method, argument=argument)
-        with nullcontext() if here.state.trace is not None else xla_engine.at_once():
+        with nullcontext() if here.state.trace is not None else xla_settings.at_once():
             return xla_devices.put(array, self.place.device)
 
     def _combined(self, ufunc: np.ufunc, array: Any, change: Any) -> Any:
-        with xla_engine.at_once():
+        with xla_settings.at_once():
             return xla_engine.run(xla_engine.bind(ufunc.__name__), array, change)
 
     def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
@@ -135,7 +137,7 @@ class PlacedVariable(Variable):
             super().write_at(key, values, ufunc)
             return
         self.tell_recorders()
-        with writing.lock, xla_engine.at_once():
+        with writing.lock, xla_settings.at_once():
             while not self.swap(
                 array := self.array, xla_engine.written_at(array, key, values, ufunc)
             ):
@@ -213,15 +215,15 @@ class Writes:
             work = chain(work, map(done.append, (True,)))
         if not self._is_plain:
             self._do(work)
-        elif xla_engine.COLLECTS_ANYWHERE:
-            xla_engine.call_uncollected(deque, work, 0)
+        elif COLLECTS_ANYWHERE:
+            call_uncollected(deque, work, 0)
         else:
             deque(work, 0)
         return outputs
 
     def store(self, values: Sequence[Any]) -> None:
         """Gives each Variable its value, a JAX array that nothing else holds."""
-        if xla_engine.is_tracing() and any(map(xla_engine.is_traced, values)):
+        if xla_settings.is_tracing() and any(map(xla_engine.is_traced, values)):
             raise TypeError(
                 "A function that assigns Variables, draws random numbers or calls Python functions "
                 "was called while JAX traces your own function, as jax.jit does: what it keeps for "
@@ -238,7 +240,7 @@ class Writes:
         if self._checked:
             known, names, expected = zip(*self._checked, strict=True)
             work = chain(map(undisturbed, map(is_, map(dict.get, known, names), expected)), work)
-        xla_engine.call_uncollected(
+        call_uncollected(
             deque, chain(work, map(setitem, self._placed, repeat("_seen"), repeat(False))), 0
         )
         for variable in self._apart:
@@ -315,10 +317,13 @@ def is_value(variable: Variable, value: Any) -> bool:
     return variable.keeps_array or ("held" in known and known["held"] is value)
 
 
-def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
+def copy_lent_inputs(arrays: list[Any], places: Sequence[tuple[int, Any]], more: int = 0) -> None:
     """Replaces those inputs of a program that it overwrites and that are still lent by copies.
 
     `more` is the number of references besides those of the Variable and of the list.
+
+    What this has in common with `copy_lent_values` is written out in both: a function for it would
+    hold references itself, and a signal handler could run as it is entered.
     """
     for i, variable in places:
         known = variable.__dict__
@@ -329,7 +334,7 @@ def keep_what_is_lent(arrays: list[Any], places: Sequence[tuple[int, Any]], more
             known.pop("lent", None)
 
 
-def keep_lent(variables: Sequence[Variable]) -> None:
+def copy_lent_values(variables: Sequence[Variable]) -> None:
     """Gives Variables that a program is about to overwrite copies of arrays that are still lent."""
     for variable in variables:
         known = variable.__dict__
@@ -369,7 +374,7 @@ def _brought(variable: Variable, known: dict[str, Any]) -> Any:
     with writing.lock:
         while True:
             array = variable.array
-            with xla_engine.at_once():
+            with xla_settings.at_once():
                 value = xla_engine.device_put(array)
             one_is_enough = (
                 array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array)

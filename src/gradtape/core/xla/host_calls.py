@@ -20,6 +20,7 @@ from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import outside_programs
 from gradtape.core.xla.writing import being_called_back
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.host import call_host
 
 Spec = tuple[tuple[int, ...], Any]
@@ -37,7 +38,7 @@ def call_in_order(
     trace = here.state.trace
     assert trace is not None
     given = trace.taken_in([tensor_of(array) for array in arrays])
-    with xla_engine.wide():
+    with xla_settings.wide():
         number, *values = [
             xla_engine.to_xla(tensor.array) for tensor in (trace.value(_order), *given)
         ]
@@ -52,7 +53,7 @@ def call_for_results(
     """The same for a function without side effects: whether and when it runs depends on the use of
     its results.
     """
-    with xla_engine.wide():
+    with xla_settings.wide():
         return call_host(
             _by_itself(function), specs, [xla_engine.to_xla(array) for array in arrays]
         )
@@ -72,7 +73,7 @@ def call_in_order_unless(
         """The number for the next call, after a check; all examples of a batch are checked at
         once.
         """
-        with xla_engine.wide():
+        with xla_settings.wide():
             number, holds, *given = [
                 xla_engine.to_xla(_in_all_examples(tensor)) for tensor in tensors
             ]

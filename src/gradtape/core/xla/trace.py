@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor, tensor_of
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 
 if TYPE_CHECKING:
     from gradtape.core.variable import Variable
@@ -46,14 +47,20 @@ class NeedsValues(Exception):  # noqa: N818 - it asks for something, and is no e
     """
 
 
-class NeedsTensors(Exception):  # noqa: N818 - it asks for something, and is no error
-    """Raised while tracing where a derivative with respect to constants of the program is asked
-    for: `tensors` are to be inputs.
+class NeedsTracedConstants(BaseException):
+    """Raised while tracing where derivatives with respect to constants of the program are asked
+    for: the function is traced again, with constants that are traced arrays.
+
+    `constants` are known only as long as somebody else has them: the function may have made them,
+    and makes others the next time. No `except Exception` of the user's code is to catch it.
     """
 
-    def __init__(self, tensors: Sequence[Tensor]) -> None:
+    def __init__(self, constants: Iterable[Tensor]) -> None:
         super().__init__()
-        self.tensors = tensors
+        self.constants = [ref(tensor) for tensor in constants]
+
+
+MOST_REQUESTS = 3
 
 
 class Capture:
@@ -91,7 +98,10 @@ class Trace:
     `outside` holds the ids of Tensors that are known to come from outside. `program` makes a
     program of a function that this one calls. A trace that is not `staged` is inside a body that
     XLA traces by itself: everything it needs is passed to it, so it captures nothing and lists
-    nothing.
+    nothing. With `traces_constants`, what is computed from constants is listed like everything
+    else, so that it can be differentiated; their values are not known while tracing then. The
+    number says how often that has been asked for. None stands for what the program around does: a
+    part of it takes in what stands for them there.
     """
 
     def __init__(
@@ -101,6 +111,7 @@ class Trace:
         program: Callable[..., Any] | None = None,
         *,
         staged: bool = False,
+        traces_constants: int | None = 0,
     ) -> None:
         self.around = here.state.trace
         self.stage: object = self
@@ -118,6 +129,14 @@ class Trace:
         )
         self._on_taking = on_taking
         self._staged = staged
+        inherited: int = 0 if self.around is None else self.around.traces_constants
+        self.traces_constants: int = inherited if traces_constants is None else traces_constants
+        self._takes_constants_in = inherited > 0 and traces_constants is None
+        # The identities of those that are constants of programs which this one has called.
+        self.constants_of_programs: set[int] = set()
+        # By the identity of a constant: itself, so that no other has its identity, and what stands
+        # for it.
+        self._traced_constants: dict[int, tuple[Tensor, Tensor]] = {}
         self._tracer: Any = None  # JAX's own object for this tracing, which every tracer knows
         # The identities of the arrays that stand for what was taken in.
         self._placeholders: set[int] = set()
@@ -206,7 +225,33 @@ class Trace:
 
     def taken_in(self, args: Sequence[Any]) -> list[Any]:
         """An op's arguments, with stand-ins for the Tensors from outside."""
-        return [self.value(arg) if self.comes_from_outside(arg) else arg for arg in args]
+        return [
+            self.value(arg)
+            if self.comes_from_outside(arg)
+            else self._traced_constant(arg)
+            if self.traces_constants
+            else arg
+            for arg in args
+        ]
+
+    def is_constant(self, value: Any) -> bool:
+        """Whether a value is a Tensor of eager code by which there are derivatives."""
+        return (
+            isinstance(value, Tensor)
+            and not isinstance(value, BatchedTensor)
+            and value.array.dtype in dtypes.TRAINABLE
+            and not xla_engine.is_traced(value.array)
+        )
+
+    def _traced_constant(self, value: Any) -> Any:
+        """What stands for a constant, the same each time; anything else as it is."""
+        if not self.is_constant(value):
+            return value
+        known = self._traced_constants.get(id(value))
+        if known is None:
+            stand_in = XlaTensor(self.own(value.array), value.node)
+            known = self._traced_constants[id(value)] = (value, stand_in)
+        return known[1]
 
     def values_of(self, taken: Sequence[Any]) -> list[Tensor]:
         """The values, at this point of the program,
@@ -234,7 +279,7 @@ class Trace:
         ):
             return True
         self.note([value])
-        return False
+        return self._takes_constants_in and self.is_constant(value)
 
     def note(self, constants: Iterable[Tensor]) -> None:
         """Hears of Tensors of eager code that are constants of this program, and so of those around
@@ -284,7 +329,7 @@ class Trace:
         """A value as a distinct array of this program, which the list of calls can identify even if
         it is a constant.
         """
-        with xla_engine.wide():
+        with xla_settings.wide():
             array = xla_engine.to_xla(value)
             if self.calls is None or xla_engine.is_traced(array):
                 return array
@@ -330,10 +375,10 @@ class Trace:
         specs: Sequence[Any],
         **options: Any,
     ) -> Any:
-        """A function that this program calls as a program of its own."""
+        """A part of this program as a program of its own."""
         assert self._program is not None
         specs = [(tuple(shape), dtype) for shape, dtype in specs]
-        return self._program(name, body, specs, **options)
+        return self._program(name, body, specs, traces_constants=None, **options)
 
     @block
     def unlisted(self) -> Iterator[None]:
@@ -397,7 +442,7 @@ def one_for_all(tensor: Tensor) -> Tensor:
     if not levels:
         return tensor
     smallest = np.iinfo(tensor.array.dtype).min  # of no examples
-    with xla_engine.wide():
+    with xla_settings.wide():
         largest = xla_engine.namespace().max(
             xla_engine.to_xla(tensor.array), axis=tuple(range(len(levels))), initial=smallest
         )

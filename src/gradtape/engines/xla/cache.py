@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from gradtape.engines.xla.engine import load
+from gradtape.engines.xla.loading import load
 
 _EVERYTHING = {
     "jax_persistent_cache_min_compile_time_secs": 0.0,

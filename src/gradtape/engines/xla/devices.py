@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla.engine import is_traced, load, prefer, preferred, wide
+from gradtape.engines.xla.engine import is_traced
+from gradtape.engines.xla.loading import load
+from gradtape.engines.xla.settings import prefer, preferred, wide
 
 _KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla.engine import load, namespace
+from gradtape.engines.xla.engine import namespace
+from gradtape.engines.xla.loading import load
 
 _MOST_KEPT = 64
 

@@ -10,7 +10,8 @@ from threading import get_ident
 from typing import Any
 
 from gradtape.engines.numpy.threads import cores
-from gradtape.engines.xla.engine import call_compiled, load
+from gradtape.engines.xla.loading import load
+from gradtape.engines.xla.settings import call_compiled
 
 _FEW_CORES = 4
 _PRODUCTS_ALONE = ("xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT")

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla.engine import load, namespace, to_xla, wide
+from gradtape.engines.xla.engine import namespace, to_xla
 from gradtape.engines.xla.host import call_host
+from gradtape.engines.xla.loading import load
+from gradtape.engines.xla.settings import wide
 
 Shape = tuple[int, ...]
 

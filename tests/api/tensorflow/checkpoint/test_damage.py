@@ -4,6 +4,7 @@ by name, and nothing is restored.
 
 import base64
 import hashlib
+import itertools
 import json
 import os
 import pickle
@@ -128,6 +129,18 @@ def test_every_length_that_is_too_short_or_too_long(saved, step):
     target = program(0.0)
     target.restore(saved).assert_consumed()
     assert values(target)[:-1] != values(program(0.0))[:-1]
+
+
+def test_a_header_that_has_lost_two_of_its_marks(saved):
+    """Whatever the order in which safetensors writes the metadata."""
+    raw = saved.read_bytes()
+    marks = [b"__metadata__", b"gradtape.checkpoint", b"header_sha256", b"save_counter", b"objects"]
+    for first, second in itertools.combinations(marks, 2):
+        for where in (0, 3):
+            changed = bytearray(raw)
+            changed[raw.index(first) + where] ^= 1
+            changed[raw.index(second) + where] ^= 1
+            is_refused(saved, bytes(changed))
 
 
 def test_two_damaged_bytes_and_swapped_halves(saved):

@@ -8,7 +8,6 @@ import contextlib
 import errno
 import os
 import secrets
-import shutil
 import stat
 import time
 from collections.abc import Callable
@@ -59,13 +58,15 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Removes a folder of files, as far as it can.
+    """Removes a folder of files, as far as it can; its mark goes last, so that what is left is
+    known for what it is.
 
     If a signal handler raises in `shutil.rmtree`, that may close a descriptor twice, and raises
     another error instead.
     """
     with contextlib.suppress(OSError):
-        for name in os.listdir(folder):  # noqa: PTH208 - it keeps no descriptor open
+        names = os.listdir(folder)  # noqa: PTH208 - it keeps no descriptor open
+        for name in sorted(names, key=lambda name: name == _MARK):
             os.remove(folder / name)  # noqa: PTH107
         folder.rmdir()
 
@@ -88,7 +89,7 @@ def remove_abandoned(folder: Path) -> None:
     for temporary in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
         with contextlib.suppress(OSError):
             if _is_ours(temporary) and time.time() - _last_change(temporary) > _ABANDONED_AFTER:
-                shutil.rmtree(temporary)
+                _remove(temporary)
 
 
 def _is_ours(folder: Path) -> bool:

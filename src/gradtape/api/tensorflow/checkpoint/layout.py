@@ -36,6 +36,8 @@ _DEPTH = 3
 _MOST_AXES = 64  # as in NumPy
 _CHECKSUM = re.compile(rb'"header_sha256":"([^"\\]{64})"')
 _METADATA = {"format", "version", "save_counter", "objects", "tensors"}
+# Two of them are left, whichever two bytes of a header change; another file has none of them.
+_MARKS = (FORMAT.encode(), b'"header_sha256"', b'"save_counter"', b'"objects"')
 _CODES = {
     "bool": "BOOL", "uint8": "U8", "int8": "I8", "uint16": "U16", "int16": "I16", "uint32": "U32",
     "int32": "I32", "uint64": "U64", "int64": "I64", "float16": "F16", "bfloat16": "BF16",
@@ -118,6 +120,8 @@ def read_layout(opened: BinaryIO, size: int, file: Path) -> Layout:
         raise DamagedError("its header is not a JSON object")
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
+        if sum(mark in head for mark in _MARKS) > 1:
+            raise DamagedError("its header does not say any more that it is a checkpoint")
         raise ValueError(
             f"'{file}' is a safetensors file, but not a checkpoint: read it with "
             "safetensors.numpy.load_file."

@@ -31,6 +31,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced, tensor_of
 from gradtape.core.xla.trace import inside_a_program, outside_programs
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.random import moved_on
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.selection import zeros_like
@@ -168,7 +169,7 @@ class Generator:
                 "Generator: it cannot draw in a loop inside vmap, where each example would "
                 "advance its state separately: draw outside the loop."
             )
-        with xla_engine.wide():
+        with xla_settings.wide():
             steps = xla_engine.to_xla(numbers).astype(np.int64) * _STEPS_PER_NUMBER
         self._state.assign(tensor_of(moved_on(before.array, steps)), read_value=False)
         return before

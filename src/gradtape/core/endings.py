@@ -129,12 +129,20 @@ def note_endings(name: str, node: Node, arguments: Sequence[Node | None]) -> Non
         node.scope.endings[node.number] = found
 
 
-def at_outputs(
-    name: str, rule: Any, nodes: Sequence[Node | None], outputs: Sequence[Any]
-) -> Sequence[Any]:
+def at_outputs(name: str, rule: Any, nodes: Sequence[Node | None], outputs: list[Any]) -> list[Any]:
     """The results of a call of a function, those without a Node with what stands for it."""
-    if here.state.scope is not None and any(nodes):
+    if any(nodes):
+        end = End.OUTSIDE if here.state.scope is None else End.NO_PATH
         for i, output in enumerate(outputs):
             if output.node is None:
-                output.node = ending(name, End.NO_PATH, nodes, rule, i)
+                output.node = ending(name, end, nodes, rule, i)
+            elif output.node.parents:
+                (call,) = output.node.parents
+                without = [
+                    None if node is parent else node
+                    for node, parent in zip(nodes, call.parents, strict=True)
+                ]
+                found = ending(name, end, without, rule, i) if any(without) else None
+                if found is not None:
+                    output.node.scope.endings[output.node.number] = found
     return outputs

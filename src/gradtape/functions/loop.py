@@ -12,11 +12,13 @@ from gradtape.core.thread import here
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.kept_states import KeptStates
+from gradtape.functions.looking_inside import Inside
 from gradtape.functions.program import Program
 from gradtape.functions.scan import Scan, repeated, zeros_like
 from gradtape.functions.staging import count_steps, depends_on
 from gradtape.functions.structured import (
     Body,
+    Spec,
     Structured,
     arrays_of,
     gradient_body,
@@ -67,6 +69,9 @@ class Loop(Structured):
             if self._limit is not None:
                 return self._bounded(given, self._limit)
         return super().call(inputs)
+
+    def bodies(self, specs: Sequence[Spec]) -> list[Inside]:
+        return [Inside(self._body, specs)]
 
     def compute(self, inputs: Sequence[Tensor]) -> list[Any]:
         arrays = arrays_of(inputs)

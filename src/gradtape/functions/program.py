@@ -16,6 +16,7 @@ from typing import Any
 from weakref import ref
 
 from gradtape.core.batching import BatchedTensor, Level
+from gradtape.core.endings import at_outputs
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.record import record
 from gradtape.core.recording import connect, scope_of
@@ -172,7 +173,8 @@ class Program:
         if connection is None:
             self._copy_lent_inputs(arrays, writes)
             results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
-            return [result_tensor(array) for array in results], written
+            outputs = [result_tensor(array) for array in results]
+            return self._with_endings(inputs, outputs), written
         connected = [parent is not None for parent in connection[0]]
         if self._with_gradient is None and self._no_gradient is None:
             self._trace_with_gradient()
@@ -192,9 +194,21 @@ class Program:
             rule = CallRule(self, variant)
         plain = [result_array(array) for array in results]
         reached = [bool(through(path, connected)) for path in self.paths[: len(plain)]]
-        return record(
+        outputs = record(
             rule, saved, None, connection, inputs, plain, foreign=True, reached=reached
-        ), written
+        )
+        return self._with_endings(inputs, outputs), written
+
+    def _with_endings(self, inputs: Sequence[Tensor], outputs: list[Tensor]) -> list[Tensor]:
+        return at_outputs(self.name, self, [value.node for value in inputs], outputs)
+
+    def why_no_path(self, output: int, places: Sequence[int]) -> Any:
+        """The reason why an output has no gradient by certain inputs."""
+        from gradtape.functions.looking_inside import Inside, most_telling, reasons  # noqa: PLC0415
+
+        specs = [*self.specs, *((tuple(t.array.shape), t.array.dtype) for t in self.taken)]
+        inside = Inside(lambda tensors: self.again(tensors)[0], specs)
+        return most_telling(reasons(self.name, inside, output, places))
 
     def _listed(self, inputs: Sequence[Tensor], found: list[Any]) -> tuple[list[Any], list[Any]]:
         """The arrays of the outputs and of what is written, for a call inside a program that is

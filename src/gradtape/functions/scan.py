@@ -10,9 +10,11 @@ from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
+from gradtape.functions.looking_inside import Inside
 from gradtape.functions.program import Program
 from gradtape.functions.structured import (
     Body,
+    Spec,
     Structured,
     arrays_of,
     gradient_body,
@@ -66,6 +68,13 @@ class Scan(Structured):
             scan = xla_engine.namespace().lax.scan
             return scan(body, carried, stacked, length=self._length, reverse=self._reverse)
 
+    def bodies(self, specs: Sequence[Spec]) -> list[Inside]:
+        return [Inside(self._step, self._specs_of_a_step(specs))]
+
+    def _specs_of_a_step(self, specs: Sequence[Spec]) -> list[Spec]:
+        carried, stacked, same = self._parts(specs)
+        return [*carried, *((shape[1:], dtype) for shape, dtype in stacked), *same]
+
     def compute(self, inputs: Sequence[Tensor]) -> list[Any]:
         arrays = arrays_of(inputs)
         followed = here.state.scope is not None and any(t.node is not None for t in inputs)
@@ -105,14 +114,8 @@ class Scan(Structured):
         return [*carried, *outputs]
 
     def _program(self, inputs: Sequence[Tensor]) -> Program:
-        carried, stacked, same = self._parts(
-            [(tuple(t.array.shape), t.array.dtype) for t in inputs]
-        )
-        return Program(
-            self.name,
-            self._step,
-            [*carried, *((shape[1:], dtype) for shape, dtype in stacked), *same],
-        )
+        specs = [(tuple(t.array.shape), t.array.dtype) for t in inputs]
+        return Program(self.name, self._step, self._specs_of_a_step(specs))
 
     def afresh(self) -> Scan:
         fresh = Scan(self._step, self._carried, self._stacked, self._length, reverse=self._reverse)

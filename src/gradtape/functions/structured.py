@@ -13,12 +13,13 @@ import functools
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradtape import dtypes
 from gradtape.core.batching import BatchedTensor
+from gradtape.core.endings import at_outputs
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.node import Node
 from gradtape.core.record import PerOutput, record, with_node
@@ -36,6 +37,9 @@ from gradtape.functions.program import Program
 from gradtape.functions.tracing import has_gradient
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.transforms.vectorize import vmap
+
+if TYPE_CHECKING:
+    from gradtape.functions.looking_inside import Inside
 
 Body = Callable[[list[Tensor]], list[Tensor]]
 Spec = tuple[tuple[int, ...], Any]
@@ -173,13 +177,28 @@ class Structured(ABC):
             recording,
         )
         if connection is None:
-            return [with_node(result, None) for result in results]
+            return self._with_endings(inputs, [with_node(result, None) for result in results])
         parents, _ = connection
         rule = StructuredRule(self, [_spec(result) for result in results], parents, trace)
         reached = [
             bool(through(path, [parent is not None for parent in parents])) for path in paths
         ]
-        return record(rule, tuple(inputs), None, connection, inputs, list(results), reached=reached)
+        outputs = record(
+            rule, tuple(inputs), None, connection, inputs, list(results), reached=reached
+        )
+        return self._with_endings(inputs, outputs)
+
+    def _with_endings(self, inputs: Sequence[Tensor], outputs: list[Tensor]) -> list[Tensor]:
+        nodes = [t.node for t in inputs]
+        if not any(nodes):
+            return outputs
+        from gradtape.functions.looking_inside import LookInto  # noqa: PLC0415 - it looks into this
+
+        return at_outputs(self.name, LookInto(self, inputs), nodes, outputs)
+
+    @abstractmethod
+    def bodies(self, specs: Sequence[Spec]) -> list[Inside]:
+        """What can be looked into, for inputs of these shapes and dtypes."""
 
     def afresh(self) -> Structured:
         """The same op, without what an earlier call has kept."""

@@ -11,8 +11,10 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
+from gradtape.functions.looking_inside import Inside
 from gradtape.functions.structured import (
     Body,
+    Spec,
     Structured,
     arrays_of,
     gradient_body,
@@ -51,6 +53,9 @@ class Switch(Structured):
             chosen = equal(index, number)
             found = [where(chosen, a, b) for a, b in zip(result, found, strict=True)]
         return found
+
+    def bodies(self, specs: Sequence[Spec]) -> list[Inside]:
+        return [Inside(body, specs[1:], first=1) for body in self._bodies]
 
     def compute(self, inputs: Sequence[Tensor]) -> list[Any]:
         with xla_settings.wide():

@@ -40,7 +40,9 @@ class Body:
 
     def binding(self, name: str, before: int | None = None) -> list[Statement]:
         """The statements that bind a name, above a line if one is given."""
-        return [s for s in self.statements if name in s.binds and (before is None or s.line < before)]
+        return [
+            s for s in self.statements if name in s.binds and (before is None or s.line < before)
+        ]
 
     def behind(self, expression: str, before: int) -> list[Statement]:
         """The statements above a line that the value of an expression may come from, the first
@@ -223,9 +225,13 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         # given, as `losses.append(y)`.
         elif isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
             yield from roots(ast.unparse(part.value))
-        elif isinstance(part, ast.Call) and isinstance(node, ast.Expr):
-            if isinstance(part.func, ast.Attribute) and part.args:
-                yield from roots(ast.unparse(part.func.value))
+        elif (
+            isinstance(node, ast.Expr)
+            and isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Attribute)
+            and part.args
+        ):
+            yield from roots(ast.unparse(part.func.value))
     if isinstance(node, ast.AugAssign):
         yield from roots(ast.unparse(node.target))
 

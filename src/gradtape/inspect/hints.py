@@ -7,8 +7,8 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from gradtape.core.messages import log_warning
 from gradtape.core.location import locate
+from gradtape.core.messages import log_warning
 from gradtape.core.settings import settings
 from gradtape.inspect.explain import explain
 from gradtape.inspect.explanation import Explanation, Reason

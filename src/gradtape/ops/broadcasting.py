@@ -117,9 +117,7 @@ identity = op(
     **IN_PLACE,
 )
 identity.op.rule.takes_slices = True  # type: ignore[attr-defined]
-stop_gradient = op(
-    "stop_gradient", lambda xp, x: x, [None], moves=True, stops=True, batch=as_it_is
-)
+stop_gradient = op("stop_gradient", lambda xp, x: x, [None], moves=True, stops=True, batch=as_it_is)
 
 conj = op(
     "conj",

@@ -376,9 +376,7 @@ class Op:
             ]
         connection = connect(nodes, scope)
         if connection is None:
-            return self._constant(
-                result, given, End.OUTSIDE if any(nodes) else End.NO_DERIVATIVE
-            )
+            return self._constant(result, given, End.OUTSIDE if any(nodes) else End.NO_DERIVATIVE)
         arrays = [_array(r) for r in (result if self.several else [result])]
         if all(array.dtype.kind in _WITHOUT_GRADIENT for array in arrays):
             return self._constant(result, given, End.DTYPE)

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtape.core.endings import note_endings
 from gradtape.core.late import written_when_called
 from gradtape.core.location import outside, own_files, users_files
-from gradtape.core.endings import note_endings
 from gradtape.core.node import Node
 from gradtape.core.recording import LARGE as LARGE_OUTPUT
 from gradtape.core.recording import numbers
@@ -50,7 +50,8 @@ _NAMESPACE = {
     "getframe": sys._getframe, "here": here, "own_files": own_files, "generic": np.generic,
     "ndarray": np.ndarray, "new": object.__new__, "numbers": numbers, "outside": outside,
     "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared, "HIDDEN": HIDDEN,
-    "LARGE_OUTPUT": LARGE_OUTPUT, "note_endings": note_endings, "repaired": repaired, "shows_nan": shows_nan,
+    "LARGE_OUTPUT": LARGE_OUTPUT, "note_endings": note_endings, "repaired": repaired,
+    "shows_nan": shows_nan,
 }  # fmt: skip
 
 

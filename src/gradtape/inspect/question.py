@@ -1,0 +1,148 @@
+"""`Question`: why one source has a gradient or none, and the facts from which it is answered: what
+the tape recorded, and the statements around the call that asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from gradtape.core.location import Location, locate
+from gradtape.core.node import Node
+from gradtape.core.recording import Recording
+from gradtape.core.walk import Path
+from gradtape.inspect.code import CallSite, Statement, mentions
+from gradtape.inspect.explanation import Cause, Reason, Step
+
+if TYPE_CHECKING:
+    from gradtape.core.tape import GradientTape
+
+Place = tuple[CodeType, int]
+
+
+class Question:
+    """Why one source has a gradient, or none."""
+
+    def __init__(
+        self,
+        tape: GradientTape,
+        targets: Sequence[Any],
+        target_names: Sequence[str],
+        source: Any,
+        source_name: str,
+        place: Place | None,
+        site: CallSite | None,
+        walked: bool,
+    ) -> None:
+        self.tape = tape
+        self.walked = walked
+        self.targets = targets
+        self.target_names = target_names
+        self.target = ", ".join(target_names)
+        self.source = source
+        self.name = source_name
+        self.site = site
+        self.here = None if place is None else locate(*place)
+        self.file = None if self.here is None else self.here.file
+
+    def reason(
+        self,
+        cause: Cause,
+        message: str,
+        advice: str = "",
+        location: Location | None = None,
+        path: Sequence[Step] = (),
+    ) -> Reason:
+        return Reason(self.name, self.target, cause, f"{message}.", advice, location, tuple(path))
+
+    # What was recorded
+
+    @cached_property
+    def source_node(self) -> Node | None:
+        return self.tape._node_of(self.source)
+
+    @cached_property
+    def target_nodes(self) -> list[Node]:
+        found = [self.tape._node_of(t) for t in self.targets]
+        return [node for node in found if node is not None]
+
+    @cached_property
+    def path(self) -> Path:
+        return Path(self.target_nodes, [self.source_node], self.recording)
+
+    @property
+    def recording(self) -> Recording:
+        assert self.tape.scope is not None
+        return self.tape.scope
+
+    def all(self) -> list[Node]:
+        return [
+            node
+            for scope in (self.recording, *self.recording._joint_scopes())
+            for node in scope.nodes
+            if node is not None
+        ]
+
+    def is_used(self) -> bool:
+        """Whether anything that was recorded uses the source."""
+        return any(
+            parent is self.source_node for node in self.all() for parent in node.parents
+        ) or any(
+            origin() is self.source_node
+            for scope in {node.scope for node in self.all()} | {self.recording}
+            for noted in scope.endings.values()
+            for ended in noted.each()
+            for origin in ended.origins
+        )
+
+    def where_used(self) -> str:
+        lines = sorted({
+            str(node.location())
+            for node in self.all()
+            if any(parent is self.source_node for parent in node.parents)
+        })  # fmt: skip
+        return f": {self.name} is used at {', '.join(lines[:3])}" if lines else ""
+
+    # What the source code says
+
+    @property
+    def tape_name(self) -> str:
+        return self.site.on if self.site is not None and self.site.on else "tape"
+
+    @cached_property
+    def block(self) -> Any:
+        if self.site is None or not self.site.on.isidentifier():
+            return None
+        return self.site.body.block_of(self.site.on, self.site.line)
+
+    @cached_property
+    def behind(self) -> list[Statement]:
+        """The statements that the target may have been computed by."""
+        if self.site is None:
+            return []
+        found = {s.line: s for t in self.target_names for s in self.statements_behind(t)}
+        return [found[line] for line in sorted(found)]
+
+    def statements_behind(self, target: str) -> list[Statement]:
+        assert self.site is not None
+        try:
+            return self.site.body.behind(target, self.site.line)
+        except SyntaxError:  # not an expression: a description
+            return []
+
+    def uses(self) -> list[Statement]:
+        """Those of them that use the source."""
+        return [s for s in self.behind if mentions(s, self.name)]
+
+    def ran(self, statement: Statement) -> bool:
+        """Whether the tape recorded something in the lines of a statement."""
+        return any(
+            place is not None and place.file == self.file and statement.covers(place.line)
+            for place in (node.location() for node in self.all())
+        )
+
+    def at(self, line: int) -> Location:
+        assert self.here is not None
+        return self.here._replace(line=line)

@@ -588,3 +588,90 @@ def test_gradients_of_a_graph_by_two_constants_that_parts_of_it_use(how, made):
     for _ in range(2):
         assert [g.numpy() for g in f(x)] == [300.0, 120.0]
     assert inner(x).numpy() == 300.0
+
+
+@pytest.mark.parametrize("where", ["argument", "closure"])
+def test_a_constant_of_the_newest_program_is_followed_and_an_older_one_stays_unused(where):
+    kept = {"c": tf.constant(2.0), "v": tf.Variable(3.0)}
+    d, w = tf.constant(5.0), tf.Variable(1.0)
+    f = tf.function(
+        (lambda w: w * kept["c"] * d)
+        if where == "argument"
+        else (lambda w: kept["v"] * kept["c"] * d)
+    )
+    given = w if where == "argument" else tf.constant(0.0)
+    f(given)
+    kept["c"], kept["v"] = tf.constant(100.0), tf.Variable(1.0)
+    assert gradient(f, given, d).numpy() == 100.0
+    assert f(given).numpy() == 500.0
+    with tf.GradientTape() as tape:
+        tape.watch(kept["c"])
+        y = f(given)
+    assert y.numpy() == 500.0
+    assert tape.gradient(y, kept["c"]).numpy() == 5.0
+    assert f(given).numpy() == 500.0
+
+
+@pytest.mark.parametrize("made", [False, True])
+@pytest.mark.parametrize("order", ["after", "inside"])
+def test_a_gradient_of_a_graph_by_a_constant_that_a_tape_inside_watches(made, order):
+    kept, x = tf.constant(2.0), tf.constant(3.0)
+
+    @tf.function
+    def f(x):
+        c = tf.constant(2.0) if made else kept
+        with tf.GradientTape() as tape:
+            tape.watch(c)
+            y = x * c**3
+            if order == "inside":
+                slope = tf.gradients(y, c)[0]
+        return tape.gradient(slope, c) if order == "inside" else tf.gradients(y, c)[0]
+
+    for _ in range(2):
+        assert f(x).numpy() == 36.0
+
+
+def test_gradients_of_graphs_by_constants_of_many_inner_functions():
+    kept, x = [tf.constant(i + 2.0) for i in range(6)], tf.constant(3.0)
+    inner = [tf.function(lambda x, i=i: x * kept[i] ** 2) for i in range(6)]
+    f = tf.function(lambda x: [tf.gradients(inner[i](x), kept[i])[0] for i in range(6)])
+    assert [g.numpy() for g in f(x)] == [6.0 * (i + 2) for i in range(6)]
+
+
+@pytest.mark.parametrize("must_compile", [False, True])
+@pytest.mark.parametrize("made", [False, True])
+def test_a_gradient_of_a_graph_by_a_constant_where_another_is_a_size(made, must_compile):
+    c, d, x = tf.constant(2.0), tf.constant(5.0), tf.constant(3.0)
+
+    @tf.function(jit_compile=must_compile)
+    def f(x):
+        size = tf.cast(tf.constant(5.0) if made else d, tf.int32)
+        return tf.gradients(x * c**2 * tf.reduce_sum(tf.ones([size])), c)[0]
+
+    assert f(x).numpy() == 60.0
+
+
+def test_gradients_of_a_graph_inside_vectorized_map_are_refused():
+    c = tf.constant(2.0)
+    f = tf.function(lambda x: tf.vectorized_map(lambda e: tf.gradients(e * c, c)[0], x))
+    with pytest.raises(NotImplementedError, match="record with GradientTape"):
+        f(tf.constant([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_the_tangent_of_a_primal_from_outside_is_its_own(before):
+    c, x = tf.constant(2.0), tf.constant(3.0)
+
+    @tf.function
+    def f(x):
+        with tf.autodiff.ForwardAccumulator(c, tf.constant(7.0)) as accumulator:
+            y = x * c**2
+        return accumulator.jvp(c), accumulator.jvp(y)
+
+    if before:
+        f(x)
+    with tf.GradientTape() as tape:
+        tape.watch(c)
+        own, tangent = f(x)
+    assert (own.numpy(), tangent.numpy()) == (7.0, 84.0)
+    assert tape.gradient(tangent, c).numpy() == 42.0

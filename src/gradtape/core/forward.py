@@ -128,9 +128,12 @@ class ForwardAccumulator(Block):
         (np.float32(6.0), None)
         """
         unconnected = as_unconnected(unconnected_gradients)
+        trace = here.state.trace
 
         def tangent_of(leaf: Any) -> Any:
             (leaf,) = leaves_of(leaf, "jvp: primals")
+            if trace is not None:
+                (leaf,) = trace.taken_in([leaf])
             node = self.variable_node(leaf) if isinstance(leaf, Variable) else leaf.node
             tangent = None if node is None else self._tangents.get(node)
             return unconnected_value(leaf, unconnected) if tangent is None else tangent

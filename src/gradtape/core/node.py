@@ -127,11 +127,9 @@ def watch_tensor(tensor: Tensor, recording: Recording) -> Node:
     """
     trace = here.state.trace
     # Ops of the program see what stands for it, or a constant.
-    if trace is not None and trace.comes_from_outside(tensor):
-        inside = watch_tensor(trace.value(tensor), recording)
-        if tensor.node is None or not tensor.node.scope.any_open():
-            tensor.node = inside
-        return inside
+    inside = None if trace is None else trace.stand_in(tensor)
+    if inside is not None:
+        return watch_tensor(inside, recording)
     with _watching:  # a tensor may be shared by threads, each with its own tape
         node = tensor.node
         if node is None or not node.scope.any_open():

@@ -404,11 +404,9 @@ class GradientTape(TapeMethods, Block):
         scope = self.scope
         if node is None or scope is None or (node.scope is not scope and scope not in node.scope):
             trace = here.state.trace
-            if trace is None or not trace.comes_from_outside(leaf):
-                return None
-            return self._node_of(
-                trace.value(leaf)
-            )  # what stands for it in the program is what was watched
+            # What stands for it in the program is what was watched.
+            inside = None if trace is None else trace.stand_in(leaf)
+            return None if inside is None else self._node_of(inside)
         return node
 
     def _seeds(

@@ -29,6 +29,7 @@ from gradtape.core.xla.tensor import (
     array_to_pass,
     held_tensors,
 )
+from gradtape.core.xla.trace import Constants
 from gradtape.core.xla.writing import writing
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
@@ -51,16 +52,18 @@ _ATTEMPTS = 20  # for a program that signal handlers disturb
 class ConcreteFunction(Described):
     """A function traced for one kind of arguments."""
 
+    runs_eagerly = False
+
     def __init__(
         self,
         function: Function,
         arguments: Arguments,
         inputs: Sequence[Tensor] = (),
         *,
-        traces_constants: int = 0,
+        constants: Constants = Constants.KNOWN,
     ) -> None:
-        """`inputs` are Tensors of eager code that are to be inputs; for `traces_constants` see
-        `Trace`.
+        """`inputs` are Tensors of eager code that are to be inputs; `constants` says what others
+        are.
         """
         self.name = function._name
         self._function = function
@@ -69,9 +72,7 @@ class ConcreteFunction(Described):
         self._pack: Callable[[list[Any]], Any] = lambda found: found
         self.made: set[int] = set()
         specs = [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)]
-        self.program = Program(
-            self.name, self._body, specs, outside=inputs, traces_constants=traces_constants
-        )
+        self.program = Program(self.name, self._body, specs, outside=inputs, constants=constants)
         self.program.must_compile = function.must_compile
         variables = arguments.variables
         seen = (
@@ -105,21 +106,26 @@ class ConcreteFunction(Described):
             found = found.otherwise
 
     def found_for(self, arguments: Arguments) -> ConcreteFunction | None:
-        """The newest of them that serves a call with these arguments."""
-        return next((found for found in self.with_earlier() if found.fits(arguments)), None)
+        """The newest of them that serves a call with these arguments; None if something follows a
+        constant of that one, unless it is known that no program can have it as an input.
+        """
+        for found in self.with_earlier():
+            if found.fits(arguments):
+                if not found.constants_that_are_followed():
+                    return found
+                eager = (e for e in found.with_earlier() if e.runs_eagerly and e.fits(arguments))
+                return next(eager, None)
+        return None
 
     def fits(self, arguments: Arguments) -> bool:
-        """Whether nothing follows a constant of this program, and it has the Variables among the
-        arguments in the same places.
+        """Whether this program has the Variables among the arguments in the same places.
 
         A Variable that is an argument and that the function also reaches in another way is one
         input of the program, and cannot stand for two.
         """
         variables = arguments.variables
-        return (
-            not self.constants_that_are_followed()
-            and not any(id(variable) in self._captured for variable in variables)
-            and all(variables[number] is variable for number, variable in self._same.items())
+        return not any(id(variable) in self._captured for variable in variables) and all(
+            variables[number] is variable for number, variable in self._same.items()
         )
 
     def constants_that_are_followed(self) -> list[Tensor]:

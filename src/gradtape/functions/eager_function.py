@@ -23,6 +23,8 @@ class EagerFunction(ConcreteFunction):
     gradtape's own ops, as one call.
     """
 
+    runs_eagerly = True
+
     def __init__(
         self,
         function: Function,

@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import count
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
-from gradtape.core.xla.trace import NeedsTracedConstants, NeedsValues
+from gradtape.core.xla.trace import Constants, NeedsTracedConstants, NeedsValues
 from gradtape.engines.xla.loading import check_process
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import ConcreteFunction
@@ -301,12 +301,10 @@ class Function:
         inputs = [tensor for program in programs for tensor in program.input_tensors()]
         if followed:
             constants = [tensor for program in programs for tensor in program.known_constants()]
-            try:
+            with suppress(Exception):  # it is traced again, and says what is wrong then
                 return self._traced([*inputs, *constants], arguments)
-            except Exception:  # noqa: BLE001 - it is traced again, and says what is wrong then
-                inputs += followed
         try:
-            return self._traced(inputs, arguments)
+            return self._traced([*inputs, *followed], arguments)
         except Exception as error:
             if self.must_compile or here.state.trace is not None or not is_beyond_xla(error):
                 raise
@@ -325,15 +323,27 @@ class Function:
         return concrete
 
     def _traced_once(self, inputs: Sequence[Tensor], arguments: Arguments) -> ConcreteFunction:
-        """One that is complete: traced as often as it asks for other constants to be traced."""
-        inputs = list(inputs)
-        for times_asked in count():
+        """One that is complete: traced again as long as it asks for derivatives with respect to
+        constants.
+        """
+        inputs, constants = list(inputs), Constants.KNOWN
+        while True:
             try:
-                return ConcreteFunction(self, arguments, inputs, traces_constants=times_asked)
+                return ConcreteFunction(self, arguments, inputs, constants=constants)
             except NeedsTracedConstants as needed:
                 asked = needed.constants
-            inputs += [tensor for reference in asked if (tensor := reference()) is not None]
-        raise AssertionError
+            except Exception as error:
+                known = (Constants.KNOWN, Constants.KNOWN_FOR_GOOD)
+                if constants in known or not is_beyond_xla(error):
+                    raise
+                constants = Constants.KNOWN_FOR_GOOD  # it needs the values of others
+                continue
+            # Only now, when those that the tracing itself had made are gone.
+            alive = {id(t): t for reference in asked if (t := reference()) is not None}
+            new = [tensor for tensor in alive.values() if all(tensor is not i for i in inputs)]
+            inputs += new
+            first = constants is Constants.KNOWN
+            constants = Constants.TRACED if first or new else Constants.TRACED_FOR_GOOD
 
     def _note_retracing(self, arguments: Arguments, followed: Sequence[Tensor]) -> None:
         if followed:

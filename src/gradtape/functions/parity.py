@@ -23,7 +23,7 @@ from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import held
 from gradtape.core.xla.tensor import XlaTensor
-from gradtape.core.xla.trace import MOST_REQUESTS, NeedsTracedConstants
+from gradtape.core.xla.trace import Constants, NeedsTracedConstants
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.eager import Unwritten
 from gradtape.functions.program import Program
@@ -96,12 +96,12 @@ class Watched:
         self._seen: dict[int, tuple[int, Any]] = {}
         self._count = 0
         self._body = body
-        self._program = Program(name, self._traced, specs)
+        self._program = Program(name, self._traced, specs, constants=Constants.KNOWN)
         try:
             self._program.trace()
         except NeedsTracedConstants:
             self.steps, self._seen, self._count = [], {}, 0
-            self._program = Program(name, self._traced, specs, traces_constants=MOST_REQUESTS)
+            self._program = Program(name, self._traced, specs, constants=Constants.TRACED_FOR_GOOD)
             self._program.trace()
         self.taken = self._program.taken or []
         self.draws = self._program.compiled_plain().draws_random_numbers()

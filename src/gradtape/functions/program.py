@@ -25,7 +25,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import Writes, copy_lent_inputs, places_of
 from gradtape.core.xla.tensor import array_for_xla, array_to_pass, result_array, result_tensor
-from gradtape.core.xla.trace import one_for_all, through
+from gradtape.core.xla.trace import Constants, one_for_all, through
 from gradtape.functions.call_rule import CallRule, RunEagerly, WithoutGradient, dense_gradient
 from gradtape.functions.replay import Replay
 from gradtape.functions.staging import Part, Spec
@@ -52,14 +52,14 @@ class Program:
         *,
         recompute: bool = False,
         outside: Sequence[Tensor] = (),
-        traces_constants: int | None = 0,
+        constants: Constants = Constants.KNOWN_FOR_GOOD,
     ) -> None:
-        """`outside` are Tensors of eager code that are to be inputs; for `traces_constants` see
-        `Trace`.
+        """`outside` are Tensors of eager code that are to be inputs; `constants` says what others
+        are.
         """
         self.name = name
         self._outside = list(outside)
-        self.traces_constants = traces_constants
+        self.constants_are = constants
         self.recompute = recompute
         self.specs = list(specs)
         self._body = body
@@ -158,7 +158,7 @@ class Program:
             inputs = state.trace.taken_in(inputs)
             constants = self.known_constants()
             state.trace.note(constants)
-            state.trace.constants_of_programs.update(map(id, constants))
+            state.trace.constants_of_programs.update((id(tensor), tensor) for tensor in constants)
         if any(isinstance(value, BatchedTensor) for value in inputs):
             return self._call_batched(inputs)
         reach = functools.reduce(operator.or_, self.paths[: len(self.outputs)], 0)

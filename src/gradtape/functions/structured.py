@@ -29,7 +29,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor
-from gradtape.core.xla.trace import Trace, key_of, one_for_all, through
+from gradtape.core.xla.trace import Constants, Trace, key_of, one_for_all, through
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.call_rule import RunEagerly
@@ -290,7 +290,7 @@ class Closed:
     """
 
     def __init__(self, name: str, run: Body, specs: Sequence[Spec]) -> None:
-        self._program = program = Program(name, run, specs, traces_constants=None)
+        self._program = program = Program(name, run, specs, constants=Constants.AS_AROUND)
         program.trace()
         self.taken = program.taken
         self.written = program.written

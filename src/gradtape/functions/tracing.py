@@ -17,7 +17,7 @@ from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor, array_for_xla
-from gradtape.core.xla.trace import Capture, Trace
+from gradtape.core.xla.trace import Capture, Constants, Trace
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.call_rule import NoGradientError
@@ -84,7 +84,9 @@ class Tracing:
             self._program.outside,
             type(self._program),
             staged=True,
-            traces_constants=0 if self._program.is_traced else self._program.traces_constants,
+            constants=Constants.KNOWN_FOR_GOOD
+            if self._program.is_traced
+            else self._program.constants_are,
         )
         trace.begin(mark, arrays)
         with trace.running():

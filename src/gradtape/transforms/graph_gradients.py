@@ -16,7 +16,7 @@ from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import tensor_of
-from gradtape.core.xla.trace import MOST_REQUESTS, Call, NeedsTracedConstants, Trace
+from gradtape.core.xla.trace import Call, NeedsTracedConstants, Trace
 from gradtape.ops.op import registry
 from gradtape.published import published
 from gradtape.transforms.functional import hessians_of
@@ -185,6 +185,11 @@ def _trace_of(function: str) -> Trace:
                 else "record with GradientTape and call tape.gradient()."
             )
         )
+    if here.state.levels:
+        raise NotImplementedError(
+            f"{function}() of tensors is not available inside vmap or vectorized_map: record with "
+            "GradientTape and call tape.gradient() there."
+        )
     return trace
 
 
@@ -203,14 +208,8 @@ def _flat(values: Any, argument: str) -> list[Tensor]:
 def _sources(values: Any, argument: str) -> list[Tensor]:
     """The same, by which derivatives are asked for."""
     trace = _trace_of(argument.partition(":")[0])
-    constants = [
-        leaf
-        for leaf in map(source_object, nest.flatten(_listed(values)))
-        if trace.is_constant(leaf)
-        and not trace.comes_from_outside(leaf)
-        and (not trace.traces_constants or id(leaf) in trace.constants_of_programs)
-    ]
-    if constants and trace.traces_constants < MOST_REQUESTS:
+    constants = trace.asks_for(map(source_object, nest.flatten(_listed(values))))
+    if constants:
         raise NeedsTracedConstants(constants)
     return _flat(values, argument)
 

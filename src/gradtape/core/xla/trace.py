@@ -21,6 +21,7 @@ program, and its batched form, comes from that list.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary, ref
@@ -60,7 +61,23 @@ class NeedsTracedConstants(BaseException):
         self.constants = [ref(tensor) for tensor in constants]
 
 
-MOST_REQUESTS = 3
+class Constants(Enum):
+    """What a Tensor of eager code is in a program, unless it is an input.
+
+    Its values are KNOWN while tracing, for shapes and sizes, and what is computed from it alone is
+    computed then; or it is TRACED, and what is computed from it is listed like everything else, so
+    that it can be differentiated. AS_AROUND is for a part of a program, which takes in what stands
+    for it there. KNOWN_FOR_GOOD and TRACED_FOR_GOOD do not ask for anything else.
+    """
+
+    KNOWN = "known"
+    TRACED = "traced"
+    AS_AROUND = "as around"
+    KNOWN_FOR_GOOD = "known for good"
+    TRACED_FOR_GOOD = "traced for good"
+
+
+_TRACED = (Constants.TRACED, Constants.TRACED_FOR_GOOD)
 
 
 class Capture:
@@ -98,10 +115,7 @@ class Trace:
     `outside` holds the ids of Tensors that are known to come from outside. `program` makes a
     program of a function that this one calls. A trace that is not `staged` is inside a body that
     XLA traces by itself: everything it needs is passed to it, so it captures nothing and lists
-    nothing. With `traces_constants`, what is computed from constants is listed like everything
-    else, so that it can be differentiated; their values are not known while tracing then. The
-    number says how often that has been asked for. None stands for what the program around does: a
-    part of it takes in what stands for them there.
+    nothing.
     """
 
     def __init__(
@@ -111,7 +125,7 @@ class Trace:
         program: Callable[..., Any] | None = None,
         *,
         staged: bool = False,
-        traces_constants: int | None = 0,
+        constants: Constants = Constants.KNOWN_FOR_GOOD,
     ) -> None:
         self.around = here.state.trace
         self.stage: object = self
@@ -129,11 +143,15 @@ class Trace:
         )
         self._on_taking = on_taking
         self._staged = staged
-        inherited: int = 0 if self.around is None else self.around.traces_constants
-        self.traces_constants: int = inherited if traces_constants is None else traces_constants
-        self._takes_constants_in = inherited > 0 and traces_constants is None
-        # The identities of those that are constants of programs which this one has called.
-        self.constants_of_programs: set[int] = set()
+        part = constants is Constants.AS_AROUND
+        if part:
+            around: Trace | None = self.around
+            constants = Constants.KNOWN if around is None else around.mode
+        self.mode: Constants = constants
+        self.traces_constants = constants in _TRACED
+        self._takes_constants_in = part and self.traces_constants
+        # Those that are constants of programs which this one has called, by identity.
+        self.constants_of_programs: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
         # By the identity of a constant: itself, so that no other has its identity, and what stands
         # for it.
         self._traced_constants: dict[int, tuple[Tensor, Tensor]] = {}
@@ -225,14 +243,32 @@ class Trace:
 
     def taken_in(self, args: Sequence[Any]) -> list[Any]:
         """An op's arguments, with stand-ins for the Tensors from outside."""
-        return [
-            self.value(arg)
-            if self.comes_from_outside(arg)
-            else self._traced_constant(arg)
-            if self.traces_constants
-            else arg
-            for arg in args
+        return [arg if (found := self.stand_in(arg)) is None else found for arg in args]
+
+    def stand_in(self, value: Any) -> Tensor | None:
+        """What stands for a value in this program; None for what is its own, and for a constant
+        whose values are known.
+        """
+        if self.comes_from_outside(value):
+            return self.value(value)
+        if self.traces_constants and self.is_constant(value):
+            return self._traced_constant(value)
+        return None
+
+    def asks_for(self, sources: Iterable[Any]) -> list[Tensor]:
+        """The constants that have to be traced, or be inputs, for derivatives with respect to
+        `sources`; with them, all that are constants of programs.
+        """
+        needed = [
+            source
+            for source in sources
+            if self.is_constant(source)
+            and not self.comes_from_outside(source)
+            and (not self.traces_constants or id(source) in self.constants_of_programs)
         ]
+        if not needed or self.mode not in (Constants.KNOWN, Constants.TRACED):
+            return []
+        return [*needed, *self.constants_of_programs.values()]
 
     def is_constant(self, value: Any) -> bool:
         """Whether a value is a Tensor of eager code by which there are derivatives."""
@@ -243,10 +279,8 @@ class Trace:
             and not xla_engine.is_traced(value.array)
         )
 
-    def _traced_constant(self, value: Any) -> Any:
-        """What stands for a constant, the same each time; anything else as it is."""
-        if not self.is_constant(value):
-            return value
+    def _traced_constant(self, value: Tensor) -> Tensor:
+        """What stands for a constant, the same each time."""
         known = self._traced_constants.get(id(value))
         if known is None:
             stand_in = XlaTensor(self.own(value.array), value.node)
@@ -378,7 +412,7 @@ class Trace:
         """A part of this program as a program of its own."""
         assert self._program is not None
         specs = [(tuple(shape), dtype) for shape, dtype in specs]
-        return self._program(name, body, specs, traces_constants=None, **options)
+        return self._program(name, body, specs, constants=Constants.AS_AROUND, **options)
 
     @block
     def unlisted(self) -> Iterator[None]:

@@ -1,6 +1,8 @@
-"""`TapeMethods`: the methods of `GradientTape` for Jacobians and higher derivatives.
+"""`TapeMethods`: the methods of `GradientTape` for Jacobians and higher derivatives, and for what
+a recording can tell.
 
-They are implemented in `gradtape.transforms`, above this layer, and imported when they are called.
+They are implemented in `gradtape.transforms` and `gradtape.inspect`, above this layer, and imported
+when they are called.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from gradtape.core.unconnected import UnconnectedGradients
 if TYPE_CHECKING:
     from gradtape.core.operators import TensorOperators
     from gradtape.core.tensor import Tensor
+    from gradtape.inspect.memory import TapeMemory
 
     Gradient: TypeAlias = Tensor | Any
     """A Tensor; or None where there is no path, or the IndexedSlices of a gather.
@@ -291,6 +294,27 @@ class TapeMethods:
         from gradtape.transforms.sparse.sparsity import sparsity
 
         return sparsity(self, target, source)
+
+    def memory(self: Any) -> TapeMemory:
+        """What the recording keeps alive now: bytes by line, op and shape, the largest first, and
+        which rule asked for them.
+
+        `total` is what is freed when the tape goes, and `shared` what something else holds too,
+        such as a Variable. The tape is not used up.
+
+        >>> import gradtape as tf
+        >>> w = tf.Variable(tf.zeros([100, 1000]))
+        >>> with tf.GradientTape() as tape:
+        ...     y = tf.reduce_sum(tf.tanh(w))
+        >>> found = tape.memory()
+        >>> found.total, found.shared
+        (400000, 0)
+        >>> found.rows[0].op, found.rows[0].shape, [str(asked) for asked in found.rows[0].asked]
+        ('tanh', (100, 1000), ['out for x'])
+        """
+        from gradtape.inspect.memory import memory
+
+        return memory(self)
 
     def derivatives(
         self: Any,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 from weakref import ref
@@ -634,6 +634,12 @@ class CallRule:
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         return dict(enumerate(self._program.tangents_of(args, tangents)))
+
+    def kept(self, node: Node) -> Iterator[tuple[str, str, Any]]:
+        """What a Node keeps, see `ops.derivative`."""
+        inputs, arrays, residuals, _ = node.saved
+        yield "", "input", [inputs, arrays]
+        yield "", "residual", residuals
 
     def _cotangents(self, g: PerOutput) -> list[Any]:
         """One for each output that has gradients, zeros if nothing depends on it."""

@@ -596,6 +596,13 @@ def shares_memory(array: Any, values: np.ndarray[Any, Any]) -> bool:
     return np.asarray(array).ctypes.data == values.ctypes.data
 
 
+def address_of(array: Any) -> int:
+    """What identifies the memory of a JAX array: its address, if it is in one piece."""
+    if not array.is_deleted() and len(array.devices()) == 1:
+        return int(array.unsafe_buffer_pointer())
+    return id(array)
+
+
 def to_numpy(array: Any) -> Any:
     """A JAX array's values; on the CPU they are not copied."""
     return np.asarray(array)[()]

@@ -131,8 +131,8 @@ def _cells(row: MemoryRow) -> list[str]:
     if row.also:
         asked += f" (also by {', '.join(row.also)})"
     return [
-        size(row.bytes), size(row.shared), str(row.buffers), place(row.file, row.line), row.op, array,
-        asked, source(row.file, row.line),
+        size(row.bytes), size(row.shared), str(row.buffers), place(row.file, row.line), row.op,
+        array, asked, source(row.file, row.line),
     ]  # fmt: skip
 
 
@@ -234,7 +234,7 @@ def _op(node: Node | None) -> str:
 
 def _rows(buffers: Iterable[_Buffer], freeing: Freeing) -> list[MemoryRow]:
     """The buffers in rows, each piece of memory counted once."""
-    found: dict[Any, list[Any]] = {}
+    found: dict[MemoryRow, list[Any]] = {}
     seen: set[int] = set()
     for buffer in buffers:
         owner, shown = buffer.owner, buffer.shown
@@ -245,16 +245,17 @@ def _rows(buffers: Iterable[_Buffer], freeing: Freeing) -> list[MemoryRow]:
         location = None if buffer.node is None else buffer.node.location()
         file, line, function = location or Location("", 0, "")
         view_of = tuple(owner.shape) if owner.size != shown.size else None
-        key = (
-            file, line, function, _op(buffer.node), tuple(shown.shape), str(shown.dtype), view_of,
-            tuple(buffer.asked),
+        key = MemoryRow(
+            0, 0, file, line, function, _op(buffer.node), tuple(shown.shape), str(shown.dtype),
+            view_of, tuple(buffer.asked), 0, (),
         )  # fmt: skip
         sums = found.setdefault(key, [0, 0, 0, []])
         sums[0 if freeing.frees(owner) else 1] += owner.nbytes
         sums[2] += 1
         sums[3] += [where for where in buffer.also if where not in sums[3]]
     rows = [
-        MemoryRow(sums[0], sums[1], *key, sums[2], tuple(sums[3])) for key, sums in found.items()
+        row._replace(bytes=sums[0], shared=sums[1], buffers=sums[2], also=tuple(sums[3]))
+        for row, sums in found.items()
     ]
     return sorted(rows, key=_largest_first)
 

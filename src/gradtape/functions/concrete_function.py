@@ -395,6 +395,10 @@ class ConcreteFunction(Described):
         arguments = cast_to_kind(args, kwargs, self.structured_input_signature, self.name)
         return self._function.for_this_thread()._traced_for(arguments).call(arguments)
 
+    def written_variables(self) -> list[Variable]:
+        """The Variables that it writes, of those that were there when it was traced."""
+        return [variable for variable, _ in self._written]
+
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The Variables that the program reads or writes."""

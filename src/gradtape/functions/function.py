@@ -21,6 +21,7 @@ from gradtape.core.messages import first_times, log_warning, to_keep
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
 from gradtape.core.xla.trace import NeedsTensors, NeedsValues
 from gradtape.engines.xla import engine as xla_engine
@@ -379,6 +380,10 @@ class Function:
         ["'n' changed from 2 to 3"]
         """
         return list(self._retraced)
+
+    def written_variables(self) -> list[Variable]:
+        """The Variables that its programs write."""
+        return [v for program in self._concrete.values() for v in program.written_variables()]
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction | OpenFunction:
         """The program for a kind of arguments, given as values or as TensorSpecs.

@@ -44,6 +44,9 @@ class OpenFunction(Described):
         self._programs[id(program)] = program
         return program.call(arguments)
 
+    def written_variables(self) -> list[Variable]:
+        return [v for program in self._programs.values() for v in program.written_variables()]
+
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The Variables that the programs made so far read or write."""

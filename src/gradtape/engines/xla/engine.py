@@ -330,7 +330,7 @@ class _Wide(_Setting):
             self._uncollected.leave()
 
 
-def _loaded() -> Any:
+def loaded() -> Any:
     """JAX, if it is loaded, and not still being imported by another thread or by code that a signal
     has interrupted.
     """
@@ -361,7 +361,7 @@ def evaluating() -> AbstractContextManager[Any]:
     """A block in which JAX, if it is loaded, computes at once, even while it is tracing or
     compiling a program.
     """
-    jax = _loaded()
+    jax = loaded()
     return nullcontext() if jax is None else _evaluating(jax)
 
 
@@ -507,7 +507,7 @@ _GONE = ("Array has been deleted", "Buffer has been deleted")
 
 def is_xla(value: Any) -> bool:
     """Whether a value is a JAX array or a tracer of one."""
-    jax = _loaded()
+    jax = loaded()
     return jax is not None and isinstance(value, jax.Array)
 
 
@@ -518,7 +518,7 @@ def is_traced(value: Any) -> bool:
     """Whether a value is a tracer or a placeholder:
     it stands for an array that a compiled program will have.
     """
-    jax = _loaded()
+    jax = loaded()
     if jax is None or value is None:
         return False
     return isinstance(value, jax.core.Tracer) or _placeholders.get(id(value)) is value
@@ -594,6 +594,12 @@ def shares_memory(array: Any, values: np.ndarray[Any, Any]) -> bool:
     from.
     """
     return np.asarray(array).ctypes.data == values.ctypes.data
+
+
+def waited_for(arrays: Any) -> Any:
+    """JAX arrays, or a structure of them, once XLA has computed them; anything else as it is."""
+    jax = loaded()
+    return arrays if jax is None or is_tracing() else jax.block_until_ready(arrays)
 
 
 def address_of(array: Any) -> int:

@@ -74,7 +74,7 @@ class profile(Observer, Block):  # noqa: N801 - it is used like a function
         self._events: list[Event] = []
         self._timeline = Timeline()
         self._state: Any = None
-        self._thread = 0
+        self._thread = self._began = 0
         self._timed_ops: dict[Any, TimedRule] = {}
         self._depth = 0  # of walks and calls that are under way
 
@@ -83,9 +83,9 @@ class profile(Observer, Block):  # noqa: N801 - it is used like a function
     def enter(self) -> None:
         if self._state is not None:
             raise ValueError("profile: this profile is on already; make another one to nest them.")
-        self._state, self._thread = here.state, get_ident()
+        self._began, self._thread = perf_counter_ns(), get_ident()
+        self._state = here.state
         xla_profiler.listen(self._compiled)
-        self._began = perf_counter_ns()
         observers.begin(self)
 
     def leave(self) -> None:
@@ -156,6 +156,8 @@ class profile(Observer, Block):  # noqa: N801 - it is used like a function
         return timed
 
     def around_walk(self, walk: Callable[..., Any], *args: Any) -> Any:
+        if here.state.trace is not None:  # that is the time of the tracing
+            return walk(*args)
         return self._measured(WALK, "gradient", caller(), self._timed_walk, walk, *args)
 
     def around_rows(self, walk: Callable[..., Any], *args: Any) -> Any:

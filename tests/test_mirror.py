@@ -19,6 +19,14 @@ AUTOGRAPH = [f"functions/autograph/{name}" for name in (
 ELSEWHERE = {
     "api/numpy/test_methods.py": ("core/array_methods", "they are NumPy's methods"),
     "api/tensorflow/test_environment.py": ("core/settings", "values that tf.config sets and reads"),
+    "api/tensorflow/test_memory_info.py": (
+        "engines/numpy/process_memory",
+        "what tf.config.experimental says of the CPU",
+    ),
+    "api/tensorflow/test_profiler.py": (
+        "engines/xla/profiler",
+        "tf.profiler.experimental is JAX's profiler",
+    ),
     "api/tensorflow/test_sparse.py": (
         "core/sparse_tensor",
         "what it promises shows in the functions of tf.sparse",
@@ -89,6 +97,10 @@ ELSEWHERE = {
     "functions/test_second_orders_of_effects.py": (
         "functions/replay",
         "a replay with assignments and random numbers in it",
+    ),
+    "inspect/test_profile.py": (
+        "core/observers",
+        "a profile is an observer; it meets others and checks of numbers in every order",
     ),
     "ops/test_written.py": (
         "core/late",

@@ -27,8 +27,10 @@ def info() -> dict[str, int]:
 
 def _peak_of_usage() -> int:
     """What systems without /proc know, which is the peak alone."""
-    import resource  # noqa: PLC0415 - not every system has it
-
+    try:
+        import resource  # noqa: PLC0415 - not every system has it
+    except ImportError:
+        raise ValueError("this system does not say how much memory a process uses.") from None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * _KB
 

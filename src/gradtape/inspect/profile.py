@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 from time import perf_counter_ns
 from types import CodeType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -28,8 +28,6 @@ from gradtape.core.walk import Path
 from gradtape.engines.numpy.threads import shared
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import profiler as xla_profiler
-from gradtape.inspect.profile_tables import ORDERS, tables_of
-from gradtape.inspect.tables import Table
 from gradtape.inspect.timed import TimedRule, bytes_made, nbytes, waited_for
 from gradtape.inspect.timeline import (
     CALL,
@@ -46,6 +44,9 @@ from gradtape.inspect.timeline import (
     Timeline,
 )
 from gradtape.published import published
+
+if TYPE_CHECKING:
+    from gradtape.inspect.tables import Table
 
 _FULL = 2**17
 """So many events are kept as they come, before they are summed up."""
@@ -250,7 +251,7 @@ class profile(Observer, Block):  # noqa: N801 - it is used like a function
     @property
     def rows(self) -> list[ProfileRow]:
         """The time of each op of each line, the longest first."""
-        return sorted(self._sums().rows(), key=ORDERS["time"])
+        return sorted(self._sums().rows(), key=lambda row: -row.time)
 
     @property
     def compilations(self) -> list[Compilation]:
@@ -286,6 +287,9 @@ class profile(Observer, Block):  # noqa: N801 - it is used like a function
         return "\n\n".join([t.text() for t in self._tables(by, sort, limit)])
 
     def _tables(self, by: str, sort: str, limit: int | None) -> list[Table]:
+        # It is not needed before somebody asks, and `import gradtape` is to be short.
+        from gradtape.inspect.profile_tables import tables_of  # noqa: PLC0415
+
         return tables_of(self._sums(), by, sort, limit)
 
     def __str__(self) -> str:

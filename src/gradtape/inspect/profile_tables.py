@@ -24,7 +24,7 @@ def tables_of(sums: Sums, by: str, sort: str, limit: int | None) -> list[Table]:
     calls, pulls = sum(row.calls for row in rows), sum(row.pulls for row in rows)
     heading = (
         f"{_counted(calls, 'call')} and {_counted(pulls, 'pull')} took "
-        f"{duration(sum(map(_time, rows)))} of {duration(sums.seconds)}; the rest is Python "
+        f"{duration(sum(row.time for row in rows))} of {duration(sums.seconds)}; the rest is Python "
         "between them."
     )
     if len(shown) < len(rows):
@@ -40,12 +40,8 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _time(row: ProfileRow) -> float:
-    return row.forward + row.backward + row.compiling
-
-
 ORDERS: dict[str, Callable[[ProfileRow], Any]] = {
-    "time": lambda row: -_time(row),
+    "time": lambda row: -row.time,
     "forward": lambda row: -row.forward,
     "backward": lambda row: -row.backward,
     "compiling": lambda row: -row.compiling,
@@ -65,7 +61,7 @@ def _by_op(rows: Sequence[ProfileRow]) -> list[ProfileRow]:
 
 def _cells(row: ProfileRow, by: str) -> list[str]:
     cells = [
-        duration(_time(row)), duration(row.forward), duration(row.backward),
+        duration(row.time), duration(row.forward), duration(row.backward),
         duration(row.compiling), str(row.calls), str(row.pulls), size(row.bytes), row.op,
     ]  # fmt: skip
     return cells if by == "op" else [*cells, place(row.file, row.line), source(row.file, row.line)]

@@ -52,6 +52,11 @@ class ProfileRow(NamedTuple):
     compiling: float
     bytes: int
 
+    @property
+    def time(self) -> float:
+        """Of all kinds together."""
+        return self.forward + self.backward + self.compiling
+
     def plus(self, other: ProfileRow) -> ProfileRow:
         return self._replace(
             calls=self.calls + other.calls,

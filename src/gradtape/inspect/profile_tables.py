@@ -24,8 +24,8 @@ def tables_of(sums: Sums, by: str, sort: str, limit: int | None) -> list[Table]:
     calls, pulls = sum(row.calls for row in rows), sum(row.pulls for row in rows)
     heading = (
         f"{_counted(calls, 'call')} and {_counted(pulls, 'pull')} took "
-        f"{duration(sum(row.time for row in rows))} of {duration(sums.seconds)}; the rest is Python "
-        "between them."
+        f"{duration(sum(row.time for row in rows))} of {duration(sums.seconds)}; the rest is "
+        "Python between them."
     )
     if len(shown) < len(rows):
         heading += f" The first {len(shown)} of {len(rows)} rows:"

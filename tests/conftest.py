@@ -12,6 +12,7 @@ from zlib import crc32
 
 import pytest
 
+from gradtape.core import observers
 from gradtape.core.thread import here
 
 
@@ -75,14 +76,16 @@ def sample(items):
 
 @pytest.fixture(autouse=True)
 def nothing_left_recording():
-    """Fails a test that leaves a tape, an accumulator or a vmap running,
+    """Fails a test that leaves a tape, an accumulator, a vmap or a profile running,
     and stops it for the tests that follow.
     """
     yield
-    left = here.state.recorders + here.state.levels
+    left = here.state.recorders + here.state.levels + here.state.observers
     if left:
         here.state.set_recorders(())
         here.state.levels = ()
+        for observer in here.state.observers:
+            observers.end(observer)
         pytest.fail(
             f"this test left {len(left)} recording: "
             f"{', '.join(type(recorder).__name__ for recorder in left)}"

@@ -19,6 +19,14 @@ AUTOGRAPH = [f"functions/autograph/{name}" for name in (
 ELSEWHERE = {
     "api/numpy/test_methods.py": ("core/array_methods", "they are NumPy's methods"),
     "api/tensorflow/test_environment.py": ("core/settings", "values that tf.config sets and reads"),
+    "api/tensorflow/test_memory_info.py": (
+        "engines/numpy/process_memory",
+        "what tf.config.experimental says of the CPU",
+    ),
+    "api/tensorflow/test_profiler.py": (
+        "engines/xla/profiler",
+        "tf.profiler.experimental is JAX's profiler",
+    ),
     "api/tensorflow/test_sparse.py": (
         "core/sparse_tensor",
         "what it promises shows in the functions of tf.sparse",
@@ -100,6 +108,10 @@ ELSEWHERE = {
     "functions/test_without_jax.py": (
         "engines/xla/loading",
         "where JAX is not installed, a function says so; for forks see core/test_threads.py",
+    ),
+    "inspect/test_profile.py": (
+        "core/observers",
+        "a profile is an observer; it meets others and checks of numbers in every order",
     ),
     "ops/test_written.py": (
         "core/late",

@@ -25,6 +25,7 @@ INTERNAL = {
     "engines",
     "extend",
     "functions",
+    "inspect",
     "ops",
     "published",
     "start",
@@ -102,7 +103,7 @@ VARIABLES = {
 TAPES = {
     # TensorFlow's.
     "batch_jacobian", "gradient", "jacobian", "reset", "stop_recording", "watch",
-    "watched_variables", "departures", "derivatives", "gradient_per_example", "sparsity",
+    "watched_variables", "departures", "derivatives", "gradient_per_example", "memory", "sparsity",
 }  # fmt: skip
 
 

@@ -225,6 +225,7 @@ from gradtape.functions.control_flow import (
     while_loop,
 )
 from gradtape.functions.decorator import function
+from gradtape.inspect.profile import profile
 from gradtape.shapes import TensorShape, TensorSpec
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
 from gradtape.transforms.functional import (
@@ -249,6 +250,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import experimental as experimental
     from gradtape import image as image
     from gradtape import numpy as numpy
+    from gradtape import profiler as profiler
     from gradtape import quantization as quantization
     from gradtape import signal as signal
     from gradtape import sparse as sparse
@@ -285,8 +287,8 @@ __all__ = [
     "map_fn", "math", "matmul", "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply",
     "name_scope", "negative", "nest", "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal",
     "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pow", "print",
-    "py_function", "random", "random_normal_initializer", "random_uniform_initializer", "range",
-    "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
+    "profile", "py_function", "random", "random_normal_initializer", "random_uniform_initializer",
+    "range", "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
     "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reshape",
     "reverse", "reverse_sequence", "roll", "round", "saturate_cast", "scalar_mul", "scan",
     "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "sin",

@@ -31,6 +31,7 @@ LOADED_WHEN_USED = (
     "image",
     "keras",
     "numpy",
+    "profiler",
     "quantization",
     "signal",
     "sparse",

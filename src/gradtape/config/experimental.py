@@ -6,9 +6,12 @@ from gradtape.api.tensorflow.config import (
     enable_op_determinism,
     enable_tensor_float_32_execution,
     get_memory_growth,
+    get_memory_info,
+    get_memory_usage,
     get_visible_devices,
     list_logical_devices,
     list_physical_devices,
+    reset_memory_stats,
     set_memory_growth,
     set_visible_devices,
     tensor_float_32_execution_enabled,
@@ -16,6 +19,7 @@ from gradtape.api.tensorflow.config import (
 
 __all__ = [
     "enable_op_determinism", "enable_tensor_float_32_execution", "get_memory_growth",
-    "get_visible_devices", "list_logical_devices", "list_physical_devices", "set_memory_growth",
-    "set_visible_devices", "tensor_float_32_execution_enabled",
+    "get_memory_info", "get_memory_usage", "get_visible_devices", "list_logical_devices",
+    "list_physical_devices", "reset_memory_stats", "set_memory_growth", "set_visible_devices",
+    "tensor_float_32_execution_enabled",
 ]  # fmt: skip

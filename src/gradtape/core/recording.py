@@ -161,6 +161,10 @@ class Recording(Scope):
             joint.sweep()
         super().sweep()
 
+    def scopes(self) -> list[Scope]:
+        """All scopes that this recording is in: its own, and those that it shares with others."""
+        return [self, *self._joint_scopes()]
+
     def is_apart(self) -> bool:
         """Whether all of its Nodes are in this recording alone."""
         return not self._joint

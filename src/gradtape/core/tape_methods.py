@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gradtape.core.operators import TensorOperators
     from gradtape.core.tensor import Tensor
     from gradtape.inspect.explanation import Explanation
+    from gradtape.inspect.memory import TapeMemory
 
     Gradient: TypeAlias = Tensor | Any
     """A Tensor; or None where there is no path, or the IndexedSlices of a gather.
@@ -294,6 +295,27 @@ class TapeMethods:
         from gradtape.transforms.sparse.sparsity import sparsity
 
         return sparsity(self, target, source)
+
+    def memory(self: Any) -> TapeMemory:
+        """What the recording keeps alive now: bytes by line, op and shape, the largest first, and
+        which rule asked for them.
+
+        `total` is what is freed when the tape goes, and `shared` what something else holds too,
+        such as a Variable. The tape is not used up.
+
+        >>> import gradtape as tf
+        >>> w = tf.Variable(tf.zeros([100, 1000]))
+        >>> with tf.GradientTape() as tape:
+        ...     y = tf.reduce_sum(tf.tanh(w))
+        >>> found = tape.memory()
+        >>> found.total, found.shared
+        (400000, 0)
+        >>> found.rows[0].op, found.rows[0].shape, [str(asked) for asked in found.rows[0].asked]
+        ('tanh', (100, 1000), ['out for x'])
+        """
+        from gradtape.inspect.memory import memory
+
+        return memory(self)
 
     def derivatives(
         self: Any,

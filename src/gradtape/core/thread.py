@@ -13,12 +13,14 @@ from gradtape.blocks import Block, block
 from gradtape.core.recording import Recording, Scope, scope_of
 from gradtape.engines.numpy import engine as numpy_engine
 from gradtape.engines.numpy.engine import is_reentry, quiet_runner
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.published import published
 
 if TYPE_CHECKING:
     from gradtape.core.batching import Level
     from gradtape.core.node import Node
+    from gradtape.core.observers import Observer
     from gradtape.core.variable import Variable
     from gradtape.core.xla.trace import Trace
 
@@ -61,8 +63,9 @@ class ThreadState:
     """
 
     __slots__ = (
-        "_quiet", "_run_walk", "around_walk", "checker", "device", "draws", "levels", "pushers",
-        "recorders", "run", "same_draws", "scope", "tensor", "trace", "walking", "watch", "where",
+        "_run_walk", "around_call", "around_walk", "checker", "device", "draws", "levels",
+        "observers", "pushers", "quiet_run", "recorders", "run", "run_on_xla", "same_draws",
+        "scope", "tensor", "trace", "walking", "watch", "where",
     )  # fmt: skip
 
     plain_tensor: Any = None  # the class Tensor, once there is one
@@ -76,9 +79,13 @@ class ThreadState:
         # The place in the user's code, if it is not where this thread is now.
         self.where: tuple[CodeType, int] | None = None
         self.run: Callable[..., Any] = quiet_runner()
-        self._quiet = self.run
+        self.quiet_run = self.run  # what is below all that looks on
+        self.run_on_xla: Callable[..., Any] = xla_engine.run
+        self.observers: tuple[Observer, ...] = ()  # see `core.observers`
         # Sees what an op gives on XLA, and gives it back.
         self.checker: Callable[..., Any] | None = None
+        # Is given a compiled function, its arguments, and those by name.
+        self.around_call: Callable[..., Any] | None = None
         # The random numbers of a block that is to run again: see `transforms.recompute`.
         self.draws: Any = None
         self.same_draws = False  # whether all examples of a batch share what is drawn
@@ -106,7 +113,7 @@ class ThreadState:
         what it gives.
         """
         try:
-            return self._quiet(function, *args)
+            return self.quiet_run(function, *args)
         except RuntimeError as error:
             if not is_reentry(error):
                 raise

@@ -4,7 +4,7 @@ gradient.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +85,12 @@ class CallRule:
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         return dict(enumerate(self._program.tangents_of(args, tangents)))
+
+    def kept(self, node: Node) -> Iterator[tuple[str, str, Any]]:
+        """What a Node keeps, see `ops.derivative`."""
+        inputs, arrays, residuals, _ = node.saved
+        yield "", "input", [inputs, arrays]
+        yield "", "residual", residuals
 
     def _cotangents(self, g: PerOutput) -> list[Any]:
         """One for each output that has gradients, zeros if nothing depends on it."""

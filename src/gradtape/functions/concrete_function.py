@@ -334,9 +334,17 @@ class ConcreteFunction(Described):
         return part.run(given + taken, writes)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        around = here.state.around_call
+        return self._call(args, kwargs) if around is None else around(self, args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args, kwargs = self._function._parameters.in_order(args, kwargs)
         arguments = cast_to_kind(args, kwargs, self.structured_input_signature, self.name)
         return self._function.for_this_thread()._traced_for(arguments).call(arguments)
+
+    def written_variables(self) -> list[Variable]:
+        """The Variables that it writes, of those that were there when it was traced."""
+        return [variable for variable, _ in self._written]
 
     @property
     def variables(self) -> tuple[Variable, ...]:

@@ -11,15 +11,18 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
 
 from gradtape import nest
+from gradtape.core.location import Location, locate
 from gradtape.core.messages import first_times, log_warning, to_keep
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
 from gradtape.core.xla.trace import Constants, NeedsTracedConstants, NeedsValues
 from gradtape.engines.xla.loading import check_process
@@ -132,14 +135,14 @@ class Function:
                 or state.recorders
                 or state.levels
                 or state.trace is not None
-                or state.checker is not None
+                or state.around_call is not None
             )
             if special or settings.functions_run_eagerly:
-                return (
-                    self.python_function(*args, **kwargs)
-                    if settings.functions_run_eagerly
-                    else self._call(args, kwargs)
-                )
+                if settings.functions_run_eagerly:
+                    return self.python_function(*args, **kwargs)
+                if state.around_call is not None:
+                    return state.around_call(self, args, kwargs)
+                return self._call(args, kwargs)
             if self._only is not None and _plain_kinds(map(type, args)):
                 # No key: the compiled program itself sees whether arguments are of its kind.
                 found = self._only(args)
@@ -244,7 +247,9 @@ class Function:
             earlier = self._concrete.get(arguments.key)
             followed = _followed_constants(earlier)
             self._note_retracing(arguments, followed)
+            began = perf_counter_ns()
             concrete = self._concrete_for(arguments, earlier, followed)
+            self._tell_observers(began)
             if followed and earlier is not None:
                 if not self._leave_what_is_gone(concrete, earlier, followed):
                     return self._traced_for(arguments)
@@ -352,6 +357,10 @@ class Function:
                 "constant of the program"
                 for tensor in followed
             ]
+        elif arguments.key in self._concrete:
+            self._retraced = [_OTHER_VARIABLES]
+        elif self._concrete.has_dropped(arguments.key):
+            self._retraced = [_DROPPED.format(settings.programs_per_function)]
         elif self._concrete:
             candidates = [
                 differences(key, arguments.key, self._parameters.names()) for key in self._concrete
@@ -367,6 +376,19 @@ class Function:
                 self._name, sum(self._recent), len(self._recent),
                 "; ".join(self._retraced) or "it was a new function",
             )  # fmt: skip
+
+    def _tell_observers(self, began: int) -> None:
+        """Tells who looks on that the function was traced, and why."""
+        if here.state.observers:
+            ended, place = perf_counter_ns(), self.definition()
+            for observer in here.state.observers:
+                observer.traced(self._name, place, began, ended, self._retraced)
+
+    def definition(self) -> Location | None:
+        """Where the Python function stands, if it is one."""
+        method = getattr(self.python_function, "weakly_bound", (self.python_function,))[0]
+        code = getattr(method, "__code__", None)
+        return None if code is None else locate(code, 0)
 
     def converted(self) -> Callable[..., Any]:
         """What is traced: the Python function, converted by AutoGraph."""
@@ -400,6 +422,10 @@ class Function:
         ["'n' changed from 2 to 3"]
         """
         return list(self._retraced)
+
+    def written_variables(self) -> list[Variable]:
+        """The Variables that its programs write."""
+        return [v for program in self._concrete.values() for v in program.written_variables()]
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction | OpenFunction:
         """The program for a kind of arguments, given as values or as TensorSpecs.
@@ -469,6 +495,13 @@ _MANY_STRINGS = (
     "%s was traced in %s of its last %s calls, since a tensor of strings is a constant of a "
     "program. Tracing and compiling are slow: pass "
     "numbers that stand for the strings. The last time, %s."
+)
+_OTHER_VARIABLES = (
+    "a Variable that is passed is one that the function also reaches without its arguments, or was "
+    "one before"
+)
+_DROPPED = (
+    "the program for these arguments was dropped, since the function had more than {} programs"
 )
 _CREATED_LATER = (
     "{}: a function may create Variables in its first call only. Create them outside, or once: `if "

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.functions.described import Described
 from gradtape.functions.signature import Arguments, Parameters, cast_to_kind
 from gradtape.shapes import TensorSpec
@@ -33,11 +34,18 @@ class OpenFunction(Described):
         function._kinds.add(Arguments(args, kwargs).key_with_open_sizes())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        around = here.state.around_call
+        return self._call(args, kwargs) if around is None else around(self, args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args, kwargs = self._function._parameters.in_order(args, kwargs)
         arguments = cast_to_kind(args, kwargs, self.structured_input_signature, self.name)
         program = self._function.for_this_thread()._traced_for(arguments)
         self._programs[id(program)] = program
         return program.call(arguments)
+
+    def written_variables(self) -> list[Variable]:
+        return [v for program in self._programs.values() for v in program.written_variables()]
 
     @property
     def variables(self) -> tuple[Variable, ...]:

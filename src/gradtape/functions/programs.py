@@ -30,6 +30,7 @@ class Programs:
         self._name = name
         self._by_key: OrderedDict[Any, ConcreteFunction] = OrderedDict()
         self._dropped = 0
+        self._once: set[int] = set()  # the hashes of the keys of those that were dropped
 
     def __len__(self) -> int:
         return len(self._by_key)
@@ -46,6 +47,10 @@ class Programs:
     def get(self, key: Any) -> ConcreteFunction | None:
         return self._by_key.get(key)
 
+    def has_dropped(self, key: Any) -> bool:
+        """Whether there was a program for this key once."""
+        return hash(key) in self._once
+
     def use(self, key: Any) -> None:
         """Notes that a program has been used; another thread may have dropped it."""
         if 2 * len(self._by_key) > settings.programs_per_function:
@@ -58,8 +63,10 @@ class Programs:
         self._by_key.move_to_end(key)
         dropped = []
         while len(self._by_key) > settings.programs_per_function:
-            dropped.append(self._by_key.popitem(last=False)[1])
-            dropped[-1].forget()
+            gone, unused = self._by_key.popitem(last=False)
+            self._once.add(hash(gone))
+            unused.forget()
+            dropped.append(unused)
         if dropped:
             self._note(len(dropped), what_changes)
         return dropped

@@ -4,7 +4,7 @@ complex outputs, and its push.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,6 +110,17 @@ class Derivative:
         # Strict is slow.
         return {name: _plain(value) for name, value in zip(names, node.saved[index])}  # noqa: B905
 
+    def kept(self, node: Node) -> Iterator[tuple[str, str, Any]]:
+        """What a Node keeps: the argument whose pull asked for it, if each has its own, the name of
+        the pull's parameter, and the value.
+        """
+        arguments = self.op.arguments if self.op.pull_all is None else ("",)
+        # Strict is wrong: a Node of several outputs keeps their shapes after that.
+        for by, names, values in zip(arguments, self.op.saves, node.saved):  # noqa: B905
+            if values is not None:
+                for name, value in zip(names, values, strict=True):
+                    yield by, name, value
+
     def _output(self, node: Node, value: Any) -> Any:
         """The output again, as a Tensor; several ones have new Nodes,
         which accumulators have to hear of.
@@ -173,6 +184,7 @@ class Conjugated:
         self._rule = rule
         self.name = rule.name
         self.shows_nan = rule.shows_nan
+        self.kept = rule.kept
 
     def pull_arrays(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         return [conjugated(p) for p in self._rule.pull_arrays(node, conjugated(g), wanted)]
@@ -200,6 +212,7 @@ class OnTensors:
         self.name = rule.name
         self.pull_tensors = rule.pull_tensors
         self.push = rule.push
+        self.kept = rule.kept
 
     def pull_arrays(self, node: Node, g: Any, wanted: Wanted) -> Sequence[Any]:
         return [

@@ -484,6 +484,15 @@ def _xla_kernel(kernel: Any) -> Any:
 needed.xla_kernel = _xla_kernel
 
 
+def op_of(kernel: Any) -> Op | None:
+    """The op that a kernel, of either engine, belongs to."""
+    found = _by_kernel.get(kernel)
+    if found is not None:
+        return found
+    # `vars`, since those that nobody has asked for are not made.
+    return next((op for op in registry.values() if vars(op).get("xla_kernel") is kernel), None)
+
+
 def _no_rule(name: str, argument: str) -> Pull:
     """The pull of an argument that nobody wrote one for: a derivative is missing,
     never silently zero.
@@ -500,7 +509,7 @@ def _no_rule(name: str, argument: str) -> Pull:
 
 def _run_on_xla(kernel: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
     try:
-        return xla_engine.run(kernel, *arrays, **params)
+        return here.state.run_on_xla(kernel, *arrays, **params)
     except Exception as error:
         found = original(error)
         if found is error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 from weakref import ref
 
@@ -111,6 +111,10 @@ class FunctionRule:
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         return transposed(self, node, outputs, tangents)
+
+    def kept(self, node: Node) -> Iterator[tuple[str, str, Any]]:
+        """What it captures, see `ops.derivative`."""
+        yield "", "", self._pull
 
 
 def _arrays(pulled: Any) -> Any:

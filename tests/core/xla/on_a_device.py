@@ -534,3 +534,49 @@ def test_results_that_are_not_finite_are_refused():
             tf.math.log(zero)
     finally:
         tf.debugging.disable_check_numerics()
+
+
+@pytest.mark.parametrize("around", [True, False])
+def test_a_profile_sees_ops_on_the_device(around):
+    blocks = [tf.device(DEVICE), tf.profile()]
+    profile = blocks[1]
+    before = here.state.run, here.state.run_on_xla
+    with blocks[not around], blocks[around]:
+        x = tf.constant(X)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.tanh(x) * 2.0)
+        gradient = tape.gradient(y, x)
+    assert (here.state.run, here.state.run_on_xla) == before
+    assert gradient.device == NAME
+    rows = {row.op: row for row in profile.rows}
+    assert {"tanh", "multiply", "reduce_sum"} <= rows.keys()
+    assert rows["tanh"].calls == rows["tanh"].pulls == 1
+    assert rows["tanh"].file == __file__
+    assert rows["tanh"].bytes >= X.nbytes
+
+
+def test_checks_and_a_profile_are_on_together():
+    with tf.device(DEVICE):
+        tf.debugging.enable_check_numerics()
+        try:
+            with tf.profile() as profile:
+                tf.exp(tf.constant(X))
+                with pytest.raises(tf.errors.InvalidArgumentError, match="Inf"):
+                    tf.math.log(tf.constant([0.0]))
+        finally:
+            tf.debugging.disable_check_numerics()
+    assert [row.calls for row in profile.rows if row.op == "exp"] == [1]
+
+
+def test_memory_on_the_device():
+    with tf.device(DEVICE):
+        x = tf.constant(np.ones((100, 100), np.float32))
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.exp(x))
+    found = tape.memory()
+    assert found.total == 40_000
+    assert found.rows[0].op == "exp"
+    assert tape.gradient(y, x).device == NAME
+    assert tape.memory().total == 0

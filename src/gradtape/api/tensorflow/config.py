@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gradtape.core.messages import first_times, log_warning
 from gradtape.core.settings import settings
-from gradtape.engines.numpy import threads
+from gradtape.engines.numpy import process_memory, threads
 from gradtape.engines.xla import cache as xla_cache
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.published import published
@@ -292,6 +292,72 @@ def get_memory_growth(device: Any) -> bool:
         )
     on_demand = os.environ.get("XLA_PYTHON_CLIENT_PREALLOCATE", "true").lower() in ("false", "0")
     return on_demand or os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR") == "platform"
+
+
+@published("config.experimental.get_memory_info")
+def get_memory_info(device: str) -> dict[str, int]:
+    """The bytes that a device uses now, and the most that it has used: `current` and `peak`.
+
+    For the CPU it is the memory of this process, its Python objects included; TensorFlow says 0.
+    `tape.memory()` tells what a recording keeps alive.
+
+    >>> import gradtape as tf
+    >>> found = tf.config.experimental.get_memory_info("CPU:0")
+    >>> 0 < found["current"] <= found["peak"]
+    True
+    """
+    name, found = _device_of(device, "get_memory_info")
+    if name == "CPU:0":
+        return process_memory.info()
+    stats = xla_devices.memory_stats(found)
+    if stats is None:
+        raise ValueError(f"get_memory_info: {name} does not say how much memory it uses.")
+    return {"current": stats["bytes_in_use"], "peak": stats["peak_bytes_in_use"]}
+
+
+@published("config.experimental.get_memory_usage")
+def get_memory_usage(device: str) -> int:
+    """The bytes that a device uses now, see `get_memory_info`.
+
+    >>> import gradtape as tf
+    >>> tf.config.experimental.get_memory_usage("CPU:0") > 0
+    True
+    """
+    return get_memory_info(device)["current"]
+
+
+@published("config.experimental.reset_memory_stats")
+def reset_memory_stats(device: str) -> None:
+    """Lets `get_memory_info` tell the peak from now on.
+
+    XLA does not forget the peak of a GPU, so there it stays, and the log says so once.
+
+    >>> import gradtape as tf
+    >>> tf.config.experimental.reset_memory_stats("CPU:0")
+    """
+    name, _ = _device_of(device, "reset_memory_stats")
+    if name == "CPU:0" and process_memory.forget_peak():
+        return
+    if first_times("memory stats", limit=1) is not None:
+        log_warning("reset_memory_stats: the peak of %s stays: it cannot be reset.", name)
+
+
+def _device_of(device: Any, caller: str) -> tuple[str, Any]:
+    """The name and the JAX device of a device that is named in any of TensorFlow's ways."""
+    words = str(device).rpartition("/")[2].split(":")
+    words = words[1:] if words[0] in ("device", "physical_device") else words
+    if len(words) != 2 or not words[1].isdigit():
+        raise ValueError(
+            f"{caller}: {device!r} is not the name of a device: it must have a type and a number, "
+            'like "GPU:0".'
+        )
+    name = f"{words[0].upper()}:{int(words[1])}"
+    known = {"CPU:0": None} if name == "CPU:0" else xla_devices.devices()
+    if name not in known:
+        raise ValueError(
+            f"{caller}: there is no device {device!r}: the devices are {', '.join(known)}."
+        )
+    return name, known[name]
 
 
 @published("config.threading.get_inter_op_parallelism_threads")

@@ -153,7 +153,7 @@ class RunOnDevice:
         if dtype.kind == "O":
             return self.plain(kernel, *args, **params)
         arrays = [arg if hasattr(arg, "dtype") else np.asarray(arg, dtype) for arg in args]
-        result = xla_engine.run(
+        result = here.state.run_on_xla(
             on_xla, *[xla_devices.put(array, self._place.device) for array in arrays], **params
         )
         if here.state.checker is not None:

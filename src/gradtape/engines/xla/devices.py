@@ -101,3 +101,8 @@ def copied(array: Any) -> Any:
     """A JAX array with the same values in memory of its own."""
     with wide():
         return array.copy()
+
+
+def memory_stats(device: Any) -> dict[str, int] | None:
+    """What a device says about its memory; None if it says nothing."""
+    return None if device is None else device.memory_stats()

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtape.engines.numpy.engine import Kernel
 from gradtape.engines.xla.loading import check_process, load, loaded
-from gradtape.engines.xla.settings import wide
+from gradtape.engines.xla.settings import is_tracing, wide
 
 
 class NotTraceableError(TypeError):
@@ -237,6 +237,19 @@ def shares_memory(array: Any, values: np.ndarray[Any, Any]) -> bool:
     from.
     """
     return np.asarray(array).ctypes.data == values.ctypes.data
+
+
+def waited_for(arrays: Any) -> Any:
+    """JAX arrays, or a structure of them, once XLA has computed them; anything else as it is."""
+    jax = loaded()
+    return arrays if jax is None or is_tracing() else jax.block_until_ready(arrays)
+
+
+def address_of(array: Any) -> int:
+    """What identifies the memory of a JAX array: its address, if it is in one piece."""
+    if not array.is_deleted() and len(array.devices()) == 1:
+        return int(array.unsafe_buffer_pointer())
+    return id(array)
 
 
 def to_numpy(array: Any) -> Any:

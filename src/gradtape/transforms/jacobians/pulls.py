@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.node import Node
+from gradtape.core.observers import walk_rows
 from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
@@ -197,13 +199,14 @@ class Pulls:
         return self._one_by_one(seeds() if callable(seeds) else seeds)
 
     def _at_once(self, seeds: Seeded | Callable[[], Seeded]) -> Seeded:
-        own, plain = callable(seeds), nothing_records() and here.state.around_walk is None
+        own, plain = callable(seeds), nothing_records() and here.state.checker is None
         given = seeds() if callable(seeds) else seeds
         with Level(_count(given)) as level:
             if plain and all(type(rows.array) is np.ndarray for rows in given.values()):
                 arrays = {node: rows.array for node, rows in given.items()}
+                walk = partial(walk_rows, pull_rows) if here.state.observers else pull_rows
                 found = here.state.walk(
-                    self._recording, pull_rows, arrays, self._nodes, self._recording, level, own
+                    self._recording, walk, arrays, self._nodes, self._recording, level, own
                 )
                 return {node: Tensor(array) for node, array in found.items()}
             found = self._walk({node: BatchedTensor(rows, level) for node, rows in given.items()})

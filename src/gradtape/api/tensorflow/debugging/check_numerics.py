@@ -1,15 +1,14 @@
 """`tf.debugging.enable_check_numerics`: the first op, forward or backward, that produces NaN or
 infinity raises an error.
 
-It costs nothing while it is off. While it is on, it replaces three things that are looked up
-anyway:
+It costs nothing while it is off. While it is on, it is an observer of the thread (see
+`core.observers`):
 
-- `here.state.run`, the function through which a thread runs every kernel on NumPy;
-- `here.state.checker`, which sees the results of ops on XLA. In a program that is being traced, it
+- it looks at the result of every kernel on NumPy;
+- as `here.state.checker` it sees the results of ops on XLA. In a program that is being traced, it
   adds a call to the host that raises if a result is not finite; programs that were traced without
   it are not used meanwhile. A program that fails the check has written nothing;
-- `GradientTape._pull`, the backward walk, which then uses rules that check the cotangents they pass
-  on.
+- the backward walk uses rules that check the cotangents they pass on.
 """
 
 from __future__ import annotations
@@ -19,16 +18,17 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.core import observers
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.location import caller, locate
 from gradtape.core.node import Node
+from gradtape.core.observers import Observer
 from gradtape.core.record import PerOutput
 from gradtape.core.recording import Recording
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.walk import Path
-from gradtape.core.xla.placement import plain_run_becomes
 from gradtape.core.xla.tensor import is_traced
 from gradtape.engines.numpy.engine import quiet_runner
 from gradtape.engines.xla import engine as xla_engine
@@ -60,12 +60,7 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
     ...     tf.debugging.disable_check_numerics()
     log(float32[2]): the result has Inf values (found by enable_check_numerics)
     """
-    state = here.state
-    if state.checker is not None:
-        return
-    plain_run_becomes(_CheckingRun())
-    state.checker = _checked_on_xla
-    state.around_walk = _checked_walk
+    observers.begin(_CHECKS)
 
 
 @published("debugging.disable_check_numerics")
@@ -78,18 +73,15 @@ def disable_check_numerics() -> None:
     >>> tf.math.log(0.0).numpy()
     np.float32(-inf)
     """
-    state = here.state
-    if state.checker is not None:
-        plain_run_becomes(quiet_runner())
-        state.checker = None
-        state.around_walk = None
+    observers.end(_CHECKS)
 
 
 class _CheckingRun:
     """Runs a kernel and looks at its result. The op adds its name and inputs to the error."""
 
-    def __init__(self) -> None:
-        self._run = quiet_runner()
+    def __init__(self, run: Callable[..., Any]) -> None:
+        self._run = run
+        self._look = quiet_runner()
         self._unchecked = {op.kernel for op in registry.values() if op.chooses}
 
     def __call__(self, kernel: Callable[..., Any], *args: Any, **params: Any) -> Any:
@@ -100,7 +92,7 @@ class _CheckingRun:
     def look_at(self, kernel: Callable[..., Any], result: Any) -> None:
         """Refuses a kernel's result that is not finite."""
         if kernel not in self._unchecked:
-            found = self._run(_not_finite, result)
+            found = self._look(_not_finite, result)
             if found:
                 raise FloatingPointError(f"the result has {found} values ({_ADVICE})")
 
@@ -148,6 +140,22 @@ def _checked_walk(
     finally:
         for node, rule in zip(nodes, before, strict=True):
             node.rule = rule
+
+
+class _Checks(Observer):
+    """What looks on while checks are on."""
+
+    checks = True
+    checker = staticmethod(_checked_on_xla)
+
+    def around_run(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        return _CheckingRun(run)
+
+    def around_walk(self, walk: Callable[..., Any], *args: Any) -> Any:
+        return _checked_walk(walk, *args)
+
+
+_CHECKS = _Checks()
 
 
 class _CheckingRule:

@@ -1,0 +1,129 @@
+"""`Observer`: something that looks on while a thread runs ops, backward walks and functions.
+
+Where nothing looks on it costs nothing. An observer replaces what is looked up anyway:
+
+- `here.state.run`, the function through which a thread runs every kernel on NumPy, and
+  `here.state.run_on_xla`, which does the same on XLA;
+- `here.state.checker`, which sees the results of ops on XLA, and makes functions use programs of
+  their own;
+- `here.state.around_walk`, which is given every backward walk;
+- `here.state.around_call`, which is given every call of a compiled function.
+
+Observers begin and end in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gradtape.core.thread import here
+from gradtape.core.xla.placement import plain_run_becomes
+from gradtape.engines.xla import engine as xla_engine
+
+if TYPE_CHECKING:
+    from gradtape.core.location import Location
+
+
+class Observer:
+    """Looks on at one thread.
+
+    What it does around something calls what it is given. Of several, the first is the closest to
+    the kernel, but one that `checks` stands around all others, so that they do not see its checks.
+    """
+
+    checks = False
+    checker: Callable[..., Any] | None = None
+
+    def around_run(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """What runs kernels on NumPy, from what has run them so far."""
+        return run
+
+    def around_run_on_xla(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """The same on XLA."""
+        return run
+
+    def around_walk(self, walk: Callable[..., Any], *args: Any) -> Any:
+        """Runs a backward walk."""
+        return walk(*args)
+
+    def around_rows(self, walk: Callable[..., Any], *args: Any) -> Any:
+        """Runs the walk of many cotangents at once, as for the rows of a Jacobian."""
+        return walk(*args)
+
+    def around_call(self, function: Any, call: Callable[[], Any]) -> Any:
+        """Runs a call of a compiled function."""
+        return call()
+
+    def traced(
+        self, name: str, place: Location | None, start: int, end: int, why: Sequence[str]
+    ) -> None:
+        """A function was traced, from `start` to `end` in nanoseconds of `perf_counter`.
+
+        `why` says what changed since earlier calls; it is empty the first time.
+        """
+
+    def section(self, name: str, start: int, end: int, about: dict[str, Any]) -> None:
+        """A block that the user named has ended."""
+
+
+def begin(observer: Observer) -> None:
+    """Lets `observer` look on at this thread."""
+    observers = here.state.observers
+    # Anew even if it is there: a signal may have come between.
+    _become(observers if observer in observers else (*observers, observer))
+
+
+def end(observer: Observer) -> None:
+    """Ends that; it may have ended already."""
+    _become(tuple([other for other in here.state.observers if other is not observer]))
+
+
+def _become(observers: tuple[Observer, ...]) -> None:
+    state = here.state
+    state.observers = observers
+    in_order = sorted(observers, key=lambda observer: observer.checks)
+    run, run_on_xla = state.quiet_run, xla_engine.run
+    for observer in in_order:
+        run, run_on_xla = observer.around_run(run), observer.around_run_on_xla(run_on_xla)
+    plain_run_becomes(run)
+    state.run_on_xla = run_on_xla
+    state.checker = next((o.checker for o in in_order if o.checker is not None), None)
+    state.around_walk = partial(_walk, in_order) if observers else None
+    state.around_call = partial(_call, in_order) if observers else None
+
+
+def _walk(observers: Sequence[Observer], walk: Callable[..., Any], *args: Any) -> Any:
+    for observer in observers:
+        walk = partial(observer.around_walk, walk)
+    return walk(*args)
+
+
+def walk_rows(walk: Callable[..., Any], *args: Any) -> Any:
+    """Runs the walk of many cotangents at once; whoever looks on is given it."""
+    for observer in here.state.observers:
+        walk = partial(observer.around_rows, walk)
+    return walk(*args)
+
+
+def _call(
+    observers: Sequence[Observer], function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A call of a compiled function; what it calls in turn is part of it."""
+    state = here.state
+    before, inside = state.around_call, None if state.checker is None else _checked
+    state.around_call = inside
+    try:
+        call: Callable[[], Any] = partial(function, *args, **kwargs)
+        for observer in observers:
+            call = partial(observer.around_call, function, call)
+        return call()
+    finally:
+        if state.around_call is inside:  # or else an observer has begun or ended meanwhile
+            state.around_call = before
+
+
+def _checked(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The general way to call a function, which looks for the program with checks."""
+    return function._call(args, kwargs)

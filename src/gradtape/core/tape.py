@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
+from weakref import WeakKeyDictionary
 
 from numpy import ndarray
 
@@ -60,6 +61,7 @@ class GradientTape(TapeMethods, Block):
     pushes = False
     scope: Recording | None = None
     _departures: Departures | None = None
+    _asked: WeakKeyDictionary[Node, Any] | None = None
 
     def __init__(
         self,
@@ -322,6 +324,8 @@ class GradientTape(TapeMethods, Block):
             watched = self._nodes
             nodes = [watched.get(id(source)) or self._node_of(source) for source in leaves]
             seeds, by_identity = self._seeds(targets, given)
+            if not release:
+                self._asked = WeakKeyDictionary(seeds)  # what the gradients are of
             found = self._pull(seeds, nodes, recording, release)
             gradients = [
                 Tensor(g) if type(g := found.get(node)) is ndarray
@@ -445,6 +449,7 @@ class GradientTape(TapeMethods, Block):
         """
         if self.scope is not None:
             recording, self.scope, self._nodes = self.scope, None, {}
+            self._asked = None
             recording.close()
 
     def __dir__(self) -> list[str]:

@@ -584,6 +584,12 @@ class CallRule:
         self._program = program
         self._variant = variant
 
+    def op_by_op(self, node: Node) -> tuple[Sequence[Tensor], Body]:
+        """The inputs of a recorded call, and a function that runs it again, recorded by whatever
+        records.
+        """
+        return node.saved[0], lambda inputs: self._program.again(inputs)[0]
+
     def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
         inputs, arrays, residuals, _ = node.saved
         found = self._variant.backward(arrays, residuals, self._cotangents(g))

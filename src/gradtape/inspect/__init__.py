@@ -1,0 +1,1 @@
+"""What core recorded, explained: this package reads recordings and changes nothing."""

@@ -25,6 +25,7 @@ INTERNAL = {
     "engines",
     "extend",
     "functions",
+    "inspect",
     "ops",
     "published",
     "start",

@@ -131,6 +131,10 @@ class Function:
                 or state.checker is not None
             )
             if special or settings.functions_run_eagerly:
+                if state.op_by_op is not None:
+                    from gradtape.functions.rerun import run_as_python  # noqa: PLC0415 - rare
+
+                    return run_as_python(self, args, kwargs)
                 return (
                     self.python_function(*args, **kwargs)
                     if settings.functions_run_eagerly
@@ -157,6 +161,10 @@ class Function:
                 self._only = concrete.shortcut if len(self._concrete) == 1 else None
             return result
         except Exception as error:
+            if here.state.checker is not None:
+                from gradtape.functions.rerun import explain  # noqa: PLC0415 - after a failure
+
+                explain(error, self, args, kwargs)
             keep_users_frames(error)
             raise
 

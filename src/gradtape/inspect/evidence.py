@@ -10,7 +10,7 @@ assigned since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -23,7 +23,6 @@ from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
-from gradtape.core.walk import Path
 from gradtape.inspect.values import HARMLESS, plain
 from gradtape.ops.derivative import declared
 from gradtape.ops.op import Op
@@ -37,7 +36,7 @@ class Known(NamedTuple):
 
 
 class Evidence:
-    """What is known of the values in a recording.
+    """What is known of the values in some recordings.
 
     `given` are Tensors, by their Nodes, that somebody still has. `origins` says, for a call that
     was run again, what its inputs were: a Node of the recording outside, or a text.
@@ -45,19 +44,22 @@ class Evidence:
 
     def __init__(
         self,
-        recording: Recording,
+        recordings: Iterable[Recording],
         targets: Iterable[Node],
         given: dict[Node, Any],
         *,
+        names: dict[Node, str] | None = None,
         outside: tuple[Evidence, dict[Node, Any]] | None = None,
         number: tuple[int, ...] = (),
     ) -> None:
-        self.recording = recording
+        self.recordings = frozenset(recordings)
         self.outside = outside
+        self.call: Any = None  # the Node of the call outside
         self.number = number  # of the call that was run again, to tell what came first
-        self.names: dict[Node, str] = {}  # of sources
+        self.names = dict(names or {})  # of sources
         self.variables: dict[Node, Variable] = {}
-        self.nodes = Path(targets, (), recording).nodes
+        self.label: Callable[[Node], str | None] | None = None  # what is told of a Node besides
+        self.nodes = self._reached(targets)
         self.values: dict[Node, Known | None] = {}
         self._calls: dict[Node, Again | None] = {}
         for node, array in given.items():
@@ -65,15 +67,34 @@ class Evidence:
         for node in self.nodes:
             self._read(node)
         for node in self.nodes:
+            if getattr(node.rule, "keeps_value", False):
+                self._share(node)
+        for node in self.nodes:
             if node not in self.values:
                 self.values[node] = self._worked_out(node)
+
+    def _reached(self, targets: Iterable[Node]) -> list[Node]:
+        """The Nodes that have a rule and that the targets were computed from, in their order."""
+        seen = set(targets)
+        stack, found = list(seen), []
+        while stack:
+            node = stack.pop()
+            if node.rule is not None:
+                found.append(node)
+                new = [p for p in self.parents(node) if p is not None and p not in seen]
+                seen.update(new)
+                stack += new
+        return sorted(found, key=lambda node: node.number)
 
     def value(self, node: Node) -> Known | None:
         return self.values.get(node)
 
     def parents(self, node: Node) -> list[Node | None]:
         """A Node's parents, None for what this recording does not follow."""
-        return [p if p is not None and self.recording in p.scope else None for p in node.parents]
+        return [
+            None if p is None or p.scope.recordings.isdisjoint(self.recordings) else p
+            for p in node.parents
+        ]
 
     def arguments(self, node: Node) -> list[Known | None]:
         """The arguments of a recorded op; None for what is not known."""
@@ -111,6 +132,17 @@ class Evidence:
         out = saved_output(node)
         if out is not None:
             self.values.setdefault(node, Known(out))
+
+    def _share(self, node: Node) -> None:
+        """A Variable has a Node in each recording, and is read as a Node of them all."""
+        family = [node, *(parent for parent in node.parents if parent is not None)]
+        value = next((self.values[n] for n in family if n in self.values), None)
+        name = next((self.names[n] for n in family if n in self.names), None)
+        for relative in family:
+            if value is not None:
+                self.values.setdefault(relative, value)
+            if name is not None:
+                self.names.setdefault(relative, name)
 
     def _worked_out(self, node: Node) -> Known | None:
         rule: Any = node.rule
@@ -187,13 +219,15 @@ class Again:
             if t.node is not None
         }
         targets = [t.node for t in self.outputs if t.node is not None]
-        return Evidence(
-            self.recording,
+        found = Evidence(
+            [self.recording],
             targets,
             given,
             outside=(self._outside, origins),
             number=(*self._outside.number, self._node.number),
         )
+        found.call = self._node
+        return found
 
 
 def saved_arguments(node: Node) -> dict[int, Any]:

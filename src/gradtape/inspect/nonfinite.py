@@ -138,7 +138,8 @@ class NonFinite:
             return f"{self.op}{place} was given {value}{where}: its constant {name} has it."
         if self.kind == "seed":
             return f"The output_gradients given to gradient() have {value}{where}."
-        return f"{self.op[:1].upper()}{self.op[1:]}{place} itself is {value}{where}."  # type: ignore[index]
+        itself = "" if self.kind == "unknown" else " itself"
+        return f"{self.op[:1].upper()}{self.op[1:]}{place}{itself} is {value}{where}."  # type: ignore[index]
 
     def _what_is_missing(self) -> list[str]:
         lines = []
@@ -162,6 +163,28 @@ def finite(what: str) -> NonFinite:
     """That nothing is wrong."""
     return NonFinite(
         FINITE, None, None, None, None, None, (), (), "", True, (), (), None, None, what, ()
+    )
+
+
+def not_recorded(what: str, index: tuple[int, ...], array: Any) -> NonFinite:
+    """That something is not finite, of which no op was recorded."""
+    return NonFinite(
+        kind="unknown",
+        op=what,
+        location=None,
+        phase=None,
+        index=index,
+        value=array[index].item(),
+        inputs=(),
+        chain=(),
+        advice="run it with tf.debugging.enable_check_numerics(), which looks at every result.",
+        certain=False,
+        missing=(),
+        between=(),
+        last_finite=None,
+        largest=None,
+        seen=what,
+        notes=("No recorded op leads to it.",),
     )
 
 

@@ -66,8 +66,8 @@ def why_nonfinite(tape: Any, target_or_gradients: Any, sources: Any = None) -> N
     wanted = [n for s in given_sources if (n := tape._node_of(s)) is not None] or None
     if targets:
         given.update({n: t for n, t in targets.items() if isinstance(t, Tensor)})
-        evidence = Evidence(recording, targets, given)
-        evidence.names, evidence.variables = named, _variables(tape)
+        evidence = Evidence([recording], targets, given, names=named)
+        evidence.variables = _variables(tape)
         starts = [(n, t) for n, t in targets.items() if n in given and is_wrong(plain(t))]
         if starts:
             return report(
@@ -82,8 +82,8 @@ def why_nonfinite(tape: Any, target_or_gradients: Any, sources: Any = None) -> N
             "gradient that it could be. Give it the loss: tape.explain(loss) says whether it is "
             "recorded."
         )
-    evidence = Evidence(recording, asked, given)
-    evidence.names, evidence.variables = named, _variables(tape)
+    evidence = Evidence([recording], asked, given, names=named)
+    evidence.variables = _variables(tape)
     backward = Backward(evidence, recording, asked, wanted)
     known = [as_array(g) for g in backward.gradients.values()]
     for leaf in leaves:
@@ -158,8 +158,17 @@ def report(starts: Next, seen: str) -> NonFinite:
         last_finite=None if culprit.last_finite is None else _link(culprit.last_finite),
         largest=_largest(culprit, value),
         seen=seen,
+        layer=_label(step),
         notes=(*([culprit.note] if culprit.note else []), *_now(culprit)),
     )
+
+
+def _label(step: Step) -> str | None:
+    """What else is known of the op, or of the call that it is in."""
+    evidence, node = step.evidence, step.node
+    while evidence.outside is not None:
+        (evidence, _), node = evidence.outside, evidence.call
+    return None if evidence.label is None else evidence.label(node)
 
 
 def _now(culprit: Culprit) -> list[str]:

@@ -104,6 +104,7 @@ TAPES = {
     # TensorFlow's.
     "batch_jacobian", "gradient", "jacobian", "reset", "stop_recording", "watch",
     "watched_variables", "departures", "derivatives", "gradient_per_example", "sparsity",
+    "why_nonfinite",
 }  # fmt: skip
 
 

@@ -31,8 +31,8 @@ _OVERFLOW = (
     "in a wider dtype."
 )
 _UNCERTAIN = (
-    "to see the op, run it with tf.debugging.enable_check_numerics(), which looks at every result; "
-    "or watch what is not kept (tape.watch), and ask again."
+    "tf.debugging.why_nonfinite(function, ...) runs a function once more and keeps every value, so "
+    "that it can tell; and with tf.debugging.enable_check_numerics(), the op raises an error."
 )
 _BACKWARD = (
     "its derivative is not finite there: keep its arguments away from that place, with an epsilon "

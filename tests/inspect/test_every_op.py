@@ -44,7 +44,7 @@ def in_the_middle(trial: Trial, *followed: Any) -> tuple[list[Any], list[Any], A
     for i, x in zip(trial.wanted, moved, strict=True):
         given[i] = x
     # A call of an op notes the line above its public function, which the lambda stands for.
-    results = (lambda: trial.case.op(*given, **trial.params))()  # here
+    results = (lambda: trial.case.op(*given, **trial.params))()  # noqa: PLC3002 # here
     outputs = results if isinstance(results, (list, tuple)) else [results]
     outputs = [out for out in outputs if out.dtype.is_floating]
     return moved, outputs, sum(tf.reduce_sum(out * 0.125) for out in outputs)
@@ -139,9 +139,7 @@ def test_the_op_is_named(number):
     for trial in trials(number):
         tape, sources, moved, outputs, target = recorded(trial)
         why = tape.why_nonfinite(target, sources)
-        gradients = [
-            tf.convert_to_tensor(g) for g in tape.gradient(target, moved) if g is not None
-        ]
+        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(target, moved) if g is not None]
         check(why, trial, moved, outputs, gradients)
 
 

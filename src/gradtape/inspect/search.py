@@ -41,12 +41,12 @@ def why_nonfinite(tape: Any, target_or_gradients: Any, sources: Any = None) -> N
             "why_nonfinite: it needs the values, which are not there while a function is traced or "
             "inside vmap. Ask outside; a call of a function is looked into op by op."
         )
-    leaves = [
-        part
-        for leaf in nest.flatten(target_or_gradients)
-        if leaf is not None
-        for part in ([leaf.values] if isinstance(leaf, IndexedSlices) else [source_object(leaf)])
-    ]
+    given_leaves = [leaf for leaf in nest.flatten(target_or_gradients) if leaf is not None]
+    with state.only([]):
+        leaves = [
+            leaf.__gradtape_tensor__() if isinstance(leaf, IndexedSlices) else source_object(leaf)
+            for leaf in given_leaves
+        ]
     if not leaves or not all(isinstance(leaf, (Tensor, Variable)) for leaf in leaves):
         raise TypeError(
             "why_nonfinite: give it a Tensor that the tape recorded, such as the loss, or the "

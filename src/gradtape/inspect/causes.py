@@ -7,6 +7,7 @@ all of them and returns the culprits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from gradtape.core.node import Node
 from gradtape.core.record import OutputRule, PerOutput
 from gradtape.inspect.backward import Backward
 from gradtape.inspect.evidence import Evidence, Known, saved_arguments, saved_output
-from gradtape.inspect.values import first, is_wrong, responsible, spread, wrong
+from gradtape.inspect.values import at, first, is_wrong, plain, responsible, spread, wrong
 from gradtape.ops.derivative import declared
 
 FORWARD, BACKWARD = "forward", "backward"
@@ -42,6 +43,7 @@ class Culprit:
     between: list[Node] = field(default_factory=list)
     last_finite: Node | None = None
     note: str = ""
+    value: Any = None  # where the step itself does not show it
 
 
 Next = Sequence[tuple["Step", Any]]
@@ -132,12 +134,22 @@ class Forward(Step):
                 for p, v in zip(self.node.parents, self.evidence.arguments(self.node), strict=True)
                 if p is not None and v is not None and is_wrong(v.array)
             ]
-            return bad or Culprit(self, place, note=NOT_AGAIN.format(self.name))
+            value = self._seen(number, place)
+            return bad or Culprit(self, place, note=NOT_AGAIN.format(self.name), value=value)
         out = again.outputs[number]
-        if out.node is None or not is_wrong(out):
-            return Culprit(self, place, note=FINITE_AGAIN)
+        if out.node is None or not is_wrong(plain(out)):
+            return Culprit(self, place, note=FINITE_AGAIN, value=self._seen(number, place))
         inside = wrong(out.array)
         return [(Forward(again.evidence, out.node), place if inside[place] else first(inside))]
+
+    def _seen(self, number: int, place: Any) -> Any:
+        """An element of what a call gave when it ran."""
+        values = (
+            self.evidence.value(node)
+            for node in self.evidence.nodes
+            if node.parents[0] is self.node and getattr(node.rule, "index", None) == number
+        )
+        return next((at(v.array, place) for v in values if v is not None), math.nan)
 
     def _of_an_op(self, index: Any) -> Next | Culprit:
         node, evidence = self.node, self.evidence
@@ -166,6 +178,14 @@ class Forward(Step):
     def _begun_here(self, index: Any, arguments: list[Known | None]) -> Next | Culprit:
         """This op made it of finite values, as far as they are known."""
         node, evidence = self.node, self.evidence
+        calls = [p for p in evidence.parents(node) if p in evidence.rerun]
+        if calls:
+            found = evidence.compute(node, [None if v is None else v.array for v in arguments])
+            if found is not None and not wrong(found)[index]:  # then it was given something else
+                call = Forward(evidence, calls[0].parents[0])  # type: ignore[arg-type]
+                value = evidence.value(node)
+                assert value is not None
+                return Culprit(call, None, note=FINITE_AGAIN, value=at(value.array, index))
         if all(value is not None and value.exact for value in arguments):
             return Culprit(self, index)
         region: list[Node] = []
@@ -175,10 +195,12 @@ class Forward(Step):
         stack: list[tuple[Node, list[Node]]] = [(node, [])]
         seen = {node}
         while stack:
-            at, through = stack.pop()
-            values = evidence.arguments(at)
-            for k, (parent, value) in enumerate(zip(evidence.parents(at), values, strict=True)):
-                argument = f"{_argument(declared(at.rule), k)} of {_named(at)}"
+            current, through = stack.pop()
+            values = evidence.arguments(current)
+            for k, (parent, value) in enumerate(
+                zip(evidence.parents(current), values, strict=True)
+            ):
+                argument = f"{_argument(declared(current.rule), k)} of {_named(current)}"
                 if parent is None:
                     if value is None:
                         missing.append(argument)

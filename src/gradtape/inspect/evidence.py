@@ -62,6 +62,7 @@ class Evidence:
         self.nodes = self._reached(targets)
         self.values: dict[Node, Known | None] = {}
         self._calls: dict[Node, Again | None] = {}
+        self.rerun: set[Node] = set()  # what a compiled call gave when it was run again
         for node, array in given.items():
             self.values[node] = Known(plain(array))
         for node in self.nodes:
@@ -148,6 +149,8 @@ class Evidence:
         rule: Any = node.rule
         if isinstance(rule, OutputRule):
             of_all = self.value(node.parents[0])  # type: ignore[arg-type]
+            if of_all is not None and hasattr(node.parents[0].rule, "op_by_op"):  # type: ignore[union-attr]
+                self.rerun.add(node)
             return None if of_all is None else Known(of_all.array[rule.index], of_all.exact)
         if getattr(rule, "keeps_value", False):
             known = [self.value(p) for p in node.parents if p is not None]

@@ -185,6 +185,8 @@ def _now(culprit: Culprit) -> list[str]:
 def _value(culprit: Culprit, place: Any) -> Any:
     """The number that is not finite."""
     step = culprit.step
+    if culprit.value is not None:
+        return culprit.value
     if isinstance(step, Passed):
         return _at(_made(step), culprit.index)
     if isinstance(step, Cotangent):

@@ -4,10 +4,10 @@ infinite.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +64,8 @@ class ExplainNonFinite(Callback):
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         if self.found is None:
+            if not self._moments:
+                self._build()
             state = [(v, np.array(v.numpy())) for v in _variables(self.model)]
             self._moments = [*self._moments[-1:], _Moment(self.model.batches_now, state)]
 
@@ -84,6 +86,16 @@ class ExplainNonFinite(Callback):
 
     def on_train_end(self, logs: Any = None) -> None:
         self._moments = []
+
+    def _build(self) -> None:
+        """Makes the Variables that the first step would make, so that they have a value before it.
+
+        A model that only its own `train_step` can build is left as it is: then what its first step
+        began with is not known, and what is said of that step holds for the Variables after it.
+        """
+        leaves, structure = flat(self.model.batches_now[0])
+        with contextlib.suppress(Exception):
+            self.model._symbolic_build(data_batch=structure.unflatten(leaves))
 
     def _looked_into(self, moment: _Moment) -> tf.debugging.NonFinite:
         model, regions = self.model, extend.regions()
@@ -125,7 +137,7 @@ def _variables(model: Any) -> list[tf.Variable]:
     return [*unique.values(), *extend.random_states()]
 
 
-@contextmanager
+@contextlib.contextmanager
 def _named_layers(model: Any, regions: Any) -> Iterator[None]:
     """A block in which the layers of a model say when they run."""
     layers = [layer for layer in model._flatten_layers() if layer is not model]

@@ -560,4 +560,4 @@ def test_gradients_are_forgotten_with_their_recording():
     assert len(tape._asked) == 1
     with tape:
         tape.reset()
-    assert tape._asked is None
+    assert tape._asked == ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from numpy import ndarray
 
@@ -61,7 +61,8 @@ class GradientTape(TapeMethods, Block):
     pushes = False
     scope: Recording | None = None
     _departures: Departures | None = None
-    _asked: WeakKeyDictionary[Node, Any] | None = None
+    # Of a persistent tape: what the gradients that it computed last are of.
+    _asked: Sequence[tuple[ref[Node], Any]] = ()
 
     def __init__(
         self,
@@ -325,7 +326,7 @@ class GradientTape(TapeMethods, Block):
             nodes = [watched.get(id(source)) or self._node_of(source) for source in leaves]
             seeds, by_identity = self._seeds(targets, given)
             if not release:
-                self._asked = WeakKeyDictionary(seeds)  # what the gradients are of
+                self._asked = [(ref(node), g) for node, g in seeds.items()]
             found = self._pull(seeds, nodes, recording, release)
             gradients = [
                 Tensor(g) if type(g := found.get(node)) is ndarray
@@ -449,7 +450,7 @@ class GradientTape(TapeMethods, Block):
         """
         if self.scope is not None:
             recording, self.scope, self._nodes = self.scope, None, {}
-            self._asked = None
+            self._asked = ()
             recording.close()
 
     def __dir__(self) -> list[str]:

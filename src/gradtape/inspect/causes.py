@@ -17,10 +17,9 @@ from gradtape.core.node import Node
 from gradtape.core.record import OutputRule, PerOutput
 from gradtape.inspect.backward import Backward
 from gradtape.inspect.evidence import Evidence, Known, saved_arguments, saved_output
+from gradtape.inspect.nonfinite import BACKWARD, FORWARD
 from gradtape.inspect.values import at, first, is_wrong, plain, responsible, spread, wrong
 from gradtape.ops.derivative import declared
-
-FORWARD, BACKWARD = "forward", "backward"
 
 
 @dataclass

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import linecache
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gradtape.core.location import Location
-from gradtape.inspect.causes import BACKWARD
 from gradtape.published import published
+
+FORWARD, BACKWARD = "forward", "backward"
 
 
 class Link(NamedTuple):
@@ -42,7 +41,6 @@ class Ancestor(NamedTuple):
 
 
 @published("debugging.NonFinite")
-@dataclass(frozen=True)
 class NonFinite:
     """The first op that made NaN or infinity of finite numbers, as `GradientTape.why_nonfinite`
     finds it.
@@ -62,22 +60,29 @@ class NonFinite:
     """
 
     kind: str
-    op: str | None
-    location: Location | None
-    phase: str | None
-    index: tuple[int, ...] | None
-    value: Any
-    inputs: tuple[Input, ...]
-    chain: tuple[Link, ...]
-    advice: str
-    certain: bool
-    missing: tuple[str, ...]
-    between: tuple[Link, ...]
-    last_finite: Link | None
-    largest: Ancestor | None
-    seen: str
-    notes: tuple[str, ...]
+    op: str | None = None
+    location: Location | None = None
+    phase: str | None = None
+    index: tuple[int, ...] | None = None
+    value: Any = None
+    inputs: tuple[Input, ...] = ()
+    chain: tuple[Link, ...] = ()
+    advice: str = ""
+    certain: bool = True
+    missing: tuple[str, ...] = ()
+    between: tuple[Link, ...] = ()
+    last_finite: Link | None = None
+    largest: Ancestor | None = None
+    seen: str = ""
+    notes: tuple[str, ...] = ()
     layer: str | None = None
+
+    def __init__(self, kind: str, **facts: Any) -> None:
+        self.kind = kind
+        self.__dict__.update(facts)
+
+    def __repr__(self) -> str:
+        return f"<NonFinite: {self._lines()[0]}>"
 
     def __bool__(self) -> bool:
         return self.kind != FINITE
@@ -86,6 +91,8 @@ class NonFinite:
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
+        import html  # noqa: PLC0415 - for those who look
+
         title, *lines = self._lines()
         rows = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
         return f'<div style="white-space: pre-wrap"><b>{html.escape(title)}</b>{rows}</div>'
@@ -161,28 +168,18 @@ _MANY = 12
 
 def finite(what: str) -> NonFinite:
     """That nothing is wrong."""
-    return NonFinite(
-        FINITE, None, None, None, None, None, (), (), "", True, (), (), None, None, what, ()
-    )
+    return NonFinite(FINITE, seen=what)
 
 
 def not_recorded(what: str, index: tuple[int, ...], array: Any) -> NonFinite:
     """That something is not finite, of which no op was recorded."""
     return NonFinite(
-        kind="unknown",
+        "unknown",
         op=what,
-        location=None,
-        phase=None,
         index=index,
         value=array[index].item(),
-        inputs=(),
-        chain=(),
         advice="run it with tf.debugging.enable_check_numerics(), which looks at every result.",
         certain=False,
-        missing=(),
-        between=(),
-        last_finite=None,
-        largest=None,
         seen=what,
         notes=("No recorded op leads to it.",),
     )

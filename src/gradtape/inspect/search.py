@@ -17,7 +17,6 @@ from gradtape.core.variable import Variable
 from gradtape.inspect.advice import advice_for
 from gradtape.inspect.backward import Backward, as_array, largest_finite
 from gradtape.inspect.causes import (
-    FORWARD,
     Cotangent,
     Culprit,
     Forward,
@@ -28,7 +27,7 @@ from gradtape.inspect.causes import (
     trace,
 )
 from gradtape.inspect.evidence import Evidence, Known, saved_output
-from gradtape.inspect.nonfinite import Ancestor, Input, Link, NonFinite, finite
+from gradtape.inspect.nonfinite import FORWARD, Ancestor, Input, Link, NonFinite, finite
 from gradtape.inspect.values import at, first, is_wrong, plain, spread, wrong
 from gradtape.ops.derivative import declared
 
@@ -75,7 +74,7 @@ def why_nonfinite(tape: Any, target_or_gradients: Any, sources: Any = None) -> N
             )
         seeds = {node: ones_like(plain(leaf)) for node, leaf in targets.items()}
         return in_backward(evidence, recording, seeds, wanted)
-    asked: dict[Node, Any] = dict(tape._asked or {})
+    asked = {node: seed for known, seed in tape._asked if (node := known()) is not None}
     if not asked:
         raise ValueError(
             "why_nonfinite: this tape did not record what it was given, and has computed no "

@@ -38,8 +38,8 @@ class ExplainNonFinite(Callback):
     training; the result is in `found`, a `gradtape.debugging.NonFinite`, and is given to `report`,
     which prints it by default.
 
-    It copies the state before each step, which takes about as long as copying the weights twice,
-    and it waits for the loss of each step. Remove it when the model trains.
+    It copies the weights and the optimizer's state before each step, and waits for each loss.
+    Remove it when the model trains.
 
     >>> import gradtape as tf
     >>> from gradtape import keras
@@ -66,7 +66,7 @@ class ExplainNonFinite(Callback):
         if self.found is None:
             if not self._moments:
                 self._build()
-            state = [(v, np.array(v.numpy())) for v in _variables(self.model)]
+            state = [(v, v.numpy()) for v in _variables(self.model)]
             self._moments = [*self._moments[-1:], _Moment(self.model.batches_now, state)]
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:

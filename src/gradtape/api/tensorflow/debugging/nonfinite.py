@@ -33,7 +33,7 @@ def why_nonfinite(function: Callable[..., Any], *args: Any, **kwargs: Any) -> No
     ...     return loss
     >>> why = tf.debugging.why_nonfinite(step, tf.constant(0.1))
     >>> why.op, why.phase, why.location.line, w.numpy().tolist()
-    ('sqrt', 'backward', 5, [1.0, 0.0])
+    ('sqrt', 'backward', 4, [1.0, 0.0])
     """
     from gradtape.functions.rerun import why_not_finite  # noqa: PLC0415 - for those who ask
 

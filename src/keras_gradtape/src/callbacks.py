@@ -44,7 +44,8 @@ class ExplainNonFinite(Callback):
     >>> import gradtape as tf
     >>> from gradtape import keras
     >>> root = keras.layers.Lambda(lambda x: tf.sqrt(-tf.square(x) - 1.0), name="root")
-    >>> model = keras.Sequential([keras.Input([1]), keras.layers.Dense(1), root], "model")
+    >>> layers = [keras.Input([1]), keras.layers.Dense(1), root]
+    >>> model = keras.Sequential(layers, name="model")
     >>> model.compile(loss="mse")
     >>> watcher = tf.callbacks.ExplainNonFinite(report=lambda found: print(found.op, found.layer))
     >>> _ = model.fit(tf.zeros([2, 1]), tf.ones([2, 1]), verbose=0, callbacks=[watcher])

@@ -8,8 +8,8 @@ from gradtape import extend
 
 NAMES = [
     "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget",
-    "hide_frames", "hold", "op", "outside_programs", "scan", "trace_again", "unary", "undisturbed",
-    "writing",
+    "hide_frames", "hold", "look_into", "op", "outside_programs", "random_states", "regions",
+    "scan", "trace_again", "unary", "undisturbed", "writing",
 ]  # fmt: skip
 
 

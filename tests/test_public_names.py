@@ -103,7 +103,8 @@ VARIABLES = {
 TAPES = {
     # TensorFlow's.
     "batch_jacobian", "gradient", "jacobian", "reset", "stop_recording", "watch",
-    "watched_variables", "departures", "derivatives", "gradient_per_example", "memory", "sparsity",
+    "watched_variables", "departures", "derivatives", "explain", "gradient_per_example", "memory",
+    "sparsity", "why_nonfinite",
 }  # fmt: skip
 
 

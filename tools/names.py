@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "gradtape"
 WIDTH = 100
 INDENT = "    "
 
-HAND_WRITTEN = ("array_api.special", "dtypes", "errors", "experimental.numpy", "nest")
+HAND_WRITTEN = ("array_api.special", "callbacks", "dtypes", "errors", "experimental.numpy", "nest")
 """Public modules that hold definitions of their own."""
 
 NOTICE = "# Written by `make names`: the decorators at the definitions say what is public."

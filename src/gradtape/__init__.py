@@ -246,6 +246,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import array_api as array_api
     from gradtape import autograph as autograph
     from gradtape import bitwise as bitwise
+    from gradtape import callbacks as callbacks
     from gradtape import config as config
     from gradtape import experimental as experimental
     from gradtape import image as image

@@ -16,6 +16,10 @@ closely with Variables and programs.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradtape.api.tensorflow.random.sequence import counts_kept, states_of_programs
 from gradtape.core.location import own_files
 from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import DisturbedError, hold, undisturbed
@@ -27,10 +31,15 @@ from gradtape.functions.traced import scan
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.op import ON_HOST, MadeBy, forget
 
+if TYPE_CHECKING:
+    from gradtape.core.variable import Variable
+    from gradtape.functions.rerun import Regions
+    from gradtape.inspect.nonfinite import NonFinite
+
 __all__ = [
     "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget",
-    "hide_frames", "hold", "op", "outside_programs", "scan", "trace_again", "unary", "undisturbed",
-    "writing",
+    "hide_frames", "hold", "look_into", "op", "outside_programs", "random_states", "regions",
+    "scan", "trace_again", "unary", "undisturbed", "writing",
 ]  # fmt: skip
 
 
@@ -39,6 +48,31 @@ def hide_frames(*folders: str) -> None:
     call belongs to the line above.
     """
     own_files.add_between(*folders)
+
+
+def look_into(
+    run: Callable[[Sequence[Any]], Any], inputs: Sequence[Any], **options: Any
+) -> NonFinite:
+    """Which op makes what `run(inputs)` computes not finite; everything stays as it was.
+
+    The options are those of `gradtape.functions.rerun.looked_into`.
+    """
+    from gradtape.functions.rerun import looked_into  # noqa: PLC0415 - for those who ask
+
+    with counts_kept():
+        return looked_into(run, inputs, **options)
+
+
+def random_states() -> list[Variable]:
+    """The states from which compiled functions draw the random numbers of `tf.random`."""
+    return states_of_programs()
+
+
+def regions() -> Regions:
+    """Parts of such code, which a report names: `with found.around("a layer"): ...`."""
+    from gradtape.functions.rerun import Regions  # noqa: PLC0415 - for those who ask
+
+    return Regions()
 
 
 def trace_again() -> None:

@@ -26,6 +26,7 @@ LOADED_WHEN_USED = (
     "array_api",
     "autograph",
     "bitwise",
+    "callbacks",
     "config",
     "experimental",
     "image",

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
+from weakref import ref
 
 from numpy import ndarray
 
@@ -64,6 +65,8 @@ class GradientTape(TapeMethods, Block):
     pushes = False
     scope: Recording | None = None
     _departures: Departures | None = None
+    # Of a persistent tape: what the gradients that it computed last are of.
+    _asked: Sequence[tuple[ref[Node], Any]] = ()
 
     def __init__(
         self,
@@ -340,6 +343,8 @@ class GradientTape(TapeMethods, Block):
             watched = self._nodes
             nodes = [watched.get(id(source)) or self._node_of(source) for source in leaves]
             seeds, by_identity = self._seeds(targets, given)
+            if not release:
+                self._asked = [(ref(node), g) for node, g in seeds.items()]
             found = self._pull(seeds, nodes, recording, release)
             missing: list[Any] = []
             gradients = [
@@ -484,6 +489,7 @@ class GradientTape(TapeMethods, Block):
         """
         if self.scope is not None:
             recording, self.scope, self._nodes = self.scope, None, {}
+            self._asked = ()
             recording.close()
 
     def __dir__(self) -> list[str]:

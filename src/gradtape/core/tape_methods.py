@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gradtape.core.tensor import Tensor
     from gradtape.inspect.explanation import Explanation
     from gradtape.inspect.memory import TapeMemory
+    from gradtape.inspect.nonfinite import NonFinite
 
     Gradient: TypeAlias = Tensor | Any
     """A Tensor; or None where there is no path, or the IndexedSlices of a gather.
@@ -367,3 +368,25 @@ class TapeMethods:
         from gradtape.inspect.explain import explain_for_user
 
         return explain_for_user(self, target, sources, caller())
+
+    def why_nonfinite(self: Any, target_or_gradients: Any, sources: Any = None) -> NonFinite:
+        """The first op, forward or backward, that made NaN or infinity of finite numbers.
+
+        Give it what the tape recorded, such as the loss; or, for a persistent tape, what its last
+        `gradient()` returned. If the loss is finite, the backward pass to `sources` is looked at
+        (None: to everything that the tape watches). The result says which op it was, on which line,
+        what it was given, how it reached what you see, and what to do; it is false if everything is
+        finite. The tape is not used up.
+
+        >>> import gradtape as tf
+        >>> x = tf.constant([1.0, 0.0])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     loss = tf.reduce_sum(tf.math.log(x))
+        >>> why = tape.why_nonfinite(loss)
+        >>> why.op, why.phase, why.index, why.inputs[0].value
+        ('log', 'forward', (1,), 0.0)
+        """
+        from gradtape.inspect.search import why_nonfinite
+
+        return why_nonfinite(self, target_or_gradients, sources)

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from gradtape.core.xla.trace import Trace
 
 
+OP_BY_OP, IN_A_FUNCTION = "op by op", "in a function"
+"""How code runs that is looked into: compiled functions as Python code; and in such a function,
+where random numbers are those that its program would draw.
+"""
+
+
 class Recorder(Protocol):
     """A context manager that follows the ops of a thread: a tape or a ForwardAccumulator."""
 
@@ -64,8 +70,8 @@ class ThreadState:
 
     __slots__ = (
         "_run_walk", "around_call", "around_walk", "checker", "device", "draws", "levels",
-        "observers", "pushers", "quiet_run", "recorders", "run", "run_on_xla", "same_draws",
-        "scope", "tensor", "trace", "walking", "watch", "where",
+        "observers", "op_by_op", "pushers", "quiet_run", "recorders", "run", "run_on_xla",
+        "same_draws", "scope", "tensor", "trace", "walking", "watch", "where",
     )  # fmt: skip
 
     plain_tensor: Any = None  # the class Tensor, once there is one
@@ -88,6 +94,8 @@ class ThreadState:
         self.around_call: Callable[..., Any] | None = None
         # The random numbers of a block that is to run again: see `transforms.recompute`.
         self.draws: Any = None
+        # How a call that is looked into runs again: see `functions.rerun`.
+        self.op_by_op: str | None = None
         self.same_draws = False  # whether all examples of a batch share what is drawn
         self.device: Any = None  # the place that is named around
         # What makes a Tensor of an array that `run` has given.

@@ -64,6 +64,7 @@ class ReadRule:
     """
 
     name = "read_variable"
+    keeps_value = True
     takes_slices = True
     shows_nan = True
     pull_into = None

@@ -4,7 +4,7 @@ gradient.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +85,12 @@ class CallRule:
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         return dict(enumerate(self._program.tangents_of(args, tangents)))
+
+    def op_by_op(self, node: Node) -> tuple[Sequence[Tensor], Callable[..., list[Tensor]]]:
+        """The inputs of a recorded call, and a function that runs it again, recorded by whatever
+        records.
+        """
+        return node.saved[0], lambda inputs: self._program.again(inputs)[0]
 
     def kept(self, node: Node) -> Iterator[tuple[str, str, Any]]:
         """What a Node keeps, see `ops.derivative`."""

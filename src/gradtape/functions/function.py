@@ -138,6 +138,10 @@ class Function:
                 or state.around_call is not None
             )
             if special or settings.functions_run_eagerly:
+                if state.op_by_op is not None:
+                    from gradtape.functions.rerun import run_as_python  # noqa: PLC0415 - rare
+
+                    return run_as_python(self, args, kwargs)
                 if settings.functions_run_eagerly:
                     return self.python_function(*args, **kwargs)
                 if state.around_call is not None:
@@ -164,6 +168,10 @@ class Function:
                 self._only = concrete.shortcut if len(self._concrete) == 1 else None
             return result
         except Exception as error:
+            if here.state.checker is not None:
+                from gradtape.functions.rerun import explain  # noqa: PLC0415 - after a failure
+
+                explain(error, self, args, kwargs)
             keep_users_frames(error)
             raise
 

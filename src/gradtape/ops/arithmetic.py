@@ -145,6 +145,12 @@ def _sum_of(step: Step, parts: list[Any]) -> Any:
     return first
 
 
+BY_ZERO = (
+    "it divides by 0 there, or by so little that the result overflows: add an epsilon to the "
+    "divisor, or use tf.math.divide_no_nan, which is 0 where the divisor is."
+)
+"""What to do where a division is not finite."""
+
 add = binary("add", operator.add, lambda g: g, lambda g: g, kinds="iufcVO", jet=_add_jet)
 subtract = binary(
     "subtract", operator.sub, lambda g: g, lambda g: -g, kinds="iufcV", jet=_subtract_jet
@@ -173,7 +179,12 @@ both = binary(
 )
 needed.times = times
 divide = binary(
-    "divide", operator.truediv, lambda g, y: g / y, lambda g, y, out: -g * out / y, jet=_divide_jet
+    "divide",
+    operator.truediv,
+    lambda g, y: g / y,
+    lambda g, y, out: -g * out / y,
+    jet=_divide_jet,
+    when_not_finite=BY_ZERO,
 )
 divide_no_nan = binary(
     "divide_no_nan",

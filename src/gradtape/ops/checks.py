@@ -17,6 +17,9 @@ from gradtape.ops.links import elementwise
 FOUND = "<found>"
 """In a message, the place for what is wrong; otherwise it comes after the message."""
 
+FOUND_BY_CHECK = "found by enable_check_numerics"
+"""In the messages of `tf.debugging.enable_check_numerics`."""
+
 
 def _check_numerics(xp: Any, x: Any, *, message: str) -> Any:
     if not xp.isfinite(x).all():

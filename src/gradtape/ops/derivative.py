@@ -220,6 +220,13 @@ class OnTensors:
         ]
 
 
+def declared(rule: Any) -> Op | None:
+    """The op whose rule this is; None for the rule of a function, a read or one of many outputs."""
+    while isinstance(rule, (Conjugated, OnTensors)):
+        rule = rule._rule
+    return rule.op if isinstance(rule, Derivative) else None
+
+
 def guarded_pull(pull: Callable[..., Any], g: Any, saved: Sequence[Any]) -> Any:
     """An elementwise op's pull on Tensors, with zeros where `g` is zero: of a cotangent,
     or of a tangent.

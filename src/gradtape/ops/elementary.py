@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.tensor import Tensor
-from gradtape.ops.arithmetic import greater, not_equal
+from gradtape.ops.arithmetic import BY_ZERO, greater, not_equal
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import binary, unary
 from gradtape.ops.jets import (
@@ -158,18 +158,89 @@ def _tanh_jet(step: Step) -> Partials:
     return lambda index: chain_rule(index, slope, x)
 
 
-_one = unary("one", "ones_like", lambda g: zeros_like(g), plain=False)
-power = binary(
-    "pow", operator.pow, _pow_dx, _pow_dy, kinds="iufcV", plain=_is_number_but_0, jet=_pow_jet
+# What to do where they are not finite.
+
+_LOG = (
+    "its argument is 0 or negative there. If that is a softmax or a sigmoid, use "
+    "tf.nn.log_softmax, tf.math.log_sigmoid, or a loss of logits such as "
+    "tf.nn.sparse_softmax_cross_entropy_with_logits; otherwise add an epsilon, tf.math.log(x + "
+    "1e-7), or mask it, tf.where(x > 0, tf.math.log(x), 0.0)."
+)
+_LOG1P = "its argument is -1 or less there: clip it, tf.maximum(x, -1 + 1e-7)."
+_EXP = (
+    "it overflows there: clip its argument (tf.minimum(x, 80.0) for float32), or stay in "
+    "logarithms: tf.reduce_logsumexp, tf.nn.softmax and tf.math.softplus do not overflow."
+)
+_RSQRT = "its argument is 0 or negative there: add an epsilon, tf.math.rsqrt(x + 1e-12)."
+_ATANH = "its argument is outside (-1, 1) there: clip it, tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)."
+_ANGLE = (
+    "the angle of the point (0, 0) has no derivative: add an epsilon to one of the arguments, or "
+    "mask the result with tf.where."
+)
+# Of the derivative there is another thing to say.
+_SQRT = (
+    "its argument is negative there: clip it, tf.sqrt(tf.maximum(x, 0.0)).",
+    (
+        "its derivative is infinite at 0: add an epsilon, tf.sqrt(x + 1e-12), or mask it, "
+        "tf.where(x > 0, tf.sqrt(x), 0.0), which passes no gradient to what it hides."
+    ),
+)
+_ARC = (
+    (
+        "its argument is outside [-1, 1] there, perhaps by rounding alone: clip it, "
+        "tf.clip_by_value(x, -1.0, 1.0)."
+    ),
+    (
+        "its derivative is infinite at -1 and 1: clip its argument a little further inside, "
+        "tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6)."
+    ),
+)
+_ACOSH = (
+    "its argument is below 1 there: clip it, tf.maximum(x, 1.0).",
+    (
+        "its derivative is infinite at 1: clip its argument a little further inside, "
+        "tf.maximum(x, 1 + 1e-6)."
+    ),
+)
+_POW = (
+    (
+        "a negative base has no real power with a fractional exponent, 0 has none with a negative "
+        "one, and large ones overflow: clip the base."
+    ),
+    (
+        "where the base is 0 and the exponent below 1, the derivative is infinite: add an epsilon "
+        "to the base, or mask the result with tf.where, which passes no gradient to what it hides."
+    ),
 )
 
-exp = unary("exp", "exp", lambda g, out: g * out, jet=_exp_jet)
-expm1 = unary("expm1", "expm1", lambda g, out: g * out + g)
-log = unary("log", "log", lambda g, x: g / x, jet=_log_jet)
-log1p = unary("log1p", "log1p", lambda g, x: g / (x + 1))
-sqrt = unary("sqrt", "sqrt", lambda g, out: g / (out + out), jet=_sqrt_jet)
+_one = unary("one", "ones_like", lambda g: zeros_like(g), plain=False)
+power = binary(
+    "pow",
+    operator.pow,
+    _pow_dx,
+    _pow_dy,
+    kinds="iufcV",
+    plain=_is_number_but_0,
+    jet=_pow_jet,
+    when_not_finite=_POW,
+)
+
+exp = unary("exp", "exp", lambda g, out: g * out, jet=_exp_jet, when_not_finite=_EXP)
+expm1 = unary("expm1", "expm1", lambda g, out: g * out + g, when_not_finite=_EXP)
+log = unary("log", "log", lambda g, x: g / x, jet=_log_jet, when_not_finite=_LOG)
+log1p = unary(
+    "log1p",
+    "log1p",
+    lambda g, x: g / (x + 1),
+    when_not_finite=_LOG1P,
+)
+sqrt = unary("sqrt", "sqrt", lambda g, out: g / (out + out), jet=_sqrt_jet, when_not_finite=_SQRT)
 rsqrt = unary(
-    "rsqrt", lambda xp, x: 1 / xp.sqrt(x), lambda g, x, out: g * out / (x * -2), plain=True
+    "rsqrt",
+    lambda xp, x: 1 / xp.sqrt(x),
+    lambda g, x, out: g * out / (x * -2),
+    plain=True,
+    when_not_finite=_RSQRT,
 )
 reciprocal = unary(
     "reciprocal",
@@ -177,14 +248,15 @@ reciprocal = unary(
     lambda g, out: -g * out * out,
     plain=True,
     jet=lambda step: _partials_of_reciprocal(step.input(0), step.output),
+    when_not_finite=BY_ZERO,
 )
 
 sin = unary("sin", "sin", lambda g, x: g * cos(x), jet=lambda step: _sine_and_cosine(step)[0])
 cos = unary("cos", "cos", lambda g, x: -g * sin(x), jet=lambda step: _sine_and_cosine(step)[1])
 tan = unary("tan", "tan", lambda g, out: g + g * out * out)
 tanh = unary("tanh", "tanh", lambda g, out: g - g * out * out, jet=_tanh_jet)
-asin = unary("asin", "arcsin", lambda g, x: g / _sqrt_one_minus_square(x))
-acos = unary("acos", "arccos", lambda g, x: -g / _sqrt_one_minus_square(x))
+asin = unary("asin", "arcsin", lambda g, x: g / _sqrt_one_minus_square(x), when_not_finite=_ARC)
+acos = unary("acos", "arccos", lambda g, x: -g / _sqrt_one_minus_square(x), when_not_finite=_ARC)
 atan = unary("atan", "arctan", lambda g, x: g / (x * x + 1))
 # The angle of the point (y, x): the argument that mathematics, and the public function, call `y`
 # comes first.
@@ -193,13 +265,24 @@ atan2 = binary(
     "arctan2",
     lambda g, x, y: g * (y / (x * x + y * y)),
     lambda g, x, y: -g * (x / (x * x + y * y)),
+    when_not_finite=_ANGLE,
 )
 
-sinh = unary("sinh", "sinh", lambda g, x: g * cosh(x))
-cosh = unary("cosh", "cosh", lambda g, x: g * sinh(x))
+sinh = unary("sinh", "sinh", lambda g, x: g * cosh(x), when_not_finite=_EXP)
+cosh = unary("cosh", "cosh", lambda g, x: g * sinh(x), when_not_finite=_EXP)
 asinh = unary("asinh", "arcsinh", lambda g, out: g / cosh(out))
-acosh = unary("acosh", "arccosh", lambda g, out: g / sinh(out))
-atanh = unary("atanh", "arctanh", lambda g, x: g / (1 - x * x))
+acosh = unary(
+    "acosh",
+    "arccosh",
+    lambda g, out: g / sinh(out),
+    when_not_finite=_ACOSH,
+)
+atanh = unary(
+    "atanh",
+    "arctanh",
+    lambda g, x: g / (1 - x * x),
+    when_not_finite=_ATANH,
+)
 
 # Both are 0 where x is 0, whatever y is, and so are their derivatives.
 xlogy = binary(
@@ -209,10 +292,12 @@ xlogy = binary(
     )[()],
     lambda g, x, y: g * xlogy(_nonzero(x), y),
     lambda g, x, y: g * xdivy(x, y),
+    when_not_finite=_LOG,
 )
 xdivy = binary(
     "xdivy",
     lambda xp, x, y: xp.where(xp.equal(x, 0), 0, x / y)[()],
     lambda g, x, y: g * xdivy(_nonzero(x), y),
     lambda g, y, out: -g * xdivy(out, y),
+    when_not_finite=BY_ZERO,
 )

@@ -132,6 +132,8 @@ class Op:
     tangents pass at once, see `ops.rows`. `unique=False`: its results have signs or an order of
     their own on each engine. `chooses`: each element of its result is one of its arguments' own.
     `stops`: it is called to end a chain, which explanations say.
+    `when_not_finite`: what to do where it makes NaN or infinity of finite numbers; two texts if its
+    derivative needs another.
     """
 
     def __init__(
@@ -162,6 +164,7 @@ class Op:
         input_shape: Callable[..., tuple[int, ...]] | None = None,
         links: Links | None = None,
         rows: RowRule | None = None,
+        when_not_finite: str | tuple[str, str] | None = None,
     ) -> None:
         if name in registry:
             raise KeyError(f"an op named '{name}' already exists: choose another name.")
@@ -196,6 +199,7 @@ class Op:
         in_place = elementwise or batch is batching.elementwise
         self.links = elementwise_links if links is None and in_place else links
         self.rows = rows
+        self.when_not_finite = when_not_finite
         self.batch = batching.elementwise if elementwise else batch
         function = getattr(self.kernel, "func", self.kernel)
         self.has_parameters = (
@@ -343,6 +347,14 @@ class Op:
             if self.several
             else run(_rounded, result, dtype=half)
         )
+
+    def recomputed(self, arrays: list[Any], params: dict[str, Any] | None) -> Any:
+        """The result for arrays of a recorded call, or for others in their place; nothing records
+        or checks it.
+        """
+        if any(not hasattr(array, "dtype") for array in arrays):  # numbers, from the written call
+            return numpy_engine.run(self.kernel, *arrays, **(params or {}))
+        return self._computed(numpy_engine.run, arrays, params or {})
 
     def finish(
         self,

@@ -100,7 +100,17 @@ def _inverse(xp: Any, x: Any) -> Any:
     return xp.linalg.inv(x)
 
 
-inverse = op("inverse", _inverse, [lambda g, out: -(out.mT @ g @ out.mT)], batch=as_it_is)
+_SINGULAR = (
+    "the matrix is singular, or nearly so: add a small multiple of the identity, x + 1e-6 * "
+    "tf.eye(n)."
+)
+inverse = op(
+    "inverse",
+    _inverse,
+    [lambda g, out: -(out.mT @ g @ out.mT)],
+    batch=as_it_is,
+    when_not_finite=_SINGULAR,
+)
 
 
 _by_right_side = matrices("ik", None, "jk")
@@ -122,7 +132,14 @@ def _solve_pull(
     ]
 
 
-solve = op("solve", _solve, pull_all=_solve_pull, batch=elementwise, links=_by_right_side)
+solve = op(
+    "solve",
+    _solve,
+    pull_all=_solve_pull,
+    batch=elementwise,
+    links=_by_right_side,
+    when_not_finite=_SINGULAR,
+)
 
 
 def _pseudoinverse(xp: Any, a: Any, cutoff: Any) -> Any:
@@ -233,6 +250,7 @@ cholesky = op(
     [_cholesky_pull],
     conjugate=False,
     batch=as_it_is,
+    when_not_finite=_SINGULAR,
     xla=lambda xp, x: xp.lax.linalg.cholesky(x, symmetrize_input=False),  # NaN is XLA's own answer
 )
 

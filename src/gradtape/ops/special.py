@@ -63,16 +63,30 @@ _HALF_SQRT_PI = math.sqrt(math.pi) / 2
 _SQRT_TWO_PI = math.sqrt(2 * math.pi)
 _HALF_PI = math.pi / 2
 
+_AT_THE_END = (
+    "its argument is at the end of where it is defined, or outside: clip it a little further "
+    "inside with tf.clip_by_value."
+)
+
 erf = unary("erf", scipy_kernel("erf"), lambda g, x: g * (exp(-x * x) * _TWO_OVER_SQRT_PI))
 erfc = unary("erfc", scipy_kernel("erfc"), lambda g, x: g * (exp(-x * x) * -_TWO_OVER_SQRT_PI))
 erfinv = unary(
-    "erfinv", scipy_kernel("erfinv"), lambda g, out: g * (exp(out * out) * _HALF_SQRT_PI)
+    "erfinv",
+    scipy_kernel("erfinv"),
+    lambda g, out: g * (exp(out * out) * _HALF_SQRT_PI),
+    when_not_finite=_AT_THE_END,
 )
 erfcinv = unary(
-    "erfcinv", scipy_kernel("erfcinv"), lambda g, out: g * (exp(out * out) * -_HALF_SQRT_PI)
+    "erfcinv",
+    scipy_kernel("erfcinv"),
+    lambda g, out: g * (exp(out * out) * -_HALF_SQRT_PI),
+    when_not_finite=_AT_THE_END,
 )
 ndtri = unary(
-    "ndtri", scipy_kernel("ndtri"), lambda g, out: g * (exp(out * out * 0.5) * _SQRT_TWO_PI)
+    "ndtri",
+    scipy_kernel("ndtri"),
+    lambda g, out: g * (exp(out * out * 0.5) * _SQRT_TWO_PI),
+    when_not_finite=_AT_THE_END,
 )
 
 dawsn = unary("dawsn", scipy_kernel("dawsn"), lambda g, x, out: g - g * (x + x) * out)

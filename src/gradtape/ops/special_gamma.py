@@ -47,8 +47,22 @@ def _polygamma(xp: Any, x: Any, y: Any) -> Any:
     return higher.astype(order.dtype)[()]
 
 
-lgamma = unary("lgamma", _lgamma, lambda g, x: g * digamma(x))
-digamma = unary("digamma", _digamma, lambda g, x: g * polygamma(1, x))
+_POLES = (
+    "it has poles at 0 and the negative integers: keep its argument positive, tf.maximum(x, 1e-6)."
+)
+
+lgamma = unary(
+    "lgamma",
+    _lgamma,
+    lambda g, x: g * digamma(x),
+    when_not_finite=_POLES,
+)
+digamma = unary(
+    "digamma",
+    _digamma,
+    lambda g, x: g * polygamma(1, x),
+    when_not_finite=_POLES,
+)
 # Orders are integers, so that there is no derivative by the order.
 polygamma = binary("polygamma", _polygamma, None, lambda g, x, y: g * polygamma(x + 1, y))
 

@@ -43,6 +43,8 @@ class Trainer(base_trainer.Trainer):
         self.train_function: Callable[[Sequence[Any]], Any] | None = None
         self.test_function: Callable[[Sequence[Any]], Any] | None = None
         self.predict_function: Callable[[Sequence[Any]], Any] | None = None
+        # What `fit` is training on, for callbacks that are told about batches.
+        self.batches_now: Sequence[Any] = ()
 
     # One batch
 
@@ -166,6 +168,7 @@ class Trainer(base_trainer.Trainer):
             logs: Logs = {}
             for first, last, data in batches:
                 if told:
+                    self.batches_now = data
                     callbacks.on_train_batch_begin(first)
                 logs = run(data)
                 if told:
@@ -179,6 +182,7 @@ class Trainer(base_trainer.Trainer):
                 break
         if isinstance(self.optimizer, optimizers.Optimizer) and epochs > 0:
             self.optimizer.finalize_variable_values(self.trainable_weights)
+        self.batches_now = ()
         callbacks.on_train_end(logs=epoch_logs)
         return self.history
 
@@ -357,7 +361,7 @@ class _Eager:
         self._step = step
 
     def __call__(self, batch: Any) -> Any:
-        leaves, structure = _flat(batch)
+        leaves, structure = flat(batch)
         return self._step(optree.tree_unflatten(structure, leaves))
 
 
@@ -371,7 +375,7 @@ class _Compiled:
         self._functions: dict[Any, Any] = {}
 
     def __call__(self, batch: Any) -> Any:
-        leaves, structure = _flat(batch)
+        leaves, structure = flat(batch)
         function = self._functions.get(structure)
         if function is None:
             function = self._functions[structure] = self._of(structure)
@@ -414,7 +418,7 @@ def _batch_size(x: Any) -> int:
     return next(leaf for leaf in tree.flatten(x) if leaf is not None).shape[0]
 
 
-def _flat(batch: Any) -> tuple[list[tf.Tensor], Any]:
+def flat(batch: Any) -> tuple[list[tf.Tensor], Any]:
     """The arrays of a batch as tensors, spread over devices if Keras has been given a distribution,
     and their structure.
     """

@@ -115,6 +115,7 @@ class MoveRule:
     """A move between devices: the cotangent goes back."""
 
     name = "to_device"
+    keeps_value = True
     takes_slices = False
     shows_nan = True
     pull_into = None

@@ -33,11 +33,9 @@ from gradtape.core.xla.tensor import is_traced
 from gradtape.engines.numpy.engine import quiet_runner
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
-from gradtape.ops.checks import FOUND, check_numerics, check_numerics_on_xla
+from gradtape.ops.checks import FOUND, FOUND_BY_CHECK, check_numerics, check_numerics_on_xla
 from gradtape.ops.op import Op, registry
 from gradtape.published import published
-
-_ADVICE = "found by enable_check_numerics"
 
 
 @published("debugging.enable_check_numerics")
@@ -48,7 +46,8 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
     Ops that only move values about are not to blame for what they are given, and are not checked.
     The limits shorten TensorFlow's messages; here the message names the op, its inputs and, for a
     gradient or in a `function`, the line that ran the op. Functions are traced anew, with the
-    checks in their programs; a call that fails leaves all Variables as they were.
+    checks in their programs; a call that fails leaves all Variables as they were, and runs once
+    more, op by op, so that a note at the error says what `tf.debugging.why_nonfinite` finds.
 
     >>> import gradtape as tf
     >>> tf.debugging.enable_check_numerics()
@@ -94,7 +93,7 @@ class _CheckingRun:
         if kernel not in self._unchecked:
             found = self._look(_not_finite, result)
             if found:
-                raise FloatingPointError(f"the result has {found} values ({_ADVICE})")
+                raise FloatingPointError(f"the result has {found} values ({FOUND_BY_CHECK})")
 
 
 def _checked_on_xla(op: Op, arrays: Sequence[Any], params: dict[str, Any], result: Any) -> Any:
@@ -104,7 +103,9 @@ def _checked_on_xla(op: Op, arrays: Sequence[Any], params: dict[str, Any], resul
         return result
     place = locate(*caller())
     error = op.explained(
-        FloatingPointError(f"the result has {FOUND} values ({_ADVICE}); the op ran at {place}."),
+        FloatingPointError(
+            f"the result has {FOUND} values ({FOUND_BY_CHECK}); the op ran at {place}."
+        ),
         arrays,
         params,
     )
@@ -192,7 +193,7 @@ class _CheckingRule:
     def _looked_at(self, node: Node, number: int, cotangent: Any) -> Any:
         message = (
             f"The gradient of {self.name} by its argument {number} has {FOUND} values "
-            f"({_ADVICE}); "
+            f"({FOUND_BY_CHECK}); "
             f"the op ran at {node.location()}."
         )
         if isinstance(cotangent, PerOutput):

@@ -28,7 +28,7 @@ from gradtape.convert import TENSORFLOW, as_tensor, on_host
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.device import placed
 from gradtape.core.tensor import Tensor
-from gradtape.core.thread import here
+from gradtape.core.thread import IN_A_FUNCTION, here
 from gradtape.core.xla.placement import XlaDevice
 from gradtape.core.xla.tensor import is_traced, tensor_of
 from gradtape.core.xla.trace import inside_a_program
@@ -60,9 +60,10 @@ class Source(NamedTuple):
 
     def array(self, sample: Callable[..., Any], shape: Shape, *params: Any) -> Any:
         """`sample(rng, shape, *params)`."""
-        if isinstance(self.rng, XlaRandom):
-            return self.rng.draw(sample, shape, *params)
-        return sample(self.rng, shape, *params)
+        if not isinstance(self.rng, XlaRandom):
+            return sample(self.rng, shape, *params)
+        drawn = self.rng.draw(sample, shape, *params)
+        return drawn if here.state.op_by_op is None else on_host(drawn)
 
     def tensor(self, sample: Callable[..., Any], shape: Shape, *params: Any) -> Tensor:
         """`sample(rng, shape, *params)` as a Tensor."""
@@ -201,7 +202,8 @@ def holds(condition: Callable[..., Any], *tensors: Tensor) -> bool:
 
 def source(key: Sequence[Any], counter: Sequence[Any] = (0, 0), *, each: bool = True) -> Source:
     """The source for two words of key and two of counter: each choice has a sequence of its own."""
-    if inside_a_program() or isinstance(here.state.device, XlaDevice):
+    state = here.state
+    if inside_a_program() or isinstance(state.device, XlaDevice) or state.op_by_op == IN_A_FUNCTION:
         return Source(XlaRandom([*key, *counter]), each)
     words = [0, counter[0] & _MASK, counter[1] & _MASK, 0]
     philox = np.random.Philox(

@@ -12,6 +12,7 @@ after `set_seed`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from threading import RLock
 from typing import Any
 
@@ -20,9 +21,11 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, ShapeLike, TensorLike, as_int, as_shape
 from gradtape.api.tensorflow.random import draws
+from gradtape.blocks import block
 from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
-from gradtape.core.thread import here
+from gradtape.core.thread import IN_A_FUNCTION, here
+from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import HiddenState
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import inside_a_program
@@ -34,6 +37,9 @@ _Kind = tuple[str, int] | None
 """The function and the seed of calls that have one of their own, or None:
 what is counted together.
 """
+
+
+_Drawn = tuple[tuple[int, int], tuple[int, int]]
 
 
 class _Seeds:
@@ -76,6 +82,20 @@ class _SeedsOfPrograms:
             else draws.source((seed, kind[1]), (number, 1))
         )
 
+    def drawn(self, kind: _Kind) -> _Drawn:
+        """The key and the counter of the next call in a program, for one that runs op by op."""
+        words, calls = self._states(kind)
+        first, second, seed = map(_whole, words.array)
+        number = _whole(calls.array)
+        calls.assign(halves(number + 1), read_value=False)
+        if kind is None:
+            return (first, second), (number, 0)
+        return (seed, kind[1]), (number, 1)
+
+    def states(self) -> list[Variable]:
+        with self._lock:
+            return [*([] if self._words is None else [self._words]), *self._calls.values()]
+
     def reset(self, seed: int | None) -> None:
         """Begins again; in a program, whenever it comes by here."""
         if inside_a_program():
@@ -92,9 +112,20 @@ _seeds = _Seeds()
 _seeds_of_programs = _SeedsOfPrograms()
 
 
+def states_of_programs() -> list[Variable]:
+    """The Variables that hold what programs have drawn so far."""
+    return _seeds_of_programs.states()
+
+
 def _words_of(seed: int | None) -> Any:
     first, second = _entropy() if seed is None else (seed, 0)
     return np.stack([halves(word) for word in (first, second, seed or 0)])
+
+
+def _whole(word: Any) -> int:
+    """The integer of which `halves` gives the halves."""
+    low, high = np.asarray(word).tolist()
+    return low + (high << 32)
 
 
 def source(function: str, seed: Any) -> draws.Source:
@@ -104,11 +135,12 @@ def source(function: str, seed: Any) -> draws.Source:
     if inside_a_program():
         return _seeds_of_programs.source(kind)
     kept = here.state.draws
-    key, counter = _drawn(kind) if kept is None else kept.next(lambda: _drawn(kind))
+    draw = _seeds_of_programs.drawn if here.state.op_by_op == IN_A_FUNCTION else _drawn
+    key, counter = draw(kind) if kept is None else kept.next(lambda: draw(kind))
     return draws.source(key, counter)
 
 
-def _drawn(kind: _Kind) -> tuple[tuple[int, int], tuple[int, int]]:
+def _drawn(kind: _Kind) -> _Drawn:
     """The key and the counter of one call in eager code, which no other call has."""
     with _seeds.lock:
         known = _seeds.seed
@@ -116,6 +148,18 @@ def _drawn(kind: _Kind) -> tuple[tuple[int, int], tuple[int, int]]:
     if kind is None:
         return _entropy() if known is None else (known, 0), (number, 0)
     return (known or 0, kind[1]), (number, 1)
+
+
+@block
+def counts_kept() -> Iterator[None]:
+    """A block of eager code after which the next draws are those that would have come before it."""
+    with _seeds.lock:
+        before = dict(_seeds.calls)
+    try:
+        yield
+    finally:
+        with _seeds.lock:
+            _seeds.calls = before
 
 
 def _entropy() -> tuple[int, int]:

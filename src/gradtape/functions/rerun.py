@@ -1,0 +1,268 @@
+"""`looked_into`: runs code once more, op by op, to find the op that makes NaN or infinity, and
+leaves everything as it was.
+
+Compiled functions run as the Python code that they were made from, with the random numbers that
+their programs would draw. A tape follows every Variable and every input; each backward walk of a
+tape in the code is looked at before it is taken. Variables that the code assigns get their values
+back, whatever happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradtape import nest
+from gradtape.blocks import Block, block
+from gradtape.core.node import Node
+from gradtape.core.recording import Recording, numbers
+from gradtape.core.tape import GradientTape
+from gradtape.core.tape_arguments import source_object
+from gradtape.core.tensor import Tensor
+from gradtape.core.thread import IN_A_FUNCTION, OP_BY_OP, here
+from gradtape.core.variable import Variable
+from gradtape.engines.numpy.engine import quiet_runner
+from gradtape.errors import InvalidArgumentError
+from gradtape.functions.eager import Unwritten
+from gradtape.inspect.causes import Forward
+from gradtape.inspect.evidence import Evidence
+from gradtape.inspect.nonfinite import NonFinite, finite, not_recorded
+from gradtape.inspect.search import in_backward, report
+from gradtape.inspect.values import first, is_wrong, plain, wrong
+from gradtape.ops.checks import FOUND_BY_CHECK
+
+if TYPE_CHECKING:
+    from gradtape.functions.function import Function
+
+Run = Callable[[Sequence[Any]], Any]
+
+
+def run_as_python(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a function in code that is looked into."""
+    state = here.state
+    arguments = function._arguments(args, kwargs)
+    args, kwargs = arguments.rebuilt(arguments.tensors)
+    before, state.op_by_op = state.op_by_op, IN_A_FUNCTION
+    try:
+        return nest.map_structure(function.output, function.python_function(*args, **kwargs))
+    finally:
+        state.op_by_op = before
+
+
+def explain(
+    error: Exception, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Adds to the error of a check, with which a call ended that has written nothing, what the call
+    shows op by op.
+    """
+    state = here.state
+    of_a_check = isinstance(error, InvalidArgumentError) and FOUND_BY_CHECK in str(error)
+    if not of_a_check or state.trace is not None or state.levels or state.op_by_op is not None:
+        return
+    try:
+        found = why_not_finite(function, args, kwargs)
+    except Exception:  # noqa: BLE001 - the error that is being explained says enough
+        return
+    if found:
+        error.add_note(str(found))
+
+
+def why_not_finite(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> NonFinite:
+    """What makes a call not finite."""
+
+    def run(inputs: Sequence[Any]) -> Any:
+        given, named = nest.pack_sequence_as((args, kwargs), list(inputs))
+        return function(*given, **named)
+
+    return looked_into(run, nest.flatten((args, kwargs)))
+
+
+def looked_into(
+    run: Run,
+    inputs: Sequence[Any],
+    *,
+    names: Sequence[str] = (),
+    state: Iterable[tuple[Variable, Any]] = (),
+    in_a_function: bool = False,
+    label: Callable[[Node], str | None] | None = None,
+) -> NonFinite:
+    """What makes a result of `run(inputs)`, or a Variable that it assigns, not finite.
+
+    Tensors among the inputs are followed, and have `names` in the report. `state` are Variables
+    with the values that they are to have before it; `in_a_function` says that it is the code of a
+    compiled function. `label` says more about a Node.
+    """
+    if here.state.trace is not None or here.state.levels:
+        raise RuntimeError(
+            "why_nonfinite: it runs code op by op, which is not possible while a function is "
+            "traced or inside vmap. Ask outside."
+        )
+    copies = [Tensor(value.array) if isinstance(value, Tensor) else value for value in inputs]
+    with here.state.only([]), Unwritten() as writes:
+        for variable, array in state:
+            variable.assign(array, read_value=False)
+        with _Quietly(IN_A_FUNCTION if in_a_function else OP_BY_OP) as walks, Everything() as tape:
+            tape.watch_inputs(copies, names)
+            walks.look = lambda *walk: _in_a_walk(tape, label, *walk)
+            result = run(copies)
+        found = _in_results(tape, label, result, writes.written(), walks.found)
+    tape._close()
+    return found
+
+
+class Regions:
+    """Parts of code that is looked into, such as the layers of a model, and which Nodes were
+    recorded in each.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, int, str]] = []
+
+    @block
+    def around(self, name: str) -> Iterator[None]:
+        """A part of the code."""
+        start = next(numbers)
+        try:
+            yield
+        finally:
+            self._found.append((start, next(numbers), name))
+
+    def name_of(self, node: Node) -> str | None:
+        """The innermost part that a Node was recorded in."""
+        around = [(end - start, name) for start, end, name in self._found
+                  if start < node.number < end]  # fmt: skip
+        return min(around)[1] if around else None
+
+
+class Everything(GradientTape):
+    """A tape that follows all inputs and Variables, and keeps the value of each when it is read."""
+
+    def __init__(self) -> None:
+        super().__init__(persistent=True)
+        self.values: dict[Node, Any] = {}
+        self.names: dict[Node, str] = {}
+
+    def watch_inputs(self, inputs: Sequence[Any], names: Sequence[str]) -> None:
+        followed = [
+            (i, t) for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.dtype.is_trainable
+        ]
+        self.watch([t for _, t in followed])
+        for i, t in followed:
+            assert t.node is not None
+            self.values[t.node] = t.array
+            self.names[t.node] = names[i] if names else f"input {i}"
+
+    def variable_node(self, variable: Variable) -> Node | None:
+        node = self._nodes.get(id(variable))
+        if node is None:
+            again = id(variable) in self._variables
+            node = self._watch_variable(variable)
+            if node is not None:
+                self.values[node] = variable.array
+                self.names[node] = f"the Variable '{variable.name}'" + (
+                    ", which this code has assigned," if again else ""
+                )
+        return node
+
+    def before_write(self, variable: Variable, value: Any) -> None:
+        """What is read from now on is another value."""
+        self._nodes.pop(id(variable), None)
+
+
+class _Quietly(Block):
+    """A block that runs op by op, without checks of its own, and in which each backward walk is
+    looked at until something is found.
+    """
+
+    def __init__(self, how: str) -> None:
+        self._how = how
+        self._before: tuple[Any, ...] | None = None
+        self.look: Callable[..., NonFinite] | None = None
+        self.found: NonFinite | None = None
+
+    def enter(self) -> None:
+        state = here.state
+        self._before = (
+            state.run, state.checker, state.around_walk, state.around_call, state.op_by_op
+        )  # fmt: skip
+        if state.checker is not None and state.device is None:
+            state.run = quiet_runner()
+        state.checker, state.around_walk, state.op_by_op = None, self._around, self._how
+        state.around_call = None
+
+    def leave(self) -> None:
+        state = here.state
+        if self._before is not None:
+            (
+                state.run, state.checker, state.around_walk, state.around_call, state.op_by_op
+            ) = self._before  # fmt: skip
+
+    def _around(
+        self,
+        walk: Callable[..., Any],
+        seeds: dict[Node, Any],
+        sources: Any,
+        recording: Recording,
+        release: bool,
+    ) -> Any:
+        if not self.found and self.look is not None:
+            look, self.look = self.look, None  # not at walks that looking takes
+            try:
+                self.found = look(seeds, sources, recording)
+            finally:
+                self.look = look
+        return walk(seeds, sources, recording, release)
+
+
+def _in_a_walk(
+    tape: Everything,
+    label: Callable[[Node], str | None] | None,
+    seeds: dict[Node, Any],
+    sources: Any,
+    recording: Recording,
+) -> NonFinite:
+    with here.state.only([]):
+        evidence = _evidence(tape, list(seeds), label, recording)
+        wanted = [node for node in sources if node is not None]
+        return in_backward(evidence, recording, seeds, wanted)
+
+
+def _evidence(
+    tape: Everything,
+    targets: Sequence[Node],
+    label: Callable[[Node], str | None] | None,
+    *recordings: Recording,
+    more: dict[Node, Any] | None = None,
+) -> Evidence:
+    assert tape.scope is not None
+    known = {**tape.values, **(more or {})}
+    found = Evidence([tape.scope, *recordings], targets, known, names=tape.names)
+    found.label = label
+    return found
+
+
+def _in_results(
+    tape: Everything,
+    label: Callable[[Node], str | None] | None,
+    result: Any,
+    written: Sequence[Variable],
+    in_walks: NonFinite | None,
+) -> NonFinite:
+    leaves = [source_object(leaf) for leaf in nest.flatten(result)]
+    bad = [t for t in leaves if isinstance(t, Tensor) and is_wrong(plain(t))]
+    assigned = [v for v in written if not getattr(v, "hidden", False) and is_wrong(plain(v.array))]
+    if not bad and not assigned:
+        return finite("what it returns, and the Variables that it assigns")
+    if in_walks:
+        return in_walks
+    own = tape.scope
+    recorded = {t.node: t for t in bad if t.node and own is not None and own in t.node.scope}
+    if recorded:
+        evidence = _evidence(tape, list(recorded), label, more=recorded)
+        starts = [(Forward(evidence, n), first(wrong(plain(t)))) for n, t in recorded.items()]
+        return report(starts, "the result")
+    what = f"the Variable '{assigned[0].name}'" if assigned else "the result"
+    value = plain((assigned or bad)[0].array)
+    return not_recorded(what, first(wrong(value)), value)

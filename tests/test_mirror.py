@@ -109,6 +109,10 @@ ELSEWHERE = {
         "engines/xla/loading",
         "where JAX is not installed, a function says so; for forks see core/test_threads.py",
     ),
+    "inspect/test_explain.py": (
+        "core/endings functions/looking_inside",
+        "where chains end, also inside functions, is what explanations are made of",
+    ),
     "inspect/test_profile.py": (
         "core/observers",
         "a profile is an observer; it meets others and checks of numbers in every order",

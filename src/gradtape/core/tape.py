@@ -5,7 +5,6 @@ Jacobians and higher derivatives are in its base class, see `core.tape_methods`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
@@ -17,11 +16,9 @@ from gradtape import dtypes, nest
 from gradtape.blocks import Block, block
 from gradtape.core.departures import Departure, Departures, NoDepartures
 from gradtape.core.endings import End, Ending, ending
-from gradtape.core.location import own_files
 from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.recording import Recording
-from gradtape.core.settings import settings
 from gradtape.core.strong_zeros import Ones, has_nan
 from gradtape.core.tape_arguments import (
     components,
@@ -344,7 +341,10 @@ class GradientTape(TapeMethods, Block):
             nodes = [watched.get(id(source)) or self._node_of(source) for source in leaves]
             seeds, by_identity = self._seeds(targets, given)
             if not release:
-                self._asked = [(ref(node), g) for node, g in seeds.items()]
+                self._asked = [
+                    (ref(node), (g.shape, g.dtype) if given is None else g)
+                    for node, g in seeds.items()
+                ]
             found = self._pull(seeds, nodes, recording, release)
             missing: list[Any] = []
             gradients = [
@@ -355,7 +355,7 @@ class GradientTape(TapeMethods, Block):
                 for node, source in zip(nodes, leaves)  # noqa: B905
             ]  # fmt: skip
             if missing:
-                self._explain_missing(targets, leaves, missing)
+                self.explain_missing(targets, leaves, missing)
         except BaseException as error:
             self._ended_by = f"a gradient() that failed with {type(error).__name__}: {error}"
             raise
@@ -462,18 +462,6 @@ class GradientTape(TapeMethods, Block):
             missing.append(source)
         return value
 
-    def _explain_missing(
-        self, targets: Sequence[Any], sources: Sequence[Any], missing: Sequence[Any]
-    ) -> None:
-        """Logs why gradients are None, once for each line of the user's code."""
-        if not settings.hints or own_files[sys._getframe(2).f_code.co_filename]:
-            return  # it is this package that asks
-        place = first_times("None", limit=1)
-        if place is not None:
-            from gradtape.inspect.hints import hint  # noqa: PLC0415 - most programs need none
-
-            self._explained = hint(self, targets, sources, missing, place)
-
     def _pull(
         self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Recording, release: bool
     ) -> dict[Any, Any]:
@@ -497,6 +485,7 @@ class GradientTape(TapeMethods, Block):
             super().__dir__(),
             "before_write",
             "ending",
+            "explain_missing",
             "enter",
             "leave",
             "pushes",

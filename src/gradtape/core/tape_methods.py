@@ -7,9 +7,13 @@ when they are called.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
+from gradtape.core.location import own_files
+from gradtape.core.messages import first_times
+from gradtape.core.settings import settings
 from gradtape.core.unconnected import UnconnectedGradients
 
 if TYPE_CHECKING:
@@ -390,3 +394,15 @@ class TapeMethods:
         from gradtape.inspect.search import why_nonfinite
 
         return why_nonfinite(self, target_or_gradients, sources)
+
+    def explain_missing(
+        self: Any, targets: Sequence[Any], sources: Sequence[Any], missing: Sequence[Any]
+    ) -> None:
+        """Logs why gradients are None, once for each line of the user's code."""
+        if not settings.hints or own_files[sys._getframe(2).f_code.co_filename]:
+            return  # it is this package that asks
+        place = first_times("None", limit=1)
+        if place is not None:
+            from gradtape.inspect.hints import hint
+
+            self._explained = hint(self, targets, sources, missing, place)

@@ -74,7 +74,7 @@ def why_nonfinite(tape: Any, target_or_gradients: Any, sources: Any = None) -> N
             )
         seeds = {node: ones_like(plain(leaf)) for node, leaf in targets.items()}
         return in_backward(evidence, recording, seeds, wanted)
-    asked = {node: seed for known, seed in tape._asked if (node := known()) is not None}
+    asked = {node: _seed(kept) for known, kept in tape._asked if (node := known()) is not None}
     if not asked:
         raise ValueError(
             "why_nonfinite: this tape did not record what it was given, and has computed no "
@@ -94,6 +94,14 @@ def why_nonfinite(tape: Any, target_or_gradients: Any, sources: Any = None) -> N
                 "gradient of its last gradient() call. Give it the loss, and the sources."
             )
     return in_backward(evidence, recording, asked, wanted, backward)
+
+
+def _seed(kept: Any) -> Any:
+    """A cotangent from which a gradient began: ones of a shape and dtype, if none was given."""
+    if type(kept) is not tuple:
+        return kept
+    shape, dtype = kept
+    return np.ones(tuple(shape), getattr(dtype, "numpy", dtype))
 
 
 def in_backward(

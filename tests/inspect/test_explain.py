@@ -1,0 +1,556 @@
+"""`tape.explain`: programs for every cause, each eager and in a function, that must name the cause
+and the line, which a comment marks.
+"""
+
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape.inspect.code import body_of, call_at
+from gradtape.inspect.explanation import Cause, Explanation, Reason
+
+W = tf.Variable([1.0, 3.0], name="w")
+V = tf.Variable([0.0, 0.0], name="v")
+FIXED = tf.Variable([1.0, 2.0], trainable=False, name="fixed")
+X = tf.constant([1.0, 2.0])
+
+
+def straight():
+    with tf.GradientTape() as tape:
+        h = W * 3.0
+        y = tf.reduce_sum(h)
+    return tape.explain(y, W)
+
+
+def through_a_branch():
+    with tf.GradientTape() as tape:
+        y = tf.cond(tf.reduce_sum(W) > 0.0, lambda: W * 2.0, lambda: W)
+    return tape.explain(y, W)
+
+
+def never_watched():
+    x = tf.constant(1.0)
+    with tf.GradientTape() as tape:  # here
+        y = x * x
+    return tape.explain(y, x)
+
+
+def never_watched_beside_another():
+    x, other = tf.constant(1.0), tf.constant(2.0)
+    with tf.GradientTape() as tape:  # here
+        tape.watch(other)
+        y = x * other
+    return tape.explain(y, x)
+
+
+def watched_late():
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        y = x * x  # here
+        tape.watch(x)
+    return tape.explain(y, x)
+
+
+def watched_late_for_a_part():
+    x = tf.constant([2.0, 3.0])
+    with tf.GradientTape() as tape:
+        h = x + 1.0  # here
+        tape.watch(x)
+        y = h * W
+    return tape.explain(y, x)
+
+
+def outside_the_block():
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        h = x * x
+    y = h * 2.0  # here
+    return tape.explain(y, x)
+
+
+def a_variable_read_outside():
+    h = W * 2.0  # here
+    with tf.GradientTape() as tape:
+        y = h * 3.0
+    return tape.explain(y, W)
+
+
+def another_tape():
+    x = tf.constant(2.0)
+    with tf.GradientTape() as other, tf.GradientTape() as tape:
+        other.watch(x)  # here
+        y = x * x
+    return tape.explain(y, x)
+
+
+def unused():
+    with tf.GradientTape() as tape:
+        y = W * 2.0
+    return tape.explain(y, V)
+
+
+def unused_tensor():
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = W * 2.0
+    return tape.explain(y, x)
+
+
+def integer_source():
+    n = tf.constant([1, 2])
+    with tf.GradientTape() as tape:
+        tape.watch(n)
+        y = tf.cast(n, tf.float32) * W
+    return tape.explain(y, n)
+
+
+def integer_target():
+    with tf.GradientTape() as tape:
+        y = tf.cast(W * 2.0, tf.int32)  # here
+    return tape.explain(y, W)
+
+
+def argmax():
+    with tf.GradientTape() as tape:
+        best = tf.argmax(W * W)  # here
+        y = tf.cast(best, tf.float32) * 2.0
+    return tape.explain(y, W)
+
+
+def rounded():
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(tf.round(W) * V)  # here
+    return tape.explain(y, W)
+
+
+def compared():
+    with tf.GradientTape() as tape:
+        mask = W > 2.0  # here
+        y = tf.where(mask, V, V * 2.0)
+    return tape.explain(y, W)
+
+
+def cast_to_integer():
+    with tf.GradientTape() as tape:
+        whole = tf.cast(W, tf.int32)  # here
+        y = tf.cast(whole, tf.float32) * V
+    return tape.explain(y, W)
+
+
+def stopped():
+    with tf.GradientTape() as tape:
+        y = tf.stop_gradient(W) * V  # here
+    return tape.explain(y, W)
+
+
+def stopped_in_a_helper():
+    with tf.GradientTape() as tape:
+        y = _target_network(W)
+    return tape.explain(y, W)
+
+
+def _target_network(w):
+    h = w * w
+    return tf.stop_gradient(h) + 1.0  # stopped_in_a_helper
+
+
+def rebound():
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    x = tf.constant([3.0, 4.0])  # here
+    return tape.explain(y, x)
+
+
+def rebound_variable():
+    v = V
+    v = tf.Variable(1.0) if v is None else X  # here
+    with tf.GradientTape() as tape:
+        tape.watch(V)
+        y = v * V
+        z = y * 2.0
+    return tape.explain(z, v)
+
+
+def assigned():
+    with tf.GradientTape() as tape:
+        V.assign(W * 2.0)  # here
+        y = V * 3.0
+    return tape.explain(y, W)
+
+
+def assigned_target():
+    with tf.GradientTape() as tape:
+        h = W * 2.0
+        V.assign(h)  # here
+    return tape.explain(V, W)
+
+
+def not_trainable():
+    with tf.GradientTape() as tape:
+        y = FIXED * 2.0
+    return tape.explain(y, FIXED)
+
+
+def not_trainable_beside_another():
+    with tf.GradientTape() as tape:
+        y = FIXED * W
+    return tape.explain(y, FIXED)
+
+
+def not_accessed():
+    with tf.GradientTape(watch_accessed_variables=False) as tape:  # here
+        y = W * 2.0
+    return tape.explain(y, W)
+
+
+def not_accessed_beside_another():
+    with tf.GradientTape(watch_accessed_variables=False) as tape:  # here
+        tape.watch(V)
+        y = W * V
+    return tape.explain(y, W)
+
+
+def paused():
+    with tf.GradientTape() as tape:
+        h = W * 2.0
+        with tape.stop_recording():
+            y = h * h  # here
+    return tape.explain(y, W)
+
+
+def paused_in_the_middle():
+    with tf.GradientTape() as tape:
+        h = W * 2.0
+        with tape.stop_recording():
+            k = tf.sin(h)  # here
+        y = k * V
+    return tape.explain(y, W)
+
+
+def branch_not_run():
+    x, chosen = tf.constant(2.0), False
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        if chosen:  # noqa: SIM108 - a branch
+            y = W * x  # here
+        else:
+            y = W * 2.0
+    return tape.explain(y, x)
+
+
+def loop_not_run():
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = W * 2.0
+        for _ in ():
+            y = y * x  # here
+    return tape.explain(y, x)
+
+
+@tf.custom_gradient
+def _without_gradient(x):
+    return x * 2.0, lambda g: None
+
+
+def gradient_function_of_none():
+    with tf.GradientTape() as tape:
+        y = _without_gradient(W)  # here
+    return tape.explain(y, W)
+
+
+def gradient_function_of_none_in_a_chain():
+    with tf.GradientTape() as tape:
+        y = tf.sin(_without_gradient(W * 2.0))  # here
+    return tape.explain(y, W)
+
+
+@tf.function
+def _floors(x):
+    h = x * x
+    return tf.reduce_sum(tf.floor(h))  # inside_a_function
+
+
+def inside_a_function():
+    with tf.GradientTape() as tape:
+        y = _floors(W)
+    return tape.explain(y, W)
+
+
+@tf.function
+def _sums(x, y):
+    for _ in tf.range(3):
+        y = y + tf.reduce_sum(tf.sign(tf.stop_gradient(x)))  # inside_a_loop_of_a_function
+    return y
+
+
+def inside_a_loop_of_a_function():
+    with tf.GradientTape() as tape:
+        y = _sums(W, tf.reduce_sum(V))
+    return tape.explain(y, W)
+
+
+BOTH = {
+    straight: Cause.CONNECTED,
+    through_a_branch: Cause.CONNECTED,
+    never_watched: Cause.NOT_WATCHED,
+    never_watched_beside_another: Cause.NOT_WATCHED,
+    watched_late: Cause.WATCHED_LATE,
+    watched_late_for_a_part: Cause.WATCHED_LATE,
+    outside_the_block: Cause.OUTSIDE,
+    a_variable_read_outside: Cause.OUTSIDE,
+    another_tape: Cause.OTHER_TAPE,
+    unused: Cause.UNUSED,
+    unused_tensor: Cause.UNUSED,
+    integer_source: Cause.SOURCE_DTYPE,
+    integer_target: Cause.TARGET_DTYPE,
+    argmax: Cause.NO_DERIVATIVE,
+    rounded: Cause.NO_DERIVATIVE,
+    compared: Cause.NO_DERIVATIVE,
+    cast_to_integer: Cause.NO_DERIVATIVE,
+    stopped: Cause.STOPPED,
+    stopped_in_a_helper: Cause.STOPPED,
+    rebound: Cause.REBOUND,
+    rebound_variable: Cause.NOT_WATCHED,
+    assigned: Cause.ASSIGNED,
+    assigned_target: Cause.ASSIGNED,
+    not_trainable: Cause.NOT_TRAINABLE,
+    not_trainable_beside_another: Cause.NOT_TRAINABLE,
+    not_accessed: Cause.NOT_ACCESSED,
+    not_accessed_beside_another: Cause.NOT_ACCESSED,
+    paused: Cause.PAUSED,
+    paused_in_the_middle: Cause.PAUSED,
+    branch_not_run: Cause.NOT_RUN,
+    loop_not_run: Cause.NOT_RUN,
+    gradient_function_of_none: Cause.NO_GRADIENT,
+    gradient_function_of_none_in_a_chain: Cause.NO_GRADIENT,
+    inside_a_function: Cause.NO_DERIVATIVE,
+    inside_a_loop_of_a_function: Cause.STOPPED,
+}
+WITHOUT_A_LINE = {
+    straight, through_a_branch, unused, unused_tensor, integer_source, not_trainable,
+    not_trainable_beside_another, rebound_variable,
+}  # fmt: skip
+
+
+def expected_line(program):
+    """The line that the program's comment marks, in it or in what it calls."""
+    code, lines = program.__code__, Path(__file__).read_text().splitlines()
+    last = max(line for _, _, line in code.co_lines() if line)
+    for number in range(code.co_firstlineno, last + 1):
+        if lines[number - 1].endswith("# here"):
+            return number
+    (number,) = [i for i, line in enumerate(lines, 1) if line.endswith(f"# {program.__name__}")]
+    return number
+
+
+def explained(program, compiled):
+    if not compiled:
+        return program()[0]
+    found = []
+
+    def run():
+        found.append(program())
+
+    tf.function(run)()
+    return found[0][0]
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("program", BOTH, ids=lambda f: f.__name__)
+def test_a_program_for_every_cause(program, compiled):
+    reason = explained(program, compiled)
+    assert reason.cause is BOTH[program], str(reason)
+    if program not in WITHOUT_A_LINE:
+        assert reason.location is not None, str(reason)
+        assert (reason.location.file, reason.location.line) == (__file__, expected_line(program))
+    assert reason.connected == (BOTH[program] is Cause.CONNECTED)
+    assert reason.message.endswith(".")
+
+
+def test_every_cause_has_two_programs():
+    few = (Cause.OTHER_TAPE, Cause.SOURCE_DTYPE, Cause.TARGET_DTYPE, Cause.REBOUND)
+    apart = (Cause.LEFT, Cause.USED_UP, Cause.NOTHING_RECORDED, Cause.INDEPENDENT, Cause.UNKNOWN)
+    for cause in Cause:
+        count = sum(found is cause for found in BOTH.values())
+        assert count >= (0 if cause in apart else 1 if cause in few else 2), cause
+
+
+@pytest.mark.parametrize(
+    ("method", "leave"),
+    [
+        ("numpy", lambda h: tf.constant(h.numpy())),
+        ("__array__", lambda h: tf.constant(np.asarray(h))),
+        ("float", lambda h: tf.constant([float(h[0]), 1.0])),
+    ],
+)
+def test_values_that_left_the_tape(method, leave):
+    with tf.GradientTape() as tape:
+        h = W * W
+        k = leave(h)
+        y = tf.reduce_sum(k * V)
+    (reason,) = tape.explain(y, W)
+    assert reason.cause is Cause.LEFT
+    assert reason.path[-1].op == method
+    assert reason.location.file == __file__
+
+
+def test_a_variable_whose_name_means_a_tensor_now():
+    v = tf.Variable(1.0)
+    v = v + 1.0
+    with tf.GradientTape() as tape:
+        y = v * v
+    (reason,) = tape.explain(y, v)
+    assert reason.cause is Cause.REBOUND
+    assert "made a Variable of this name" in reason.message
+    assert "v.assign" in reason.advice
+
+
+def test_what_was_recorded_but_leads_elsewhere():
+    with tf.GradientTape() as tape:
+        other = W * 2.0
+        y = V * 3.0
+    (reason,) = tape.explain(y, W)
+    assert reason.cause is Cause.INDEPENDENT
+    assert "W is used at" in reason.message
+    assert other.shape == (2,)
+
+
+def test_a_tape_that_is_used_up_still_explains_what_was_none():
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(tf.round(W) * V)
+    assert tape.gradient(y, [W, V])[0] is None
+    (reason,) = tape.explain(y, W)
+    assert reason.cause is Cause.NO_DERIVATIVE
+    assert tape.explain(y, V)[0].cause is Cause.USED_UP
+    fresh = tf.GradientTape()
+    assert fresh.explain(y, W)[0].cause is Cause.NOTHING_RECORDED
+
+
+def test_what_is_explained_keeps_nothing_alive():
+    import gc
+    import weakref
+
+    x = tf.constant(np.ones(1000, np.float32))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(tf.round(x))
+    tape.gradient(y, x)
+    gone = weakref.ref(x)
+    del x
+    gc.collect()
+    assert gone() is None
+    assert tape.explain(y, W)[0].cause is Cause.USED_UP
+
+
+def test_without_sources_all_watched_variables_are_explained():
+    with tf.GradientTape() as tape:
+        y = W * tf.stop_gradient(V)
+    found = tape.explain(y)
+    assert {reason.cause for reason in found} == {Cause.CONNECTED, Cause.STOPPED}
+    assert not found.connected
+
+
+def test_a_structure_of_sources_has_a_reason_for_each():
+    with tf.GradientTape() as tape:
+        y = W * 2.0
+    found = tape.explain(y, {"a": W, "b": [V]})
+    assert [reason.cause for reason in found] == [Cause.CONNECTED, Cause.UNUSED]
+    with pytest.raises((TypeError, ValueError), match="explain: target"):
+        tape.explain(None, W)
+
+
+def test_forms_of_an_explanation():
+    with tf.GradientTape() as tape:
+        y = tf.round(W) * 2.0
+    found = tape.explain(y, W)
+    assert isinstance(found, Explanation)
+    assert isinstance(found[0], Reason)
+    (data,) = json.loads(json.dumps(found.to_dict()))
+    assert data["cause"] == "an op without a derivative"
+    assert data["path"][-1]["op"] == "round"
+    assert "round at" in str(found)
+    assert "round" in found._repr_html_()
+    assert repr(found) == "<Explanation: W: an op without a derivative>"
+    assert str(Explanation([])) == "There are no sources to explain."
+
+
+def test_html_escapes_what_users_write():
+    hostile = "<script>alert('x')</script>"
+    reason = Reason(hostile, hostile, Cause.UNUSED, hostile, hostile)
+    shown = Explanation([reason])._repr_html_()
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_code_without_source_still_has_an_answer():
+    names = {"tf": tf, "W": W}
+    text = "with tf.GradientTape() as tape: y = tf.round(W)\nfound = tape.explain(y, W)[0]\n"
+    exec(compile(text, "<no such file>", "exec"), names)
+    assert names["found"].cause is Cause.NO_DERIVATIVE
+    assert call_at(compile(text, "<no such file>", "exec"), 0) is None
+    assert body_of(compile(text, "<no such file>", "exec")) is None
+
+
+@pytest.fixture
+def hints(caplog):
+    caplog.set_level(logging.WARNING, "gradtape")
+    return lambda: [r.getMessage() for r in caplog.records if "is None" in r.getMessage()]
+
+
+def test_a_hint_once_for_each_line(hints):
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(tf.round(W) * V)
+        tape.gradient(y, [W, V, FIXED])
+    (said,) = hints()
+    assert "the gradient of y with respect to W (and 1 more) is None: round at" in said
+    assert "tape.explain(...) says more" in said
+
+
+def test_no_hint_where_none_is_not_returned_or_hints_are_off(hints):
+    with tf.GradientTape(persistent=True) as tape:
+        y = tf.round(W) * 2.0
+    tape.gradient(y, W, unconnected_gradients="zero")
+    tf.debugging.disable_hints()
+    try:
+        assert tape.gradient(y, W) is None
+    finally:
+        tf.debugging.enable_hints()
+    assert hints() == []
+
+
+def test_no_hint_about_gradients_that_this_package_asks_for(hints):
+    f = tf.function(lambda x: tf.cond(x[0] > 0.0, lambda: tf.round(x), lambda: tf.sign(x)))
+    with tf.GradientTape() as tape:
+        y = f(W) * V
+    assert tape.gradient(y, V) is not None
+    assert hints() == []
+
+
+def test_endings_change_no_gradient_and_are_dropped_with_the_tape():
+    with tf.GradientTape() as tape:
+        h = W * W
+        mask = h > 2.0
+        y = tf.reduce_sum(tf.where(mask, h, h * 0.5) + tf.stop_gradient(h))
+    np.testing.assert_array_equal(tape.gradient(y, W), [1.0, 6.0])
+    after = tf.cast(mask, tf.float32) * 2.0
+    assert after.node is None
+
+
+def test_a_running_value_outside_tapes_does_not_grow_a_chain():
+    total, kept = tf.constant(0.0), []
+    for _ in range(50):
+        with tf.GradientTape(persistent=True) as tape:
+            loss = tf.reduce_sum(W * W)
+        total = total + loss
+        kept.append(tape)
+    assert len(list(total.node.each())) <= 16

@@ -554,3 +554,23 @@ def test_a_running_value_outside_tapes_does_not_grow_a_chain():
         total = total + loss
         kept.append(tape)
     assert len(list(total.node.each())) <= 16
+
+
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_a_function_whose_file_is_not_all_python(indent, tmp_path):
+    file = tmp_path / "cell.py"
+    lines = [
+        "%matplotlib inline",
+        "",
+        "if True:" if indent else "1",
+        f"{indent}def late(x):",
+        f"{indent}    with tf.GradientTape() as tape:",
+        f"{indent}        y = x * x",
+        f"{indent}        tape.watch(x)",
+        f"{indent}    return tape.explain(y, x)",
+    ]
+    file.write_text("\n".join(lines))
+    names = {"tf": tf}
+    exec(compile("\n".join(["1", *lines[1:]]), str(file), "exec"), names)
+    (reason,) = names["late"](tf.constant(2.0))
+    assert (reason.cause, reason.location.line) == (Cause.WATCHED_LATE, 6)

@@ -7,7 +7,9 @@ Where there is no source, as for code typed into a plain Python prompt, there is
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
+import textwrap
 from collections.abc import Iterator
 from types import CodeType
 from typing import NamedTuple
@@ -109,7 +111,7 @@ class _Keyword(ast.expr):
 
 def call_at(code: CodeType, offset: int) -> CallSite | None:
     """The call that an instruction makes; None if the source does not show it."""
-    tree = _tree(code.co_filename)
+    tree = _tree(code)
     position = _position(code, offset)
     if tree is None or position is None:
         return None
@@ -128,7 +130,7 @@ def call_at(code: CodeType, offset: int) -> CallSite | None:
 
 def body_of(code: CodeType) -> Body | None:
     """The statements of a function; None without its source."""
-    tree = _tree(code.co_filename)
+    tree = _tree(code)
     if tree is None:
         return None
     if code.co_name == "<module>":
@@ -154,12 +156,29 @@ def mentions(statement: Statement, expression: str) -> bool:
     )
 
 
-def _tree(filename: str) -> ast.Module | None:
-    lines = linecache.getlines(filename)
+def _tree(code: CodeType) -> ast.Module | None:
+    """The file that some code is from; or its function alone, where the rest is not all Python, as
+    in a notebook's cell with magic commands, or in a document.
+    """
+    lines = linecache.getlines(code.co_filename)
     try:
         return ast.parse("".join(lines)) if lines else None
-    except SyntaxError:  # of a notebook's cell with magic commands
+    except SyntaxError:
+        return None if code.co_name == "<module>" else _function_alone(lines, code.co_firstlineno)
+
+
+def _function_alone(lines: list[str], first: int) -> ast.Module | None:
+    try:
+        block = inspect.getblock(lines[first - 1 :])
+        indent = len(block[0]) - len(block[0].lstrip())
+        tree = ast.parse(textwrap.dedent("".join(block)))
+    except (SyntaxError, IndexError):
         return None
+    for node in ast.walk(ast.increment_lineno(tree, first - 1)):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            node.col_offset += indent
+            node.end_col_offset = (node.end_col_offset or 0) + indent
+    return tree
 
 
 def _position(code: CodeType, offset: int) -> tuple[int | None, ...] | None:

@@ -675,3 +675,29 @@ def test_the_tangent_of_a_primal_from_outside_is_its_own(before):
         own, tangent = f(x)
     assert (own.numpy(), tangent.numpy()) == (7.0, 84.0)
     assert tape.gradient(tangent, c).numpy() == 42.0
+
+
+@pytest.mark.parametrize("must_compile", [False, True])
+@pytest.mark.parametrize(
+    "how", ["closure", "made", "the inner function's own", "another function's"]
+)
+def test_a_gradient_of_a_graph_by_a_constant_where_a_called_function_has_a_size(how, must_compile):
+    x, c, n = tf.constant(3.0), tf.constant(2.0), tf.constant(4.0)
+
+    def sized(x):
+        return x * tf.reduce_sum(tf.ones([tf.cast(n, tf.int32)]))
+
+    inner = tf.function((lambda x: sized(x) * c**2) if "own" in how else sized)
+    other = tf.function(lambda x: x * c**2)
+
+    @tf.function(jit_compile=must_compile)
+    def f(x):
+        source = tf.constant(2.0) if how == "made" else c
+        if how in ("closure", "made"):
+            y = inner(x) * source**2
+        else:
+            y = inner(x) if "own" in how else other(inner(x))
+        return tf.gradients(y, source)[0]
+
+    for _ in range(2):
+        assert f(x).numpy() == 48.0

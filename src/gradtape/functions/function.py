@@ -339,24 +339,27 @@ class Function:
         """One that is complete: traced again as long as it asks for derivatives with respect to
         constants.
         """
-        inputs, constants = list(inputs), Constants.KNOWN
+        needed, others = _Kept(inputs), _Kept(())
+        constants = Constants.KNOWN
         while True:
             try:
-                return ConcreteFunction(self, arguments, inputs, constants=constants)
-            except NeedsTracedConstants as needed:
-                asked = needed.constants
+                return ConcreteFunction(self, arguments, [*needed, *others], constants=constants)
+            except NeedsTracedConstants as asked:
+                more, beside = asked.constants, asked.others
             except Exception as error:
-                known = (Constants.KNOWN, Constants.KNOWN_FOR_GOOD)
-                if constants in known or not is_beyond_xla(error):
+                if constants is Constants.KNOWN_FOR_GOOD or not is_beyond_xla(error):
                     raise
-                constants = Constants.KNOWN_FOR_GOOD  # it needs the values of others
+                if others:  # it needs the values of some of them
+                    others = _Kept(())
+                elif constants is Constants.KNOWN:
+                    raise
+                else:  # or of others that the function has itself
+                    constants = Constants.KNOWN_FOR_GOOD
                 continue
             # Only now, when those that the tracing itself had made are gone.
-            alive = {id(t): t for reference in asked if (t := reference()) is not None}
-            new = [tensor for tensor in alive.values() if all(tensor is not i for i in inputs)]
-            inputs += new
+            new = [needed.add(more), others.add(beside)]
             first = constants is Constants.KNOWN
-            constants = Constants.TRACED if first or new else Constants.TRACED_FOR_GOOD
+            constants = Constants.TRACED if first or any(new) else Constants.TRACED_FOR_GOOD
 
     def _note_retracing(self, arguments: Arguments, followed: Sequence[Tensor]) -> None:
         if followed:
@@ -555,6 +558,19 @@ def _example(leaf: Any) -> Any:
         np.array(b"", object) if leaf.dtype.numpy.kind == "O" else np.zeros((), leaf.dtype.numpy)
     )
     return Tensor(np.broadcast_to(nothing, tuple(leaf.shape)))
+
+
+class _Kept(list[Tensor]):
+    """Tensors that are to be inputs of a program, each once."""
+
+    def add(self, references: Sequence[weakref.ref[Tensor]]) -> bool:
+        """Takes those that somebody still has; whether one of them is new."""
+        before = len(self)
+        for reference in references:
+            tensor = reference()
+            if tensor is not None and all(tensor is not known for known in self):
+                self.append(tensor)
+        return len(self) > before
 
 
 def _followed_constants(program: ConcreteFunction | None) -> list[Tensor]:

@@ -210,7 +210,7 @@ def _sources(values: Any, argument: str) -> list[Tensor]:
     trace = _trace_of(argument.partition(":")[0])
     constants = trace.asks_for(map(source_object, nest.flatten(_listed(values))))
     if constants:
-        raise NeedsTracedConstants(constants)
+        raise NeedsTracedConstants(constants, trace.constants_of_programs.values())
     return _flat(values, argument)
 
 

@@ -52,13 +52,15 @@ class NeedsTracedConstants(BaseException):
     """Raised while tracing where derivatives with respect to constants of the program are asked
     for: the function is traced again, with constants that are traced arrays.
 
-    `constants` are known only as long as somebody else has them: the function may have made them,
-    and makes others the next time. No `except Exception` of the user's code is to catch it.
+    `constants` are these, and `others` those of programs that it calls, by which it may ask next.
+    They are known only as long as somebody else has them: the function may have made them, and
+    makes others the next time. No `except Exception` of the user's code is to catch it.
     """
 
-    def __init__(self, constants: Iterable[Tensor]) -> None:
+    def __init__(self, constants: Iterable[Tensor], others: Iterable[Tensor]) -> None:
         super().__init__()
         self.constants = [ref(tensor) for tensor in constants]
+        self.others = [ref(tensor) for tensor in others]
 
 
 class Constants(Enum):
@@ -257,18 +259,17 @@ class Trace:
 
     def asks_for(self, sources: Iterable[Any]) -> list[Tensor]:
         """The constants that have to be traced, or be inputs, for derivatives with respect to
-        `sources`; with them, all that are constants of programs.
+        `sources`.
         """
-        needed = [
+        if self.mode not in (Constants.KNOWN, Constants.TRACED):
+            return []
+        return [
             source
             for source in sources
             if self.is_constant(source)
             and not self.comes_from_outside(source)
             and (not self.traces_constants or id(source) in self.constants_of_programs)
         ]
-        if not needed or self.mode not in (Constants.KNOWN, Constants.TRACED):
-            return []
-        return [*needed, *self.constants_of_programs.values()]
 
     def is_constant(self, value: Any) -> bool:
         """Whether a value is a Tensor of eager code by which there are derivatives."""

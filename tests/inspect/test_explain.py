@@ -574,3 +574,128 @@ def test_a_function_whose_file_is_not_all_python(indent, tmp_path):
     exec(compile("\n".join(["1", *lines[1:]]), str(file), "exec"), names)
     (reason,) = names["late"](tf.constant(2.0))
     assert (reason.cause, reason.location.line) == (Cause.WATCHED_LATE, 6)
+
+
+def test_many_endings_are_walked_once_and_a_gradient_never_fails_for_its_hint():
+    values = []
+    with tf.GradientTape() as tape:
+        x = W * 1.0
+        for _ in range(1500):
+            x = tf.stop_gradient(x) * W + tf.stop_gradient(x * 0.5) * W
+            x = x * 0.1
+            values.append(x)
+    gradients = tape.gradient(x, [W, V])
+    assert gradients[0] is not None
+    assert gradients[1] is None
+
+
+def test_a_hint_that_cannot_be_made_is_left_out(monkeypatch):
+    from gradtape.inspect import hints as module
+
+    def fail(*args, **kwargs):
+        raise RuntimeError("a fault in explaining")
+
+    monkeypatch.setattr(module, "explain", fail)
+    with tf.GradientTape() as tape:
+        y = tf.round(W) * 2.0
+    assert tape.gradient(y, W) is None
+
+
+def test_a_source_that_is_bound_again_inside_the_block():
+    x = tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        x = x + 1.0
+    (reason,) = tape.explain(y, x)
+    assert reason.cause is Cause.REBOUND
+
+
+def test_values_of_other_things_that_leave_the_tape_are_not_blamed():
+    def model():
+        out = V * 2.0
+        float(tf.reduce_mean(out))
+        return out
+
+    with tf.GradientTape() as tape:
+        forgotten = W * 0.1
+        y = model()
+    (reason,) = tape.explain(y, W)
+    assert reason.cause is Cause.INDEPENDENT
+    assert forgotten.shape == (2,)
+
+
+def test_values_that_left_and_may_have_come_back():
+    kept = {}
+
+    def before():
+        kept["c"] = (W * 2.0).numpy()
+
+    def after():
+        return V * kept["c"]
+
+    with tf.GradientTape() as tape:
+        alive = W * 1.0
+        before()
+        y = after()
+    (reason,) = tape.explain(y, W)
+    assert reason.cause in (Cause.UNKNOWN, Cause.INDEPENDENT)
+    assert alive.shape == (2,)
+
+
+def test_facts_of_a_tensor_are_not_uses():
+    x = tf.constant([1.0, 2.0])
+    n = len(x)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = V * float(n) * float(x.shape[0])
+    (reason,) = tape.explain(y, x)
+    assert reason.cause is Cause.UNUSED
+
+
+def test_assignments_after_the_read_or_assigned_over_are_not_blamed():
+    a = tf.Variable([1.0, 1.0])
+    with tf.GradientTape() as tape:
+        y = a * 3.0
+        a.assign(W * 2.0)
+    assert tape.explain(y, W)[0].cause is Cause.INDEPENDENT
+    with tf.GradientTape() as tape:
+        a.assign(W * 2.0)
+        a.assign([5.0, 5.0])
+        y = a * 3.0
+    assert tape.explain(y, W)[0].cause is Cause.INDEPENDENT
+    with tf.GradientTape() as tape:
+        a.assign_add(W * 2.0)
+        a.assign_add(V * 2.0)
+        y = a * 3.0
+    assert tape.explain(y, W)[0].cause is Cause.ASSIGNED
+
+
+def test_another_result_of_a_function_is_not_blamed():
+    f = tf.function(lambda a, b: (b * 2.0, tf.floor(a)))
+    with tf.GradientTape() as tape:
+        y, _ = f(W, V)
+    assert tape.explain(y, W)[0].cause is Cause.UNUSED
+
+
+def test_a_hint_about_gradient_functions_names_those_of_the_user(hints):
+    with tf.GradientTape() as tape:
+        y = tf.sin(_without_gradient(W))
+    tape.gradient(y, W)
+    (said,) = hints()
+    assert "The gradient function of _without_gradient returned None" in said
+
+
+def test_a_gradient_function_that_fails_is_for_gradient_to_raise():
+    @tf.custom_gradient
+    def failing(x):
+        def gradient(g):
+            raise ArithmeticError("the user's own")
+
+        return x * 2.0, gradient
+
+    with tf.GradientTape() as tape:
+        y = failing(W)
+    assert tape.explain(y, W)[0].cause is Cause.CONNECTED
+    with pytest.raises(ArithmeticError, match="the user's own"):
+        tape.gradient(y, W)

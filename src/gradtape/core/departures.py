@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from gradtape.dtypes import DType
 from gradtape.shapes import TensorShape
 
 if TYPE_CHECKING:
+    from gradtape.core.node import Node
     from gradtape.core.tensor import Tensor
 
 
@@ -30,7 +32,8 @@ class Departure(NamedTuple):
 
     `method` is what took them first, such as "numpy", "float" or "__array__", from a tensor of this
     `shape` and `dtype`; `count` says how often values were taken there, and `callers` are the
-    places in the user's code that had led to it the first time.
+    places in the user's code that had led to it the first time, and `origin` is the Node of the
+    tensor, as long as anything else has it.
     """
 
     method: str
@@ -40,6 +43,7 @@ class Departure(NamedTuple):
     count: int  # type: ignore[assignment]
     location: Location
     callers: tuple[Location, ...] = ()
+    origin: ref[Node] | None = None
 
 
 class Departures(dict[tuple[CodeType, int], list[Any]]):
@@ -55,15 +59,16 @@ class Departures(dict[tuple[CodeType, int], list[Any]]):
         known = self.get(place)
         if known is None:
             known = self[place] = [
-                method, tensor.shape, tensor.dtype, 0, tuple(_callers(frame.f_back))
+                method, tensor.shape, tensor.dtype, 0, tuple(_callers(frame.f_back)),
+                ref(tensor.node),
             ]  # fmt: skip
         known[3] += 1
 
     def records(self) -> tuple[Departure, ...]:
         """The departures, in the order in which their places were first reached."""
         return tuple(
-            Departure(method, shape, dtype, count, locate(*place), callers)
-            for place, (method, shape, dtype, count, callers) in self.items()
+            Departure(method, shape, dtype, count, locate(*place), callers, origin)
+            for place, (method, shape, dtype, count, callers, origin) in self.items()
         )
 
 

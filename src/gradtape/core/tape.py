@@ -80,7 +80,7 @@ class GradientTape(TapeMethods, Block):
             int, Variable
         ] = {}  # what it watches, by identity, and the Nodes of those that have a gradient
         self._nodes: dict[int, Node] = {}
-        self._assigned: dict[int, Ending] = {}  # by the identity of a Variable
+        self._assigned: dict[int, list[Ending]] = {}  # by the identity of a Variable
         self._ended_by: str | None = None  # what consumed the recording
         self._explained: Any = None  # what is known of gradients that were None
 
@@ -123,11 +123,17 @@ class GradientTape(TapeMethods, Block):
 
         A Variable may change at any time, since what was read keeps its own buffer.
         """
+        if value is None:
+            return
         node = getattr(value, "node", None)
-        if node is not None:
-            found = ending("assign", End.ASSIGNED, (node,))
-            if found is not None:
-                self._assigned[id(variable)] = found
+        if node is None:
+            self._assigned.pop(id(variable), None)
+            return
+        found = ending("assign", End.ASSIGNED, (node,))
+        if found is not None:
+            self._assigned[id(variable)] = [
+                *self._assigned.get(id(variable), ())[-15:], *found.each()
+            ]  # fmt: skip
 
     def watch(self, tensor: Any) -> None:
         """Follows `tensor`: a Tensor or Variable, or a structure of them.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from gradtape.core.location import own_files
@@ -405,4 +406,5 @@ class TapeMethods:
         if place is not None:
             from gradtape.inspect.hints import hint
 
-            self._explained = hint(self, targets, sources, missing, place)
+            with suppress(Exception):  # a gradient does not fail because it cannot be explained
+                self._explained = hint(self, targets, sources, missing, place)

@@ -408,7 +408,7 @@ class Variable(SparseWrites, TensorOperators):
                 f"'{self._name}' has shape "
                 f"{TensorShape(self.array.shape)}."
             )
-        self.tell_recorders(delta)
+        self.tell_recorders(delta if getattr(delta, "node", None) is not None else None)
         trace = here.state.trace
         if trace is not None:
             trace.write(

@@ -22,11 +22,14 @@ _SAYS_LITTLE = (Cause.UNUSED, Cause.INDEPENDENT, Cause.CONNECTED)
 
 
 class Inside(NamedTuple):
-    """One body to look into; its inputs are those of the call from number `first` on."""
+    """One body to look into; its inputs are those of the call from number `first` on. What a loop
+    `carries` from step to step goes through its other results too.
+    """
 
     body: Body
     specs: Sequence[Spec]
     first: int = 0
+    carries: bool = False
 
 
 class LookInto:
@@ -65,7 +68,11 @@ def reasons(name: str, inside: Inside, output: int, places: Sequence[int]) -> li
         with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
             tape.watch(sources)
             outputs = inside.body(tensors)
-        others = [out for i, out in enumerate(outputs) if i != output and has_gradient(out)]
+        others = [
+            out
+            for i, out in enumerate(outputs)
+            if inside.carries and i != output and has_gradient(out)
+        ]
         wanted = [outputs[output]] if output < len(outputs) else []
         for target in (*wanted, *others):
             found.extend(explain(tape, [target], sources, None))

@@ -71,7 +71,7 @@ class Loop(Structured):
         return super().call(inputs)
 
     def bodies(self, specs: Sequence[Spec]) -> list[Inside]:
-        return [Inside(self._body, specs)]
+        return [Inside(self._body, specs, carries=True)]
 
     def compute(self, inputs: Sequence[Tensor]) -> list[Any]:
         arrays = arrays_of(inputs)

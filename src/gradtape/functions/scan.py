@@ -69,7 +69,7 @@ class Scan(Structured):
             return scan(body, carried, stacked, length=self._length, reverse=self._reverse)
 
     def bodies(self, specs: Sequence[Spec]) -> list[Inside]:
-        return [Inside(self._step, self._specs_of_a_step(specs))]
+        return [Inside(self._step, self._specs_of_a_step(specs), carries=True)]
 
     def _specs_of_a_step(self, specs: Sequence[Spec]) -> list[Spec]:
         carried, stacked, same = self._parts(specs)

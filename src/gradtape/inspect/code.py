@@ -10,11 +10,14 @@ import ast
 import inspect
 import linecache
 import textwrap
+import tokenize
 from collections.abc import Iterator
 from types import CodeType
 from typing import NamedTuple
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+# What does not depend on values: no gradient passes it.
+_FACTS = ("shape", "dtype", "name", "ndim", "device", "trainable")
 _CONDITIONS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match, ast.IfExp)
 
 
@@ -89,8 +92,9 @@ class CallSite(NamedTuple):
             return [None] * count
         if isinstance(expression, (ast.List, ast.Tuple)) and len(expression.elts) == count:
             return [ast.unparse(element) for element in expression.elts]
-        text = ast.unparse(expression)
-        return [text] if count == 1 else [f"{text}[{i}]" for i in range(count)]
+        if count != 1 or isinstance(expression, ast.Starred):
+            return [None] * count
+        return [ast.unparse(expression)]
 
     def _argument(self, position: int, keyword: str) -> ast.expr | None:
         given = [a for a in self.arguments if not isinstance(a, _Keyword)]
@@ -172,7 +176,7 @@ def _function_alone(lines: list[str], first: int) -> ast.Module | None:
         block = inspect.getblock(lines[first - 1 :])
         indent = len(block[0]) - len(block[0].lstrip())
         tree = ast.parse(textwrap.dedent("".join(block)))
-    except (SyntaxError, IndexError):
+    except (SyntaxError, IndexError, tokenize.TokenError):
         return None
     for node in ast.walk(ast.increment_lineno(tree, first - 1)):
         if isinstance(node, (ast.expr, ast.stmt)):
@@ -256,7 +260,19 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 
 def _used(node: ast.stmt) -> Iterator[str]:
-    for part in _parts(node):
+    parts = list(_parts(node))
+    facts = {
+        id(inner)
+        for part in parts
+        if (isinstance(part, ast.Attribute) and part.attr in _FACTS)
+        or (
+            isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "len"
+        )
+        for inner in ast.walk(part)
+    }
+    for part in parts:
+        if id(part) in facts:
+            continue
         if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and (
             isinstance(part.ctx, ast.Load) or isinstance(node, ast.AugAssign)
         ):

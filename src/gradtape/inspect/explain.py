@@ -84,6 +84,16 @@ def _answer(q: Question) -> Reason:
         found = ask(q)
         if found is not None:
             return found
+    departed = [d for d in q.tape.departures() if q.comes_from_source(d)]
+    if departed:
+        return q.reason(
+            Cause.UNKNOWN,
+            f"Nothing that this tape recorded leads from {q.name} to {q.target}. Values that were "
+            f"computed from {q.name} left the tape at {departed[-1].location}; whether "
+            f"{q.target} was computed from them, nothing shows",
+            "Keep them tensors if it was.",
+            departed[-1].location,
+        )
     return q.reason(
         Cause.INDEPENDENT,
         f"Nothing that this tape recorded leads from {q.name} to {q.target}" + q.where_used(),

@@ -24,7 +24,7 @@ def rebound(q: Question) -> Reason | None:
     since = watched if watched is not None else made[-1].line if made else None
     if since is None:
         return None
-    later = [s for s in bindings if s.line > since]
+    later = [s for s in bindings if s.line > since and s.condition is None]
     if not later:
         return None
     line = later[-1].line
@@ -55,6 +55,7 @@ def watched_line(q: Question) -> int | None:
             and call.func.attr == "watch"
             and ast.unparse(call.func.value) == q.tape_name
             and any(mentions_expression(a, q.name) for a in call.args)
+            and (q.block is None or is_inside(statement, q.block))
         ):
             return statement.line
     return None
@@ -64,7 +65,12 @@ def by_lines(q: Question) -> Reason | None:
     """Order, departures and branches, where the source code shows them."""
     used = q.uses()
     node = q.source_node
-    watched = node.location() if node is not None and node.where is not None else None
+    if node is not None and node.rule is not None:  # it was computed, and not watched
+        found = rebound(q)
+        if found is not None:
+            return found
+    is_watched = node is not None and node.rule is None and node.where is not None
+    watched = node.location() if node is not None and is_watched else None
     if watched is not None and watched.file == q.file:
         early = [s for s in used if s.end < watched.line]
         late = [s for s in used if s.line > watched.line]
@@ -94,7 +100,7 @@ def computed_outside(q: Question) -> Reason | None:
     """A target that was computed below the tape's block, by something that does not note where
     a chain ends.
     """
-    if q.target_nodes or q.block is None:
+    if q.target_nodes or q.block is None or not q.uses():
         return None
     end = q.block.end_lineno
     below = [s for s in q.behind if s.line > end]
@@ -116,8 +122,8 @@ def not_run(q: Question, used: Sequence[Statement]) -> Reason | None:
     found = used[-1]
     return q.reason(
         Cause.NOT_RUN,
-        f"Line {found.line}, which uses {q.name}, did not run: it is in the branch or loop "
-        f"of line {found.condition}",
+        f"Line {found.line}, which uses {q.name}, recorded nothing: it is in the branch or loop "
+        f"of line {found.condition}, which did not run, or not so far",
         "Look at its condition.",
         q.at(found.line),
     )
@@ -126,7 +132,7 @@ def not_run(q: Question, used: Sequence[Statement]) -> Reason | None:
 def left(q: Question) -> Reason | None:
     """Values that left the tape in a line that the target comes from."""
     for departure in reversed(q.tape.departures()):
-        if any(shows(q, s, departure) for s in q.behind):
+        if q.comes_from_source(departure) and any(shows(q, s, departure) for s in q.behind):
             at = departure.location
             return q.reason(
                 Cause.LEFT,

@@ -9,6 +9,7 @@ from gradtape import dtypes
 from gradtape.core.endings import End, Ending
 from gradtape.core.location import locate
 from gradtape.core.node import Node
+from gradtape.core.record import OutputRule
 from gradtape.core.tape_arguments import ones_like
 from gradtape.core.variable import Variable
 from gradtape.core.walk import Path, finished, walk
@@ -128,14 +129,14 @@ def by_paths(q: Question) -> Reason | None:
     if q.source_node not in q.path.reached:
         return None
     steps = [_step(node) for node in shortest(q)]
-    stop = blocked(q)
-    if stop is not None:
+    stops = blocked(q)
+    if stops:
+        names = " or ".join(dict.fromkeys(node.rule.name for node in stops if node.rule))
         return q.reason(
             Cause.NO_GRADIENT,
-            f"The gradient function of {stop.rule.name if stop.rule else 'an op'} "
-            f"returned None for what leads to {q.name}",
+            f"The gradient function of {names} returned None for what leads to {q.name}",
             "Let it return a gradient for every argument that has one.",
-            stop.location(),
+            stops[0].location() if len(stops) == 1 else None,
             steps,
         )
     return q.reason(
@@ -166,15 +167,19 @@ def shortest(q: Question) -> list[Node]:
     return []
 
 
-def blocked(q: Question) -> Node | None:
-    """The Node whose gradient function, written by a user, gave None although there is a path;
-    None if the gradient exists.
+def blocked(q: Question) -> list[Node]:
+    """The Nodes whose gradient functions, written by a user, may have given None although there is
+    a path: one, if they can still be run; none if the gradient exists.
     """
     if not q.recording.foreign:
-        return None
+        return []
+    written = [
+        node
+        for node in q.path.between
+        if not hasattr(node.rule, "op") and not isinstance(node.rule, OutputRule)
+    ]
     if q.walked:
-        written = [node for node in q.path.between if not hasattr(node.rule, "op")]
-        return written[-1] if written else None
+        return written
     refused: list[Node] = []
 
     def pull(node: Node, g: Any, parents: Sequence[Node | None]) -> Sequence[Any]:
@@ -189,10 +194,11 @@ def blocked(q: Question) -> Node | None:
         for t in q.targets
         if (node := q.tape._node_of(t)) is not None
     }
-    found = walk(q.path, seeds, pull, lambda a, b, node: a + b)
-    if q.source_node in found or not refused:
-        return None
-    return refused[-1]
+    try:
+        found = walk(q.path, seeds, pull, lambda a, b, node: a + b)
+    except Exception:  # noqa: BLE001 - the user's own, which gradient() will raise
+        return []
+    return [] if q.source_node in found else refused[-1:]
 
 
 def by_endings(q: Question) -> Reason | None:
@@ -212,16 +218,20 @@ def by_endings(q: Question) -> Reason | None:
 
 def way_to(q: Question, ended: Ending) -> list[Node] | None:
     """The Nodes from the source to where a chain ended; None if it began elsewhere."""
-    origins = [node for origin in ended.origins if (node := origin()) is not None]
-    path = Path(origins, [q.source_node], q.recording)
-    if q.source_node not in path.reached:
+    pending, seen = [ended], {ended}
+    while pending:
+        at = pending.pop()
+        origins = [node for origin in at.origins if (node := origin()) is not None]
+        path = Path(origins, [q.source_node], q.recording)
+        if q.source_node in path.reached:
+            found = [node for node in path.between if node.rule is not None]
+            return found if at is ended else []
         for node in path.reached:  # a chain that had ended before, and went on
             noted = node.scope.endings.get(node.number)
-            for earlier in noted.each() if noted is not None else ():
-                if earlier.number < ended.number and way_to(q, earlier) is not None:
-                    return []
-        return None
-    return [node for node in path.between if node.rule is not None]
+            earlier = {e for e in noted.each() if e not in seen} if noted is not None else set()
+            seen |= earlier
+            pending += earlier
+    return None
 
 
 def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason:
@@ -250,9 +260,14 @@ def by_assignments(q: Question) -> Reason | None:
     by_node = {node: q.tape._variables[i] for i, node in q.tape._nodes.items()}
     variables += [by_node[node] for node in q.path.reached if node in by_node]
     for variable in variables:
-        for ended in _each(q.tape._assigned.get(id(variable))):
+        node = q.tape._nodes.get(id(variable))
+        reads = [n.number for n in q.path.reached if node is not None and node in n.parents]
+        for ended in q.tape._assigned.get(id(variable), ()):
             way = way_to(q, ended)
-            if way is not None:
+            is_read = any(t is variable for t in q.targets) or any(
+                number > ended.number for number in reads
+            )
+            if way is not None and is_read:
                 at = None if ended.where is None else locate(*ended.where)
                 return q.reason(
                     Cause.ASSIGNED,

@@ -9,6 +9,7 @@ from functools import cached_property
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from gradtape.core.departures import Departure
 from gradtape.core.location import Location, locate
 from gradtape.core.node import Node
 from gradtape.core.recording import Recording
@@ -104,6 +105,16 @@ class Question:
             if any(parent is self.source_node for parent in node.parents)
         })  # fmt: skip
         return f": {self.name} is used at {', '.join(lines[:3])}" if lines else ""
+
+    def comes_from_source(self, departure: Departure) -> bool:
+        """Whether values that left the tape were computed from the source, as far as it is
+        known.
+        """
+        node = None if departure.origin is None else departure.origin()
+        if node is None:
+            return False
+        path = Path([node], [self.source_node], self.recording)
+        return self.source_node in path.reached
 
     # What the source code says
 

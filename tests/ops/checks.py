@@ -557,7 +557,7 @@ def node_of(results: Sequence[Any]) -> Node:
     """The Node of the op that gave `results`: several outputs have Nodes of their own,
     with the op's as their parent.
     """
-    node = next(out.node for out in results if out.node is not None)
+    node = next(out.node for out in results if out.node is not None and out.node.scope.any_open())
     return node.parents[0] if node.rule.name.startswith("output_") else node
 
 

@@ -121,7 +121,9 @@ class Connected:
             tape.watch([tensors[i] for i in row.by])
             found = leaves(row.call(xp, *tensors))
         self.picked = [
-            i for i, out in enumerate(found) if isinstance(out, Tensor) and out.node is not None
+            i
+            for i, out in enumerate(found)
+            if isinstance(out, Tensor) and out.node is not None and out.node.scope.any_open()
         ]
         for i in row.by:
             gradient = tape.gradient([found[k] for k in self.picked], tensors[i])

@@ -59,6 +59,8 @@ def explain(
     of_a_check = isinstance(error, InvalidArgumentError) and FOUND_BY_CHECK in str(error)
     if not of_a_check or state.trace is not None or state.levels or state.op_by_op is not None:
         return
+    if getattr(error, "__notes__", None):
+        return  # a function inside has said it
     try:
         found = why_not_finite(function, args, kwargs)
     except Exception:  # noqa: BLE001 - the error that is being explained says enough

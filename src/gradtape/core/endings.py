@@ -124,6 +124,9 @@ def note_endings(name: str, node: Node, arguments: Sequence[Node | None]) -> Non
     """Notes with the Node of a recorded call which of its arguments are ends of chains: Endings,
     and recorded ones by which it has no derivative.
     """
+    if len(arguments) == 1 and isinstance(arguments[0], Ending):  # of a mask, the common case
+        node.scope.endings[node.number] = arguments[0]
+        return
     found = ending(name, End.NO_DERIVATIVE, arguments)
     if found is not None:
         node.scope.endings[node.number] = found

@@ -80,10 +80,7 @@ class Question:
 
     def all(self) -> list[Node]:
         return [
-            node
-            for scope in (self.recording, *self.recording._joint_scopes())
-            for node in scope.nodes
-            if node is not None
+            node for scope in self.recording.scopes() for node in scope.nodes if node is not None
         ]
 
     def is_used(self) -> bool:

@@ -1,49 +1,6 @@
-"""Errors that are kept hold nothing of what their frames held;
-messages come a few times for each line.
-"""
+"""The chain of an error, and messages that come a few times for each line."""
 
-import weakref
-
-import pytest
-
-from gradtape.core.messages import chain_of, first_times, to_keep
-
-
-class Large:
-    """Something of the user's that must not be kept."""
-
-
-def failing(watched):
-    local = Large()
-    watched.append(weakref.ref(local))
-    raise ValueError("deep down")
-
-
-def failing_again(watched):
-    try:
-        failing(watched)
-    except ValueError as error:
-        local = Large()
-        watched.append(weakref.ref(local))
-        raise TypeError("above") from error
-
-
-@pytest.mark.parametrize(("fail", "count"), [(failing, 1), (failing_again, 2)])
-def test_an_error_that_is_kept_knows_its_lines_and_holds_nothing(fail, count):
-    watched, kept = [], None
-    try:
-        fail(watched)
-    except (ValueError, TypeError) as error:
-        kept = to_keep(error)
-    assert len(watched) == count
-    assert [reference() for reference in watched] == [None] * count
-    lines = []
-    for error in chain_of(kept):
-        step = error.__traceback__
-        while step is not None:
-            lines.append((step.tb_frame.f_code.co_name, step.tb_lineno))
-            step = step.tb_next
-    assert ("failing", failing.__code__.co_firstlineno + 3) in lines
+from gradtape.core.messages import chain_of, first_times
 
 
 def test_the_chain_of_an_error_has_each_once():

@@ -24,20 +24,6 @@ def log_warning(message: str, *values: Any) -> None:
     logging.getLogger("gradtape").warning(message, *values)
 
 
-def to_keep(error: Exception) -> Exception:
-    """An error whose traceback still knows the lines but holds no local variables, so it can be
-    kept.
-    """
-    from traceback import clear_frames  # noqa: PLC0415 - as above
-
-    caught = error.__traceback__
-    # Whoever has caught it still runs.
-    error.__traceback__ = None if caught is None else caught.tb_next
-    for found in chain_of(error):
-        clear_frames(found.__traceback__)
-    return error
-
-
 def chain_of(error: BaseException) -> Iterator[BaseException]:
     """An error and all that led to it, each once."""
     pending: list[BaseException | None] = [error]

@@ -17,6 +17,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import array_for_xla, result_array, tensor_of
 from gradtape.core.xla.trace import Trace
+from gradtape.functions.reason import NoGradientError, Reason
 
 if TYPE_CHECKING:
     from gradtape.functions.program import Program
@@ -108,12 +109,12 @@ class CallRule:
         ]
 
 
-class NoGradientError(ValueError):
-    """Part of a program has no gradient."""
-
-
 class RunEagerly(Exception):  # noqa: N818 - it asks for something, and is no error
     """A program without a gradient was called where one may be wanted."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
 
 
 class WithoutGradient:
@@ -125,13 +126,13 @@ class WithoutGradient:
     shows_nan = False
     pull_into = None
 
-    def __init__(self, program: Program, why: Exception) -> None:
+    def __init__(self, program: Program, why: Reason) -> None:
         self.name = program.name
         self._program = program
         self._why = why
 
     def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
-        raise NoGradientError(str(self._why)) from None
+        raise NoGradientError(self._why.text) from None
 
     pull_tensors = pull_arrays
 

@@ -236,8 +236,8 @@ class ConcreteFunction(Described):
             return self.quick(arguments.tensors)
         try:
             return self._pack(self._in_turn(self._recorded, arguments))
-        except RunEagerly as why:
-            return run_eagerly(self._function, arguments, why)
+        except RunEagerly as asked:
+            return run_eagerly(self._function, arguments, asked.reason)
 
     def quick(self, args: Sequence[Tensor]) -> Any:
         """The same when no argument is a Variable that it uses, and nothing records."""

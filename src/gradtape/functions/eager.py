@@ -15,48 +15,25 @@ from gradtape.core.node import Node
 from gradtape.core.recording import Recording
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
-from gradtape.engines.xla import engine as xla_engine
-from gradtape.functions.autograph.fallback import users_line
-from gradtape.functions.call_rule import NoGradientError, RunEagerly
+from gradtape.functions.reason import Reason
 
 if TYPE_CHECKING:
     from gradtape.functions.function import Function
     from gradtape.functions.signature import Arguments
 
 
-def is_beyond_xla(error: Exception) -> bool:
-    """Whether tracing failed because of something that eager code can handle."""
-    return isinstance(error, NoGradientError) or xla_engine.needs_values(error)
-
-
-def run_eagerly(function: Function, arguments: Arguments, why: Exception) -> Any:
+def run_eagerly(function: Function, arguments: Arguments, why: Reason) -> Any:
     """The result of the Python function; the log says once for each function why it was not
     compiled.
     """
     if not function.said_why:
         function.said_why = True
-        log_warning("%s runs op by op, without XLA, because of %s", function._name, _described(why))
+        log_warning("%s runs op by op, without XLA, because of %s", function._name, why)
     args, kwargs = arguments.rebuilt(arguments.tensors)
     with Unwritten() as writes:
         result = nest.map_structure(function.output, function.python_function(*args, **kwargs))
         writes.are_final = True
         return result
-
-
-def _described(why: Exception) -> str:
-    """What went wrong, with the line of the user's code."""
-    place, text = (
-        users_line(
-            why.__cause__ if isinstance(why, RunEagerly) and why.__cause__ is not None else why
-        ),
-        str(why),
-    )
-    if not isinstance(why, (NoGradientError, RunEagerly, xla_engine.NotTraceableError)):
-        text = (
-            "a function called there needs values that are known only when the compiled program "
-            "runs."
-        )
-    return text if place is None or f"{place.file}:" in text else f"{place}: {text}"
 
 
 class Unwritten(Block):

@@ -9,9 +9,11 @@ from weakref import ref
 from gradtape import nest
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.functions.concrete_function import ConcreteFunction, is_followed, something_follows
 from gradtape.functions.described import spec_or_itself
 from gradtape.functions.eager import run_eagerly
+from gradtape.functions.reason import Reason
 from gradtape.functions.signature import Arguments
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class EagerFunction(ConcreteFunction):
         self,
         function: Function,
         arguments: Arguments,
-        why: Exception,
+        why: Reason,
         followed: Sequence[Tensor] = (),
     ) -> None:
         """With Tensors that are `followed`, it is for calls in which one of them still is. If it
@@ -65,7 +67,7 @@ class EagerFunction(ConcreteFunction):
 
     def call(self, arguments: Arguments) -> Any:
         if here.state.trace is not None:  # the program around is run this way then, as a whole
-            raise self._why
+            raise NotTraceableError(str(self._why))
         result = run_eagerly(self._function, arguments, self._why)
         self._specs = nest.map_structure(spec_or_itself, result)
         return result

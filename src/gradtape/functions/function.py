@@ -18,7 +18,7 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.location import Location, locate
-from gradtape.core.messages import first_times, log_warning, to_keep
+from gradtape.core.messages import first_times, log_warning
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
@@ -29,11 +29,11 @@ from gradtape.engines.xla.loading import check_process
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import ConcreteFunction
 from gradtape.functions.copying import deepcopied, reduced
-from gradtape.functions.eager import is_beyond_xla
 from gradtape.functions.eager_function import EagerFunction
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.programs import Programs
+from gradtape.functions.reason import Reason, is_beyond_xla
 from gradtape.functions.results import output_of
 from gradtape.functions.shortcut import NOT_RUN
 from gradtape.functions.signature import (
@@ -321,7 +321,7 @@ class Function:
         except Exception as error:
             if self.must_compile or here.state.trace is not None or not is_beyond_xla(error):
                 raise
-            return EagerFunction(self, arguments, to_keep(error), followed)
+            return EagerFunction(self, arguments, Reason.of(error), followed)
 
     def _traced(self, inputs: Sequence[Tensor], arguments: Arguments) -> ConcreteFunction:
         """The program, traced once more if the first tracing created Variables."""

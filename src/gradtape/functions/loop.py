@@ -14,6 +14,7 @@ from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.kept_states import KeptStates
 from gradtape.functions.looking_inside import Inside
 from gradtape.functions.program import Program
+from gradtape.functions.reason import NoGradientError
 from gradtape.functions.scan import Scan, repeated, zeros_like
 from gradtape.functions.staging import count_steps, depends_on
 from gradtape.functions.structured import (
@@ -153,7 +154,7 @@ class Loop(Structured):
             Program(self.name, self._body, [spec_of(t) for t in inputs]), gradient=True
         )
         if tracing.no_gradient is not None:
-            raise tracing.no_gradient
+            raise NoGradientError(tracing.no_gradient.text)
         return WithGradient(tracing).variant(tuple(connected))
 
     def afresh(self) -> Loop:

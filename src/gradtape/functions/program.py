@@ -27,6 +27,7 @@ from gradtape.core.xla.held_variable import Writes, copy_lent_inputs, places_of
 from gradtape.core.xla.tensor import array_for_xla, array_to_pass, result_array, result_tensor
 from gradtape.core.xla.trace import Constants, one_for_all, through
 from gradtape.functions.call_rule import CallRule, RunEagerly, WithoutGradient, dense_gradient
+from gradtape.functions.reason import Reason
 from gradtape.functions.replay import Replay
 from gradtape.functions.staging import Part, Spec
 from gradtape.functions.tracing import Tracing, WithGradient, has_gradient
@@ -71,7 +72,7 @@ class Program:
         self.paths: list[int] = []
         self._plain: Part | None = None
         self._with_gradient: WithGradient | None = None
-        self._no_gradient: Exception | None = None
+        self._no_gradient: Reason | None = None
         # Whether a call without a gradient is for the caller to run in another way.
         self.must_compile = False
         self._derived: dict[Any, Program] = {}
@@ -182,7 +183,7 @@ class Program:
         if self._with_gradient is None:
             assert self._no_gradient is not None
             if state.trace is None and not self.must_compile:
-                raise RunEagerly(str(self._no_gradient)) from self._no_gradient
+                raise RunEagerly(self._no_gradient)
             self._copy_lent_inputs(arrays, writes)
             results, written = self._listed(inputs, self.compiled_plain()(arrays, writes))
             rule, saved = WithoutGradient(self, self._no_gradient), None

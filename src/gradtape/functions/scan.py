@@ -12,6 +12,7 @@ from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.looking_inside import Inside
 from gradtape.functions.program import Program
+from gradtape.functions.reason import NoGradientError
 from gradtape.functions.structured import (
     Body,
     Spec,
@@ -98,7 +99,7 @@ class Scan(Structured):
         ]
         tracing = Tracing(self._program(inputs), gradient=True)
         if tracing.no_gradient is not None:
-            raise tracing.no_gradient
+            raise NoGradientError(tracing.no_gradient.text)
         variant = WithGradient(tracing).variant(tuple(connected))
 
         def step(*given: Any) -> tuple[list[Any], Any]:

@@ -34,6 +34,7 @@ from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.call_rule import RunEagerly
 from gradtape.functions.program import Program
+from gradtape.functions.reason import Reason
 from gradtape.functions.tracing import has_gradient
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.transforms.vectorize import vmap
@@ -149,7 +150,7 @@ class Structured(ABC):
         trace = state.trace
         # A tape inside a vmap follows each op of a program: those of a branch or a loop are XLA's.
         if trace is None:
-            raise RunEagerly(f"{self.name}: a tape inside vmap records op by op.")
+            raise RunEagerly(Reason(f"{self.name}: a tape inside vmap records op by op.", None))
         inputs = trace.taken_in(inputs)
         recording = state.scope
         levels = [t.level for t in inputs if isinstance(t, BatchedTensor)]

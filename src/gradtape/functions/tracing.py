@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape import dtypes
 from gradtape.core.indexed_slices import IndexedSlices
-from gradtape.core.messages import to_keep
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
@@ -20,7 +19,7 @@ from gradtape.core.xla.tensor import XlaTensor, array_for_xla
 from gradtape.core.xla.trace import Capture, Constants, Trace
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
-from gradtape.functions.call_rule import NoGradientError
+from gradtape.functions.reason import NoGradientError, Reason
 from gradtape.functions.replay import Arrays, Replay
 from gradtape.functions.staging import Part, Spec, Staged
 
@@ -43,7 +42,7 @@ class Tracing:
         self.output_specs: list[Spec] = []
         # The inputs from which there is a path to each output, and to what is written.
         self.paths: list[int] = []
-        self.no_gradient: Exception | None = None  # why there are no gradients, if they were wanted
+        self.no_gradient: Reason | None = None  # why there are no gradients, if they were wanted
         self.constants: Mapping[int, Tensor] = {}
         self.recompute = program.recompute
         self._program = program
@@ -115,7 +114,7 @@ class Tracing:
                 try:
                     found += self._gradients(trace, tape, outputs, sources, len(found))
                 except (NoGradientError, xla_engine.NotTraceableError, LookupError) as error:
-                    self.no_gradient = to_keep(error)
+                    self.no_gradient = Reason.of(error)
         with xla_settings.wide():
             return [
                 xla_engine.to_xla(array)

@@ -258,3 +258,43 @@ def test_is_refused_for_a_wrong_number_of_grad_ys():
     f = tf.function(lambda x: tf.gradients([x * x, x], x, grad_ys=[tf.constant(1.0)]))
     with pytest.raises(ValueError):
         f(tf.constant(3.0))
+
+
+def by_a_mask(x):
+    return tf.gradients(tf.boolean_mask(x, x > 0.0), x)[0]
+
+
+def hessian_of_a_mask(x):
+    return tf.hessians(tf.boolean_mask(x, x > 0.0), x)[0]
+
+
+def in_a_called_function(x):
+    return 2.0 * tf.function(by_a_mask)(x)
+
+
+@pytest.mark.parametrize("f", [by_a_mask, hessian_of_a_mask, in_a_called_function])
+def test_a_function_that_runs_op_by_op_says_why_it_has_no_gradients(f):
+    function = tf.function(f)
+    for _ in range(2):
+        with pytest.raises(RuntimeError) as caught:
+            function(tf.constant([1.0, -2.0]))
+        text = str(caught.value)
+        assert text.count("runs op by op, because of boolean_mask: mask, at") == 1
+        assert f"{__file__}:" in text
+
+
+@pytest.mark.parametrize("source", ["argument", "size"])
+def test_a_size_that_is_followed_is_named_where_gradients_are_asked_for(source):
+    size = tf.constant(4.0)
+
+    @tf.function
+    def f(x):
+        y = size * x * x * tf.reduce_sum(tf.ones([tf.cast(size, tf.int32)]))
+        return tf.gradients(y, x if source == "argument" else size)[0]
+
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape, pytest.raises(RuntimeError, match="ones: shape, at .* must be"):
+        tape.watch(size)
+        f(x)
+    if source == "argument":  # the values of all constants are known as long as nothing follows one
+        assert float(f(x)) == 96.0

@@ -15,6 +15,7 @@ from gradtape.core.node import Node
 from gradtape.core.recording import Recording
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
+from gradtape.core.xla.trace import NotTracedError
 from gradtape.functions.reason import Reason
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ def run_eagerly(function: Function, arguments: Arguments, why: Reason) -> Any:
         log_warning("%s runs op by op, without XLA, because of %s", function._name, why)
     args, kwargs = arguments.rebuilt(arguments.tensors)
     with Unwritten() as writes:
-        result = nest.map_structure(function.output, function.python_function(*args, **kwargs))
+        try:
+            result = nest.map_structure(function.output, function.python_function(*args, **kwargs))
+        except NotTracedError as error:
+            error.say_why(f"{function._name} runs op by op, because of {why}")
+            raise
         writes.are_final = True
         return result
 

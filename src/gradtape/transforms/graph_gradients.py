@@ -16,7 +16,7 @@ from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import tensor_of
-from gradtape.core.xla.trace import Call, NeedsTracedConstants, Trace
+from gradtape.core.xla.trace import Call, NeedsTracedConstants, NotTracedError, Trace
 from gradtape.ops.op import registry
 from gradtape.published import published
 from gradtape.transforms.functional import hessians_of
@@ -176,9 +176,9 @@ class _Again:
 def _trace_of(function: str) -> Trace:
     trace = here.state.trace
     if trace is None or trace.calls is None:
-        raise RuntimeError(
-            f"{function}() of tensors is available only inside a gradtape.function, which knows "
-            "how they were computed: in eager code "
+        raise NotTracedError(
+            f"{function}() of tensors is available only while a gradtape.function is traced, when "
+            "it is known how they were computed: in eager code "
             + (
                 "pass a function of xs as ys."
                 if function == "hessians"

@@ -48,6 +48,18 @@ class NeedsValues(Exception):  # noqa: N818 - it asks for something, and is no e
     """
 
 
+class NotTracedError(RuntimeError):
+    """What is asked for is known only while a function is traced."""
+
+    says_why = False
+
+    def say_why(self, reason: str) -> None:
+        """Adds, once, why the function that asks is not traced."""
+        if not self.says_why:
+            self.says_why = True
+            self.args = (f"{self} Here {reason}",)
+
+
 class NeedsTracedConstants(BaseException):
     """Raised while tracing where derivatives with respect to constants of the program are asked
     for: the function is traced again, with constants that are traced arrays.

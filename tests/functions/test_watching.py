@@ -484,7 +484,7 @@ def test_a_request_for_constants_passes_the_users_own_handlers():
 
     assert f(tf.constant(3.0)).numpy() == 12.0
     checked = tf.function(lambda x: tf.gradients(x * c**2, c)[0], check_parity=True)
-    with pytest.raises(ParityError, match="raises RuntimeError in eager code"):
+    with pytest.raises(ParityError, match="raises NotTracedError in eager code"):
         checked(tf.constant(3.0))
 
 
@@ -701,3 +701,93 @@ def test_a_gradient_of_a_graph_by_a_constant_where_a_called_function_has_a_size(
 
     for _ in range(2):
         assert f(x).numpy() == 48.0
+
+
+def in_a_closure(c):
+    return lambda x: x * c**2 * tf.cast(tf.shape(tf.ones([int(c)]))[0], tf.float32)
+
+
+def in_a_branch(c):
+    return lambda x: tf.cond(
+        x > 0.0, lambda: x * c**2 * tf.reduce_sum(tf.ones([int(c)])), lambda: x
+    )
+
+
+def in_a_loop(c):
+    def body(x):
+        return tf.while_loop(
+            lambda i, y: i < 1, lambda i, y: (i + 1, y * c**2 * tf.reduce_sum(tf.ones([int(c)]))),
+            (0, x),
+        )[1]  # fmt: skip
+
+    return body
+
+
+def in_a_called_function(c):
+    inner = tf.function(in_a_closure(c), jit_compile=True)
+    return lambda x: tf.identity(inner(x))
+
+
+def left(c):
+    tape = tf.GradientTape()
+    with tape:
+        tape.watch(c)
+    return tape
+
+
+def left_and_persistent(c):
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(c)
+        c * c
+    return tape
+
+
+def left_by_an_error(c):
+    with pytest.raises(ZeroDivisionError), tf.GradientTape() as tape:
+        tape.watch(c)
+        1 / 0  # noqa: B018
+    return tape
+
+
+def left_accumulator(c):
+    with tf.autodiff.ForwardAccumulator(c, tf.ones_like(c)) as accumulator:
+        c * c
+    return accumulator
+
+
+def asked_for(f, x):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    return tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("leave", [left, left_and_persistent, left_by_an_error, left_accumulator])
+@pytest.mark.parametrize("place", [in_a_closure, in_a_branch, in_a_loop, in_a_called_function])
+@pytest.mark.parametrize("ask", [lambda f, x: f(x), asked_for])
+def test_a_tape_that_has_been_left_follows_no_constant(leave, place, ask):
+    """Its recording stays open, for a gradient that may be asked for, but records nothing more: the
+    values of the Tensors that it watched are known, for sizes.
+    """
+    c, x = tf.constant(3.0), tf.constant(2.0)
+    tape = leave(c)
+    f = tf.function(place(c), jit_compile=True)
+    expected = 54.0 if ask is not asked_for else 27.0
+    for _ in range(2):
+        assert float(ask(f, x)) == expected
+    assert f.experimental_get_tracing_count() == 1
+    del tape
+
+
+def test_a_tape_that_is_entered_again_follows_its_constants_again():
+    c, x = tf.constant(3.0), tf.constant(2.0)
+    f = tf.function(lambda x: x * c**2)
+    tape = tf.GradientTape(persistent=True)
+    with tape:
+        tape.watch(c)
+    assert float(f(x)) == 18.0
+    with tape:
+        tape.watch(c)
+        y = f(x)
+    assert float(tape.gradient(y, c)) == 12.0
+    assert float(f(x)) == 18.0

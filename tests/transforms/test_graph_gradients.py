@@ -293,7 +293,7 @@ def test_a_size_that_is_followed_is_named_where_gradients_are_asked_for(source):
         return tf.gradients(y, x if source == "argument" else size)[0]
 
     x = tf.constant(3.0)
-    with tf.GradientTape() as tape, pytest.raises(RuntimeError, match="ones: shape, at .* must be"):
+    with tf.GradientTape() as tape, pytest.raises(RuntimeError, match="ones: shape, at"):
         tape.watch(size)
         f(x)
     if source == "argument":  # the values of all constants are known as long as nothing follows one

@@ -51,7 +51,7 @@ class ForwardAccumulator(Block):
                 "ForwardAccumulator: primals must not contain the same tensor twice: give each "
                 "tensor one tangent."
             )
-        self.scope = Recording(None, here.state.trace)
+        self.scope = Recording(traced=here.state.trace is not None)
         self._active = False
         self._variables: dict[int, tuple[Variable, Node]] = {}
         self._tangents: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()

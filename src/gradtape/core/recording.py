@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gradtape.core.departures import Departures
     from gradtape.core.endings import Ending
     from gradtape.core.node import Node
-    from gradtape.core.xla.trace import Trace
 
 numbers = count()
 """Numbers every Node in the order of recording: a Node's parents always have smaller ones."""
@@ -121,19 +120,19 @@ class Recording(Scope):
     It stays `open` from the time a tape is first entered until it is consumed, reset or deleted. It
     is `paused` in a block of `stop_recording`, `foreign` if some of its rules run user code, and
     `moved` if values in it went from one device to another. A tape's has `departures`, where it
-    notes which values left it.
+    notes which values left it. A `traced` one was begun while a function was traced.
     """
 
-    __slots__ = ("_joint", "departures", "foreign", "moved", "open", "paused", "sources", "stage")
+    __slots__ = ("_joint", "departures", "foreign", "moved", "open", "paused", "sources", "traced")
 
-    def __init__(self, departures: Departures | None = None, trace: Trace | None = None) -> None:
+    def __init__(self, departures: Departures | None = None, *, traced: bool = False) -> None:
         super().__init__()
         self.open = True
         self.paused = False
         self.foreign = False
         self.moved = False
         self.departures = departures
-        self.stage = None if trace is None else trace.stage  # the program that it is a recording of
+        self.traced = traced
         self.sources = 0  # how many Nodes without rules there are
         self._joint: list[ref[JointScope]] = []
 

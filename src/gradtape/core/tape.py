@@ -97,7 +97,7 @@ class GradientTape(TapeMethods, Block):
     def _start(self, state: ThreadState, position: int | None = None) -> None:
         if self.scope is None:
             self._departures = self._notes()
-            self.scope = Recording(self._departures, state.trace)
+            self.scope = Recording(self._departures, traced=state.trace is not None)
             self._variables = {}
             self._assigned = {}
             self._ended_by = self._explained = None

@@ -29,7 +29,7 @@ from gradtape.core.xla.tensor import (
     array_to_pass,
     held_tensors,
 )
-from gradtape.core.xla.trace import Constants
+from gradtape.core.xla.trace import Constants, is_recorded_in, recordings_now
 from gradtape.core.xla.writing import writing
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
@@ -399,7 +399,7 @@ def is_followed(tensor: Tensor) -> bool:
     traced has it as an input.
     """
     trace = here.state.trace
-    return (tensor.node is not None and tensor.node.scope.any_open()) or (
+    return is_recorded_in(recordings_now(), tensor) or (
         trace is not None and trace.comes_from_outside(tensor)
     )
 

@@ -16,7 +16,7 @@ from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor, array_for_xla
-from gradtape.core.xla.trace import Capture, Constants, Trace
+from gradtape.core.xla.trace import Capture, Constants, Trace, recordings_now
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.reason import NoGradientError, Reason
@@ -48,6 +48,7 @@ class Tracing:
         self._program = program
         self._gradient = gradient
         self._called: Arrays | None = None
+        self._followed = recordings_now()
         state = here.state
         levels, state.levels = state.levels, ()
         try:
@@ -86,6 +87,7 @@ class Tracing:
             constants=Constants.KNOWN_FOR_GOOD
             if self._program.is_traced
             else self._program.constants_are,
+            followed=self._followed,
         )
         trace.begin(mark, arrays)
         with trace.running():

@@ -163,7 +163,7 @@ def _why(tape: GradientTape, recording: Recording | None) -> str:
     if recording is None:
         ended = tape._ended_by
         return "it has recorded nothing" if ended is None else f"it was used up by {ended}"
-    if recording.stage is not None:
+    if recording.traced:
         return "the function around it is being traced, and XLA plans the memory of its program"
     if not recording.nodes:
         return "it has recorded no op so far"

@@ -39,6 +39,7 @@ from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 
 if TYPE_CHECKING:
+    from gradtape.core.recording import Recording
     from gradtape.core.variable import Variable
 
 
@@ -126,9 +127,10 @@ class Trace:
 
     `on_taking` is called with the stand-in of each captured value when it is first used.
 
-    `outside` holds the ids of Tensors that are known to come from outside. `program` makes a
-    program of a function that this one calls. A trace that is not `staged` is inside a body that
-    XLA traces by itself: everything it needs is passed to it, so it captures nothing and lists
+    `followed` is what records the program as one op: a Tensor that is in one of these recordings is
+    an input. `outside` holds the ids of Tensors that are known to come from outside. `program`
+    makes a program of a function that this one calls. A trace that is not `staged` is inside a body
+    that XLA traces by itself: everything it needs is passed to it, so it captures nothing and lists
     nothing.
     """
 
@@ -140,9 +142,10 @@ class Trace:
         *,
         staged: bool = False,
         constants: Constants = Constants.KNOWN_FOR_GOOD,
+        followed: frozenset[Recording] = frozenset(),
     ) -> None:
         self.around = here.state.trace
-        self.stage: object = self
+        self.followed = followed
         self.taken: dict[int, Capture] = {}
         self.made: set[int] = set()  # the Variables that were created while tracing
         self.calls: list[Call] | None = [] if staged else None
@@ -318,12 +321,7 @@ class Trace:
             return not self._has(value.array) and self._is_around(value.array)
         if id(value) in self.outside or id(value) in self.taken:
             return True
-        node = value.node
-        if (
-            node is not None
-            and node.scope.any_open()
-            and not any(part.stage is self for part in node.scope.recordings)
-        ):
+        if is_recorded_in(self.followed, value):
             return True
         self.note([value])
         return self._takes_constants_in and self.is_constant(value)
@@ -445,6 +443,22 @@ class Trace:
             yield
         finally:
             state.trace = before
+
+
+def recordings_now() -> frozenset[Recording]:
+    """What records at this point, also around the programs that are being traced.
+
+    The recording of a tape whose block has ended may be open, but does not record: a Tensor that
+    only such a tape follows is a constant.
+    """
+    scope, trace = here.state.scope, here.state.trace
+    found = frozenset() if scope is None else scope.recordings
+    return found if trace is None else found | trace.followed
+
+
+def is_recorded_in(recordings: frozenset[Recording], tensor: Tensor) -> bool:
+    """Whether one of some recordings follows a Tensor."""
+    return tensor.node is not None and not recordings.isdisjoint(tensor.node.scope.recordings)
 
 
 def through(path: int, paths: Sequence[int]) -> int:

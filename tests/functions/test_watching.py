@@ -704,21 +704,21 @@ def test_a_gradient_of_a_graph_by_a_constant_where_a_called_function_has_a_size(
 
 
 def in_a_closure(c):
-    return lambda x: x * c**2 * tf.cast(tf.shape(tf.ones([int(c)]))[0], tf.float32)
+    return lambda x: x * c**2 * tf.cast(tf.shape(tf.ones([tf.cast(c, tf.int32)]))[0], tf.float32)
 
 
 def in_a_branch(c):
     return lambda x: tf.cond(
-        x > 0.0, lambda: x * c**2 * tf.reduce_sum(tf.ones([int(c)])), lambda: x
+        x > 0.0, lambda: x * c**2 * tf.reduce_sum(tf.ones([tf.cast(c, tf.int32)])), lambda: x
     )
 
 
 def in_a_loop(c):
     def body(x):
-        return tf.while_loop(
-            lambda i, y: i < 1, lambda i, y: (i + 1, y * c**2 * tf.reduce_sum(tf.ones([int(c)]))),
-            (0, x),
-        )[1]  # fmt: skip
+        def step(i, y):
+            return i + 1, y * c**2 * tf.reduce_sum(tf.ones([tf.cast(c, tf.int32)]))
+
+        return tf.while_loop(lambda i, y: i < 1, step, (0, x))[1]
 
     return body
 

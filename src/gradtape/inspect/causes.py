@@ -8,6 +8,7 @@ all of them and returns the culprits.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,7 +50,7 @@ Next = Sequence[tuple["Step", Any]]
 """Steps, each with a place in it, or None for any place that is not finite."""
 
 
-class Step:
+class Step(ABC):
     """A value or a cotangent that is not finite."""
 
     phase = FORWARD
@@ -80,9 +81,9 @@ class Step:
     def location(self) -> Location | None:
         return self.node.location()
 
+    @abstractmethod
     def causes(self, index: Any) -> Next | Culprit:
         """The steps that this one has it from, each with a place; or that it begins here."""
-        raise NotImplementedError
 
 
 class Forward(Step):

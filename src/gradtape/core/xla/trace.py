@@ -268,9 +268,10 @@ class Trace:
         """
         if self.comes_from_outside(value):
             return self.value(value)
-        if self.traces_constants and self.is_constant(value):
-            return self._traced_constant(value)
-        return None
+        if not self._staged or not self.is_constant(value):
+            return None
+        self.note([value])
+        return self._traced_constant(value) if self.traces_constants else None
 
     def asks_for(self, sources: Iterable[Any]) -> list[Tensor]:
         """The constants that have to be traced, or be inputs, for derivatives with respect to
@@ -321,10 +322,9 @@ class Trace:
             return not self._has(value.array) and self._is_around(value.array)
         if id(value) in self.outside or id(value) in self.taken:
             return True
-        if is_recorded_in(self.followed, value):
-            return True
-        self.note([value])
-        return self._takes_constants_in and self.is_constant(value)
+        return is_recorded_in(self.followed, value) or (
+            self._takes_constants_in and self.is_constant(value)
+        )
 
     def note(self, constants: Iterable[Tensor]) -> None:
         """Hears of Tensors of eager code that are constants of this program, and so of those around

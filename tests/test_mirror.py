@@ -105,6 +105,10 @@ ELSEWHERE = {
         "functions/replay",
         "a replay with assignments and random numbers in it",
     ),
+    "functions/test_watching.py": (
+        "functions/constants",
+        "Tensors of eager code become inputs of a program when a tape follows them",
+    ),
     "functions/test_without_jax.py": (
         "engines/xla/loading",
         "where JAX is not installed, a function says so; for forks see core/test_threads.py",

@@ -492,25 +492,6 @@ def test_run_functions_eagerly():
     assert f.times == 2
 
 
-def test_why_retraced():
-    f = tf.function(lambda x, n, flag=False: x * n)
-    f(tf.constant(1.0), 2)
-    f(tf.constant([1.0]), 2)
-    assert f.why_retraced() == ["'x' changed from float32[] to float32[1]"]
-    f(tf.constant([1.0]), 3)
-    assert f.why_retraced() == ["'n' changed from 2 to 3"]
-
-
-def test_many_traces_warn(caplog):
-    f = tf.function(lambda x, n: x * n)
-    with caplog.at_level(logging.WARNING, logger="gradtape"):
-        for n in range(9):
-            f(tf.constant(1.0), n)
-    messages = [record.getMessage() for record in caplog.records]
-    assert len(messages) == 2
-    assert "'n' changed from" in messages[0]
-
-
 # What cannot be done while tracing
 
 

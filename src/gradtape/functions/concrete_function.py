@@ -185,10 +185,13 @@ class ConcreteFunction(Described):
 
     def _body(self, tensors: list[Tensor]) -> list[Tensor]:
         """The Python function on flat arguments, with a flat result."""
-        result = self._result(self._arguments, tensors)
         trace = here.state.trace
-        if trace is not None:
-            self.made = set(trace.made)
+        try:
+            result = self._result(self._arguments, tensors)
+        finally:  # also if XLA cannot compile it
+            if trace is not None and trace.made:
+                self.made = set(trace.made)
+                self._function.created_variables = True
         leaves = nest.flatten(result)
         outputs: list[Tensor] = []
         plan = [planned(leaf, outputs, self.name) for leaf in leaves]

@@ -8,7 +8,6 @@ import functools
 import os
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import perf_counter_ns
@@ -18,16 +17,16 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.location import Location, locate
-from gradtape.core.messages import first_times, log_warning
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
-from gradtape.core.xla.trace import Constants, NeedsTracedConstants, NeedsValues
+from gradtape.core.xla.trace import NeedsValues
 from gradtape.engines.xla.loading import check_process
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import ConcreteFunction
+from gradtape.functions.constants import followed_constants, has_all, settled
 from gradtape.functions.copying import deepcopied, reduced
 from gradtape.functions.eager_function import EagerFunction
 from gradtape.functions.kinds import Kinds
@@ -35,12 +34,12 @@ from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.programs import Programs
 from gradtape.functions.reason import Reason, is_beyond_xla
 from gradtape.functions.results import output_of
+from gradtape.functions.retracing import Retracing
 from gradtape.functions.shortcut import NOT_RUN
 from gradtape.functions.signature import (
     Arguments,
     Parameters,
     cast_to_signature,
-    differences,
     is_spec,
 )
 from gradtape.functions.tracebacks import keep_users_frames
@@ -59,7 +58,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 _plain_kinds = frozenset((Tensor, HeldTensor)).issuperset
-_WINDOW, _MANY = 10, 5  # a warning is due when so many of the last calls were traced
 
 
 class Function:
@@ -105,9 +103,8 @@ class Function:
         self._bound: dict[int, Function] = {}
         self._lock = threading.RLock()
         self._kinds = Kinds(declared=input_signature is not None, relaxes=reduce_retracing)
-        self._recent: deque[bool] = deque(maxlen=_WINDOW)
-        self._retraced: list[str] = []
-        self._created_variables = False
+        self._retracing = Retracing(self._name)
+        self.created_variables = False
         self._first_call_done = False
         self.said_why = False  # whether the log has been told why it is not compiled
         self._is_checked = False
@@ -155,7 +152,7 @@ class Function:
             key = _quick_key(args)
             quick = self._quick.get(key)
             if quick is not None:
-                self._recent.append(False)
+                self._retracing.note(False)
                 self._concrete.use(quick[1])
                 return quick[0](args)
             result = self._call(args, kwargs)
@@ -184,14 +181,14 @@ class Function:
             return self.for_this_thread()._call(args, kwargs)
         arguments = self._arguments(args, kwargs)
         concrete = self._found_for(arguments)
-        self._recent.append(concrete is None)
+        self._retracing.note(concrete is None)
         if concrete is None:
             try:
                 concrete = self._traced_for(arguments)
             except NeedsValues:
                 if self._first_call_done:
                     raise ValueError(_CREATED_LATER.format(self._name)) from None
-                self._first_call_done = self._created_variables = self._kinds.add(arguments.key)
+                self._first_call_done = self.created_variables = self._kinds.add(arguments.key)
                 return self._as_python(self.python_function, args, kwargs)
         self._first_call_done = True
         if (
@@ -253,50 +250,30 @@ class Function:
             if concrete is not None:
                 return concrete
             earlier = self._concrete.get(arguments.key)
-            followed = _followed_constants(earlier)
-            self._note_retracing(arguments, followed)
+            followed = followed_constants(earlier)
+            self._find_why(arguments, followed)
             began = perf_counter_ns()
             concrete = self._concrete_for(arguments, earlier, followed)
-            self._tell_observers(began)
+            if here.state.observers:
+                self._retracing.tell_observers(self.definition(), began, perf_counter_ns())
             if followed and earlier is not None:
-                if not self._leave_what_is_gone(concrete, earlier, followed):
+                if not has_all(concrete, earlier, followed):
                     return self._traced_for(arguments)
                 self._quick, self._only = {}, None
             concrete = concrete.put_before(earlier)
-            dropped = self._concrete.put(
-                arguments.key, concrete, "; ".join(self._retraced) or "it was a new function"
-            )
-            if dropped:
+            if self._concrete.put(arguments.key, concrete, str(self._retracing)):
                 self._quick = {
                     key: quick for key, quick in self._quick.items() if quick[1] in self._concrete
                 }
             self._kinds.add(arguments.key)
             return concrete
 
-    def _leave_what_is_gone(
-        self, concrete: ConcreteFunction, earlier: ConcreteFunction, followed: Sequence[Tensor]
-    ) -> bool:
-        """Whether a program has the Tensors for which it was traced as inputs.
-
-        If not, the Python function has other Tensors by now, and the earlier program stays what it
-        was, with all that are gone as constants.
-        """
-        if isinstance(concrete, EagerFunction):
-            return True
-        found = {id(tensor) for tensor in (*concrete.input_tensors(), *concrete.known_constants())}
-        inputs = set(map(id, concrete.input_tensors()))
-        if all(id(tensor) in inputs for tensor in followed):
-            return True
-        for program in earlier.with_earlier():
-            gone = [t for t in program.known_constants() if id(t) not in found]
-            program.leave_constant([*gone, *(t for t in followed if id(t) not in inputs)])
-        log_warning(
-            "%s: a tape or accumulator follows a Tensor that was a constant when the "
-            "function was traced, and that the function does not find any more: it has "
-            "no gradient through the function. Pass it as an argument.",
-            self._name,
-        )
-        return False
+    def _find_why(self, arguments: Arguments, followed: Sequence[Tensor]) -> None:
+        """Finds out why a call is traced, and warns if many are."""
+        retracing = self._retracing
+        retracing.find_why(arguments, followed, self._concrete, self._parameters.names())
+        what = f"retracing {id(self.python_function)}"
+        retracing.warn(arguments, self._kinds, what, of_one_kind=not followed)
 
     def _concrete_for(
         self,
@@ -325,75 +302,14 @@ class Function:
 
     def _traced(self, inputs: Sequence[Tensor], arguments: Arguments) -> ConcreteFunction:
         """The program, traced once more if the first tracing created Variables."""
-        concrete = self._traced_once(inputs, arguments)
+        concrete = settled(self, arguments, inputs)
         if concrete.made:
             if self._first_call_done:
                 raise ValueError(_CREATED_LATER.format(self._name))
-            self._created_variables = True
-            concrete = self._traced_once(inputs, arguments)
+            concrete = settled(self, arguments, inputs)
             if concrete.made:
                 raise ValueError(_CREATED_LATER.format(self._name))
         return concrete
-
-    def _traced_once(self, inputs: Sequence[Tensor], arguments: Arguments) -> ConcreteFunction:
-        """One that is complete: traced again as long as it asks for derivatives with respect to
-        constants.
-        """
-        needed, others = _Kept(inputs), _Kept(())
-        constants = Constants.KNOWN
-        while True:
-            try:
-                return ConcreteFunction(self, arguments, [*needed, *others], constants=constants)
-            except NeedsTracedConstants as asked:
-                more, beside = asked.constants, asked.others
-            except Exception as error:
-                if constants is Constants.KNOWN_FOR_GOOD or not is_beyond_xla(error):
-                    raise
-                if others:  # it needs the values of some of them
-                    others = _Kept(())
-                elif constants is Constants.KNOWN:
-                    raise
-                else:  # or of others that the function has itself
-                    constants = Constants.KNOWN_FOR_GOOD
-                continue
-            # Only now, when those that the tracing itself had made are gone.
-            new = [needed.add(more), others.add(beside)]
-            first = constants is Constants.KNOWN
-            constants = Constants.TRACED if first or any(new) else Constants.TRACED_FOR_GOOD
-
-    def _note_retracing(self, arguments: Arguments, followed: Sequence[Tensor]) -> None:
-        if followed:
-            self._retraced = [
-                f"a tape or accumulator follows a Tensor of shape {tensor.shape} that was a "
-                "constant of the program"
-                for tensor in followed
-            ]
-        elif arguments.key in self._concrete:
-            self._retraced = [_OTHER_VARIABLES]
-        elif self._concrete.has_dropped(arguments.key):
-            self._retraced = [_DROPPED.format(settings.programs_per_function)]
-        elif self._concrete:
-            candidates = [
-                differences(key, arguments.key, self._parameters.names()) for key in self._concrete
-            ]
-            self._retraced = min(candidates, key=len)
-        if (
-            sum(self._recent) >= _MANY
-            and first_times(f"retracing {id(self.python_function)}", limit=2) is not None
-        ):
-            again = _MANY_STRINGS if arguments.has_strings() else _MANY_SIZES
-            log_warning(
-                again if self._kinds.has(arguments.key) and not followed else _MANY_KINDS,
-                self._name, sum(self._recent), len(self._recent),
-                "; ".join(self._retraced) or "it was a new function",
-            )  # fmt: skip
-
-    def _tell_observers(self, began: int) -> None:
-        """Tells who looks on that the function was traced, and why."""
-        if here.state.observers:
-            ended, place = perf_counter_ns(), self.definition()
-            for observer in here.state.observers:
-                observer.traced(self._name, place, began, ended, self._retraced)
 
     def definition(self) -> Location | None:
         """Where the Python function stands, if it is one."""
@@ -421,7 +337,7 @@ class Function:
         >>> f.experimental_get_tracing_count()
         2
         """
-        return len(self._kinds) + self._created_variables
+        return len(self._kinds) + self.created_variables
 
     def why_retraced(self) -> list[str]:
         """What changed since the most similar earlier call and made the last tracing necessary.
@@ -432,7 +348,7 @@ class Function:
         >>> f.why_retraced()
         ["'n' changed from 2 to 3"]
         """
-        return list(self._retraced)
+        return list(self._retracing.why)
 
     def written_variables(self) -> list[Variable]:
         """The Variables that its programs write."""
@@ -492,28 +408,6 @@ class Function:
         return f"<gradtape.function {self._name}>"
 
 
-_MANY_KINDS = (
-    "%s was traced in %s of its last %s calls. Tracing is slow: pass tensors instead of Python "
-    "numbers, keep shapes the same, and make "
-    "the function once, outside loops. The last time, %s."
-)
-_MANY_SIZES = (
-    "%s was compiled in %s of its last %s calls, since XLA compiles for each size of an open "
-    "dimension. Compiling is slow: pad what is "
-    "passed to a few sizes. The last time, %s."
-)
-_MANY_STRINGS = (
-    "%s was traced in %s of its last %s calls, since a tensor of strings is a constant of a "
-    "program. Tracing and compiling are slow: pass "
-    "numbers that stand for the strings. The last time, %s."
-)
-_OTHER_VARIABLES = (
-    "a Variable that is passed is one that the function also reaches without its arguments, or was "
-    "one before"
-)
-_DROPPED = (
-    "the program for these arguments was dropped, since the function had more than {} programs"
-)
 _CREATED_LATER = (
     "{}: a function may create Variables in its first call only. Create them outside, or once: `if "
     "self.v is None: self.v = "
@@ -558,28 +452,6 @@ def _example(leaf: Any) -> Any:
         np.array(b"", object) if leaf.dtype.numpy.kind == "O" else np.zeros((), leaf.dtype.numpy)
     )
     return Tensor(np.broadcast_to(nothing, tuple(leaf.shape)))
-
-
-class _Kept(list[Tensor]):
-    """Tensors that are to be inputs of a program, each once."""
-
-    def add(self, references: Sequence[weakref.ref[Tensor]]) -> bool:
-        """Takes those that somebody still has; whether one of them is new."""
-        before = len(self)
-        for reference in references:
-            tensor = reference()
-            if tensor is not None and all(tensor is not known for known in self):
-                self.append(tensor)
-        return len(self) > before
-
-
-def _followed_constants(program: ConcreteFunction | None) -> list[Tensor]:
-    """The constants of programs for one kind of arguments that something follows now."""
-    found: dict[int, Tensor] = {}
-    while program is not None:
-        found.update((id(tensor), tensor) for tensor in program.constants_that_are_followed())
-        program = program.otherwise
-    return list(found.values())
 
 
 def _weakly_bound(method: Callable[..., Any], instance: Any) -> Callable[..., Any]:

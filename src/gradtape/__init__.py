@@ -9,6 +9,7 @@ from numpy import newaxis
 from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
 from gradtape.api.tensorflow.arithmetic import realdiv, truncatediv, truncatemod
 from gradtape.api.tensorflow.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
+from gradtape.api.tensorflow.complex_numbers import complex
 from gradtape.api.tensorflow.conversion import bitcast, saturate_cast
 from gradtape.api.tensorflow.counting import (
     histogram_fixed_width,
@@ -51,18 +52,8 @@ from gradtape.api.tensorflow.debugging.printing import (
 )
 from gradtape.api.tensorflow.elementwise import (
     abs,
-    acos,
-    acosh,
     add,
     add_n,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    complex,
-    cos,
-    cosh,
     divide,
     exp,
     floor,
@@ -75,13 +66,9 @@ from gradtape.api.tensorflow.elementwise import (
     scalar_mul,
     sigmoid,
     sign,
-    sin,
-    sinh,
     sqrt,
     square,
     subtract,
-    tan,
-    tanh,
     truediv,
 )
 from gradtape.api.tensorflow.environment import (
@@ -176,6 +163,21 @@ from gradtape.api.tensorflow.shaping import (
     unstack,
 )
 from gradtape.api.tensorflow.tensor_array import TensorArray
+from gradtape.api.tensorflow.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
 from gradtape.api.tensorflow.type_specs import (
     IndexedSlicesSpec,
     SparseTensorSpec,

@@ -8,9 +8,9 @@ from importlib import import_module
 from gradtape import dtypes
 from gradtape.api.numpy import choice
 from gradtape.api.tensorflow import experimental_dtypes, keras_imports
+from gradtape.api.tensorflow.complex_numbers import complex
 from gradtape.api.tensorflow.conversion import saturate_cast
 from gradtape.api.tensorflow.creation import cast
-from gradtape.api.tensorflow.elementwise import complex
 from gradtape.ops import operators  # noqa: F401 - Tensors have their operators from it
 
 # `tf.dtypes` has functions too; the module itself is the lowest layer, and knows no op.

@@ -12,6 +12,7 @@ from gradtape.api.tensorflow.arithmetic import (
     reciprocal_no_nan,
     rint,
 )
+from gradtape.api.tensorflow.complex_numbers import angle, conj, imag, real
 from gradtape.api.tensorflow.counting import (
     bincount,
     confusion_matrix,
@@ -21,20 +22,9 @@ from gradtape.api.tensorflow.counting import (
 )
 from gradtape.api.tensorflow.elementwise import (
     abs,
-    acos,
-    acosh,
     add,
     add_n,
-    angle,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
     ceil,
-    conj,
-    cos,
-    cosh,
     divide,
     divide_no_nan,
     exp,
@@ -42,7 +32,6 @@ from gradtape.api.tensorflow.elementwise import (
     floor,
     floordiv,
     floormod,
-    imag,
     log,
     log1p,
     maximum,
@@ -51,22 +40,17 @@ from gradtape.api.tensorflow.elementwise import (
     multiply_no_nan,
     negative,
     pow,
-    real,
     reciprocal,
     round,
     rsqrt,
     scalar_mul,
     sigmoid,
     sign,
-    sin,
-    sinh,
     softplus,
     sqrt,
     square,
     squared_difference,
     subtract,
-    tan,
-    tanh,
     truediv,
     xdivy,
     xlogy,
@@ -87,14 +71,8 @@ from gradtape.api.tensorflow.logic import (
     logical_xor,
     not_equal,
 )
-from gradtape.api.tensorflow.nn.activations import (
-    in_top_k,
-    log_sigmoid,
-    log_softmax,
-    softmax,
-    softsign,
-    zero_fraction,
-)
+from gradtape.api.tensorflow.nn.activations import log_sigmoid, log_softmax, softmax, softsign
+from gradtape.api.tensorflow.nn.losses import in_top_k, zero_fraction
 from gradtape.api.tensorflow.nn.normalization import l2_normalize
 from gradtape.api.tensorflow.ordering import top_k
 from gradtape.api.tensorflow.reductions import (
@@ -148,6 +126,21 @@ from gradtape.api.tensorflow.special import (
     polygamma,
     xlog1py,
     zeta,
+)
+from gradtape.api.tensorflow.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    sin,
+    sinh,
+    tan,
+    tanh,
 )
 from gradtape.math import special
 

@@ -3,32 +3,20 @@
 # Written by `make names`: the decorators at the definitions say what is public.
 
 from gradtape.api.tensorflow.approximation import approx_max_k, approx_min_k
-from gradtape.api.tensorflow.elementwise import sigmoid, softplus, tanh
+from gradtape.api.tensorflow.elementwise import sigmoid, softplus
 from gradtape.api.tensorflow.nn.activations import (
     bias_add,
-    compute_average_loss,
     crelu,
-    dropout,
     elu,
-    embedding_lookup,
     gelu,
-    in_top_k,
-    l2_loss,
     leaky_relu,
-    log_poisson_loss,
     log_softmax,
     relu,
     relu6,
-    scale_regularization_loss,
     selu,
-    sigmoid_cross_entropy_with_logits,
     silu,
     softmax,
-    softmax_cross_entropy_with_logits,
     softsign,
-    sparse_softmax_cross_entropy_with_logits,
-    weighted_cross_entropy_with_logits,
-    zero_fraction,
 )
 from gradtape.api.tensorflow.nn.activations import silu as swish
 from gradtape.api.tensorflow.nn.candidates import (
@@ -50,12 +38,26 @@ from gradtape.api.tensorflow.nn.convolution import (
     depthwise_conv2d,
     separable_conv2d,
 )
+from gradtape.api.tensorflow.nn.dropout import dropout
 from gradtape.api.tensorflow.nn.embeddings import (
+    embedding_lookup,
     embedding_lookup_sparse,
     safe_embedding_lookup_sparse,
 )
 from gradtape.api.tensorflow.nn.fractional_pooling import fractional_avg_pool, fractional_max_pool
 from gradtape.api.tensorflow.nn.isotonic import isotonic_regression
+from gradtape.api.tensorflow.nn.losses import (
+    compute_average_loss,
+    in_top_k,
+    l2_loss,
+    log_poisson_loss,
+    scale_regularization_loss,
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits,
+    weighted_cross_entropy_with_logits,
+    zero_fraction,
+)
 from gradtape.api.tensorflow.nn.morphology import dilation2d, erosion2d
 from gradtape.api.tensorflow.nn.normalization import (
     batch_norm_with_global_normalization,
@@ -89,6 +91,7 @@ from gradtape.api.tensorflow.nn.sequence_losses import (
 )
 from gradtape.api.tensorflow.ordering import top_k
 from gradtape.api.tensorflow.rearranging import space_to_batch
+from gradtape.api.tensorflow.trigonometry import tanh
 from gradtape.nn import experimental
 
 __all__ = [

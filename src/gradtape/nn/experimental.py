@@ -2,6 +2,6 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
-from gradtape.api.tensorflow.nn.activations import general_dropout, stateless_dropout
+from gradtape.api.tensorflow.nn.dropout import general_dropout, stateless_dropout
 
 __all__ = ["general_dropout", "stateless_dropout"]

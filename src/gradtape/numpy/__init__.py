@@ -135,6 +135,7 @@ from gradtape.api.numpy.creation import (
     zeros_like,
 )
 from gradtape.api.numpy.diagonals import diag, diagflat, diagonal, tri, tril, triu
+from gradtape.api.numpy.einstein_sums import einsum, einsum_path
 from gradtape.api.numpy.elementary import (
     arccos,
     arccosh,
@@ -307,12 +308,8 @@ from gradtape.api.numpy.polynomials import (
     roots,
 )
 from gradtape.api.numpy.products import (
-    convolve,
-    correlate,
     cross,
     dot,
-    einsum,
-    einsum_path,
     inner,
     kron,
     matmul,
@@ -403,6 +400,7 @@ from gradtape.api.numpy.shaping import (
 )
 from gradtape.api.numpy.shaping import transpose as permute_dims
 from gradtape.api.numpy.statistics import average, corrcoef, cov, ptp, std, var
+from gradtape.api.numpy.vector_convolution import convolve, correlate
 from gradtape.api.numpy.windows import bartlett, blackman, hamming, hanning, kaiser
 from gradtape.api.tensorflow.dlpack import from_dlpack
 from gradtape.numpy import fft, linalg

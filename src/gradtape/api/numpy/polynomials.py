@@ -18,7 +18,7 @@ from gradtape.api.numpy import linalg
 from gradtape.api.numpy.checks import known
 from gradtape.api.numpy.linalg_decompositions import real_eigenvalues
 from gradtape.api.numpy.operands import converted, inexact, promoted, tensor_of, tensors_of
-from gradtape.api.numpy.products import convolve
+from gradtape.api.numpy.vector_convolution import convolve
 from gradtape.api.tensorflow.arguments import TensorLike, as_int
 from gradtape.core.tensor import Tensor
 from gradtape.ops import broadcasting, decompositions, elementary, reductions, selection, shaping

@@ -1,5 +1,5 @@
-"""Products of vectors, matrices and tensors, Einstein sums and convolution: `numpy.dot`, `matmul`,
-`einsum` and related functions.
+"""Products of vectors, matrices and tensors: `numpy.dot`, `matmul`, `tensordot` and related
+functions.
 """
 
 # mypy: disable-error-code="no-any-return"
@@ -8,12 +8,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from string import ascii_letters
 from typing import Any
-
-import numpy as np
 
 from gradtape.api.numpy.operands import (
     BOOL,
@@ -30,9 +26,9 @@ from gradtape.api.numpy.operands import (
 )
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, as_list
 from gradtape.api.tensorflow.linalg import products
-from gradtape.convert import common_dtype, is_tensor_like, operand
+from gradtape.convert import common_dtype
 from gradtape.core.tensor import Tensor
-from gradtape.ops import arithmetic, broadcasting, matrix, reductions, shaping, vector_convolution
+from gradtape.ops import arithmetic, broadcasting, matrix, reductions, shaping
 from gradtape.published import published
 
 # The generalized ufuncs: products of the last axes, over all axes in front of them
@@ -171,7 +167,7 @@ def _over_core_axes(
             for factor in (x, y)
         ]
     if axes is None:
-        return _with_truth_values(product, x, y)
+        return with_truth_values(product, x, y)
     places = [
         tuple(entry) if isinstance(entry, (tuple, list)) else (entry,)
         for entry in as_list(axes, f"{function}: axes")
@@ -180,7 +176,7 @@ def _over_core_axes(
         raise ValueError(
             f"{function}: axes must name the axes of both factors and of the result, got {axes!r}."
         )
-    found = _with_truth_values(
+    found = with_truth_values(
         product, _axes_last(x, places[0], function), _axes_last(y, places[1], function)
     )
     if len(places) == 2 or not places[2]:
@@ -200,7 +196,7 @@ def _axes_last(x: Tensor, axes: Sequence[int], function: str) -> Tensor:
     return shaping.transpose(x, perm=(*(i for i in range(rank) if i not in last), *last))
 
 
-def _with_truth_values(product: Callable[[Tensor, Tensor], Any], x: Tensor, y: Tensor) -> Any:
+def with_truth_values(product: Callable[[Tensor, Tensor], Any], x: Tensor, y: Tensor) -> Any:
     """A product whose sums of truth values are truth values."""
     if x.array.dtype.kind != "b" or y.array.dtype.kind != "b":
         return product(x, y)
@@ -238,7 +234,7 @@ def _check_sizes(x: Tensor, y: Tensor, axis: int, function: str) -> None:
 def _vecdot(x: Tensor, y: Tensor, function: str = "vecdot") -> Any:
     _refuse_less(x, 1, y, 1, function)
     _check_sizes(x, y, y.array.ndim - 1, function)
-    product = matrix.matmul(_conjugated(x)[..., None, :], y[..., :, None])
+    product = matrix.matmul(conjugated(x)[..., None, :], y[..., :, None])
     return shaping.reshape(product, shape=product.array.shape[:-2])
 
 
@@ -252,7 +248,7 @@ def _matvec(x: Tensor, y: Tensor) -> Any:
 def _vecmat(x: Tensor, y: Tensor) -> Any:
     _refuse_less(x, 1, y, 2, "vecmat")
     _check_sizes(x, y, y.array.ndim - 2, "vecmat")
-    product = matrix.matmul(_conjugated(x)[..., None, :], y)
+    product = matrix.matmul(conjugated(x)[..., None, :], y)
     return shaping.reshape(product, shape=(*product.array.shape[:-2], product.array.shape[-1]))
 
 
@@ -265,7 +261,7 @@ def _refuse_less(x: Tensor, x_rank: int, y: Tensor, y_rank: int, function: str) 
         )
 
 
-def _conjugated(x: Tensor) -> Any:
+def conjugated(x: Tensor) -> Any:
     return broadcasting.conj(x) if x.array.dtype.kind == "c" else x
 
 
@@ -282,7 +278,7 @@ def dot(a: TensorLike, b: TensorLike, out: Any = None) -> Tensor:
     np.float32(11.0)
     """
     x, y = tensors_of([a, b], "dot", ["a", "b"])
-    return into(out, _with_truth_values(_dot, x, y), "dot")
+    return into(out, with_truth_values(_dot, x, y), "dot")
 
 
 def _dot(x: Tensor, y: Tensor) -> Any:
@@ -303,7 +299,7 @@ def vdot(a: TensorLike, b: TensorLike, /) -> Tensor:
     np.float32(11.0)
     """
     x, y = tensors_of([a, b], "vdot", ["a", "b"])
-    return _with_truth_values(lambda v, w: _vecdot(v, w, "vdot"), _in_a_row(x), _in_a_row(y))
+    return with_truth_values(lambda v, w: _vecdot(v, w, "vdot"), _in_a_row(x), _in_a_row(y))
 
 
 @published("numpy.inner")
@@ -316,9 +312,9 @@ def inner(a: TensorLike, b: TensorLike, /) -> Tensor:
     """
     x, y = tensors_of([a, b], "inner", ["a", "b"])
     if not x.array.ndim or not y.array.ndim:
-        return _with_truth_values(arithmetic.multiply, x, y)
+        return with_truth_values(arithmetic.multiply, x, y)
     _check_sizes(x, y, y.array.ndim - 1, "inner")
-    return _with_truth_values(lambda v, w: products.tensordot(v, w, ((-1,), (-1,))), x, y)
+    return with_truth_values(lambda v, w: products.tensordot(v, w, ((-1,), (-1,))), x, y)
 
 
 @published("numpy.outer")
@@ -333,7 +329,7 @@ def outer(a: TensorLike, b: TensorLike, out: Any = None) -> Tensor:
     x, y = tensors_of([a, b], "outer", ["a", "b"])
     return into(
         out,
-        _with_truth_values(arithmetic.multiply, _in_a_row(x)[:, None], _in_a_row(y)[None, :]),
+        with_truth_values(arithmetic.multiply, _in_a_row(x)[:, None], _in_a_row(y)[None, :]),
         "outer",
     )
 
@@ -352,7 +348,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: Any = 2) -> Tensor:
     array([21., 43.], dtype=float32)
     """
     x, y = tensors_of([a, b], "tensordot", ["a", "b"])
-    return _with_truth_values(lambda v, w: products.tensordot(v, w, axes), x, y)
+    return with_truth_values(lambda v, w: products.tensordot(v, w, axes), x, y)
 
 
 @published("numpy.kron")
@@ -368,7 +364,7 @@ def kron(a: TensorLike, b: TensorLike) -> Tensor:
     outer_sizes, inner_sizes = ((*(1,) * (rank - v.array.ndim), *v.array.shape) for v in (x, y))
     blocks = shaping.reshape(x, shape=tuple(n for size in outer_sizes for n in (size, 1)))
     inside = shaping.reshape(y, shape=tuple(n for size in inner_sizes for n in (1, size)))
-    product = _with_truth_values(arithmetic.multiply, blocks, inside)
+    product = with_truth_values(arithmetic.multiply, blocks, inside)
     return shaping.reshape(
         product, shape=tuple(n * m for n, m in zip(outer_sizes, inner_sizes, strict=True))
     )
@@ -449,207 +445,3 @@ def trace(
     )
     found = converted(found, dtype_of(dtype, sum_dtype(x.array.dtype)))
     return into(out, reductions.reduce_sum(found, axis=(found.array.ndim - 1,)), "trace")
-
-
-# Einstein sums
-
-
-@published("numpy.einsum")
-def einsum(
-    *operands: Any,
-    out: Any = None,
-    optimize: Any = False,
-    dtype: DTypeLike = None,
-    order: str = "K",
-    casting: str = "safe",
-) -> Tensor:
-    """The sum of products that an equation describes: a letter for each axis,
-    and the letters that remain after "->".
-
-    Instead of an equation, lists of integers may stand behind the operands, and one for the result
-    at the end.
-
-    >>> import gradtape as tf
-    >>> tf.numpy.einsum("ij,jk", [[1.0, 2.0]], [[3.0], [4.0]]).numpy()
-    array([[11.]], dtype=float32)
-    """
-    equation, arrays = _equation(operands, "einsum")
-    tensors = tensors_of(arrays, "einsum", "operands")
-    if dtype is not None:
-        tensors = [
-            converted(x, dtype_of(dtype, common_dtype([x.array.dtype for x in tensors])))
-            for x in tensors
-        ]
-    terms, output = _terms(equation, len(tensors))
-    sizes = _sizes(terms, tensors)
-    pairs = [_without_repeated(x, term, sizes) for x, term in zip(tensors, terms, strict=True)]
-    found = products.einsum(
-        f"{','.join(term for _, term in pairs)}->{output}", *[x for x, _ in pairs]
-    )
-    return into(out, found, "einsum")
-
-
-@published("numpy.einsum_path")
-def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
-    """In which order `einsum` would best multiply its operands, and a text that explains it;
-    see `numpy.einsum_path`.
-
-    >>> import gradtape as tf
-    >>> x = tf.ones([4, 4])
-    >>> tf.numpy.einsum_path("ij,jk,kl->il", x, x, x)[0]
-    ['einsum_path', (0, 1), (0, 1)]
-    """
-    equation, arrays = _equation(operands, "einsum_path")
-    shapes = [operand(x).array.shape if is_tensor_like(x) else np.shape(x) for x in arrays]
-    stand_ins = [np.broadcast_to(np.float64(0), shape) for shape in shapes]
-    try:
-        return np.einsum_path(equation, *stand_ins, optimize=optimize, einsum_call=einsum_call)
-    except (KeyError, TypeError) as error:
-        raise TypeError(
-            "einsum_path: optimize must be a boolean, 'greedy', 'optimal' or a path, got "
-            f"{optimize!r}."
-        ) from error
-
-
-def _equation(operands: Sequence[Any], function: str) -> tuple[str, Sequence[Any]]:
-    """The equation and the operands, from either of the two forms in which they can be given."""
-    if not operands:
-        raise ValueError(f"{function}: give an equation such as 'ij,jk->ik' and its operands.")
-    if isinstance(operands[0], str):
-        return operands[0].replace(" ", ""), operands[1:]
-    terms = [_letters(term, function) for term in operands[1::2]]
-    arrays = operands[: 2 * len(terms) : 2]
-    equation = ",".join(terms)
-    return (
-        equation if len(operands) % 2 == 0 else f"{equation}->{_letters(operands[-1], function)}"
-    ), arrays
-
-
-def _letters(term: Any, function: str) -> str:
-    try:
-        return "".join(
-            "..." if entry is Ellipsis else ascii_letters[entry.__index__()] for entry in term
-        )
-    except (TypeError, AttributeError, IndexError) as error:
-        raise TypeError(
-            f"{function}: a list of axes must contain integers below 52 and at most one '...', "
-            f"got {term!r}."
-        ) from error
-
-
-def _terms(equation: str, count: int) -> tuple[list[str], str]:
-    """The letters of each operand and of the result: without "->", those that stand there once,
-    in alphabetical order.
-    """
-    inputs, arrow, output = equation.partition("->")
-    terms = inputs.split(",")
-    if len(terms) != count:
-        raise ValueError(
-            f"einsum: {equation!r} describes {len(terms)} operands, but {count} were given."
-        )
-    if not arrow:
-        letters = re.sub("[^A-Za-z]", "", inputs)
-        output = ("..." if "..." in inputs else "") + "".join(
-            sorted(c for c in set(letters) if letters.count(c) == 1)
-        )
-    return terms, output
-
-
-def _axes_of_letters(x: Tensor, term: str) -> list[tuple[str, int]]:
-    """Each letter of a term with its axis."""
-    before, dots, after = term.partition("...")
-    first = [(letter, i) for i, letter in enumerate(before)]
-    return (
-        first + [(letter, x.array.ndim - len(after) + i) for i, letter in enumerate(after)]
-        if dots
-        else first
-    )
-
-
-def _sizes(terms: Sequence[str], tensors: Sequence[Tensor]) -> dict[str, int]:
-    """The size of each letter, where an axis of size 1 goes with any other."""
-    sizes: dict[str, int] = {}
-    for x, term in zip(tensors, terms, strict=True):
-        for letter, axis in _axes_of_letters(x, term):
-            if 0 <= axis < x.array.ndim:
-                sizes[letter] = max(sizes.get(letter, 0), x.array.shape[axis])
-    return sizes
-
-
-def _without_repeated(x: Tensor, term: str, sizes: dict[str, int]) -> tuple[Tensor, str]:
-    """An operand without the axes of size 1 that are repeated for a longer one of the same
-    letter.
-    """
-    shape = x.array.shape
-    repeated = [
-        (letter, axis)
-        for letter, axis in _axes_of_letters(x, term)
-        if shape[axis : axis + 1] == (1,) and sizes[letter] > 1
-    ]
-    if not repeated:
-        return x, term
-    gone = {axis for _, axis in repeated}
-    kept = shaping.reshape(x, shape=tuple(size for i, size in enumerate(shape) if i not in gone))
-    return kept, "".join(c for c in term if c not in {letter for letter, _ in repeated})
-
-
-# Convolution
-
-
-@published("numpy.convolve")
-def convolve(a: TensorLike, v: TensorLike, mode: str = "full") -> Tensor:
-    """The convolution of two vectors: all of it, as much as the longer one has ('same'), or where
-    they overlap in full ('valid').
-
-    >>> import gradtape as tf
-    >>> tf.numpy.convolve([1.0, 2.0, 3.0], [1.0, 10.0]).numpy()
-    array([ 1., 12., 23., 30.], dtype=float32)
-    """
-    x, y = _two_vectors(a, v, "convolve")
-    return _with_truth_values(
-        lambda p, q: _convolved(p, q, mode, "convolve", (_shorter(p, q) - 1) // 2), x, y
-    )
-
-
-@published("numpy.correlate")
-def correlate(a: TensorLike, v: TensorLike, mode: str = "valid") -> Tensor:
-    """The sums of products of one vector with the other, conjugated, moved along it;
-    see `convolve` for `mode`.
-
-    >>> import gradtape as tf
-    >>> tf.numpy.correlate([1.0, 2.0, 3.0], [1.0, 10.0]).numpy()
-    array([21., 32.], dtype=float32)
-    """
-    x, y = _two_vectors(a, v, "correlate")
-    short = _shorter(x, y)
-    start = short // 2 if x.array.size < y.array.size else (short - 1) // 2
-    moved = shaping.reverse(_conjugated(y), axis=(0,))
-    return _with_truth_values(lambda p, q: _convolved(p, q, mode, "correlate", start), x, moved)
-
-
-def _two_vectors(a: Any, v: Any, function: str) -> list[Tensor]:
-    found = [
-        shaping.reshape(x, shape=(1,)) if not x.array.ndim else x
-        for x in tensors_of([a, v], function, ["a", "v"])
-    ]
-    for x, name in zip(found, ("a", "v"), strict=True):
-        if x.array.ndim != 1 or not x.array.size:
-            raise ValueError(
-                f"{function}: {name} must be a vector with at least one element, got shape "
-                f"{x.shape}."
-            )
-    return promoted(found)
-
-
-def _shorter(x: Tensor, y: Tensor) -> int:
-    return min(x.array.size, y.array.size)
-
-
-def _convolved(x: Tensor, y: Tensor, mode: str, function: str, start: int) -> Any:
-    """A convolution; that of the longer one's length begins `start` elements after the whole."""
-    if mode not in ("full", "same", "valid"):
-        raise ValueError(f"{function}: mode must be 'full', 'same' or 'valid', got {mode!r}.")
-    if x.array.size < y.array.size:
-        x, y = y, x
-    found = vector_convolution.convolve(x, y, full=mode != "valid")
-    return found[start : start + x.array.size] if mode == "same" else found

@@ -1,6 +1,4 @@
-"""Elementwise mathematics: `tf.math.exp` and related functions, and the parts of complex
-numbers.
-"""
+"""Elementwise mathematics: `tf.math.exp` and related functions."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments
@@ -8,7 +6,6 @@ numbers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -33,7 +30,6 @@ from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import activations, arithmetic, broadcasting, elementary
 from gradtape.ops.operators import true_divide
-from gradtape.ops.selection import where, zeros_like
 from gradtape.published import published
 
 
@@ -440,218 +436,6 @@ def softplus(features: TensorLike, name: str | None = None) -> Tensor:
     array([  0.3133, 100.    ], dtype=float32)
     """
     return activations.softplus(of_kind(features, FLOATING, "softplus", "features"))
-
-
-@published("sin", "math.sin")
-def sin(x: TensorLike, name: str | None = None) -> Tensor:
-    """The sine.
-
-    >>> import gradtape as tf
-    >>> tf.sin([0.0, 1.0]).numpy().round(4)
-    array([0.    , 0.8415], dtype=float32)
-    """
-    return elementary.sin(of_kind(x, INEXACT, "sin"))
-
-
-@published("cos", "math.cos")
-def cos(x: TensorLike, name: str | None = None) -> Tensor:
-    """The cosine.
-
-    >>> import gradtape as tf
-    >>> tf.cos([0.0, 1.0]).numpy().round(4)
-    array([1.    , 0.5403], dtype=float32)
-    """
-    return elementary.cos(of_kind(x, INEXACT, "cos"))
-
-
-@published("tan", "math.tan")
-def tan(x: TensorLike, name: str | None = None) -> Tensor:
-    """The tangent.
-
-    >>> import gradtape as tf
-    >>> tf.tan([0.0, 1.0]).numpy().round(4)
-    array([0.    , 1.5574], dtype=float32)
-    """
-    return elementary.tan(of_kind(x, INEXACT, "tan"))
-
-
-@published("asin", "math.asin")
-def asin(x: TensorLike, name: str | None = None) -> Tensor:
-    """The arc sine, from -π/2 to π/2.
-
-    >>> import gradtape as tf
-    >>> tf.asin([0.0, 1.0]).numpy().round(4)
-    array([0.    , 1.5708], dtype=float32)
-    """
-    return elementary.asin(of_kind(x, INEXACT, "asin"))
-
-
-@published("acos", "math.acos")
-def acos(x: TensorLike, name: str | None = None) -> Tensor:
-    """The arc cosine, from 0 to π.
-
-    >>> import gradtape as tf
-    >>> tf.acos([0.0, 1.0]).numpy().round(4)
-    array([1.5708, 0.    ], dtype=float32)
-    """
-    return elementary.acos(of_kind(x, INEXACT, "acos"))
-
-
-@published("atan", "math.atan")
-def atan(x: TensorLike, name: str | None = None) -> Tensor:
-    """The arc tangent, from -π/2 to π/2.
-
-    >>> import gradtape as tf
-    >>> tf.atan([0.0, 1.0]).numpy().round(4)
-    array([0.    , 0.7854], dtype=float32)
-    """
-    return elementary.atan(of_kind(x, INEXACT, "atan"))
-
-
-@published("atan2", "math.atan2")
-def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """The angle of the point `(x, y)`, from -π to π.
-
-    >>> import gradtape as tf
-    >>> tf.atan2([1.0, -1.0], [1.0, -1.0]).numpy().round(4)
-    array([ 0.7854, -2.3562], dtype=float32)
-    """
-    return elementary.atan2(*tensors_of_kind(y, x, FLOATING, "atan2", ("y", "x")))
-
-
-@published("sinh", "math.sinh")
-def sinh(x: TensorLike, name: str | None = None) -> Tensor:
-    """The hyperbolic sine.
-
-    >>> import gradtape as tf
-    >>> tf.sinh([0.0, 1.0]).numpy().round(4)
-    array([0.    , 1.1752], dtype=float32)
-    """
-    return elementary.sinh(of_kind(x, INEXACT, "sinh"))
-
-
-@published("cosh", "math.cosh")
-def cosh(x: TensorLike, name: str | None = None) -> Tensor:
-    """The hyperbolic cosine.
-
-    >>> import gradtape as tf
-    >>> tf.cosh([0.0, 1.0]).numpy().round(4)
-    array([1.    , 1.5431], dtype=float32)
-    """
-    return elementary.cosh(of_kind(x, INEXACT, "cosh"))
-
-
-@published("tanh", "math.tanh", "nn.tanh")
-def tanh(x: TensorLike, name: str | None = None) -> Tensor:
-    """The hyperbolic tangent.
-
-    >>> import gradtape as tf
-    >>> tf.tanh([0.0, 1.0]).numpy().round(4)
-    array([0.    , 0.7616], dtype=float32)
-    """
-    return elementary.tanh(of_kind(x, INEXACT, "tanh"))
-
-
-@published("asinh", "math.asinh")
-def asinh(x: TensorLike, name: str | None = None) -> Tensor:
-    """The inverse hyperbolic sine.
-
-    >>> import gradtape as tf
-    >>> tf.asinh([0.0, 1.0]).numpy().round(4)
-    array([0.    , 0.8814], dtype=float32)
-    """
-    return elementary.asinh(of_kind(x, INEXACT, "asinh"))
-
-
-@published("acosh", "math.acosh")
-def acosh(x: TensorLike, name: str | None = None) -> Tensor:
-    """The inverse hyperbolic cosine.
-
-    >>> import gradtape as tf
-    >>> tf.acosh([1.0, 2.0]).numpy().round(4)
-    array([0.   , 1.317], dtype=float32)
-    """
-    return elementary.acosh(of_kind(x, INEXACT, "acosh"))
-
-
-@published("atanh", "math.atanh")
-def atanh(x: TensorLike, name: str | None = None) -> Tensor:
-    """The inverse hyperbolic tangent.
-
-    >>> import gradtape as tf
-    >>> tf.atanh([0.0, 0.5]).numpy().round(4)
-    array([0.    , 0.5493], dtype=float32)
-    """
-    return elementary.atanh(of_kind(x, INEXACT, "atanh"))
-
-
-@published("complex")
-def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
-    """Complex numbers from their real and imaginary parts: complex64 from float32,
-    complex128 from float64.
-
-    >>> import gradtape as tf
-    >>> tf.complex([1.0, 2.0], [3.0, 4.0]).numpy()
-    array([1.+3.j, 2.+4.j], dtype=complex64)
-    """
-    parts = tensors_of_kind(real, imag, FLOATING, "complex", ("real", "imag"), TypeError)
-    if any(part.array.dtype.itemsize < 4 for part in parts):
-        raise TypeError(
-            "complex: real and imag must be float32 or float64: half precision has no complex "
-            "dtype."
-        )
-    return broadcasting.complex_from_parts(*parts)
-
-
-@published("math.real")
-def real(input: TensorLike, name: str | None = None) -> Tensor:
-    """The real part; a real tensor is returned as it is.
-
-    >>> import gradtape as tf
-    >>> tf.math.real([1.0 + 2.0j]).numpy()
-    array([1.])
-    """
-    x = of_kind(input, NUMERIC, "real", "input", TypeError)
-    return broadcasting.real(x) if x.array.dtype.kind == "c" else x
-
-
-@published("math.imag")
-def imag(input: TensorLike, name: str | None = None) -> Tensor:
-    """The imaginary part; for a real tensor constant zeros.
-
-    >>> import gradtape as tf
-    >>> tf.math.imag([1.0 + 2.0j]).numpy()
-    array([2.])
-    """
-    x = of_kind(input, NUMERIC, "imag", "input", TypeError)
-    return broadcasting.imag(x) if x.array.dtype.kind == "c" else zeros_like(x)
-
-
-@published("math.conj")
-def conj(x: TensorLike, name: str | None = None) -> Tensor:
-    """The complex conjugate; a real tensor is returned as it is.
-
-    >>> import gradtape as tf
-    >>> tf.math.conj([1.0 + 2.0j]).numpy()
-    array([1.-2.j])
-    """
-    x = of_kind(x, NUMERIC, "conj", refusal=TypeError)
-    return broadcasting.conj(x) if x.array.dtype.kind == "c" else x
-
-
-@published("math.angle")
-def angle(input: TensorLike, name: str | None = None) -> Tensor:
-    """The angle of a complex number, from -π to π; for a real tensor the constant 0,
-    or π where it is negative.
-
-    >>> import gradtape as tf
-    >>> tf.math.angle([1.0j, -1.0]).numpy().round(4)
-    array([1.5708, 3.1416])
-    """
-    x = of_kind(input, INEXACT, "angle", "input", TypeError)
-    if x.array.dtype.kind == "c":
-        return elementary.atan2(broadcasting.imag(x), broadcasting.real(x))
-    return where(arithmetic.less(x, 0), math.pi, zeros_like(x))
 
 
 def _shape(value: Any) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradtape.api.tensorflow.arguments import TensorLike, as_int, as_list
-from gradtape.api.tensorflow.nn.activations import embedding_lookup
+from gradtape.api.tensorflow.nn.embeddings import embedding_lookup
 from gradtape.api.tensorflow.random.sequence import source
 from gradtape.convert import TENSORFLOW, as_indices
 from gradtape.core.tensor import Tensor

@@ -1,5 +1,5 @@
-"""Embeddings of bags of ids, which are rows of a SparseTensor:
-`tf.nn.embedding_lookup_sparse` and its safe form.
+"""Rows of a table by their ids: `tf.nn.embedding_lookup`; and of bags of ids, which are rows of a
+SparseTensor: `tf.nn.embedding_lookup_sparse` and its safe form.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.api.tensorflow.accepted import FLOATING, of_kind
-from gradtape.api.tensorflow.arguments import known
-from gradtape.api.tensorflow.nn.activations import embedding_lookup
+from gradtape.api.tensorflow.arguments import TensorLike, as_float, known
 from gradtape.api.tensorflow.sparse.tensors import (
     fill_empty_rows,
     given,
@@ -22,17 +21,58 @@ from gradtape.api.tensorflow.sparse.tensors import (
     reshape,
     shape_of,
 )
-from gradtape.convert import as_indices
+from gradtape.convert import TENSORFLOW, as_indices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
-from gradtape.ops import arithmetic, elementary, shaping
+from gradtape.ops import arithmetic, elementary, reductions, shaping
 from gradtape.ops.broadcasting import cast
+from gradtape.ops.indexing import take
 from gradtape.ops.segments import segment_sum
 from gradtape.ops.selection import where, zeros_like
 from gradtape.published import published
 
 _COMBINERS = ("mean", "sqrtn", "sum")
+
+
+@published("nn.embedding_lookup")
+def embedding_lookup(
+    params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None
+) -> Tensor:
+    """The rows of `params` at `ids`; their gradient is sparse, an `IndexedSlices`.
+
+    A list of tensors stands for their rows one after another. With `max_norm`, longer rows are
+    shortened to that length.
+
+    >>> import gradtape as tf
+    >>> table = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> tf.nn.embedding_lookup(table, [2, 0]).numpy()
+    array([[5., 6.],
+           [1., 2.]], dtype=float32)
+    """
+    if params is None:
+        raise ValueError(
+            "embedding_lookup: params must be a tensor, a Variable or a list of them, got None."
+        )
+    if isinstance(params, (list, tuple)):
+        if not params:
+            raise ValueError(
+                "embedding_lookup: params must have at least one tensor, got an empty list."
+            )
+        parts = TENSORFLOW.tensors(params, "embedding_lookup: params")
+        table = parts[0] if len(parts) == 1 else shaping.concat(*parts, axis=0)
+    else:
+        table = TENSORFLOW.tensor(params, "embedding_lookup: params")
+    if not table.ndim:
+        raise invalid_argument("embedding_lookup: params must have rows, got a scalar.")
+    rows = take(table, as_indices(ids, "embedding_lookup: ids"), axis=0)
+    if max_norm is None:
+        return rows
+    width = tuple(range(rows.ndim - table.ndim + 1, rows.ndim))
+    squares = reductions.reduce_sum(arithmetic.square(rows), axis=width, keepdims=True)
+    too_long = arithmetic.greater(squares, as_float(max_norm, "embedding_lookup: max_norm") ** 2)
+    length = elementary.sqrt(where(too_long, squares, 1.0))
+    return rows * where(too_long, max_norm / length, 1.0)
 
 
 @published("nn.embedding_lookup_sparse")

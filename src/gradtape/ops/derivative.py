@@ -70,7 +70,7 @@ class Derivative:
     def _pull(self, node: Node, g: Any, wanted: Wanted, *, tensors: bool) -> Sequence[Any]:
         op = self.op
         if op.several:
-            g = _every_output(g, node.saved[-1], tensors)
+            g = _every_output(g, self.output_specs(node), tensors)
         if op.pull_all is not None:
             return op.pull_all(g, wanted, *self.saved(node, 0, tensors))
         as_written = not any(op.guarded) or holds_no_zero(g)
@@ -121,6 +121,11 @@ class Derivative:
                 for name, value in zip(names, values, strict=True):
                     yield by, name, value
 
+    @staticmethod
+    def output_specs(node: Node) -> list[tuple[Any, Any]]:
+        """The shapes and dtypes of several outputs."""
+        return node.saved[-1]
+
     def _output(self, node: Node, value: Any) -> Any:
         """The output again, as a Tensor; several ones have new Nodes,
         which accumulators have to hear of.
@@ -154,13 +159,22 @@ class ElementwiseDerivative(Derivative):
     so that the pull of each argument is its push too.
     """
 
+    def broadcast_from(self, node: Node, index: int) -> tuple[int, ...] | None:
+        """The shape of one of two arguments, if it was broadcast to that of the output."""
+        return node.saved[index][0] if self.op.broadcasts else None
+
+    def partial(self, node: Node, index: int, one: Any) -> Any:
+        """The partial derivative by an argument, from its pull of `one`: a number or an array."""
+        pull = self.op.pulls[index]
+        assert pull is not None
+        return pull(one, *self.saved(node, index, tensors=False)[self.op.broadcasts :])
+
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         total = None
-        skip = len(self.op.arguments) > 1  # the shape that undoes broadcasting
         for i, tangent in enumerate(tangents):
             pull = self.op.pulls[i]
             if tangent is not None and pull is not None:
-                saved = self.saved(node, i, tensors=True)[skip:]
+                saved = self.saved(node, i, tensors=True)[self.op.broadcasts :]
                 as_written = not self.op.guarded[i] or holds_no_zero(tangent)
                 term = pull(tangent, *saved) if as_written else guarded_pull(pull, tangent, saved)
                 total = term if total is None else total + term

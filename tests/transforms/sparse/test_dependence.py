@@ -208,3 +208,15 @@ def test_a_gradient_function_that_calls_its_own_function():
     # It could be followed without end, so that it is not.
     assert tape.sparsity(y, x).toarray().all()
     assert tape.jacobian(y, x, sparse=True).toarray().tolist() == [[0.5, 0.0], [0.0, 0.5]]
+
+
+@pytest.mark.parametrize("names", [("outer", "inner"), ("f", "f")])
+def test_functions_with_one_name_are_not_taken_for_one(names):
+    def named(f, name):
+        f.__name__ = f.__qualname__ = name
+        return tf.custom_gradient(f)
+
+    inner = named(lambda x: (x * 2.0, lambda g: g * 2.0), names[1])
+    outer = named(lambda x: (x * 2.0, inner), names[0])
+    tape, x, y = record(outer, [1.0, 2.0, 3.0])
+    assert tape.sparsity(y, x).toarray().tolist() == np.eye(3).tolist()

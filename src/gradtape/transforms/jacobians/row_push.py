@@ -17,7 +17,6 @@ import numpy as np
 
 from gradtape.core.node import Node
 from gradtape.core.recording import Recording
-from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.walk import Path
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
@@ -80,15 +79,13 @@ def _pushed(node: Node, tangents: Sequence[Any]) -> Any:
 def _through_elements(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any]) -> Any:
     """An elementwise op: the sum of its arguments' tangents times the partial derivatives."""
     op, run = rule.op, here.state.run_on_host
-    two = len(op.arguments) > 1
-    shape = _broadcast(rule, node, tangents) if two else None
+    shape = _broadcast(rule, node, tangents) if op.broadcasts else None
     total: Any = None
     for i, tangent in enumerate(tangents):
         pull = op.pulls[i]
         if tangent is None or pull is None:
             continue
-        saved = [value.array if isinstance(value, Tensor) else value for value in node.saved[i]]
-        partial = pull(tangent.dtype.type(1), *saved[two:])
+        partial = rule.partial(node, i, tangent.dtype.type(1))
         known = isinstance(partial, (np.ndarray, np.generic)) and partial.dtype == tangent.dtype
         if not known or not _is_finite(partial):
             raise NoShortWay  # zeros among the tangents must not meet an infinite derivative
@@ -117,16 +114,15 @@ def _broadcast(rule: ElementwiseDerivative, node: Node, tangents: Sequence[Any])
     shapes: list[Shape] = []
     for i, tangent in enumerate(tangents):
         if tangent is not None:
-            if node.saved[i][0] is None:
+            if rule.broadcast_from(node, i) is None:
                 return None if len(tangents) == 1 or tangents[1 - i] is None else tangent.shape[1:]
             shapes.append(tangent.shape[1:])
             other = rule.op.arguments[1 - i]
-            for name, value in zip(rule.op.saves[i], node.saved[i], strict=True):
-                array = value.array if isinstance(value, Tensor) else value
+            for name, array in rule.named(node, i).items():
                 if name in ("out", other) and isinstance(array, (np.ndarray, np.generic)):
                     shapes.append(array.shape)
-        elif node.saved[i] is not None and node.saved[i][0] is not None:
-            shapes.append(node.saved[i][0])
+        elif node.saved[i] is not None and (smaller := rule.broadcast_from(node, i)) is not None:
+            shapes.append(smaller)
     if len(shapes) < 2:
         raise NoShortWay
     first, second = shapes[:2]

@@ -119,19 +119,17 @@ def _through_elements(
     None if one of them is infinite: it must not be multiplied with zeros in the rows.
     """
     op, array = rule.op, g.array
-    two = len(op.arguments) > 1
     one = array.dtype.type(1)
     partials: list[Any] = []
     for i, (pull, parent) in enumerate(zip(op.pulls, parents, strict=True)):
         if parent is None or pull is None:
             partials.append(None)
             continue
-        saved = [value.array if isinstance(value, Tensor) else value for value in node.saved[i]]
-        partial = pull(one, *saved[two:])
+        partial = rule.partial(node, i, one)
         known = isinstance(partial, (np.ndarray, np.generic)) and partial.dtype == array.dtype
         if not known or not np.isfinite(partial).all():
             return None
-        partials.append((partial, saved[0] if two else None))
+        partials.append((partial, rule.broadcast_from(node, i)))
     pulled: list[Any] = []
     left = sum(entry is not None for entry in partials)
     for entry in partials:

@@ -200,8 +200,8 @@ def _behind(node: Node, shape: Any, needed: set[Node], batch: int) -> tuple[Node
         return None
     behind: Node = node.parents[places[0]]  # type: ignore[assignment]
     if type(rule) is ElementwiseDerivative:
-        if len(rule.op.arguments) > 1 and any(node.saved[i][0] is not None for i in places):
-            return None  # broadcasting
+        if any(rule.broadcast_from(node, i) is not None for i in places):
+            return None
         return behind, shape
     if type(rule) is Derivative and rule.op.rows is not None and rule.op.rows.in_order:
         before = rule.named(node, 0)["x_shape"]

@@ -83,14 +83,16 @@ class Several(dict[int, Spec]):
 
 Specs = dict[Node, "Spec | Several"]
 
+_DEEP = 8  # gradient functions inside gradient functions: one may call its own function
+
 
 class Dependence:
     """How the elements of a target depend on those of a source: a link, like that of a single op,
     composed of those in between.
 
     `connected` says whether there is a path, and `elements` how many elements there are on it.
-    `within` are the names of the ops whose pulls this recording is part of. The links in between
-    are made when they are used, and not kept.
+    `within` are the ops, and for functions with their own gradients the rules, whose pulls this
+    recording is part of. The links in between are made when they are used, and not kept.
     """
 
     def __init__(
@@ -100,7 +102,7 @@ class Dependence:
         source: Node,
         spec: Spec,
         source_size: int,
-        within: frozenset[str] = frozenset(),
+        within: tuple[Any, ...] = (),
     ) -> None:
         self._target, self._source, self._source_size, self._within = (
             target,
@@ -246,7 +248,7 @@ class Transposed:
 
 
 def _links(
-    node: Node, linked: Sequence[int], specs: Specs, within: frozenset[str]
+    node: Node, linked: Sequence[int], specs: Specs, within: tuple[Any, ...]
 ) -> Separate | Joined:
     """The links of a Node with the parents at the given places."""
     rule: Any = node.rule
@@ -273,7 +275,7 @@ def _links(
         links = [None if op.links is None else op.links(call, i) for i in linked]
         if None not in links:
             return Separate(links)
-    if rule.name in within:
+    if op in within or (op is None and len(within) >= _DEEP):
         return _everything(spec, [specs[parent] for parent in parents])
     if op is not None:
         return _seen_from_pull(node, linked, specs, within, strict=False)
@@ -305,7 +307,10 @@ def _moved(node: Node, op: Any, linked: Sequence[int], specs: Specs) -> Joined:
         sizes.append(parent.size)
     if isinstance(spec, Several):
         moved = transposed(
-            op.rule, node, [Tensor(np.zeros(shape)) for shape, _ in node.saved[-1]], tangents
+            op.rule,
+            node,
+            [Tensor(np.zeros(shape)) for shape, _ in op.rule.output_specs(node)],
+            tangents,
         )
         parts = [(moved[i], spec[i]) for i in sorted(spec)]
     else:
@@ -320,7 +325,7 @@ def _moved(node: Node, op: Any, linked: Sequence[int], specs: Specs) -> Joined:
 
 
 def _seen_from_pull(
-    node: Node, linked: Sequence[int], specs: Specs, within: frozenset[str], *, strict: bool
+    node: Node, linked: Sequence[int], specs: Specs, within: tuple[Any, ...], *, strict: bool
 ) -> Separate:
     """The links that the recording of the Node's pull shows;
     `strict` refuses a pull that computes with anything but ops.
@@ -343,6 +348,6 @@ def _seen_from_pull(
         if end is None:
             links.append(Link(pairs([], [], spec.size, parent.size)))
         else:
-            way = tape.scope, end, row.node, parent, spec.size, within | {rule.name}
+            way = tape.scope, end, row.node, parent, spec.size, (*within, _op_of(rule) or rule)
             links.append(Transposed(Dependence(*way), tape))  # type: ignore[arg-type]
     return Separate(links)

@@ -207,7 +207,9 @@ class RecordedStep(Step):
         output.
         """
         return (
-            value if any(self.node.saved[i][0] is None for i in arguments) else self.in_full(value)
+            value
+            if any(self._rule.broadcast_from(self.node, i) is None for i in arguments)
+            else self.in_full(value)
         )
 
     def in_full(self, value: Any) -> Any:

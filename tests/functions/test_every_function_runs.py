@@ -4,6 +4,7 @@ runs, with derivatives of every kind.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 
@@ -428,3 +429,122 @@ def test_methods():
     other.scale.assign(3.0)
     check(one(tf.constant(ONE)), [2.0, 6.0])
     check(other(tf.constant(ONE)), [3.0, 9.0])
+
+
+# What XLA cannot hold is not hidden by a handler of the user's code
+
+
+def with_except(f):
+    def caught(*arguments):
+        try:
+            return f(*arguments)
+        except Exception:  # noqa: BLE001
+            return tf.constant(-1.0)
+
+    return caught
+
+
+def with_suppress(f):
+    def caught(*arguments):
+        result = tf.constant(-1.0)
+        with contextlib.suppress(TypeError, ValueError):
+            result = f(*arguments)
+        return result
+
+    return caught
+
+
+def with_except_around_a_function(f):
+    inner = tf.function(f)
+    return with_except(lambda *arguments: inner(*arguments))
+
+
+def with_except_in_a_called_function(f):
+    inner = tf.function(with_except(f))
+    return lambda *arguments: inner(*arguments)
+
+
+def with_two(f):
+    return with_except(with_except(f))
+
+
+HANDLERS = [
+    with_except,
+    with_suppress,
+    with_except_around_a_function,
+    with_except_in_a_called_function,
+    with_two,
+]
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("handler", HANDLERS)
+@of_shapes
+def test_a_handler_does_not_change_the_result(name, handler):
+    f = tf.function(handler(PROGRAMS[name].function))
+    for arguments, value, gradient in every(name):
+        check(f(*arguments), value)
+        check_derivative(first_order(f, *arguments)[1], gradient)
+
+
+def test_a_handler_in_a_branch_does_not_change_the_result():
+    mask = with_except(lambda x: tf.reduce_sum(tf.boolean_mask(x, x > 0.0)))
+
+    @tf.function
+    def f(x):
+        y = tf.constant(0.0)
+        if tf.reduce_sum(x) > 0.0:
+            y = mask(x)
+        for _ in tf.range(2):
+            y += mask(x)
+        return y
+
+    assert float(f(tf.constant(ONE))) == 12.0
+    assert float(f(tf.constant([-5.0, 1.0]))) == 2.0
+
+
+def test_what_has_another_way_inside_is_still_compiled(caplog):
+    """A Jacobian by batches fails here, and one row after the other works."""
+
+    @tf.custom_gradient
+    def squared(x):
+        def gradient(g):
+            return tf.py_function(lambda g, x: 2.0 * g * x, [g, x], tf.TensorSpec([3]))
+
+        return x * x, gradient
+
+    @tf.function(jit_compile=True)
+    def f(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = squared(x)
+        return tape.jacobian(y, x)
+
+    x = tf.constant([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(f(x), np.diag([2.0, 4.0, 6.0]))
+    assert "op by op" not in caplog.text
+
+
+def test_a_concrete_function_that_runs_op_by_op_knows_its_variables():
+    read, written = tf.Variable(2.0), tf.Variable(0.0, trainable=False)
+
+    @tf.function
+    def f(x):
+        written.assign_add(1.0)
+        return read * tf.boolean_mask(x, x > 0.0)
+
+    concrete = f.get_concrete_function(tf.TensorSpec([2]))
+    for _ in range(2):
+        assert concrete(tf.constant([3.0, -1.0])).numpy().tolist() == [6.0]
+        assert {v.ref() for v in concrete.variables} == {read.ref(), written.ref()}
+        assert [v.ref() for v in concrete.trainable_variables] == [read.ref()]
+        assert [v.ref() for v in f.written_variables()] == [written.ref()]
+    assert float(written) == 2.0
+
+
+def test_variables_that_are_arguments_are_not_captured():
+    v = tf.Variable(2.0)
+    f = tf.function(lambda v, x: v * tf.boolean_mask(x, x > 0.0))
+    f(v, tf.constant([3.0, -1.0]))
+    concrete = f.get_concrete_function(v, tf.TensorSpec([2]))
+    assert concrete.variables == ()

@@ -22,29 +22,40 @@ if TYPE_CHECKING:
     from gradtape.functions.signature import Arguments
 
 
-def settled(function: Function, arguments: Arguments, inputs: Sequence[Tensor]) -> ConcreteFunction:
-    """A program that has `inputs`, and by as many more constants as its function asks derivatives
-    for.
+def settled(
+    function: Function, arguments: Arguments, inputs: Sequence[Tensor], others: Sequence[Tensor]
+) -> ConcreteFunction:
+    """A program whose inputs are the Tensors that have to be, `inputs` and those by which its
+    function asks for derivatives, and `others` if it does not need their values.
+
+    It is traced again after each of these, until nothing is asked for:
+
+    - a derivative by a constant is asked for: that one is needed, and constants are traced arrays
+      from now on; and those of called functions, by which it may ask next, are among the others;
+    - the value of a traced array is needed: first the others are constants again; if it was not one
+      of them, all constants are, for good;
+    - a derivative is asked for that no more inputs can give: constants are traced for good.
     """
-    needed, others = _Kept(inputs), _Kept(())
+    needed, beside = _Kept(inputs), _Kept(others)
     constants = Constants.KNOWN
     while True:
         try:
-            return ConcreteFunction(function, arguments, [*needed, *others], constants=constants)
+            return ConcreteFunction(function, arguments, [*needed, *beside], constants=constants)
         except NeedsTracedConstants as asked:
-            more, beside = asked.constants, asked.others
+            asked_for, of_called = asked.constants, asked.others
         except Exception as error:
             if constants is Constants.KNOWN_FOR_GOOD or not is_beyond_xla(error):
                 raise
-            if others:  # it needs the values of some of them
-                others = _Kept(())
+            if beside:
+                beside = _Kept(())
             elif constants is Constants.KNOWN:
                 raise
-            else:  # or of others that the function has itself
+            else:
                 constants = Constants.KNOWN_FOR_GOOD
             continue
-        # Only now, when those that the tracing itself had made are gone.
-        new = [needed.add(more), others.add(beside)]
+        # Not above, where the error and its frames still hold Tensors that the tracing has made:
+        # these are no inputs, since the next tracing makes others.
+        new = [needed.add(asked_for), beside.add(of_called)]
         first = constants is Constants.KNOWN
         constants = Constants.TRACED if first or any(new) else Constants.TRACED_FOR_GOOD
 
@@ -71,19 +82,21 @@ def followed_constants(program: ConcreteFunction | None) -> list[Tensor]:
     return list(found.values())
 
 
-def has_all(
-    program: ConcreteFunction, earlier: ConcreteFunction, followed: Sequence[Tensor]
-) -> bool:
-    """Whether a program has the Tensors for which it was traced as inputs.
-
-    If not, the Python function has other Tensors by now, and the earlier program stays what it was,
-    with all that are gone as constants.
+def has_inputs(program: ConcreteFunction, followed: Sequence[Tensor]) -> bool:
+    """Whether a program has the Tensors for which it was traced as inputs, or runs as eager
+    code.
     """
-    if program.runs_eagerly:
-        return True
     inputs = set(map(id, program.input_tensors()))
-    if all(id(tensor) in inputs for tensor in followed):
-        return True
+    return program.runs_eagerly or all(id(tensor) in inputs for tensor in followed)
+
+
+def give_up(
+    program: ConcreteFunction, earlier: ConcreteFunction, followed: Sequence[Tensor]
+) -> None:
+    """Lets Tensors that are `followed`, but that the function does not find any more, be constants
+    of earlier programs whatever follows them, so that these serve calls again.
+    """
+    inputs = set(map(id, program.input_tensors()))
     found = inputs.union(map(id, program.known_constants()))
     for known in earlier.with_earlier():
         gone = [t for t in known.known_constants() if id(t) not in found]
@@ -94,4 +107,3 @@ def has_all(
         "function. Pass it as an argument.",
         program.name,
     )
-    return False

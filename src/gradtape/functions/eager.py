@@ -23,15 +23,17 @@ if TYPE_CHECKING:
     from gradtape.functions.signature import Arguments
 
 
-def run_eagerly(function: Function, arguments: Arguments, why: Reason) -> Any:
+def run_eagerly(
+    function: Function, arguments: Arguments, why: Reason, call: Unwritten | None = None
+) -> Any:
     """The result of the Python function; the log says once for each function why it was not
-    compiled.
+    compiled. `call` notes what it reads and writes.
     """
     if not function.said_why:
         function.said_why = True
         log_warning("%s runs op by op, without XLA, because of %s", function._name, why)
     args, kwargs = arguments.rebuilt(arguments.tensors)
-    with Unwritten() as writes:
+    with call or Unwritten() as writes:
         try:
             result = nest.map_structure(function.output, function.python_function(*args, **kwargs))
         except NotTracedError as error:
@@ -42,8 +44,8 @@ def run_eagerly(function: Function, arguments: Arguments, why: Reason) -> Any:
 
 
 class Unwritten(Block):
-    """A recorder that notes every Variable that is written, and restores their values if the block
-    does not complete.
+    """A recorder that notes every Variable that is read or written, and restores their values if
+    the block does not complete.
     """
 
     pushes = False
@@ -53,12 +55,14 @@ class Unwritten(Block):
     def __init__(self) -> None:
         self.are_final = False
         self._before: dict[int, tuple[Variable, Any]] = {}
+        self._read: dict[int, Variable] = {}
 
     def before_write(self, variable: Variable, value: Any) -> None:
         if id(variable) not in self._before:
             self._before[id(variable)] = variable, variable.array.copy()
 
     def variable_node(self, variable: Variable) -> Node | None:
+        self._read[id(variable)] = variable
         return None
 
     def enter(self) -> None:
@@ -68,6 +72,9 @@ class Unwritten(Block):
         here.state.remove(self)
         if not self.are_final:
             self.undo()
+
+    def read(self) -> list[Variable]:
+        return list(self._read.values())
 
     def written(self) -> list[Variable]:
         return [variable for variable, _ in self._before.values()]

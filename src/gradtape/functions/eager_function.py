@@ -9,10 +9,10 @@ from weakref import ref
 from gradtape import nest
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.engines.xla.engine import NotTraceableError
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.functions.concrete_function import ConcreteFunction, is_followed, something_follows
 from gradtape.functions.described import spec_or_itself
-from gradtape.functions.eager import run_eagerly
+from gradtape.functions.eager import Unwritten, run_eagerly
 from gradtape.functions.reason import Reason
 from gradtape.functions.signature import Arguments
 
@@ -67,10 +67,25 @@ class EagerFunction(ConcreteFunction):
 
     def call(self, arguments: Arguments) -> Any:
         if here.state.trace is not None:  # the program around is run this way then, as a whole
-            raise NotTraceableError(str(self._why))
-        result = run_eagerly(self._function, arguments, self._why)
+            raise BeyondXlaError(str(self._why))
+        call = Unwritten()
+        result = run_eagerly(self._function, arguments, self._why, call)
+        self._note(call, arguments)
         self._specs = nest.map_structure(spec_or_itself, result)
         return result
+
+    def _note(self, call: Unwritten, arguments: Arguments) -> None:
+        """Notes which Variables a call has used that are not its arguments: other calls may use
+        others.
+        """
+        given = set(map(id, arguments.variables))
+        known = {id(variable) for variable, _ in self._taken}
+        new = [v for v in (*call.read(), *call.written()) if id(v) not in given]
+        self._taken += [(v, None) for v in {id(v): v for v in new}.values() if id(v) not in known]
+        known = {id(variable) for variable, _ in self._written}
+        self._written += [
+            (v, None) for v in call.written() if id(v) not in given and id(v) not in known
+        ]
 
     @property
     def structured_outputs(self) -> Any:

@@ -9,7 +9,6 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from time import perf_counter_ns
 from typing import Any
 
@@ -26,7 +25,7 @@ from gradtape.core.xla.trace import NeedsValues
 from gradtape.engines.xla.loading import check_process
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import ConcreteFunction
-from gradtape.functions.constants import followed_constants, has_all, settled
+from gradtape.functions.constants import followed_constants, give_up, has_inputs, settled
 from gradtape.functions.copying import deepcopied, reduced
 from gradtape.functions.eager_function import EagerFunction
 from gradtape.functions.kinds import Kinds
@@ -34,7 +33,7 @@ from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.programs import Programs
 from gradtape.functions.reason import Reason, is_beyond_xla
 from gradtape.functions.results import output_of
-from gradtape.functions.retracing import Retracing
+from gradtape.functions.retracing import Retracing, in_words
 from gradtape.functions.shortcut import NOT_RUN
 from gradtape.functions.signature import (
     Arguments,
@@ -251,29 +250,32 @@ class Function:
                 return concrete
             earlier = self._concrete.get(arguments.key)
             followed = followed_constants(earlier)
-            self._find_why(arguments, followed)
+            reasons = self._reasons(arguments, followed)
             began = perf_counter_ns()
             concrete = self._concrete_for(arguments, earlier, followed)
+            self._retracing.why = reasons
             if here.state.observers:
                 self._retracing.tell_observers(self.definition(), began, perf_counter_ns())
             if followed and earlier is not None:
-                if not has_all(concrete, earlier, followed):
+                if not has_inputs(concrete, followed):
+                    give_up(concrete, earlier, followed)
                     return self._traced_for(arguments)
                 self._quick, self._only = {}, None
             concrete = concrete.put_before(earlier)
-            if self._concrete.put(arguments.key, concrete, str(self._retracing)):
+            if self._concrete.put(arguments.key, concrete, in_words(reasons)):
                 self._quick = {
                     key: quick for key, quick in self._quick.items() if quick[1] in self._concrete
                 }
             self._kinds.add(arguments.key)
             return concrete
 
-    def _find_why(self, arguments: Arguments, followed: Sequence[Tensor]) -> None:
-        """Finds out why a call is traced, and warns if many are."""
-        retracing = self._retracing
-        retracing.find_why(arguments, followed, self._concrete, self._parameters.names())
-        what = f"retracing {id(self.python_function)}"
-        retracing.warn(arguments, self._kinds, what, of_one_kind=not followed)
+    def _reasons(self, arguments: Arguments, followed: Sequence[Tensor]) -> list[str]:
+        """Why a call is traced; a warning if many are."""
+        found = self._retracing.reasons(
+            arguments, followed, self._concrete, self._parameters.names()
+        )
+        self._retracing.warn(found, arguments, self._kinds, followed=bool(followed))
+        return found
 
     def _concrete_for(
         self,
@@ -285,28 +287,34 @@ class Function:
         Python function instead.
 
         If one constant is to be an input, all are, so that it does not happen again for each; but
-        not if the function needs the values of others.
+        not if the function needs the values of others. So are those that are inputs for other kinds
+        of arguments.
         """
         programs = list(earlier.with_earlier()) if earlier is not None else []
         inputs = [tensor for program in programs for tensor in program.input_tensors()]
+        others = [t for program in self._concrete.values() for t in program.input_tensors()]
         if followed:
-            constants = [tensor for program in programs for tensor in program.known_constants()]
-            with suppress(Exception):  # it is traced again, and says what is wrong then
-                return self._traced([*inputs, *constants], arguments)
+            others += [t for program in programs for t in program.known_constants()]
         try:
-            return self._traced([*inputs, *followed], arguments)
+            return self._traced([*inputs, *followed], others, arguments)
         except Exception as error:
-            if self.must_compile or here.state.trace is not None or not is_beyond_xla(error):
+            if not is_beyond_xla(error):
+                raise
+            if self.must_compile or here.state.trace is not None:
+                if followed:
+                    error.add_note(_FOLLOWED)
                 raise
             return EagerFunction(self, arguments, Reason.of(error), followed)
 
-    def _traced(self, inputs: Sequence[Tensor], arguments: Arguments) -> ConcreteFunction:
+    def _traced(
+        self, inputs: Sequence[Tensor], others: Sequence[Tensor], arguments: Arguments
+    ) -> ConcreteFunction:
         """The program, traced once more if the first tracing created Variables."""
-        concrete = settled(self, arguments, inputs)
+        concrete = settled(self, arguments, inputs, others)
         if concrete.made:
             if self._first_call_done:
                 raise ValueError(_CREATED_LATER.format(self._name))
-            concrete = settled(self, arguments, inputs)
+            concrete = settled(self, arguments, inputs, others)
             if concrete.made:
                 raise ValueError(_CREATED_LATER.format(self._name))
         return concrete
@@ -408,6 +416,10 @@ class Function:
         return f"<gradtape.function {self._name}>"
 
 
+_FOLLOWED = (
+    "A tape or accumulator follows a Tensor that was a constant of this function's program: it is "
+    "an input now, so that its value is not known while the function is traced."
+)
 _CREATED_LATER = (
     "{}: a function may create Variables in its first call only. Create them outside, or once: `if "
     "self.v is None: self.v = "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gradtape.core.location import Location
-from gradtape.core.messages import first_times, log_warning
+from gradtape.core.messages import log_warning
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gradtape.functions.programs import Programs
 
 _WINDOW, _MANY = 10, 5  # a warning is due when so many of the last calls were traced
+_WARNINGS = 2
 
 
 class Retracing:
@@ -28,51 +29,56 @@ class Retracing:
         self._recent: deque[bool] = deque(maxlen=_WINDOW)
         # Notes whether a call was traced: it is part of every call, so it is the deque's own.
         self.note = self._recent.append
+        self._warnings = 0
         self.why: list[str] = []
 
-    def __str__(self) -> str:
-        return "; ".join(self.why) or "it was a new function"
-
-    def find_why(
-        self,
+    @staticmethod
+    def reasons(
         arguments: Arguments,
         followed: Sequence[Tensor],
         programs: Programs,
         names: Sequence[str],
-    ) -> None:
-        """Finds out why a call is traced: what is `followed`, or how its arguments, whose names are
-        known, differ from those that there are programs for.
+    ) -> list[str]:
+        """Why a call is traced: what is `followed`, or how its arguments, whose names are known,
+        differ from those that there are programs for.
         """
         if followed:
-            self.why = [
+            return [
                 f"a tape or accumulator follows a Tensor of shape {tensor.shape} that was a "
                 "constant of the program"
                 for tensor in followed
             ]
-        elif arguments.key in programs:
-            self.why = [_OTHER_VARIABLES]
-        elif programs.has_dropped(arguments.key):
-            self.why = [_DROPPED.format(settings.programs_per_function)]
-        elif programs:
-            candidates = [differences(key, arguments.key, names) for key in programs]
-            self.why = min(candidates, key=len)
+        known = programs.get(arguments.key)
+        if known is not None:
+            return [_RECORDED if known.runs_eagerly else _OTHER_VARIABLES]
+        if programs.has_dropped(arguments.key):
+            return [_DROPPED.format(settings.programs_per_function)]
+        found = (differences(key, arguments.key, names) for key in programs)
+        return min(found, key=len, default=[])
 
-    def warn(self, arguments: Arguments, kinds: Kinds, what: str, *, of_one_kind: bool) -> None:
-        """Warns if many of the last calls were traced; `what` tells functions apart, and a call
-        `of_one_kind` with earlier ones was traced for its sizes or strings.
-        """
-        if sum(self._recent) < _MANY or first_times(what, limit=2) is None:
+    def warn(
+        self, reasons: Sequence[str], arguments: Arguments, kinds: Kinds, *, followed: bool
+    ) -> None:
+        """Warns, twice at most, if many of the last calls were traced."""
+        if sum(self._recent) < _MANY or self._warnings == _WARNINGS:
             return
-        again = _MANY_STRINGS if arguments.has_strings() else _MANY_SIZES
-        log_warning(
-            again if of_one_kind and kinds.has(arguments.key) else _MANY_KINDS,
-            self._name, sum(self._recent), len(self._recent), self,
-        )  # fmt: skip
+        self._warnings += 1
+        if followed:
+            text = _MANY_FOLLOWED
+        elif not kinds.has(arguments.key):
+            text = _MANY_KINDS
+        else:
+            text = _MANY_STRINGS if arguments.has_strings() else _MANY_SIZES
+        log_warning(text, self._name, sum(self._recent), len(self._recent), in_words(reasons))
 
     def tell_observers(self, place: Location | None, began: int, ended: int) -> None:
         """Tells who looks on that the function was traced, and why."""
         for observer in here.state.observers:
             observer.traced(self._name, place, began, ended, self.why)
+
+
+def in_words(reasons: Sequence[str]) -> str:
+    return "; ".join(reasons) or "it was a new function"
 
 
 _MANY_KINDS = (
@@ -89,6 +95,14 @@ _MANY_STRINGS = (
     "%s was traced in %s of its last %s calls, since a tensor of strings is a constant of a "
     "program. Tracing and compiling are slow: pass "
     "numbers that stand for the strings. The last time, %s."
+)
+_MANY_FOLLOWED = (
+    "%s was traced in %s of its last %s calls. Tracing is slow: pass Tensors that tapes follow as "
+    "arguments. The last time, %s."
+)
+_RECORDED = (
+    "it runs op by op while a tape or accumulator records, and was called without one for the "
+    "first time"
 )
 _OTHER_VARIABLES = (
     "a Variable that is passed is one that the function also reaches without its arguments, or was "

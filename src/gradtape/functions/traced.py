@@ -13,7 +13,7 @@ from gradtape import dtypes, nest
 from gradtape.convert import as_tensor
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
-from gradtape.engines.xla.engine import NotTraceableError
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.functions.loop import Loop
 from gradtape.functions.scan import Scan
 from gradtape.functions.structured import (
@@ -103,7 +103,7 @@ def _check_alike(
         ) from None
     if list(specs) != list(others):
         same_dtypes = [dtype for _, dtype in specs] == [dtype for _, dtype in others]
-        raise (NotTraceableError if same_dtypes else TypeError)(
+        raise (BeyondXlaError if same_dtypes else TypeError)(
             f"{function}: in a gradtape.function all branches must return the same shapes and "
             "dtypes, but branch 0 returns "
             f"{_described(specs)} and branch {number} returns {_described(others)}."

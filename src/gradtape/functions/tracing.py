@@ -15,6 +15,7 @@ from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.tensor import XlaTensor, array_for_xla
 from gradtape.core.xla.trace import Capture, Constants, Trace, recordings_now
 from gradtape.engines.xla import engine as xla_engine
@@ -54,6 +55,10 @@ class Tracing:
         try:
             with state.only([]):  # a program is one op to what records outside
                 self.staged = Staged(self._run, program.specs)
+        except xla_engine.NotTraceableError as error:
+            if state.trace is not None:
+                state.trace.beyond = str(error)
+            raise
         finally:
             state.levels = levels
         self.inputs = [
@@ -95,6 +100,8 @@ class Tracing:
                 for tensor in tensors:
                     follow(tensor)
                 outputs = self._outputs(trace, tensors)
+                if trace.beyond is not None:  # and the user's code has caught it
+                    raise BeyondXlaError(trace.beyond)
             self.taken, self.constants = list(trace.taken.values()), trace.constants
             self.paths = [
                 trace.paths_to(t)

@@ -36,6 +36,7 @@ from gradtape.core.record import record, with_node
 from gradtape.core.recording import Scope, connect
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.placement import Elsewhere
 from gradtape.engines.numpy import engine as numpy_engine
 from gradtape.engines.numpy.engine import Kernel, bind, is_reentry
@@ -470,7 +471,7 @@ class Op:
         ):
             return error
         if isinstance(error, xla_engine.NotTraceableError):
-            return xla_engine.NotTraceableError(f"{self.name} at {locate(*caller())}: {error}")
+            return BeyondXlaError(f"{self.name} at {locate(*caller())}: {error}")
         inputs = ", ".join(_described(array) for array in arrays)
         given = "".join(f", {key}={value!r}" for key, value in (params or {}).items())
         return invalid_argument(f"{self.name}({inputs}{given}): {error}")

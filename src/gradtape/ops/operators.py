@@ -17,9 +17,9 @@ from gradtape.core.location import caller, locate
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.tensor import is_traced
 from gradtape.engines.engine import XLA, engine_of
-from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import InvalidArgumentError, invalid_argument
 from gradtape.ops import arithmetic as a
 from gradtape.ops import elementary, matrix
@@ -170,8 +170,8 @@ class MaskShapeError(ValueError, IndexError):
     """
 
 
-def _not_traceable(what: str, instead: str) -> xla_engine.NotTraceableError:
-    return xla_engine.NotTraceableError(
+def _not_traceable(what: str, instead: str) -> BeyondXlaError:
+    return BeyondXlaError(
         f"getitem at {locate(*caller())}: {what} that is known only when a gradtape.function runs "
         f"results in a tensor of unknown shape, which XLA cannot compile: write {instead}, or "
         "index outside the function."

@@ -103,3 +103,19 @@ def test_numpy_function():
         return x * 3
 
     assert triple(tf.constant(1.0)).numpy() == 3
+
+
+@pytest.mark.parametrize("wrap", [tf.py_function, tf.numpy_function])
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("out", [tf.float32, tf.TensorSpec([])])
+def test_python_code_in_a_function_may_call_functions(wrap, captured, warm, out):
+    """Also in the trial run that finds the shape of the result."""
+    c = tf.constant(2.0)
+    inner = tf.function((lambda a: a * c) if captured else (lambda a: a * 2.0))
+    if warm:
+        inner(tf.constant(1.0))
+    called = inner if wrap is tf.py_function else lambda a: inner(tf.constant(a)).numpy()
+    f = tf.function(lambda x: wrap(called, [x], out) + 1.0)
+    for x in (3.0, 4.0):
+        assert float(f(tf.constant(x))) == 2.0 * x + 1.0

@@ -15,8 +15,8 @@ from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.location import caller, locate
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.tensor import is_traced
-from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorShape
 
@@ -157,7 +157,7 @@ def known(x: Tensor, argument: str, instead: str) -> Any:
     `instead` helps where there are none yet.
     """
     if is_traced(x):
-        raise NotTraceableError(
+        raise BeyondXlaError(
             f"{argument}, at {locate(*caller())}, must be known while a gradtape.function is "
             f"traced, since the shape of the result depends on it: {instead}, or call it outside "
             "the function."

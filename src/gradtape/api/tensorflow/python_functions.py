@@ -20,10 +20,11 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.host_calls import Spec, call_for_results, call_in_order
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import inside_a_program, outside_programs
-from gradtape.engines.xla.engine import NotTraceableError
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.published import published
 from gradtape.shapes import TensorSpec
 from gradtape.transforms.custom_gradient import call_as_one
@@ -171,12 +172,12 @@ def _specs(
     """The shapes and dtypes of the results in a program that is being traced."""
     for i, tensor in enumerate(tensors):
         if isinstance(tensor, BatchedTensor):
-            raise NotTraceableError(
+            raise BeyondXlaError(
                 f"{function}: inp[{i}] is one example of a batch (inside vmap), which cannot be "
                 "passed to Python code in a compiled program: call it outside vmap."
             )
     if any(dtypes.as_dtype(getattr(out, "dtype", out)) == dtypes.string for out in wanted):
-        raise NotTraceableError(
+        raise BeyondXlaError(
             f"{function}: Tout must not contain the dtype string in a gradtape.function, since a "
             "compiled program cannot hold strings: call it outside the function."
         )
@@ -184,7 +185,8 @@ def _specs(
         return [(tuple(out.shape), out.dtype.numpy) for out in wanted]
     ones = [Tensor(np.ones(t.array.shape, t.array.dtype)) for t in tensors]
     try:
-        with outside_programs(), here.state.only([]):
+        # JAX traces too: a compiled function that `run` calls is to compute.
+        with outside_programs(), here.state.only([]), xla_settings.evaluating():
             return [(tuple(result.array.shape), result.array.dtype) for result in run(*ones)]
     except (MemoryError, RecursionError):
         raise

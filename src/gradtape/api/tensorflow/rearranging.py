@@ -118,7 +118,8 @@ def _blocks(
 ) -> tuple[Shape, Sequence[tuple[int, int]]]:
     """The sizes of a block, and what is added or cut off before and behind each of its axes."""
     block = integers(block_shape, f"{function}: block_shape")
-    around = np.asarray(as_indices(pairs, f"{function}: {argument}").array)
+    given = as_indices(pairs, f"{function}: {argument}")
+    around = known(given, f"{function}: {argument}", "use Python integers")
     if around.shape != (len(block), 2):
         raise invalid_argument(
             f"{function}: {argument} must have shape [{len(block)}, 2], got {list(around.shape)}."

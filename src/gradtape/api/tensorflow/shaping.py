@@ -20,6 +20,7 @@ from gradtape.api.tensorflow.arguments import (
     axes,
     has_axes,
     integers,
+    known,
     one_axis,
 )
 from gradtape.convert import TENSORFLOW, as_tensor
@@ -311,7 +312,8 @@ def _mirrored(size: int, pair: tuple[int, int], kind: Any, axis: int) -> Any:
 
 
 def _paddings(paddings: Any, shape: Shape) -> tuple[tuple[int, int], ...]:
-    table = np.asarray(TENSORFLOW.tensor(paddings, "pad: paddings").array)
+    given = TENSORFLOW.tensor(paddings, "pad: paddings")
+    table = known(given, "pad: paddings", "use Python integers")
     if table.shape != (len(shape), 2) or (
         table.size and (table.dtype.kind not in "iu" or table.min() < 0)
     ):

@@ -18,9 +18,9 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, integers
 from gradtape.convert import as_indices, as_tensor, operand
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.tensor import is_traced
 from gradtape.core.xla.trace import inside_a_program
-from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.errors import OutOfRangeError, invalid_argument
 from gradtape.ops.indexing import set_rows, take
 from gradtape.ops.shaping import concat, reshape, split, stack, unstack
@@ -66,7 +66,7 @@ class TensorArray:
         if size is None:
             raise ValueError("TensorArray: size must be given; with dynamic_size=True it may be 0.")
         if is_traced(size):
-            raise NotTraceableError(
+            raise BeyondXlaError(
                 "TensorArray: in a gradtape.function size must be known while the function is "
                 "traced: pass a number, or take it from "
                 "a shape."
@@ -298,7 +298,7 @@ class TensorArray:
         """The number of a row as a tensor."""
         if is_traced(index):
             if self._dynamic and method == "write":
-                raise NotTraceableError(
+                raise BeyondXlaError(
                     "TensorArray.write: in a gradtape.function an array cannot grow at an index "
                     "that is known only to the compiled program: give the array its full size, "
                     "without dynamic_size."

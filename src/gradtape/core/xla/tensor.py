@@ -24,6 +24,7 @@ from gradtape.core.location import caller, locate, own_files
 from gradtape.core.node import Node
 from gradtape.core.tensor import Tensor, full_name
 from gradtape.core.thread import here
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
@@ -130,7 +131,7 @@ def _no_value(what: str, error: type[Exception], depth: int = 2) -> Exception:
         frame = frame.f_back
     file = frame.f_code.co_filename
     if file.startswith(own_files.root) and not file.startswith(_FOR_THE_USER):
-        return xla_engine.NotTraceableError(
+        return BeyondXlaError(
             f"{locate(*caller())}: the function called there needs the values of a tensor, which "
             "are known only when the compiled program runs: use Python numbers, or call it "
             "outside the function."

@@ -148,6 +148,7 @@ class Trace:
         self.followed = followed
         self.taken: dict[int, Capture] = {}
         self.made: set[int] = set()  # the Variables that were created while tracing
+        self.beyond: str | None = None  # what XLA cannot compile, if anything was met
         self.calls: list[Call] | None = [] if staged else None
         # The Tensors of eager code that are constants of this program, as far as it is known, by
         # identity: a tape may watch them later.

@@ -11,8 +11,8 @@ from gradtape import dtypes, nest
 from gradtape.convert import as_tensor
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.tensor import is_traced
-from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.functions.autograph.blocks import Block, GetState, SetState, in_a_block
 from gradtape.functions.autograph.truth import known_if, truth
 from gradtape.functions.autograph.values import (
@@ -264,7 +264,7 @@ class _Merged:
     def _common(self, a: Any, b: Any) -> Spec:
         (shape, dtype), (other_shape, other) = spec(a), spec(b)
         if shape != other_shape:
-            raise NotTraceableError(
+            raise BeyondXlaError(
                 f"{in_words(self._name)} has the shape {shape} after one branch of an `if` on a "
                 f"tensor and {other_shape} after the other: in a gradtape.function the shapes "
                 "must be the same."

@@ -17,7 +17,7 @@ from gradtape.convert import as_tensor
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
-from gradtape.engines.xla.engine import NotTraceableError
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.functions.autograph.blocks import Block
 from gradtape.functions.autograph.values import (
     described,
@@ -219,7 +219,7 @@ class LoopVariables:
         if specs_of(first) != specs_of(after) and [d for _, d in specs_of(first)] == [
             d for _, d in specs_of(after)
         ]:
-            raise NotTraceableError(
+            raise BeyondXlaError(
                 f"{in_words(name)} grows in a loop on tensors, where a variable must keep its "
                 "shape: allocate it at its full size before the loop."
             )

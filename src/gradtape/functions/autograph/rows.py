@@ -16,9 +16,9 @@ from gradtape.convert import as_tensor
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.tensor import is_traced
 from gradtape.core.xla.trace import inside_a_program
-from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.functions.autograph.values import location
 from gradtape.ops.arithmetic import greater, less, logical_and, logical_or
 from gradtape.ops.broadcasting import cast
@@ -78,7 +78,7 @@ class Progression:
         return logical_or(up, logical_and(less(self.step, 0), greater(number, self.stop)))
 
     def __gradtape_tensor__(self, *others: Any) -> Any:
-        raise NotTraceableError(
+        raise BeyondXlaError(
             f"{location()}: in a gradtape.function only a `for` loop can run over a range whose "
             "bound is a tensor; elsewhere its length must be known while the function is traced: "
             "use a Python integer, or take it from a shape."

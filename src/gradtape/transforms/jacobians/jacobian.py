@@ -26,6 +26,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.walk import dense, release_all
+from gradtape.core.xla.beyond import attempt
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.shaping import reshape, transpose
 from gradtape.transforms.jacobians.probes import differ, probe_for, size_of
@@ -261,7 +262,7 @@ def _either(
             ) from error
     if mode == "auto" and smaller and "c" not in kinds and not without_path:
         try:
-            return forward()
+            return attempt(forward)
         except Exception:  # noqa: BLE001
             # Reverse mode needs less of a user's gradient function, and raises what is really
             # wrong.

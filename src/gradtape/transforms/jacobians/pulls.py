@@ -16,6 +16,7 @@ from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.walk import dense, finished
+from gradtape.core.xla.beyond import attempt
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.ops.matrix import diagonal
 from gradtape.ops.shaping import concat, getitem, reshape, stack
@@ -191,7 +192,7 @@ class Pulls:
         """
         if not self._loop:
             try:
-                return self._at_once(seeds)
+                return attempt(lambda: self._at_once(seeds))
             except MemoryError:
                 raise
             except Exception:  # noqa: BLE001 - whatever a user's function raises on a batch

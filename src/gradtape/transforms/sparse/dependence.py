@@ -25,6 +25,7 @@ from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import ReadRule
 from gradtape.core.walk import Path, dense
+from gradtape.core.xla.beyond import attempt
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.derivative import transposed
 from gradtape.ops.links import SAME, Call, Link, Pattern, Shape, aligned, pairs
@@ -280,7 +281,7 @@ def _links(
     if op is not None:
         return _seen_from_pull(node, linked, specs, within, strict=False)
     try:
-        return _seen_from_pull(node, linked, specs, within, strict=True)
+        return attempt(lambda: _seen_from_pull(node, linked, specs, within, strict=True))
     except Exception:  # noqa: BLE001 - a user's gradient function may do what cannot be followed
         return _everything(spec, [specs[parent] for parent in parents])
 

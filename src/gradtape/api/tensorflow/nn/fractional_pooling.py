@@ -18,8 +18,8 @@ from gradtape.api.tensorflow.accepted import REAL, of_kind
 from gradtape.api.tensorflow.arguments import TensorLike, as_int
 from gradtape.api.tensorflow.random.sequence import source
 from gradtape.core.tensor import Tensor
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.trace import inside_a_program
-from gradtape.engines.xla.engine import NotTraceableError
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic
 from gradtape.ops.indexing import take
@@ -107,7 +107,7 @@ def _borders(
     if min(ratios) < 1:
         raise ValueError(f"{function}: pooling_ratio must be at least 1, got {pooling_ratio!r}.")
     if inside_a_program():
-        raise NotTraceableError(
+        raise BeyondXlaError(
             f"{function}: the random windows would be the same in every call of a "
             "gradtape.function, since they are drawn while it is traced: call it outside the "
             "function."

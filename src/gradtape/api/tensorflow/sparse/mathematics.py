@@ -66,7 +66,8 @@ def add(a: SparseTensor | TensorLike, b: SparseTensor | TensorLike, threshold: A
         values = scatter_rows(
             concat(x.values, y.values, axis=0), np.concatenate([at_x, at_y]), shape=(len(flat),)
         )
-        small = np.asarray(of_kind(threshold, REAL, "add", "threshold").array)
+        given = of_kind(threshold, REAL, "add", "threshold")
+        small = known(given, "add: threshold", "use a Python number")
         if small.ndim:
             raise invalid_argument(f"add: threshold must be a scalar, got shape {small.shape}.")
         if small != 0:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gradtape.ops.op import forget, registry
+from gradtape.ops.registry import forget, registry
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [

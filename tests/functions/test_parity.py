@@ -13,7 +13,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.functions.parity import ParityError
-from gradtape.ops.op import registry
+from gradtape.ops.registry import registry
 
 
 @pytest.fixture

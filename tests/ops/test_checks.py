@@ -17,7 +17,7 @@ from gradtape.ops.arithmetic import add, multiply
 from gradtape.ops.broadcasting import broadcast_to, real, stop_gradient, sum_to_shape
 from gradtape.ops.elementary import cos, exp, tanh
 from gradtape.ops.matrix import matmul
-from gradtape.ops.op import registry
+from gradtape.ops.registry import registry
 
 from . import checks
 

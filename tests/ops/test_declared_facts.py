@@ -5,7 +5,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.ops.declare import unary
-from gradtape.ops.op import forget, registry
+from gradtape.ops.registry import forget, registry
 from gradtape.ops.rows import RowRule
 
 

@@ -18,8 +18,8 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.ops.arithmetic import sign
-from gradtape.ops.op import registry
 from gradtape.ops.reductions import reduce_sum
+from gradtape.ops.registry import registry
 from gradtape.ops.shaping import concat
 
 from . import checks

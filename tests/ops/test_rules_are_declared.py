@@ -11,7 +11,7 @@ import pytest
 import gradtape as tf
 from gradtape import ops
 from gradtape.ops.declare import op
-from gradtape.ops.op import registry
+from gradtape.ops.registry import registry
 
 for module in pkgutil.iter_modules(ops.__path__):
     importlib.import_module(f"{ops.__name__}.{module.name}")

@@ -11,7 +11,7 @@ import gradtape as tf
 from gradtape.core.tape import GradientTape
 from gradtape.ops import declare
 from gradtape.ops.elementary import sqrt
-from gradtape.ops.op import registry
+from gradtape.ops.registry import registry
 
 from . import checks
 from . import strong_zeros as zeros

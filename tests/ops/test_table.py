@@ -16,7 +16,8 @@ import gradtape.ops
 from gradtape import dtypes
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
-from gradtape.ops.op import Op, registry
+from gradtape.ops.op import Op
+from gradtape.ops.registry import registry
 
 from . import checks
 from .table import COMPLEX, FLOATS, HALF, Case, Sample, all_cases

@@ -14,7 +14,7 @@ from gradtape.core.endings import Ending
 from gradtape.core.tensor import Tensor
 from gradtape.core.walk import dense
 from gradtape.ops.derivative import Derivative
-from gradtape.ops.op import registry
+from gradtape.ops.registry import registry
 
 from .table import all_cases
 

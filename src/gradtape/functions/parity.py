@@ -224,7 +224,7 @@ def _check_step(watched: Watched, step: TracedStep, value: Callable[[Any], Any])
 
 def _computed(step: TracedStep, inputs: list[Any]) -> list[Any]:
     """An op's results by NumPy."""
-    found = step.op._computed(here.state.run, inputs, step.params)
+    found = step.op.computed(here.state.run, inputs, step.params)
     return [np.asarray(array) for array in (found if step.op.several else [found])]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gradtape.core.location import Location, locate
-from gradtape.ops.op import op_of
+from gradtape.ops.registry import op_of
 
 _TRACED = 2**18
 """So many events are kept for the trace; the sums go on without."""

@@ -23,27 +23,23 @@ from functools import cached_property
 from types import BuiltinFunctionType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gradtape import dtypes
 from gradtape.convert import beside, operand, pair_of_floats
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.endings import End, ending, note_endings
-from gradtape.core.location import caller, locate
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
 from gradtape.core.record import record, with_node
 from gradtape.core.recording import Scope, connect
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
-from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.placement import Elsewhere
-from gradtape.engines.numpy import engine as numpy_engine
-from gradtape.engines.numpy.engine import Kernel, bind, is_reentry
+from gradtape.engines.numpy.engine import Kernel, bind
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.engines.xla.host import host_kernel, original
-from gradtape.errors import OpError, invalid_argument
+from gradtape.engines.xla.host import host_kernel
+from gradtape.errors import invalid_argument
 from gradtape.ops import batching, jets
+from gradtape.ops.computing import HALF, Runs
 from gradtape.ops.derivative import (
     Conjugated,
     Derivative,
@@ -54,6 +50,7 @@ from gradtape.ops.jets import Jet
 from gradtape.ops.links import Links
 from gradtape.ops.links import elementwise as elementwise_links
 from gradtape.ops.listed import listed
+from gradtape.ops.registry import by_kernel, registry
 from gradtape.ops.rows import RowRule
 from gradtape.ops.written import (
     Names,
@@ -69,29 +66,7 @@ _WITHOUT_GRADIENT = (
     "biuO"  # the NumPy kinds of bool, int and string: a result of such a dtype ends a chain
 )
 
-HALF = frozenset((dtypes.float16.numpy, dtypes.bfloat16.numpy))
-
 ON_HOST = "on host"
-
-registry: dict[str, Op] = {}
-"""Every op by name."""
-
-_by_kernel: dict[Any, Op] = {}
-
-
-_OF_KERNELS = (
-    ValueError,
-    TypeError,
-    LookupError,
-    ArithmeticError,
-    AttributeError,
-    AssertionError,
-    RuntimeError,
-)
-"""What kernels raise.
-
-Other errors are a signal handler's, or the machine's, and stay what they are.
-"""
 
 
 class MadeBy(NamedTuple):
@@ -102,7 +77,7 @@ class MadeBy(NamedTuple):
     params: dict[str, Any]
 
 
-class Op:
+class Op(Runs):
     """One op: its kernel, its derivative, and how its arguments' dtypes meet.
 
     `pulls` has one entry for each array argument: None declares that there is no derivative by it
@@ -172,7 +147,7 @@ class Op:
         registry[name] = self
         self.name = name
         self.kernel = bind(kernel)
-        _by_kernel[self.kernel] = self
+        by_kernel[self.kernel] = self
         self._xla = kernel if xla is None else xla
         named = isinstance(self._xla, str) and self._xla != ON_HOST
         self.native = native or named or type(self._xla) is BuiltinFunctionType
@@ -281,7 +256,7 @@ class Op:
             return batching.call_batched(self, operands, params)
         arrays = [arg.array for arg in operands]
         try:
-            result = self._computed(state.run, arrays, params)
+            result = self.computed(state.run, arrays, params)
         except Exception as error:  # noqa: BLE001 - it is raised again, but for one
             result = self.again(error, arrays, params)
         if state.checker is not None:
@@ -322,40 +297,6 @@ class Op:
                     f"{self._argument(i)} has dtype {arg.dtype.name}, which {self.name} does not "
                     "take: cast it first."
                 )
-
-    def _computed(self, run: Callable[..., Any], arrays: list[Any], params: dict[str, Any]) -> Any:
-        """The kernel's result.
-
-        Half precision is computed in float32 and rounded once: NumPy alone would be slow and mixed.
-        """
-        kernel = self.kernel
-        if any(not isinstance(a, (np.ndarray, np.generic)) for a in arrays):
-            kernel, run = self.xla_kernel, _run_on_xla
-            if self.native:
-                return run(kernel, *arrays, **params)
-        # NumPy gives the bare element for a 0-d array of objects.
-        if any(a.dtype.kind == "O" for a in arrays):
-            result = run(kernel, *arrays, **params)
-            return [_as_array(r) for r in result] if self.several else _as_array(result)
-        half = None if self.moves else next((a.dtype for a in arrays if a.dtype in HALF), None)
-        if half is None:
-            return run(kernel, *arrays, **params)
-        result = run(
-            kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params
-        )
-        return (
-            [run(_rounded, r, dtype=half) for r in result]
-            if self.several
-            else run(_rounded, result, dtype=half)
-        )
-
-    def recomputed(self, arrays: list[Any], params: dict[str, Any] | None) -> Any:
-        """The result for arrays of a recorded call, or for others in their place; nothing records
-        or checks it.
-        """
-        if any(not hasattr(array, "dtype") for array in arrays):  # numbers, from the written call
-            return numpy_engine.run(self.kernel, *arrays, **(params or {}))
-        return self._computed(numpy_engine.run, arrays, params or {})
 
     def finish(
         self,
@@ -445,65 +386,8 @@ class Op:
             f"{self.arguments[index] if index < len(self.arguments) else f'argument {index}'}"
         )
 
-    def again(self, error: Exception, arrays: list[Any], params: dict[str, Any] | None) -> Any:
-        """After an error: the result, if it was only that a signal handler calls an op while this
-        thread is in the midst of one.
-        """
-        if is_reentry(error):
-            # Plain numbers, from the written call.
-            weak = any(not hasattr(array, "dtype") for array in arrays)
-            return (
-                numpy_engine.run(self.kernel, *arrays)
-                if weak
-                else self._computed(numpy_engine.run, arrays, params or {})
-            )
-        found = self.explained(error, arrays, params)
-        if found is error:
-            raise error
-        raise found from error
-
-    def explained(
-        self, error: Exception, arrays: Sequence[Any], params: dict[str, Any] | None
-    ) -> Exception:
-        """A kernel's error with the op, the shapes and the dtypes that it was given."""
-        if isinstance(error, (OpError, RecursionError, xla_engine.EndedError)) or not isinstance(
-            error, _OF_KERNELS
-        ):
-            return error
-        if isinstance(error, xla_engine.NotTraceableError):
-            return BeyondXlaError(f"{self.name} at {locate(*caller())}: {error}")
-        inputs = ", ".join(_described(array) for array in arrays)
-        given = "".join(f", {key}={value!r}" for key, value in (params or {}).items())
-        return invalid_argument(f"{self.name}({inputs}{given}): {error}")
-
     def __repr__(self) -> str:
         return f"<op {self.name}>"
-
-
-def forget(name: str) -> None:
-    """Takes back the declaration of an op, so that its name is free again;
-    what was recorded with it stays as it is.
-    """
-    if name not in registry:
-        raise KeyError(f"forget: there is no op named '{name}'.")
-    _by_kernel.pop(registry.pop(name).kernel, None)
-
-
-def _xla_kernel(kernel: Any) -> Any:
-    found = _by_kernel.get(kernel)
-    return None if found is None else found.xla_kernel
-
-
-needed.xla_kernel = _xla_kernel
-
-
-def op_of(kernel: Any) -> Op | None:
-    """The op that a kernel, of either engine, belongs to."""
-    found = _by_kernel.get(kernel)
-    if found is not None:
-        return found
-    # `vars`, since those that nobody has asked for are not made.
-    return next((op for op in registry.values() if vars(op).get("xla_kernel") is kernel), None)
 
 
 def _no_rule(name: str, argument: str) -> Pull:
@@ -520,32 +404,5 @@ def _no_rule(name: str, argument: str) -> Pull:
     return pull
 
 
-def _run_on_xla(kernel: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
-    try:
-        return here.state.run_on_xla(kernel, *arrays, **params)
-    except Exception as error:
-        found = original(error)
-        if found is error:
-            raise
-        raise found from found.__cause__  # without XLA's own error
-
-
-def _as_array(result: Any) -> Any:
-    return (
-        result
-        if hasattr(result, "dtype")
-        else np.array(result, object if isinstance(result, bytes) else None)
-    )
-
-
-def _rounded(array: Any, *, dtype: Any) -> Any:
-    return array.astype(dtype) if array.dtype == np.float32 else array
-
-
 def _array(value: Any) -> Any:
     return value.array if isinstance(value, Tensor) else value
-
-
-def _described(array: Any) -> str:
-    dtype = getattr(array, "dtype", None)
-    return repr(array) if dtype is None else f"{dtypes.from_numpy(dtype).name}{list(array.shape)}"

@@ -25,8 +25,8 @@ from gradtape.ops import arithmetic as a
 from gradtape.ops import elementary, matrix
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.indexing import take, take_at
-from gradtape.ops.op import registry
 from gradtape.ops.picking import pick
+from gradtape.ops.registry import registry
 from gradtape.ops.shaping import getitem, reshape
 from gradtape.ops.written import write_call
 

@@ -17,7 +17,7 @@ from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import Call, NeedsTracedConstants, NotTracedError, Trace
-from gradtape.ops.op import registry
+from gradtape.ops.registry import registry
 from gradtape.published import published
 from gradtape.transforms.functional import hessians_of
 

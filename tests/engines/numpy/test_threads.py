@@ -9,7 +9,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.engines.numpy import threads
-from gradtape.ops.op import registry
+from gradtape.ops.registry import registry
 from gradtape.ops.written import shares
 
 SHARING = sorted(name for name, op in registry.items() if shares(op) and op.pulls[0] is not None)

@@ -9,7 +9,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.ops import links
-from gradtape.ops.op import registry
+from gradtape.ops.registry import registry
 from gradtape.transforms.sparse import dependence
 from tests.ops import checks
 from tests.ops.table import all_cases

@@ -37,8 +37,8 @@ from gradtape.ops.arithmetic import (
     multiply,
 )
 from gradtape.ops.broadcasting import cast
+from gradtape.ops.computing import HALF
 from gradtape.ops.indexing import take
-from gradtape.ops.op import HALF
 from gradtape.ops.reductions import reduce_all
 from gradtape.ops.segments import segment_sum
 from gradtape.ops.selection import ones_like, where

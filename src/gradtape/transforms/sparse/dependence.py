@@ -276,7 +276,7 @@ def _links(
         links = [None if op.links is None else op.links(call, i) for i in linked]
         if None not in links:
             return Separate(links)
-    if op in within or (op is None and len(within) >= _DEEP):
+    if (op or rule) in within or (op is None and len(within) >= _DEEP):
         return _everything(spec, [specs[parent] for parent in parents])
     if op is not None:
         return _seen_from_pull(node, linked, specs, within, strict=False)

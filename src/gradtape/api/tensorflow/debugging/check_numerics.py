@@ -34,7 +34,8 @@ from gradtape.engines.numpy.engine import quiet_runner
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
 from gradtape.ops.checks import FOUND, FOUND_BY_CHECK, check_numerics, check_numerics_on_xla
-from gradtape.ops.op import Op, registry
+from gradtape.ops.op import Op
+from gradtape.ops.registry import registry
 from gradtape.published import published
 
 

@@ -23,7 +23,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import FailedPreconditionError, invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, matrix, reductions
-from gradtape.ops.op import HALF
+from gradtape.ops.computing import HALF
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import getitem, reshape, stack
 from gradtape.published import published

@@ -19,7 +19,7 @@ from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, matrix, reductions
-from gradtape.ops.op import HALF
+from gradtape.ops.computing import HALF
 from gradtape.published import published
 
 

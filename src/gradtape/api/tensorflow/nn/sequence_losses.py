@@ -21,8 +21,8 @@ from gradtape.engines.engine import NUMPY, engine_of
 from gradtape.errors import invalid_argument
 from gradtape.functions.control_flow import foldl
 from gradtape.ops import activations, arithmetic, broadcasting, reductions
+from gradtape.ops.computing import HALF
 from gradtape.ops.indexing import take
-from gradtape.ops.op import HALF
 from gradtape.ops.segments import segment_sum
 from gradtape.ops.selection import where, zeros_like
 from gradtape.ops.shaping import getitem, pad, reshape, stack, transpose

@@ -80,7 +80,7 @@ ELSEWHERE = {
         "every construct crossed with what its body may do",
     ),
     "functions/test_every_function_runs.py": (
-        "functions/eager functions/eager_function functions/kept_states",
+        "functions/eager functions/eager_function functions/kept_states core/xla/beyond",
         "programs whose shapes or loop lengths are known only when they run",
     ),
     "functions/test_function.py": (

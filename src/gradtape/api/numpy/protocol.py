@@ -25,7 +25,7 @@ FAMILIES = {
         "arithmetic", "elementary", "logic", "elementwise", "by_function", "bits", "shaping",
         "joining", "rearranging", "padding", "diagonals", "indexing", "creation", "sequences",
         "ordering", "sets", "histograms", "reductions", "nan_reductions", "statistics", "quantiles",
-        "products", "calculus", "polynomials", "windows",
+        "products", "einstein_sums", "vector_convolution", "calculus", "polynomials", "windows",
     ),
     "linalg": ("linalg", "linalg_norms", "linalg_decompositions"),
     "fft": ("fft",),

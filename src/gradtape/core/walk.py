@@ -227,8 +227,8 @@ def _pull_into(
     rule: Any = node.rule
     if not rule.shows_nan:
         watch.append(HIDDEN)
-    # Strict is slow.
-    for parent, cotangent in zip(node.parents, rule.pull_arrays(node, g, node.parents)):  # noqa: B905
+    pulled = rule.pull_arrays(node, g, node.parents)
+    for parent, cotangent in zip(node.parents, pulled):  # noqa: B905 - strict is slow
         if cotangent is not None and parent is not None:
             earlier = cotangents.get(parent)
             cotangents[parent] = (

@@ -202,7 +202,8 @@ def _value(culprit: Culprit, place: Any) -> Any:
         )
     if culprit.kind == "constant":
         number = _number_of(culprit)
-        return _at(step.evidence.arguments(step.node)[number].array, place)  # type: ignore[union-attr]
+        constant: Any = step.evidence.arguments(step.node)[number]
+        return _at(constant.array, place)
     known = step.evidence.value(step.node)
     return float("nan") if known is None else _at(known.array, culprit.index)
 

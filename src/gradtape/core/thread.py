@@ -11,6 +11,7 @@ import numpy as np
 
 from gradtape.blocks import Block, block
 from gradtape.core.recording import Recording, Scope, scope_of
+from gradtape.core.strong_zeros import INVALID
 from gradtape.engines.numpy import engine as numpy_engine
 from gradtape.engines.numpy.engine import is_reentry, quiet_runner
 from gradtape.engines.xla import engine as xla_engine
@@ -168,7 +169,7 @@ class ThreadState:
 
     def _on_invalid(self, kind: str, flag: int) -> None:
         """Called by NumPy for an invalid operation."""
-        self.watch.append("invalid")
+        self.watch.append(INVALID)
 
     def only(self, recorders: Sequence[Recorder]) -> Only:
         """Lets only `recorders` record during a block."""

@@ -151,7 +151,7 @@ def pull_back(
     if type(seeds) is not Ones:
         watch.append(HIDDEN)
     wanted = {node for node in sources if node is not None}
-    # A result among them is where a way ends.
+    # A source that an op computed ends a path early.
     all_wanted = recording.sources == len(wanted) and not any(map(_rule, wanted))
     if all_wanted and not tensors and recording.due and recording.is_apart():
         everything = _pull_everything(recording.nodes, dict(seeds), wanted, release, watch)

@@ -1,8 +1,7 @@
 """NumPy's functions that repeat, reorder, insert and delete elements: `tile`, `repeat`, `flip`,
 `roll`, `insert`, `delete`.
 
-Most are a gather, at indices that NumPy's own function of that name returns for the numbers 0, 1,
-2, ...
+Most are a gather, at the indices that NumPy's own function of that name makes of 0, 1, 2, ...
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def _checked_walk(
 
 
 class _Checks(Observer):
-    """What looks on while checks are on."""
+    """The observer of a thread while checks are on."""
 
     checks = True
     checker = staticmethod(_checked_on_xla)

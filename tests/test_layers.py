@@ -26,7 +26,8 @@ LAYERS = (
     ("core",),
     ("convert",),
     ("ops",),
-    ("transforms", "inspect"),
+    ("transforms",),
+    ("inspect",),
     ("functions",),
     ("api",),
 )

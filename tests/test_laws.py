@@ -1,6 +1,6 @@
 """Laws of the source beside those of imports (`test_layers.py`): facts about single ops stand in
 `ops/`, classes are defined where they stand, plain values become Tensors through one door, rules
-name no engine, lines are at most 100 wide.
+name no engine, private names stay in their module, lines are at most 100 wide.
 
 Every checker is tested with code that breaks its law.
 """
@@ -504,6 +504,32 @@ def test_an_engine_in_a_rule_is_found(wrong):
 )
 def test_the_checker_of_rules_lets_others_pass(right):
     assert engines_in_rules(right) == []
+
+
+# What begins with an underscore is its module's own
+
+
+def private_imports(source: str) -> list[str]:
+    """The private names that a module imports from others of the package."""
+    return [
+        alias.name
+        for statement in ast.walk(ast.parse(source))
+        if isinstance(statement, ast.ImportFrom)
+        and (statement.level or (statement.module or "").partition(".")[0] == "gradtape")
+        for alias in statement.names
+        if alias.name.startswith("_") and not alias.name.endswith("__")
+    ]
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_no_module_imports_private_names_of_another(module):
+    assert private_imports(SOURCES[module]) == []
+
+
+def test_a_private_import_is_found():
+    wrong = ["from gradtape.ops.elementary import _f, exp", "def g():\n    from .a import _f"]
+    assert [private_imports(source) for source in wrong] == [["_f"], ["_f"]]
+    assert private_imports("from gradtape import __version__\nfrom jax import _src") == []
 
 
 # Lines are at most 100 wide

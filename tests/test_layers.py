@@ -1,6 +1,7 @@
 """Imports point one way: every module of the package imports only from its own layer and those
 below it.
 
+Modules that are imported by name, as with `import_module("gradtape.core.tape")`, count too.
 Imports under `if TYPE_CHECKING:` are exempt, because they do not run.
 """
 
@@ -25,7 +26,8 @@ LAYERS = (
     ("core",),
     ("convert",),
     ("ops",),
-    ("transforms", "inspect"),
+    ("transforms",),
+    ("inspect",),
     ("functions",),
     ("api",),
 )
@@ -35,9 +37,20 @@ INSIDE_FUNCTIONS = {"scipy"}  # slow to import, needed by few
 XLA = {"jax", "jaxlib", "malt"}
 XLA_MODULES = ("gradtape.engines.xla", "gradtape.functions")
 # Classes whose methods import what they need, from layers above, when they are called.
-METHODS = ("gradtape.core.tape_methods",)
-# Libraries that one module makes work with Tensors.
-SERVED_BY = {"einops": "gradtape.api.tensorflow.einops_backend"}
+METHODS = (
+    "gradtape.core.array_methods",
+    "gradtape.core.sparse_tensor",
+    "gradtape.core.tape_methods",
+)
+# Libraries that few modules know: one makes them work with Tensors, or offers what they have.
+KERAS_IS_KNOWN_BY = ("gradtape.api.tensorflow.keras_imports", "gradtape.callbacks")
+SERVED_BY = {
+    "einops": ("gradtape.api.tensorflow.einops_backend",),
+    "keras": KERAS_IS_KNOWN_BY,
+    "keras_gradtape": KERAS_IS_KNOWN_BY,
+}
+# Functions whose first argument is the name of a module that they import.
+BY_NAME = {"import_module", "__import__", "imported_when_called"}
 
 
 class Import(NamedTuple):
@@ -77,7 +90,41 @@ def _imports(body: list[ast.stmt], home: str, *, inside_function: bool) -> Itera
             deeper = inside_function or isinstance(
                 statement, (ast.FunctionDef, ast.AsyncFunctionDef)
             )
+            yield from _imports_by_name(statement, inside_function=inside_function)
             yield from _imports(_blocks(statement), home, inside_function=deeper)
+
+
+def _imports_by_name(node: ast.AST, *, inside_function: bool) -> Iterator[Import]:
+    """The modules that a statement's own expressions import by name, not those of its blocks."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
+            continue
+        if isinstance(child, ast.Call) and child.args:
+            function = _last_name(child.func)
+            module = _beginning(child.args[0]).rstrip(".")
+            if function in BY_NAME and module:
+                later = inside_function or function == "imported_when_called"
+                yield Import(module, child.lineno, later)
+        yield from _imports_by_name(
+            child, inside_function=inside_function or isinstance(child, ast.Lambda)
+        )
+
+
+def _last_name(function: ast.expr) -> str:
+    match function:
+        case ast.Name(name) | ast.Attribute(_, name):
+            return name
+    return ""
+
+
+def _beginning(text: ast.expr) -> str:
+    """A string, or what an f-string begins with; empty where that is not known."""
+    match text:
+        case ast.Constant(str() as value):
+            return value
+        case ast.JoinedStr([ast.Constant(str() as value), *_]):
+            return value
+    return ""
 
 
 def _absolute(statement: ast.ImportFrom, home: str) -> str:
@@ -126,8 +173,8 @@ def complaints(module: str, found: list[Import]) -> list[str]:
             if not module.startswith(XLA_MODULES):
                 wrong.append(f"{place}: only the XLA engine and function/ may")
         elif root in SERVED_BY:
-            if module != SERVED_BY[root]:
-                wrong.append(f"{place}: only {SERVED_BY[root]} may")
+            if module not in SERVED_BY[root]:
+                wrong.append(f"{place}: only {' and '.join(SERVED_BY[root])} may")
         elif root in INSIDE_FUNCTIONS:
             if not inside_function:
                 wrong.append(f"{place} at module level: do it in the function that needs it")
@@ -182,7 +229,21 @@ def test_no_modules_import_each_other_in_a_circle():
         ("gradtape.ops.op", "def f():\n    import jax", "only the XLA engine"),
         ("gradtape.ops.op", "from scipy import special", "at module level"),
         ("gradtape.ops.op", "import einops", "only gradtape.api.tensorflow.einops_backend"),
-        ("gradtape.functions.trace", "import keras", "not a dependency"),
+        (
+            "gradtape.core.tape",
+            "import importlib\ndef f():\n    return importlib.import_module('gradtape.ops.op')",
+            "layer above",
+        ),
+        ("gradtape.core.tape", "x = [import_module('gradtape.ops.op').f]", "layer above"),
+        ("gradtape.core.tape", "f = lambda: __import__('gradtape.ops.op')", "layer above"),
+        ("gradtape.core.tape", "f = lambda m: import_module(f'gradtape.ops.{m}')", "layer above"),
+        ("gradtape.core.tape", "with import_module('gradtape.ops.op').f(): pass", "layer above"),
+        ("gradtape.core.tape", "f = imported_when_called('gradtape.ops.op', 'f')", "layer above"),
+        ("gradtape.core.array_methods", "o = import_module('gradtape.ops.op')", "layer above"),
+        ("gradtape.ops.op", "def f():\n    import_module('jax.numpy')", "only the XLA engine"),
+        ("gradtape.functions.trace", "import keras", "keras_imports and gradtape.callbacks may"),
+        ("gradtape.functions.trace", "import_module('keras_gradtape')", "keras_imports"),
+        ("gradtape.functions.trace", "import torch", "not a dependency"),
         ("gradtape.functions.trace", "def f():\n    import tensorflow", "not a dependency"),
     ],
 )
@@ -208,6 +269,10 @@ def test_a_wrong_import_is_found(module, source, complaint):
         ("gradtape.functions.trace", "import jax.numpy as jnp"),
         ("gradtape.math", "from gradtape.api.tensorflow.elementwise import exp"),
         ("gradtape", "from gradtape import math"),
+        ("gradtape.core.array_methods", "f = imported_when_called('gradtape.api.a', 'f')"),
+        ("gradtape.core.array_methods", "def f():\n    import_module('gradtape.array_api')"),
+        ("gradtape.core.tape", "def f(name):\n    return import_module(name)"),
+        ("gradtape.core.tape", "x = find('gradtape.ops.op')"),
     ],
 )
 def test_a_right_import_passes(module, source):
@@ -229,208 +294,3 @@ def test_keras_is_built_on_public_names_and_on_extend(file):
         if i.name.partition(".")[0] == "gradtape" and layer(i.name) < len(LAYERS)
     ]
     assert inside == []
-
-
-# What is known about a single op stands in its declaration
-
-
-def facts_about_ops(source: str) -> list[str]:
-    """Where a module tells one op from others: by comparing an op or its name, by a table of ops,
-    or by asking a function for its Op.
-    """
-    tree = ast.parse(source)
-    functions = {
-        alias.asname or alias.name
-        for statement in ast.walk(tree)
-        if isinstance(statement, ast.ImportFrom)
-        and (statement.module or "").startswith("gradtape.ops")
-        for alias in statement.names
-    }
-    return [
-        f"line {node.lineno}: {ast.unparse(node)}"
-        for node in ast.walk(tree)
-        if _tells_ops_apart(node, functions)
-    ]
-
-
-def _tells_ops_apart(node: ast.AST, functions: set[str]) -> bool:
-    match node:
-        case ast.Compare(left, _, others):
-            return any(map(_is_an_op, [left, *others])) and not any(map(_is_none, others))
-        case ast.Subscript(_, key) | ast.Call(ast.Attribute(_, "get" | "pop"), [key, *_]):
-            return _is_an_op(key)
-        case ast.Attribute(ast.Name(name), "op"):
-            return name in functions
-    return False
-
-
-def _is_an_op(node: ast.AST) -> bool:
-    """Whether an expression stands for an op, or for its name."""
-    match node:
-        case ast.Attribute(value, "name"):
-            return _is_an_op(value)
-        case ast.Name("op") | ast.Attribute(_, "op"):
-            return True
-    return False
-
-
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-@pytest.mark.parametrize("module", [name for name in FILES if not name.startswith("gradtape.ops")])
-def test_facts_about_single_ops_stand_in_ops(module):
-    assert facts_about_ops(FILES[module].read_text(encoding="utf-8")) == []
-
-
-@pytest.mark.parametrize("wrong", [
-    "if rule.op is MATMUL: pass",
-    "if op is not other: pass",
-    "if op.name == 'transpose': pass",
-    "if node.rule.op.name in ('lu', 'qr'): pass",
-    "move = PULLS.get(rule.op)",
-    "rule = _RULES[op.name]",
-    "from gradtape.ops.matrix import matmul\nMATMUL = matmul.op",
-])  # fmt: skip
-def test_the_checker_of_facts_finds_them(wrong):
-    assert len(facts_about_ops(wrong)) == 1
-
-
-@pytest.mark.parametrize(
-    "right",
-    [
-        "if op is None: pass",
-        "if rule.op.rows is not None: pass",
-        "y = op.call(x)",
-        "name = op.name",
-    ],
-)
-def test_the_checker_of_facts_lets_others_pass(right):
-    assert facts_about_ops(right) == []
-
-
-# Classes are defined where they stand
-
-CLASSES = {
-    "Tensor",
-    "Variable",
-    "GradientTape",
-    "TensorOperators",
-    "ArrayMethods",
-    "TapeMethods",
-    "XlaTensor",
-    "BatchedTensor",
-}
-
-
-def patches(source: str) -> list[str]:
-    """Where a module gives a class of tensors, Variables or tapes an attribute from outside."""
-    return [
-        f"line {node.lineno}: {ast.unparse(node)}"
-        for node in ast.walk(ast.parse(source))
-        if _patches(node)
-    ]
-
-
-def _patches(node: ast.AST) -> bool:
-    match node:
-        case ast.Assign(targets):
-            return any(isinstance(t, ast.Attribute) and _is_of_a_class(t) for t in targets)
-        case ast.Call(ast.Name("setattr"), [ast.Name(name), *_]):
-            return name in CLASSES
-    return False
-
-
-def _is_of_a_class(target: ast.Attribute) -> bool:
-    return target.attr == "__class__" or (
-        isinstance(target.value, ast.Name) and target.value.id in CLASSES
-    )
-
-
-CHANGE_CLASS = {"gradtape.core.xla.tensor": 1, "gradtape.core.xla.placement": 1}
-"""Where an object takes on another class, once it is known what it is, and the reason stands."""
-
-
-@pytest.mark.parametrize("module", sorted(FILES))
-def test_classes_are_defined_where_they_stand(module):
-    found = patches(FILES[module].read_text(encoding="utf-8"))
-    assert len(found) == CHANGE_CLASS.get(module, 0)
-    assert all("__class__" in line for line in found)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "GradientTape.jacobian = f",
-        "x.__class__ = Tensor",
-        "def f():\n    setattr(Tensor, name, value)",
-    ],
-)
-def test_a_patch_is_found(wrong):
-    assert len(patches(wrong)) == 1
-
-
-# One door
-
-DOOR = "gradtape.convert"
-
-
-@pytest.mark.parametrize("module", [m for m in FILES if not m.startswith(("gradtape.core", DOOR))])
-def test_plain_values_become_tensors_through_one_door(module):
-    """What makes an array of anything is core's own, and for all others in `convert`,
-    with the policies.
-    """
-    path = FILES[module]
-    found = imports(path.read_text(encoding="utf-8"), module, package=path.name == "__init__.py")
-    assert [name for name, *_ in found if name.startswith("gradtape.core.values")] == []
-
-
-# Rules name no engine
-
-ENGINES = {
-    "engine_of",
-    "ndarray",
-    "is_xla",
-    "is_traced",
-    "XlaTensor",
-    "xla_engine",
-    "products",
-    "jax",
-}
-GENERAL = {
-    f"gradtape.ops.{name}" for name in ("derivative", "op", "written")
-}  # what serves all ops, and both engines
-FAMILIES = [
-    m for m in FILES.keys() - GENERAL if m.startswith("gradtape.ops.") and not m.endswith("_on_xla")
-]
-
-
-def engines_in_rules(source: str) -> list[str]:
-    """The pulls, known by the name of their first parameter,
-    that ask of which engine an array is.
-    """
-    return [
-        f"line {node.lineno}"
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, (ast.FunctionDef, ast.Lambda))
-        and [a.arg for a in node.args.args[:1]] == ["g"]
-        for part in ast.walk(node)
-        if (isinstance(part, ast.Name) and part.id in ENGINES)
-        or (isinstance(part, ast.Attribute) and part.attr in ENGINES)
-    ]
-
-
-@pytest.mark.parametrize("module", sorted(FAMILIES))
-def test_rules_name_no_engine(module):
-    assert engines_in_rules(FILES[module].read_text(encoding="utf-8")) == []
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "def pull(g, x):\n    return x if type(g) is np.ndarray else g",
-        "lambda g, b: products.matmul(g, b)",
-    ],
-)
-def test_an_engine_in_a_rule_is_found(wrong):
-    assert engines_in_rules(wrong)

@@ -1,5 +1,8 @@
 """Tests lie where their sources lie: `core/tape.py` is tested in `tests/core/test_tape.py`, or the
 table here says where, and why there.
+
+This holds for the folders of FOLDERS. What is in `ops/` and `api/` is tested by tables, which have
+a row for each op and function.
 """
 
 from pathlib import Path
@@ -10,7 +13,7 @@ import gradtape
 
 SOURCES = Path(gradtape.__file__).parent
 TESTS = Path(__file__).parent
-FOLDERS = ("core", "engines", "transforms", "functions")
+FOLDERS = ("core", "engines", "transforms", "functions", "inspect")
 AUTOGRAPH = [f"functions/autograph/{name}" for name in (
     "blocks", "branches", "builtins", "calls", "conversion", "fallback", "loop_variables", "loops",
     "marks", "operators", "prepare", "requests", "rows", "source", "truth", "values",
@@ -114,12 +117,32 @@ ELSEWHERE = {
         "where JAX is not installed, a function says so; for forks see core/test_threads.py",
     ),
     "inspect/test_explain.py": (
-        "core/endings functions/looking_inside",
-        "where chains end, also inside functions, is what explanations are made of",
+        (
+            "core/endings functions/looking_inside inspect/code inspect/explanation inspect/hints "
+            "inspect/in_code inspect/in_recording inspect/question"
+        ),
+        (
+            "where chains end, also inside functions, and what the source code says is what "
+            "explanations are made of"
+        ),
+    ),
+    "inspect/test_memory.py": (
+        "inspect/tables",
+        "a report of memory is such a table; those of a profile are made in the same way",
+    ),
+    "inspect/test_nonfinite.py": (
+        (
+            "inspect/advice inspect/backward inspect/causes inspect/evidence inspect/search "
+            "inspect/values"
+        ),
+        "one search goes through all of them; test_every_op.py makes one for each op",
     ),
     "inspect/test_profile.py": (
-        "core/observers",
-        "a profile is an observer; it meets others and checks of numbers in every order",
+        "core/observers inspect/profile_tables inspect/timed inspect/timeline",
+        (
+            "a profile is an observer, which meets others and checks of numbers in every order, "
+            "and these are what it measures, keeps and shows"
+        ),
     ),
     "ops/test_written.py": (
         "core/late",

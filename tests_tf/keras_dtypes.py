@@ -160,7 +160,8 @@ def of_functions(floatx):
             for i, given in enumerate(table[required]):
                 case = f"{floatx}, {name}({', '.join(required)}; {i}), {kind}"
                 # Called at once.
-                yield case, lambda: outcome(lambda: function(*given), values=not drawn)  # noqa: B023
+                run = lambda: function(*given)  # noqa: B023
+                yield case, lambda: outcome(run, values=not drawn)  # noqa: B023
 
 
 LAYERS = {

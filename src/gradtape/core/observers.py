@@ -1,6 +1,7 @@
-"""`Observer`: something that looks on while a thread runs ops, backward walks and functions.
+"""`Observer`: is called around the kernels, backward walks and function calls of a thread.
 
-Where nothing looks on it costs nothing. An observer replaces what is looked up anyway:
+A thread without observers pays nothing for them. An observer replaces attributes that are read in
+any case:
 
 - `here.state.run`, the function through which a thread runs every kernel on NumPy, and
   `here.state.run_on_xla`, which does the same on XLA;
@@ -27,17 +28,18 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Looks on at one thread.
+    """Measures or checks what one thread computes.
 
-    What it does around something calls what it is given. Of several, the first is the closest to
-    the kernel, but one that `checks` stands around all others, so that they do not see its checks.
+    `around_...` is given what runs something, and runs it, or returns a function that does. Of
+    several observers the first is the innermost, but one that `checks` is outside all others, so
+    that they do not see its checks.
     """
 
     checks = False
     checker: Callable[..., Any] | None = None
 
     def around_run(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """What runs kernels on NumPy, from what has run them so far."""
+        """The function that runs kernels on NumPy, given the one that has run them so far."""
         return run
 
     def around_run_on_xla(self, run: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,14 +71,14 @@ class Observer:
 
 
 def begin(observer: Observer) -> None:
-    """Lets `observer` look on at this thread."""
+    """Adds `observer` to those of this thread."""
     observers = here.state.observers
     # Anew even if it is there: a signal may have come between.
     _become(observers if observer in observers else (*observers, observer))
 
 
 def end(observer: Observer) -> None:
-    """Ends that; it may have ended already."""
+    """Removes `observer` from those of this thread, if it is one of them."""
     _become(tuple([other for other in here.state.observers if other is not observer]))
 
 
@@ -101,7 +103,7 @@ def _walk(observers: Sequence[Observer], walk: Callable[..., Any], *args: Any) -
 
 
 def walk_rows(walk: Callable[..., Any], *args: Any) -> Any:
-    """Runs the walk of many cotangents at once; whoever looks on is given it."""
+    """Runs the walk of many cotangents at once, inside the `around_rows` of all observers."""
     for observer in here.state.observers:
         walk = partial(observer.around_rows, walk)
     return walk(*args)

@@ -36,9 +36,9 @@ class SparseWrites(Buffered):
         index counted.
         """
         self.tell_recorders()
-        trace = here.state.trace
+        trace: Any = here.state.trace
         if trace is not None:
-            trace.write(self, xla_engine.written_at(trace.value(self).array, key, values, ufunc))  # type: ignore[arg-type]
+            trace.write(self, xla_engine.written_at(trace.value(self).array, key, values, ufunc))
             return
         if ufunc is not None:
             here.state.run_on_host(self._combine_at, key, values, ufunc)

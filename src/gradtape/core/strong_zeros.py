@@ -15,17 +15,18 @@ arrays checks it once:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape.core.node import Node
+if TYPE_CHECKING:
+    from gradtape.core.node import Node
 
 INVALID = "invalid"
 HIDDEN = "hidden"
 
 
-class Ones(dict[Node, Any]):
+class Ones(dict["Node", Any]):
     """The seeds of a walk that starts from ones, for targets that hold no NaN."""
 
 

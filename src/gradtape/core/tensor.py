@@ -13,7 +13,7 @@ from gradtape import dtypes
 from gradtape.core.departures import leaving
 from gradtape.core.needed_ops import needed
 from gradtape.core.operators import TensorOperators
-from gradtape.core.thread import ThreadState, here
+from gradtape.core.thread import here, plain
 from gradtape.dtypes import DType
 from gradtape.published import published, shown
 from gradtape.shapes import TensorShape
@@ -199,7 +199,7 @@ class Tensor(TensorOperators):
         return f"tf.Tensor({self.array}, shape={self.shape}, dtype={self.dtype.name})"
 
 
-ThreadState.plain_tensor = here.state.tensor = Tensor
+plain.tensor = here.state.tensor = Tensor
 
 
 def full_name(device: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gradtape.blocks import Block, block
 from gradtape.core.recording import Recording, Scope, scope_of
+from gradtape.core.strong_zeros import INVALID
 from gradtape.engines.numpy import engine as numpy_engine
 from gradtape.engines.numpy.engine import is_reentry, quiet_runner
 from gradtape.engines.xla import engine as xla_engine
@@ -62,6 +63,15 @@ class Pusher(Recorder, Protocol):
         """Computes the tangent of an op that has just been recorded."""
 
 
+class Plain:
+    """What threads begin with."""
+
+    tensor: Any = None  # the class Tensor, once there is one
+
+
+plain = Plain()
+
+
 class ThreadState:
     """What records on one thread.
 
@@ -73,8 +83,6 @@ class ThreadState:
         "observers", "op_by_op", "pushers", "quiet_run", "recorders", "run", "run_on_xla",
         "same_draws", "scope", "tensor", "trace", "walking", "watch", "where",
     )  # fmt: skip
-
-    plain_tensor: Any = None  # the class Tensor, once there is one
 
     def __init__(self) -> None:
         self.recorders: tuple[Recorder, ...] = ()
@@ -99,7 +107,7 @@ class ThreadState:
         self.same_draws = False  # whether all examples of a batch share what is drawn
         self.device: Any = None  # the place that is named around
         # What makes a Tensor of an array that `run` has given.
-        self.tensor: Callable[..., Any] = self.plain_tensor
+        self.tensor: Callable[..., Any] = plain.tensor
         self.watch: list[str] = []  # what a walk has to fear for its zeros: see `core.strong_zeros`
         self._run_walk = quiet_runner(self._on_invalid)
         self.walking = False
@@ -168,7 +176,7 @@ class ThreadState:
 
     def _on_invalid(self, kind: str, flag: int) -> None:
         """Called by NumPy for an invalid operation."""
-        self.watch.append("invalid")
+        self.watch.append(INVALID)
 
     def only(self, recorders: Sequence[Recorder]) -> Only:
         """Lets only `recorders` record during a block."""

@@ -23,9 +23,9 @@ def array_of(value: Any) -> Any:
     None for a plain value.
     """
     if isinstance(value, TensorOperators):
-        trace = here.state.trace
+        trace: Any = here.state.trace
         known = trace is None or isinstance(value, Tensor)
-        return value.array if known else trace.value(value).array  # type: ignore[attr-defined,union-attr,arg-type]
+        return value.array if known else trace.value(value).array  # type: ignore[attr-defined]
     convert = getattr(value, "__gradtape_tensor__", None)
     return None if convert is None else convert().array
 

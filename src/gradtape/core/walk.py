@@ -151,7 +151,7 @@ def pull_back(
     if type(seeds) is not Ones:
         watch.append(HIDDEN)
     wanted = {node for node in sources if node is not None}
-    # A result among them is where a way ends.
+    # A source that an op computed ends a path early.
     all_wanted = recording.sources == len(wanted) and not any(map(_rule, wanted))
     if all_wanted and not tensors and recording.due and recording.is_apart():
         everything = _pull_everything(recording.nodes, dict(seeds), wanted, release, watch)
@@ -227,8 +227,8 @@ def _pull_into(
     rule: Any = node.rule
     if not rule.shows_nan:
         watch.append(HIDDEN)
-    # Strict is slow.
-    for parent, cotangent in zip(node.parents, rule.pull_arrays(node, g, node.parents)):  # noqa: B905
+    pulled = rule.pull_arrays(node, g, node.parents)
+    for parent, cotangent in zip(node.parents, pulled):  # noqa: B905 - strict is slow
         if cotangent is not None and parent is not None:
             earlier = cotangents.get(parent)
             cotangents[parent] = (

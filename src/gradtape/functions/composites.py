@@ -74,7 +74,12 @@ def _made(form: Any, parts: Any) -> Any:
     return form.made(form, list(parts))
 
 
-optree.register_pytree_node(Opened, _taken_apart, _made, namespace=_NAMESPACE)  # type: ignore[arg-type]
+optree.register_pytree_node(
+    Opened,  # type: ignore[arg-type]
+    _taken_apart,
+    _made,
+    namespace=_NAMESPACE,
+)
 
 
 def flatten(structure: Any) -> tuple[list[Any], Any]:

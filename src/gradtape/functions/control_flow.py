@@ -423,7 +423,8 @@ def _traced_case(pairs: Sequence[Any], default: Callable[[], Any] | None) -> Any
     (pred, function), *rest = pairs
     if not rest and default is None:
         return function()
-    return cond(pred, function, lambda: _traced_case(rest, default) if rest else default())  # type: ignore[misc]
+    otherwise: Any = (lambda: _traced_case(rest, default)) if rest else default
+    return cond(pred, function, otherwise)
 
 
 def _by_example(function: str, preds: Sequence[Tensor], functions: Sequence[Any]) -> Any:

@@ -271,7 +271,10 @@ class Program:
             (a.level for a in inputs if isinstance(a, BatchedTensor)), key=lambda found: found.depth
         )
         mapped = tuple(isinstance(a, BatchedTensor) and a.level is level for a in inputs)
-        inner = [a.inner if m else a for a, m in zip(inputs, mapped, strict=True)]  # type: ignore[attr-defined]
+        inner = [
+            a.inner if m else a  # type: ignore[attr-defined]
+            for a, m in zip(inputs, mapped, strict=True)
+        ]
         state = here.state
         outside, inside = level.split()
         if (

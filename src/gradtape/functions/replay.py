@@ -168,6 +168,9 @@ def _evaluated(function: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]
             ]
     level = max(levels, key=lambda found: found.depth)
     mapped = [isinstance(t, BatchedTensor) and t.level is level for t in tensors]
-    inner = [t.inner if m else t for t, m in zip(tensors, mapped, strict=True)]  # type: ignore[attr-defined]
+    inner = [
+        t.inner if m else t  # type: ignore[attr-defined]
+        for t, m in zip(tensors, mapped, strict=True)
+    ]
     whole = load().vmap(function, in_axes=tuple(0 if m else None for m in mapped))
     return [BatchedTensor(result, level) for result in _evaluated(whole, inner)]

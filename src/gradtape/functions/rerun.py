@@ -1,10 +1,10 @@
 """`looked_into`: runs code once more, op by op, to find the op that makes NaN or infinity, and
 leaves everything as it was.
 
-Compiled functions run as the Python code that they were made from, with the random numbers that
-their programs would draw. A tape follows every Variable and every input; each backward walk of a
-tape in the code is looked at before it is taken. Variables that the code assigns get their values
-back, whatever happens.
+*Code that is looked into* is code that runs in this way. Its compiled functions run as the Python
+code that they were made from, with the random numbers that their programs would draw. A tape
+follows every Variable and every input, and each backward walk of a tape in the code is checked
+before it runs. Variables that the code assigns get their values back, whatever happens.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Run = Callable[[Sequence[Any]], Any]
 
 
 def run_as_python(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call of a function in code that is looked into."""
+    """Calls a compiled function as Python code: a call in code that is looked into."""
     state = here.state
     arguments = function._arguments(args, kwargs)
     args, kwargs = arguments.rebuilt(arguments.tensors)

@@ -77,7 +77,8 @@ def _half(culprit: Culprit) -> Any:
     """The dtype, if the op computed in half precision."""
     step = culprit.step
     if isinstance(step, Passed):
-        made: Any = next(iter(step.backward.passed[step.node.parents[step.argument]]))[2]  # type: ignore[index]
+        parent: Any = step.node.parents[step.argument]
+        made: Any = next(iter(step.backward.passed[parent]))[2]
     else:
         known = step.evidence.value(step.node)
         made = None if known is None else known.array

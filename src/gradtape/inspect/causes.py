@@ -104,7 +104,8 @@ class Forward(Step):
         if getattr(rule, "keeps_value", False):
             return [(Forward(evidence, p), index) for p in parents if p is not None][:1]
         if isinstance(rule, OutputRule):
-            return [(Forward(evidence, node.parents[0]), (rule.index, index))]  # type: ignore[arg-type]
+            of_all: Any = node.parents[0]
+            return [(Forward(evidence, of_all), (rule.index, index))]
         if hasattr(rule, "op_by_op"):
             return self._of_a_call(index)
         if declared(rule) is None:

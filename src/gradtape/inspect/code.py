@@ -132,21 +132,6 @@ def call_at(code: CodeType, offset: int) -> CallSite | None:
     return None
 
 
-def body_of(code: CodeType) -> Body | None:
-    """The statements of a function; None without its source."""
-    tree = _tree(code)
-    if tree is None:
-        return None
-    if code.co_name == "<module>":
-        return Body(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, _FUNCTIONS):
-            first = [d.lineno for d in getattr(node, "decorator_list", ())] or [node.lineno]
-            if min(first) == code.co_firstlineno:
-                return Body(node)
-    return None
-
-
 def roots(expression: str) -> set[str]:
     """The names with which an expression begins: `model` of `model.w[0]`."""
     return {node.id for node in ast.walk(ast.parse(expression)) if isinstance(node, ast.Name)}

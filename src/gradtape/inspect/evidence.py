@@ -148,8 +148,9 @@ class Evidence:
     def _worked_out(self, node: Node) -> Known | None:
         rule: Any = node.rule
         if isinstance(rule, OutputRule):
-            of_all = self.value(node.parents[0])  # type: ignore[arg-type]
-            if of_all is not None and hasattr(node.parents[0].rule, "op_by_op"):  # type: ignore[union-attr]
+            op: Any = node.parents[0]
+            of_all = self.value(op)
+            if of_all is not None and hasattr(op.rule, "op_by_op"):
                 self.rerun.add(node)
             return None if of_all is None else Known(of_all.array[rule.index], of_all.exact)
         if getattr(rule, "keeps_value", False):
@@ -216,8 +217,9 @@ class Again:
     def evidence(self) -> Evidence:
         """What is known of the values in it."""
         given = {t.node: t for t in (*self.inputs, *self.outputs) if t.node is not None}
+        rule: Any = self._node.rule
         origins: dict[Node, Any] = {
-            t.node: parent if parent is not None else f"input {i} of {self._node.rule.name}"  # type: ignore[union-attr]
+            t.node: parent if parent is not None else f"input {i} of {rule.name}"
             for i, (t, parent) in enumerate(zip(self.inputs, self._node.parents, strict=True))
             if t.node is not None
         }

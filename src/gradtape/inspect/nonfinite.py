@@ -146,7 +146,8 @@ class NonFinite:
         if self.kind == "seed":
             return f"The output_gradients given to gradient() have {value}{where}."
         itself = "" if self.kind == "unknown" else " itself"
-        return f"{self.op[:1].upper()}{self.op[1:]}{place}{itself} is {value}{where}."  # type: ignore[index]
+        op: Any = self.op
+        return f"{op[:1].upper()}{op[1:]}{place}{itself} is {value}{where}."
 
     def _what_is_missing(self) -> list[str]:
         lines = []

@@ -179,11 +179,11 @@ def _label(step: Step) -> str | None:
 
 
 def _now(culprit: Culprit) -> list[str]:
-    """What is seen of Variables now, whose values of then are not known."""
+    """What Variables hold now, where the values that were read are not known."""
     variables = culprit.step.evidence.variables
     return [
-        f"The Variable '{v.name}' is not finite now, at index {first(wrong(v.array))}; whether it "
-        "was when it was read, nothing has kept."
+        f"The Variable '{v.name}' is not finite now, at index {first(wrong(v.array))}; the value "
+        "that was read was not kept."
         for v in (variables.get(node) for node in culprit.sources)
         if v is not None and is_wrong(v.array)
     ]
@@ -202,7 +202,8 @@ def _value(culprit: Culprit, place: Any) -> Any:
         )
     if culprit.kind == "constant":
         number = _number_of(culprit)
-        return _at(step.evidence.arguments(step.node)[number].array, place)  # type: ignore[union-attr]
+        constant: Any = step.evidence.arguments(step.node)[number]
+        return _at(constant.array, place)
     known = step.evidence.value(step.node)
     return float("nan") if known is None else _at(known.array, culprit.index)
 

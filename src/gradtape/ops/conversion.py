@@ -57,8 +57,8 @@ def _saturate(xp: Any, x: Any, *, dtype: Any) -> Any:
         if x.dtype.kind in "iu"
         else (x <= float(limits.min), x >= float(limits.max))
     )
-    # A NaN is not itself.
-    inside = xp.where(low | high | (x != x), xp.zeros((), x.dtype), x).astype(dtype)  # noqa: PLR0124
+    nan = x != x  # noqa: PLR0124 - a NaN is not itself
+    inside = xp.where(low | high | nan, xp.zeros((), x.dtype), x).astype(dtype)
     return xp.where(low, dtype.type(limits.min), xp.where(high, dtype.type(limits.max), inside))
 
 

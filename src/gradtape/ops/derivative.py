@@ -263,7 +263,7 @@ def _may_be_differentiated() -> bool:
 
 
 def holds_no_zero(g: Any) -> bool:
-    """Whether a cotangent is known to hold no zero, if that is worth to know:
+    """Whether a cotangent is known to hold no zero, if that is worth knowing:
     what nothing records is repaired afterwards.
     """
     if not _may_be_differentiated():

@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.batching import BatchedTensor
-from gradtape.core.tensor import Tensor
-from gradtape.engines.xla.engine import is_traced
 from gradtape.errors import InvalidArgumentError
 from gradtape.ops.arithmetic import greater
 from gradtape.ops.batching import as_it_is
 from gradtape.ops.broadcasting import conj, imag, stop_gradient
+from gradtape.ops.conditioning import are_ill_conditioned, count_large, known_values
 from gradtape.ops.declare import op
 from gradtape.ops.decompositions import rounding, svd
 from gradtape.ops.selection import keep, where, zeros_like
@@ -32,36 +30,15 @@ def _cofactors(x: Any, out: Any) -> Any:
     """The determinant times the transposed inverse, unless a matrix is so near to a singular one
     that this loses its digits.
     """
-    if is_traced(_values(x)):
+    if known_values(x) is None:
         return _cofactors_with_border(x)
     try:
         inverted = inverse(x)
     except (InvalidArgumentError, np.linalg.LinAlgError):
         return _cofactors_in_blocks(x)
-    if _ill_conditioned(_values(x), _values(inverted)):
+    if are_ill_conditioned(x, inverted):
         return _cofactors_in_blocks(x)
     return out[..., None, None] * inverted.mT
-
-
-def _values(x: Any) -> Any:
-    """The array of a Tensor; under `vmap`, that of the whole batch."""
-    while isinstance(x, BatchedTensor):
-        x = x.inner
-    return x.array if isinstance(x, Tensor) else x
-
-
-def _ill_conditioned(x: Any, inverted: Any) -> bool:
-    condition = np.linalg.norm(np.asarray(x), axis=(-2, -1)) * np.linalg.norm(
-        np.asarray(inverted), axis=(-2, -1)
-    )
-    return bool(np.any(condition * _small(x) > 1))
-
-
-def _small(x: Any) -> float:
-    """The share of the largest singular value up to which one is small:
-    two thirds of the digits are left at least.
-    """
-    return rounding(x) ** (1 / 3)
 
 
 def _cofactors_in_blocks(x: Any) -> Any:
@@ -73,11 +50,7 @@ def _cofactors_in_blocks(x: Any) -> Any:
     complement.
     """
     s, u, v = svd(stop_gradient(x))
-    values = np.asarray(_values(s))
-    size = values.shape[-1]
-    # At least one: the norms that call a matrix ill-conditioned are a little larger than its
-    # singular values.
-    large = size - max(1, int(np.max(np.sum(values <= _small(values) * values[..., :1], axis=-1))))
+    large = count_large(s)
     b = adjoint(u) @ x @ v
     p = b[..., :large, :large]
     inverted = inverse(p)

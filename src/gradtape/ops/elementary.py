@@ -36,7 +36,7 @@ def _pow_dx(g: Any, x: Any, y: Any) -> Any:
     return g * (y * x ** (y - 1))
 
 
-def _pow_dy(g: Any, x: Any, out: Any) -> Any:
+def power_by_exponent(g: Any, x: Any, out: Any) -> Any:
     """x**y log x, and 0 where the logarithm has no (real) value."""
     if not hasattr(x, "dtype"):
         return g * (out * math.log(x)) if x > 0 else g * 0
@@ -52,7 +52,7 @@ def _is_number_but_0(saved: Any) -> bool:
     return by_y is None and not hasattr(by_x[2], "dtype") and by_x[2] != 0
 
 
-def _nonzero(x: Any) -> Any:
+def one_unless_zero(x: Any) -> Any:
     """1 where x is not zero, else 0."""
     return cast(not_equal(x, 0), dtype=_dtype(x))
 
@@ -218,7 +218,7 @@ power = binary(
     "pow",
     operator.pow,
     _pow_dx,
-    _pow_dy,
+    power_by_exponent,
     kinds="iufcV",
     plain=_is_number_but_0,
     jet=_pow_jet,
@@ -290,14 +290,14 @@ xlogy = binary(
     lambda xp, x, y: xp.where(
         xp.equal(x, 0), 0, x * xp.log(xp.asarray(y, dtype=xp.result_type(x, y)))
     )[()],
-    lambda g, x, y: g * xlogy(_nonzero(x), y),
+    lambda g, x, y: g * xlogy(one_unless_zero(x), y),
     lambda g, x, y: g * xdivy(x, y),
     when_not_finite=_LOG,
 )
 xdivy = binary(
     "xdivy",
     lambda xp, x, y: xp.where(xp.equal(x, 0), 0, x / y)[()],
-    lambda g, x, y: g * xdivy(_nonzero(x), y),
+    lambda g, x, y: g * xdivy(one_unless_zero(x), y),
     lambda g, y, out: -g * xdivy(out, y),
     when_not_finite=BY_ZERO,
 )

@@ -15,7 +15,7 @@ from gradtape.ops import jets, links, products_on_xla
 from gradtape.ops.batching import as_it_is, elementwise
 from gradtape.ops.broadcasting import broadcast_to, sum_to_shape
 from gradtape.ops.declare import op
-from gradtape.ops.rows import RowRule
+from gradtape.ops.rows import RowRule, multiplies_rows
 from gradtape.ops.selection import keep_array
 from gradtape.ops.shaping import reshape
 
@@ -53,14 +53,14 @@ def _batch_matmul(
 
 
 def _rows_by_a(rows: Any, b: Any, a_shape: tuple[int, ...]) -> Any:
-    if not _is_matrix(b):
+    if not multiplies_rows(b):
         return None
     flat = rows.reshape(math.prod(rows.shape[:-1]), rows.shape[-1])
     return np.matmul(flat, b.T).reshape(len(rows), *a_shape)
 
 
 def _rows_by_b(rows: Any, a: Any, a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> Any:
-    if not _is_matrix(a):
+    if not multiplies_rows(a):
         return None
     if rows.shape[-1] == 1:  # a matrix times a vector: all vectors side by side
         flat = rows.reshape(math.prod(rows.shape[:-2]), len(a))
@@ -73,13 +73,13 @@ def _pushed_rows(tangents: Sequence[Any], saved: Callable[[int], dict[str, Any]]
     total: Any = None
     if of_a is not None:
         b = saved(0)["b"]
-        if not _is_matrix(b):
+        if not multiplies_rows(b):
             return None
         flat = of_a.reshape(math.prod(of_a.shape[:-1]), of_a.shape[-1])
         total = np.matmul(flat, b).reshape(*of_a.shape[:-1], b.shape[1])
     if of_b is not None:
         a = saved(1)["a"]
-        if not _is_matrix(a):
+        if not multiplies_rows(a):
             return None
         if of_b.shape[-1] == 1:
             flat = of_b.reshape(math.prod(of_b.shape[:-2]), of_b.shape[-2])
@@ -88,10 +88,6 @@ def _pushed_rows(tangents: Sequence[Any], saved: Callable[[int], dict[str, Any]]
             term = np.matmul(a, of_b)
         total = term if total is None else np.add(total, term)
     return total
-
-
-def _is_matrix(array: Any) -> bool:
-    return type(array) is np.ndarray and array.ndim == 2
 
 
 def _factor(index: int, saved: dict[str, Any], batch: int, count: int) -> tuple[Any, bool] | None:

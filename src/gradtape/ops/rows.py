@@ -49,6 +49,11 @@ def moving(
     )
 
 
+def multiplies_rows(factor: Any) -> bool:
+    """Whether one product does for all rows: with a matrix, and not one that XLA has."""
+    return type(factor) is np.ndarray and factor.ndim == 2
+
+
 def lined_up(rows: Any, rank: int) -> Any:
     """Rows of tensors of lower rank as rows of tensors of `rank`, with axes of size 1 in front."""
     missing = rank + 1 - rows.ndim

@@ -1,7 +1,7 @@
 """Ops that move elements without computing: reshape, transpose, join, split, slice, repeat,
 pad, reverse, roll.
 
-All are linear, and each is another's transpose.
+All are linear, and the transpose of each is another one of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Linear systems: inverses, general, triangular and tridiagonal solutions, Cholesky factors,
 and the bands of matrices.
 
-All work on the last two axes, with any batch axes in front. The rules are again products and
-solutions, so they work for derivatives of every order.
+All work on the last two axes, with any batch axes in front. The rules are products and
+solutions again, so they work for derivatives of every order.
 """
 
 from __future__ import annotations

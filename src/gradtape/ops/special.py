@@ -18,7 +18,7 @@ from gradtape.engines.xla.engine import is_xla
 from gradtape.engines.xla.host import host_kernel
 from gradtape.ops import special_on_xla
 from gradtape.ops.declare import binary, op, unary
-from gradtape.ops.elementary import _nonzero, cos, exp, sin, xdivy
+from gradtape.ops.elementary import cos, exp, one_unless_zero, sin, xdivy
 from gradtape.ops.selection import zeros_like
 
 
@@ -133,7 +133,7 @@ xlog1py = binary(
     lambda xp, x, y: xp.where(
         xp.equal(x, 0), 0, x * xp.log1p(xp.asarray(y, dtype=xp.result_type(x, y)))
     )[()],
-    lambda g, x, y: g * xlog1py(_nonzero(x), y),
+    lambda g, x, y: g * xlog1py(one_unless_zero(x), y),
     lambda g, x, y: g * xdivy(x, y + 1),
 )
 nextafter = binary("nextafter", "nextafter", lambda g: g, lambda g: zeros_like(g))

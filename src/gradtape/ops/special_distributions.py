@@ -15,7 +15,7 @@ from gradtape.ops import batching
 from gradtape.ops.arithmetic import times
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import binary, op, unary
-from gradtape.ops.elementary import _pow_dy, cos, exp, log, sin, xdivy
+from gradtape.ops.elementary import cos, exp, log, power_by_exponent, sin, xdivy
 from gradtape.ops.op import ON_HOST
 from gradtape.ops.special import erf, scipy_kernel, scipy_special
 from gradtape.ops.special_gamma import digamma
@@ -208,7 +208,7 @@ powm1 = binary(
     "powm1",
     scipy_kernel("powm1"),
     lambda g, x, y: g * (y * x ** (y - 1)),
-    lambda g, x, out: _pow_dy(g, x, out + 1),
+    lambda g, x, out: power_by_exponent(g, x, out + 1),
 )
 sindg = unary("sindg", scipy_kernel("sindg"), lambda g, x: g * cosdg(x) * _DEGREE)
 cosdg = unary("cosdg", scipy_kernel("cosdg"), lambda g, x: g * sindg(x) * -_DEGREE)

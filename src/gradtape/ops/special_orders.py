@@ -1,4 +1,4 @@
-"""Functions with an order or parameters besides their number: Bessel and Struve functions of any
+"""Functions of a number that also take an order or parameters: Bessel and Struve functions of any
 order, elliptic integrals, Airy functions, hypergeometric functions, orthogonal polynomials.
 
 Their derivative with respect to the number, which is the first argument here, is the same function

@@ -163,7 +163,7 @@ def call_as_one(
             _constants, outputs, [out.array for out in outputs], [0] * len(outputs)
         )
         return _connected(name, read, [tensor_of(array) for array in arrays], pull, state.scope)
-    traced = (
+    traced: Any = (
         None
         if pull_of is not None
         else TracedPull(trace, name, [(out.array.shape, out.array.dtype) for out in outputs], pull)
@@ -175,7 +175,7 @@ def call_as_one(
     def again(tensors: list[Tensor]) -> list[Tensor]:
         given = dict(zip(places, tensors, strict=False))
         others = [given.get(i, value) for i, value in enumerate(read)]
-        pull = pull_of(others) if pull_of is not None else traced.given(tensors[end:])  # type: ignore[union-attr]
+        pull = pull_of(others) if pull_of is not None else traced.given(tensors[end:])
         return call_as_one(name, others, tensors[count:end], pull, pull_of)
 
     given = [*(read[i] for i in places), *outputs, *captured]

@@ -264,7 +264,8 @@ def _summed_rows(gradient: tf.IndexedSlices) -> tuple[Array, Array]:
 
 @cache
 def _rules() -> dict[Any, UpdateRule]:
-    from keras.src.optimizers.adam import Adam  # noqa: PLC0415 - Keras's optimizers are made from this package's base
+    # Keras's optimizers are made from this package's base, so they are imported after it.
+    from keras.src.optimizers.adam import Adam  # noqa: PLC0415
     from keras.src.optimizers.sgd import SGD  # noqa: PLC0415
 
     return {SGD.update_step: _descend, Adam.update_step: _adapt}

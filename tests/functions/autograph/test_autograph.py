@@ -264,9 +264,9 @@ GLOBAL = 100.0
 
 
 def test_several_lambdas_in_a_line():
-    # One long line, because that is what is tested.
-    f, g, h = tf.function(lambda x: x if x > 0 else -x), tf.function(lambda x: 2 * x if x > 0 else x), lambda x: (lambda x: x if x < 0 else 3 * x)(x)  # noqa: E501 # fmt: skip
-    found = [k(tf.constant(x)).numpy() for k in (f, g, tf.function(h)) for x in (2.0, -2.0)]
+    f, g = tf.function(lambda x: x if x > 0 else -x), tf.function(lambda x: 2 * x if x > 0 else x)
+    h = tf.function(lambda x: (lambda x: x if x < 0 else 3 * x)(x))
+    found = [k(tf.constant(x)).numpy() for k in (f, g, h) for x in (2.0, -2.0)]
     assert found == [2, 2, 4, -2, 6, -2]
 
 

@@ -125,8 +125,8 @@ def _write_at(called: Any, inputs: Any) -> None:
 
 
 def _must_not_write(args: Any) -> bool:
-    """Whether the first argument, which is to be written to, is none that changes,
-    or what is written is recorded.
+    """True if the destination, which is the first argument, is immutable, or if one of the
+    values is recorded.
     """
     if isinstance(args[0], (Tensor, Variable)):
         return True

@@ -300,7 +300,8 @@ def ravel_multi_index(
         for i, x in enumerate(given)
     )
     sizes = integers(dims, "ravel_multi_index: dims")
-    return wrapped(np.ravel_multi_index(coordinates, sizes, mode, order))  # type: ignore[call-overload]
+    found = np.ravel_multi_index(coordinates, sizes, mode, order)  # type: ignore[call-overload]
+    return wrapped(found)
 
 
 # Indices of a grid
@@ -316,7 +317,9 @@ def indices(dimensions: ShapeLike, dtype: DTypeLike = int, sparse: bool = False)
     [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
     sizes = integers(dimensions, "indices: dimensions")
-    return wrapped(np.indices(sizes, dtype_of(dtype, INT32), sparse=sparse))  # type: ignore[call-overload]
+    whole = dtype_of(dtype, INT32)
+    found = np.indices(sizes, whole, sparse=sparse)  # type: ignore[call-overload]
+    return wrapped(found)
 
 
 @published("numpy.diag_indices")

@@ -1,5 +1,5 @@
 """NumPy's functions that sort, search and count: `sort`, `argsort`, `searchsorted`,
-`bincount` and their kin.
+`bincount` and related functions.
 
 Sorting is recorded as a gather; equal elements keep their order. Indices and counts are int64 and
 have no derivative.

@@ -246,7 +246,10 @@ def _extended(x: Tensor, axis: int, pair: Widths, mode: str, odd: bool) -> Tenso
         return take(x, Tensor(indices), axis=axis, sparse=False)
     if x.array.dtype.kind == "b":
         return converted(_extended(converted(x, INT32), axis, pair, mode, odd), x.array.dtype)
-    first, last = (np.pad(unit, pair, mode=mode, reflect_type="odd") for unit in _edge_units(size))  # type: ignore[call-overload]
+    first, last = (
+        np.pad(unit, pair, mode=mode, reflect_type="odd")  # type: ignore[call-overload]
+        for unit in _edge_units(size)
+    )
     sign = np.where((indices == 0) | (indices == size - 1), 0, 1 - first - last)
     column = (-1, *(1,) * (x.array.ndim - axis - 1))
     by_found, by_first, by_last = (

@@ -1,8 +1,7 @@
 """NumPy's functions that repeat, reorder, insert and delete elements: `tile`, `repeat`, `flip`,
 `roll`, `insert`, `delete`.
 
-Most are a gather, at indices that NumPy's own function of that name returns for the numbers 0, 1,
-2, ...
+Most are a gather, at the indices that NumPy's own function of that name makes of 0, 1, 2, ...
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ import numpy as np
 from gradtape.api.numpy.operands import axes_of, axis_of, converted, plain, tensor_of, values_of
 from gradtape.api.numpy.shaping import flat, moveaxis, stretched
 from gradtape.api.tensorflow.arguments import AxisLike, ShapeLike, TensorLike, as_int, integers
+from gradtape.api.tensorflow.shaping import repeated
 from gradtape.convert import numpy_array
 from gradtape.core.tensor import Tensor
-from gradtape.ops import broadcasting, shaping
+from gradtape.ops import shaping
 from gradtape.ops.indexing import take
 from gradtape.published import published
 
@@ -56,14 +56,7 @@ def repeat(a: TensorLike, repeats: Any, axis: int | None = None) -> Tensor:
             f"repeat: repeats={counts} must be one number, or {sizes[place]} of them, and not "
             "negative."
         )
-    if len(counts) != 1:
-        return take(x, Tensor(np.repeat(np.arange(sizes[place]), counts)), axis=place, sparse=False)
-    (count,) = counts
-    before, behind = sizes[: place + 1], sizes[place + 1 :]
-    spread = broadcasting.broadcast_to(
-        shaping.reshape(x, shape=(*before, 1, *behind)), shape=(*before, count, *behind)
-    )
-    return shaping.reshape(spread, shape=(*sizes[:place], sizes[place] * count, *behind))
+    return repeated(x, counts, place)
 
 
 def _along(x: Tensor, axis: Any, function: str) -> tuple[Tensor, int]:

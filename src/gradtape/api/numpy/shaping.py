@@ -1,5 +1,5 @@
 """NumPy's functions for the shape and the dtype of an array: `reshape`, `transpose`,
-`squeeze`, `astype` and their kin.
+`squeeze`, `astype` and related functions.
 
 A Tensor is immutable and has no memory layout: where NumPy returns a view or a copy, the result is
 a Tensor with those values, and `order` matters only where it says in which order elements are read.

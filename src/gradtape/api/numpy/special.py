@@ -2,8 +2,8 @@
 run on values.
 
 They are called through NumPy's protocol, as `scipy.special.erf(tensor)`; gradtape has no names of
-its own for them. The table of them is built when the first of them is called: by then the user has
-imported scipy.
+its own for them. Their table is built when one is first called: by then the user has imported
+scipy.
 """
 
 from __future__ import annotations

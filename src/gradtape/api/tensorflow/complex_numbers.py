@@ -1,5 +1,5 @@
-"""Complex numbers from their parts, and their parts: `tf.complex`, `tf.math.real` and related
-functions.
+"""Making complex numbers from their parts, and taking the parts of complex numbers: `tf.complex`,
+`tf.math.real` and related functions.
 """
 
 # mypy: disable-error-code="no-any-return"

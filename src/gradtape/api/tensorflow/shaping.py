@@ -542,19 +542,25 @@ def repeat(
     counts = integers(repeats, "repeat: repeats")
     if min(counts, default=0) < 0:
         raise invalid_argument(f"repeat: repeats={list(counts)} must not be negative.")
-    if len(counts) == 1:
-        (count,) = counts
-        before, behind = sizes[: place + 1], sizes[place + 1 :]
-        spread = broadcasting.broadcast_to(
-            shaping.reshape(x, shape=(*before, 1, *behind)), shape=(*before, count, *behind)
-        )
-        return shaping.reshape(spread, shape=(*sizes[:place], sizes[place] * count, *behind))
-    if len(counts) != sizes[place]:
+    if len(counts) not in (1, sizes[place]):
         raise ValueError(
             f"repeat: repeats has {len(counts)} entries, but axis {place} of input has size "
             f"{sizes[place]}."
         )
-    return indexing.take(x, np.repeat(np.arange(sizes[place]), counts), axis=place, sparse=False)
+    return repeated(x, counts, place)
+
+
+def repeated(x: Tensor, counts: Sequence[int], axis: int) -> Tensor:
+    """Each slice along an axis, `counts` times: one number for all of them, or one for each."""
+    sizes = x.array.shape
+    if len(counts) != 1:
+        return indexing.take(x, np.repeat(np.arange(sizes[axis]), counts), axis=axis, sparse=False)
+    (count,) = counts
+    before, behind = sizes[: axis + 1], sizes[axis + 1 :]
+    spread = broadcasting.broadcast_to(
+        shaping.reshape(x, shape=(*before, 1, *behind)), shape=(*before, count, *behind)
+    )
+    return shaping.reshape(spread, shape=(*sizes[:axis], sizes[axis] * count, *behind))
 
 
 @published("meshgrid")

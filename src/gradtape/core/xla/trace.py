@@ -65,9 +65,10 @@ class NeedsTracedConstants(BaseException):
     """Raised while tracing where derivatives with respect to constants of the program are asked
     for: the function is traced again, with constants that are traced arrays.
 
-    `constants` are these, and `others` those of programs that it calls, by which it may ask next.
-    They are known only as long as somebody else has them: the function may have made them, and
-    makes others the next time. No `except Exception` of the user's code is to catch it.
+    `constants` are those constants; `others` are constants of the programs that it calls, with
+    respect to which derivatives may be asked for next. Both are weak references: the function may
+    have made the Tensors itself, and then makes new ones the next time. It is not an Exception, so
+    that an `except Exception` in the user's code does not catch it.
     """
 
     def __init__(self, constants: Iterable[Tensor], others: Iterable[Tensor]) -> None:
@@ -328,7 +329,7 @@ class Trace:
         )
 
     def note(self, constants: Iterable[Tensor]) -> None:
-        """Hears of Tensors of eager code that are constants of this program, and so of those around
+        """Adds Tensors of eager code to the constants of this program, and of those that enclose
         it.
         """
         trace: Trace | None = self

@@ -45,11 +45,6 @@ def is_free() -> bool:
     return True
 
 
-def called_back() -> bool:
-    """Whether this thread is running a host call of a program, which waits for it."""
-    return writing.lock is not _Writing.lock
-
-
 @block
 def being_called_back() -> Iterator[None]:
     """A block that runs as a host call of a program."""

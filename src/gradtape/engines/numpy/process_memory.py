@@ -38,7 +38,8 @@ def _peak_of_usage() -> int:
 def forget_peak() -> bool:
     """Lets the peak be what is used now; says whether the system can do that."""
     try:
-        with open("/proc/self/clear_refs", "w", encoding="ascii") as file:  # noqa: PTH123 - as above
+        # As above.
+        with open("/proc/self/clear_refs", "w", encoding="ascii") as file:  # noqa: PTH123
             file.write(_RESET_PEAK)
     except OSError:
         return False

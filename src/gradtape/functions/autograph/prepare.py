@@ -194,7 +194,8 @@ def _refuse_what_cannot_be_converted(node: ast.AST) -> None:
     }
     for part in ast.walk(node):
         if type(part) in refused:
-            raise NotConvertedError(f"it contains {refused[type(part)]} (line {part.lineno})")  # type: ignore[attr-defined]
+            line = part.lineno  # type: ignore[attr-defined]
+            raise NotConvertedError(f"it contains {refused[type(part)]} (line {line})")
         for name in _names_lost_in(part):
             raise NotConvertedError(
                 f"it assigns '{name.target.id}' with := where the assignment would be lost (line "

@@ -25,7 +25,8 @@ def differ(found: Any, expected: Any, largest: Any, dtype: Any) -> bool:
     What is not finite proves nothing. Half precision is rounded at every op, so a larger difference
     is allowed there.
     """
-    precision = np.finfo(dtype) if dtype.kind == "c" else ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    finfo: Any = np.finfo if dtype.kind == "c" else ml_dtypes.finfo
+    precision = finfo(dtype)
     with np.errstate(all="ignore"):
         allowed = float(precision.eps) ** (1 / 3 if dtype.itemsize == 2 else 1 / 2) * np.maximum(
             largest, np.abs(expected)

@@ -172,12 +172,3 @@ class Pushes:
         for start, stop, rows in ranges:
             stack.put(start, stop, Tensor(rows))
         return stack.joined()
-
-
-def push_along(
-    tape: GradientTape, recording: Recording, target: Any, source: Any, tangents: Any
-) -> Tensor | None:
-    """The target's tangents for `tangents` of one source,
-    both with the batch as their first axis; None without a path.
-    """
-    return RecordedWalk(tape, recording, target, [source]).push(0, tangents)

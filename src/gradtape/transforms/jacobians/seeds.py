@@ -169,7 +169,8 @@ class Seeds:
         self._matrix = transpose(matrix, perm=(1, 0)) if transposed else matrix
         if self._scale is None and not self._on_xla:
             self._scale = np.ones((self.batch, self.count), self._dtype)
-        self.node, self._shape = node.parents[index], saved[f"{rule.op.arguments[index]}_shape"]  # type: ignore[assignment]
+        self.node = node.parents[index]  # type: ignore[assignment]
+        self._shape = saved[f"{rule.op.arguments[index]}_shape"]
 
 
 def _only_traced() -> bool:

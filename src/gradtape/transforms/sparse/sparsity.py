@@ -160,8 +160,9 @@ def _jacobian(
         and count == pattern.shape[0]
         and pattern.nnz >= _DENSE_FROM * math.prod(pattern.shape)
     ):
+        found: Any
         (found,) = pull_identity(tape, recording, target, [source], pace)
-        data = np.reshape(found.array, pattern.shape)[rows, pattern.indices].astype(dtype)  # type: ignore[union-attr]
+        data = np.reshape(found.array, pattern.shape)[rows, pattern.indices].astype(dtype)
     else:
         product = _product(tape, recording, target, source, columns, pace)
         seeded, lines, across = (

@@ -18,10 +18,10 @@ def why_nonfinite(function: Callable[..., Any], *args: Any, **kwargs: Any) -> No
     these arguments.
 
     The call runs once more, op by op: a compiled function as the Python code that it was made from,
-    with the random numbers that its next call draws. Backward walks of tapes in it are looked into.
-    All Variables that it assigns get their values back. To ask about a call that has ended, put the
-    Variables back to what they were before it; a call that `tf.debugging.enable_check_numerics()`
-    stopped has left them so.
+    with the random numbers that its next call draws. Backward walks of tapes in it are searched
+    too. All Variables that it assigns get their values back. To ask about a call that has ended,
+    put the Variables back to what they were before it; a call that
+    `tf.debugging.enable_check_numerics()` stopped has left them so.
 
     >>> import gradtape as tf
     >>> w = tf.Variable([1.0, 0.0])

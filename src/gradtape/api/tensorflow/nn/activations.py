@@ -1,4 +1,4 @@
-"""What layers do last: `tf.nn.bias_add`, activations and softmax."""
+"""The last steps of a layer: `tf.nn.bias_add`, activations and softmax."""
 
 # mypy: disable-error-code="no-any-return"
 # An op gives a Tensor for Tensors and an array for arrays, so its result is Any; here the arguments

@@ -162,10 +162,7 @@ def _convolve(
     dilations: Any,
     spatial: int | None,
 ) -> Tensor:
-    x, w = tensors_of_kind(x, filters, _CONVOLVED, function, ("input", "filters"))
-    spatial = _spatial_axes(w, function) if spatial is None else spatial
-    layout = Layout(function, data_format, x, spatial)
-    _check_filters(function, w, spatial)
+    x, w, layout = _operands(function, x, filters, _CONVOLVED, data_format, spatial)
     x = layout.enter(x)
     channels, (taken, made) = x.array.shape[-1], w.array.shape[-2:]
     if channels % taken:
@@ -181,6 +178,19 @@ def _convolve(
         )
     windows = layout.windows(x.array.shape[1:-1], w.array.shape[:-2], strides, padding, dilations)
     return layout.leave(conv(x, w, windows=windows, groups=groups))
+
+
+def _operands(
+    function: str, x: Any, filters: Any, kind: Any, data_format: Any, spatial: int | None
+) -> tuple[Tensor, Tensor, Layout]:
+    """The input and the filters as Tensors of one dtype, and how the input is laid out; without
+    `spatial`, the filters say how many axes are convolved.
+    """
+    x, w = tensors_of_kind(x, filters, kind, function, ("input", "filters"))
+    spatial = _spatial_axes(w, function) if spatial is None else spatial
+    layout = Layout(function, data_format, x, spatial)
+    _check_filters(function, w, spatial)
+    return x, w, layout
 
 
 def _spatial_axes(w: Tensor, function: str) -> int:
@@ -372,14 +382,11 @@ def _convolve_transposed(
     dilations: Any,
     spatial: int | None,
 ) -> Tensor:
-    x, w = tensors_of_kind(x, filters, FLOATING, function, ("input", "filters"))
-    spatial = _spatial_axes(w, function) if spatial is None else spatial
-    layout = Layout(function, data_format, x, spatial)
-    _check_filters(function, w, spatial)
+    x, w, layout = _operands(function, x, filters, FLOATING, data_format, spatial)
     wanted = as_shape(output_shape, f"{function}: output_shape")
-    if len(wanted) != spatial + 2:
+    if len(wanted) != w.ndim:
         raise invalid_argument(
-            f"{function}: output_shape must have {spatial + 2} entries, got {list(wanted)}."
+            f"{function}: output_shape must have {w.ndim} entries, got {list(wanted)}."
         )
     y = layout.enter(x)
     sizes, channels = (

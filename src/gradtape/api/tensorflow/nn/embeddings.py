@@ -1,5 +1,5 @@
-"""Rows of a table by their ids: `tf.nn.embedding_lookup`; and of bags of ids, which are rows of a
-SparseTensor: `tf.nn.embedding_lookup_sparse` and its safe form.
+"""Rows of a table by their ids: `tf.nn.embedding_lookup`. For bags of ids, which are the rows of a
+SparseTensor, they are combined: `tf.nn.embedding_lookup_sparse` and its safe form.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Losses and measures of `tf.nn`: crossentropies of logits, averages of losses, and whether a class
-is among the best.
+"""Losses and measures of `tf.nn`: cross entropies of logits, averages of losses, and whether a
+class is among the best.
 """
 
 # mypy: disable-error-code="no-any-return"

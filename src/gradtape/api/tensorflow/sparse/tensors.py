@@ -1,6 +1,6 @@
 """SparseTensors: making, converting and rearranging them.
 
-`tf.sparse` has these functions and those of `sparse_math`.
+`tf.sparse` has these functions and those of `mathematics`.
 
 NumPy decides from the indices which elements there are; the values go through ops, so a tape
 follows them. In a function that is being traced the indices are Tensors, and whatever does not

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -143,8 +144,19 @@ class Chromium:
     def texts(self, selector):
         """The text of each element that a selector finds."""
         return self.run(
-            "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector
+            "return [...document.querySelectorAll(arguments[0])]"
+            ".map(e => e.textContent.toWellFormed())",
+            selector,
         )
+
+    @contextmanager
+    def frame(self, number):
+        """A block in which all this happens in a frame of the page."""
+        self._ask("POST", "/frame", {"id": number})
+        try:
+            yield
+        finally:
+            self._ask("POST", "/frame", {"id": None})
 
     def picture(self, path):
         """Leaves a picture of the window."""

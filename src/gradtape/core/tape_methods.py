@@ -418,9 +418,10 @@ class TapeMethods:
         The tape is not used up.
 
         >>> import gradtape as tf, os, tempfile
-        >>> w = tf.Variable([1.0, 2.0])
+        >>> x = tf.constant([1.0, 2.0])
         >>> with tf.GradientTape() as tape:
-        ...     loss = tf.reduce_sum(tf.square(w))
+        ...     tape.watch(x)
+        ...     loss = tf.reduce_sum(tf.square(x))
         >>> path = os.path.join(tempfile.mkdtemp(), "tape.html")
         >>> tape.show(path, target=loss)
         <TapePage: 2 ops, nothing found, in ...tape.html>

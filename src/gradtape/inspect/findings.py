@@ -12,7 +12,6 @@ from gradtape.core.location import Location
 from gradtape.core.node import Node
 from gradtape.inspect.explain import explain
 from gradtape.inspect.explanation import Reason
-from gradtape.inspect.nonfinite import NonFinite
 from gradtape.inspect.norms import Norms
 from gradtape.inspect.search import why_nonfinite
 from gradtape.inspect.values import is_wrong, plain
@@ -80,13 +79,8 @@ def _nonfinite(
     if not why:
         return []
     title, *lines = str(why).splitlines()
-    return [
-        Finding("nonfinite", title, "\n".join(lines), why.location, _made_by(why, nodes))
-    ]  # fmt: skip
-
-
-def _made_by(why: NonFinite, nodes: Placed) -> list[Node]:
-    return [node for node, place in nodes if place == why.location and _name(node) == why.op]
+    at = _called(why.op, why.location, nodes)
+    return [Finding("nonfinite", title, "\n".join(lines), why.location, at)]
 
 
 def _none(
@@ -116,8 +110,7 @@ def _none(
 
 
 def _missing(reason: Reason, source: Node | None, nodes: Placed) -> Finding:
-    last = reason.path[-1].op if reason.path else None
-    at = [node for node, place in nodes if place == reason.location and _name(node) == last]
+    at = _called(reason.path[-1].op if reason.path else None, reason.location, nodes)
     return Finding(
         "none",
         f"The gradient of {reason.source} is None: {reason.cause}",
@@ -143,7 +136,8 @@ def _sizes(norms: Norms, nodes: Placed) -> list[Finding]:
         sources = [
             n for n, size in norms.norms.items() if n.rule is None and _is_far(kind, size, start)
         ]
-        if cases and sources:
+        if sources:
+            cases = cases or [case for case in back if any(p in sources for p in case[0].parents)]
             node, place, size = cases[0]
             reached = farthest(norms.norms[n] for n in sources)
             title = f"The gradient{_of(len(sources))} {verb}{'s' if len(sources) == 1 else ''}"
@@ -178,6 +172,11 @@ def _zeros(norms: Norms, nodes: Placed) -> list[Finding]:
 
 def _of(sources: int) -> str:
     return " of a source" if sources == 1 else f"s of {sources} sources"
+
+
+def _called(name: str | None, where: Location | None, nodes: Placed) -> list[Node]:
+    """The ops of a name at a line."""
+    return [node for node, place in nodes if place == where and _name(node) == name]
 
 
 def _name(node: Node) -> str:

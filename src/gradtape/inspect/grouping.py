@@ -109,8 +109,13 @@ def _name_run(ops: Sequence[Op], paths: list[str], start: int, end: int) -> None
     for i in range(start, end):
         path = next((p for p in map(_layer_path, ops[i].reads) if p), "")
         if path and current and path != current:
-            again = (k for k in range(begins + 1, i) if ops[k].place == ops[begins].place)
-            split = max(again, default=i)
+            first = ops[begins].place
+            again = [
+                k
+                for k in range(begins + 1, i)
+                if ops[k].place == first and ops[k - 1].place != first
+            ]
+            split = again[-1] if again else i
             paths[begins:split] = [current] * (split - begins)
             begins = split
         current = path or current

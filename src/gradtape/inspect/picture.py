@@ -102,17 +102,21 @@ class _Picture:
             if key in tape._variables
         }
         self.index = {node: i for i, node in enumerate(self.nodes)}
-        self.sources = self._sources()
+        self.sources = self._sources(recording)
         self.index.update({node: -1 - i for i, node in enumerate(self.sources)})
         self.listing = Listing()
         self.places = self._places()
 
-    def _sources(self) -> list[Node]:
+    def _sources(self, recording: Recording) -> list[Node]:
         """What is watched: the Variables, and the Tensors that some op used."""
         used = {
-            p for node in self.nodes for p in node.parents if p is not None and p.rule is None
-        } | self.variables.keys()
-        return sorted(used, key=lambda node: node.number)
+            parent
+            for node in self.nodes
+            for parent in node.parents
+            # What another tape watches is none of this one's.
+            if parent is not None and parent.rule is None and recording in parent.scope
+        }
+        return sorted(used | self.variables.keys(), key=lambda node: node.number)
 
     def _places(self) -> list[Location]:
         known: dict[tuple[int, int], Location] = {}

@@ -182,6 +182,7 @@ const graph = {
       if (wire.end < first || wire.from >= end) continue;
       const own = x(wire.lane);
       for (const to of wire.to) {
+        if (to !== wire.end && to !== chosen && (to < first - 1 || to > end)) continue;
         const last = to === wire.end, near = wire.from === chosen || to === chosen;
         const turn = Math.min(height, (to - wire.from) * height);
         const start = last || near ? y(wire.from) : y(to) - turn;

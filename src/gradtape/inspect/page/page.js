@@ -187,6 +187,7 @@ function start() {
   query.addEventListener("input", () => search(query.value));
   document.addEventListener("keydown", onKey);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chart.draw());
+  folds.level(1);
   graph.start();
   code.start();
   graph.list.scroller.addEventListener("wheel", (event) => {
@@ -196,6 +197,7 @@ function start() {
   }, { passive: false });
   chart.start();
   if (!opNames.length) {
+    refresh();
     graph.list.scroller.append(make("p", "empty", "This tape has recorded no op so far."));
     return;
   }

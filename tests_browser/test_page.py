@@ -359,6 +359,18 @@ def test_ten_thousand_ops_stay_few_elements(browser, opened, level):
     )
 
 
+def test_the_end_of_a_long_list_stays_in_view_when_it_shrinks(browser, opened):
+    tape, loss = long(10_000)
+    opened(tape, target=loss)
+    rows = "return document.querySelectorAll('#rows .row').length"
+    browser.press("4", "End")
+    for key in ("-", "-", "-", "2", "1"):
+        browser.press(key)
+        assert browser.console() == []
+        assert browser.run(rows) > 0
+        assert selected(browser)
+
+
 # Hostile text
 
 HOSTILE = [

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradtape.core.location import Location, locate
+from gradtape.core.location import Location
 from gradtape.core.node import Node
 from gradtape.core.recording import Recording
 from gradtape.core.tape_arguments import leaves_of
@@ -105,7 +105,7 @@ class _Picture:
         self.sources = self._sources(recording)
         self.index.update({node: -1 - i for i, node in enumerate(self.sources)})
         self.listing = Listing()
-        self.places = self._places()
+        self.places = [node.location() or _NOWHERE for node in self.nodes]
 
     def _sources(self, recording: Recording) -> list[Node]:
         """What is watched: the Variables, and the Tensors that some op used."""
@@ -117,20 +117,6 @@ class _Picture:
             if parent is not None and parent.rule is None and recording in parent.scope
         }
         return sorted(used | self.variables.keys(), key=lambda node: node.number)
-
-    def _places(self) -> list[Location]:
-        known: dict[tuple[int, int], Location] = {}
-        places = []
-        for node in self.nodes:
-            if node.where is None:
-                places.append(_NOWHERE)
-                continue
-            code, offset = node.where
-            key = id(code), offset  # to hash a code object takes long
-            if key not in known:
-                known[key] = locate(code, offset)
-            places.append(known[key])
-        return places
 
     def data(self, question: Asked, why_not: str | None, profile: Profile | None) -> dict[str, Any]:
         norms = self.norms

@@ -47,6 +47,7 @@ const graph = {
     this.spacing = Math.max(2, Math.min(14, 150 / folds.wires.lanes));
     this.left = folds.wires.loops.length || folds.wires.apart.length ? 26 : 14;
     this.margin = this.left + 12 + this.spacing * (folds.wires.lanes - 1);
+    this.wiring.style.transform = ""; // or else the list would stay as long as it was
     this.list.refresh(folds.shown.length);
   },
 

@@ -314,6 +314,32 @@ def test_none_and_nan_are_marked_at_their_lines(browser, opened):
     assert selected(browser) == "sqrt"
 
 
+class Scale:
+    """Keras's way to write a layer, and to name its Variables."""
+
+    def __init__(self, name, value):
+        self.w = tf.Variable(value, name=f"net/{name}/w")
+
+    def call(self, x):
+        return tf.sqrt(x * self.w)
+
+
+def test_layers_that_share_a_line_share_its_time_but_not_its_findings(browser, opened):
+    good, bad = Scale("good", 2.0), Scale("bad", 0.0)
+    with tf.profile() as p, tf.GradientTape() as tape:
+        loss = good.call(tf.constant(3.0)) + bad.call(tf.constant(4.0))
+    opened(tape, target=loss, profile=p)
+    browser.press("1")
+    marks = browser.run(
+        "return [...document.querySelectorAll('.row.group')].map("
+        "r => [r.querySelector('.name').textContent,"
+        " [...r.querySelectorAll('.mark')].map(m => m.textContent)])"
+    )
+    assert marks[:2] == [["good", []], ["bad", ["NaN"]]]
+    assert cell(browser, "good", "time").startswith("≤ ")
+    assert cell(browser, "good", "time") == cell(browser, "bad", "time")
+
+
 def test_wires_follow_the_graph(browser, opened):
     tape, loss, _, _ = healthy()
     data = opened(tape, target=loss)

@@ -12,6 +12,7 @@ from gradtape.core.location import Location
 from gradtape.core.node import Node
 from gradtape.inspect.explain import explain
 from gradtape.inspect.explanation import Reason
+from gradtape.inspect.nonfinite import BACKWARD
 from gradtape.inspect.norms import Norms
 from gradtape.inspect.search import why_nonfinite
 from gradtape.inspect.values import is_wrong, plain
@@ -80,7 +81,17 @@ def _nonfinite(
         return []
     title, *lines = str(why).splitlines()
     at = _called(why.op, why.location, nodes)
+    if why.phase == BACKWARD and norms is not None:
+        # Several layers may run the line: it is one that was given finite numbers.
+        at = [node for node in at if _spoils(node, norms.norms)] or at
     return [Finding("nonfinite", title, "\n".join(lines), why.location, at)]
+
+
+def _spoils(node: Node, norms: dict[Node, float]) -> bool:
+    """Whether an op has a finite gradient, and passes one on that is not."""
+    return math.isfinite(norms.get(node, math.nan)) and any(
+        parent is not None and not math.isfinite(norms.get(parent, 0.0)) for parent in node.parents
+    )
 
 
 def _none(

@@ -14,7 +14,8 @@ const details = {
       const row = data.rows[it.kind === LINE ? it.index : it.parent.index];
       if (it.kind === OP) heading.textContent = opNames[it.index];
       else codeInto(heading.appendChild(make("code")), codeLine(it) || "line " + row.line);
-      where.textContent = data.files[row.file].path ? data.files[row.file].path + ":" + row.line + ", in " + row.function : "no source line";
+      where.textContent = data.files[row.file].path ? shortPath(row.file) + ":" + row.line + ", in " + row.function : "no source line";
+      where.title = data.files[row.file].path;
     }
     parts.push(heading, where, this.facts(it));
     for (const [title, links] of [["from", this.from(it)], ["used by", this.usedBy(it)]])

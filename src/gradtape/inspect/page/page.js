@@ -161,9 +161,9 @@ function showTotals() {
   const sources = list.appendChild(make("li")).appendChild(make("button", "link", countText(data.sources.length, "source")));
   sources.id = "sources";
   sources.addEventListener("click", () => details.showSources());
-  add(bytesText(totals.bytes) + " kept alive" + (totals.shared ? " + " + bytesText(totals.shared) + " shared" : ""),
+  add(bytesText(totals.bytes) + " kept alive" + (totals.shared ? ", " + bytesText(totals.shared) + " shared" : ""),
     "What ends with the tape, and what has other holders too");
-  if (totals.seconds !== null) add(timeText(totals.seconds) + " profiled");
+  if (totals.seconds !== null) add(timeText(totals.seconds), "What the profile measured, in all");
   if (data.findings.length) add(countText(data.findings.length, "finding"));
 }
 

@@ -23,6 +23,8 @@ data.files.forEach((file, i) => {
   for (const [line, text] of file.lines) codeOf.set(placeKey(i, line), text);
 });
 const timeOf = new Map(data.times.map((time) => [placeKey(time.file, time.line), time]));
+// A library is known by its own name, wherever it is installed.
+const shortPath = (file) => data.files[file].path.split(/[\\/](?:site|dist)-packages[\\/]/).pop();
 const fileName = (file) => data.files[file].path.split(/[\\/]/).pop() || "?";
 
 const GROUP = 0, LINE = 1, OP = 2;
@@ -114,7 +116,7 @@ function textOf(it) {
 data.findings.forEach((finding, i) => {
   const marked = new Set();
   for (const op of finding.ops) for (let it = opItems[op]; it; it = it.parent) marked.add(it);
-  if (finding.place)
+  if (finding.place && !finding.ops.length)
     for (const line of lines) {
       const row = data.rows[line.index];
       if (row.file === finding.place.file && row.line === finding.place.line)

@@ -21,11 +21,15 @@ function bytesText(count) {
   return (unit ? count.toFixed(1) : count) + " " + units[unit];
 }
 
+function threeDigits(number) {
+  return number >= 1000 ? number.toFixed(0) : number.toPrecision(3);
+}
+
 function timeText(seconds) {
   if (!seconds) return "0";
-  if (seconds >= 1) return seconds.toFixed(2) + " s";
-  if (seconds >= 1e-3) return (seconds * 1e3).toFixed(2) + " ms";
-  return (seconds * 1e6).toFixed(1) + " µs";
+  if (seconds >= 1) return threeDigits(seconds) + " s";
+  if (seconds >= 1e-3) return threeDigits(seconds * 1e3) + " ms";
+  return threeDigits(seconds * 1e6) + " µs";
 }
 
 function normText(norm, digits = 3) {

@@ -117,8 +117,11 @@ const details = {
       const cells = [bytesText(kept.bytes + kept.shared), kept.array + (kept.count > 1 ? " × " + kept.count : ""), kept.op + (kept.asked ? " needs " + kept.asked : "")];
       for (const text of cells) line.insertCell().textContent = text;
     }
+    // Which of several layers keeps which of them is not told apart.
+    const together = sharers.get(placeKey(row.file, row.line)) > 1 ? ", all layers together" : "";
+    const what = it.kind === LINE ? "the line keeps" + together : "all calls of " + opNames[it.index] + " at this line keep" + together;
     const box = make("div", "kept-arrays");
-    box.append(make("span", "label", it.kind === LINE ? "arrays that the line keeps" : "arrays that this op keeps at this line"), table);
+    box.append(make("span", "label", what), table);
     return box;
   },
 };

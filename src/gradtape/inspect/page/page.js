@@ -30,6 +30,8 @@ function fold(it, open) {
 }
 
 function refresh() {
+  // A profile knows lines, not single ops.
+  document.body.classList.toggle("timed", data.times.length > 0 && !folds.flat);
   graph.refresh();
   document.getElementById("order").textContent = folds.flat ? "every op, in the order of recording" : "layers and functions, lines, ops";
 }
@@ -170,7 +172,6 @@ function showTotals() {
 function start() {
   showTotals();
   showFindings();
-  document.body.classList.toggle("timed", data.times.length > 0);
   const box = document.getElementById("help"), table = box.appendChild(make("table"));
   for (const [keys, does] of HELP) {
     const row = table.insertRow();

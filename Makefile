@@ -1,8 +1,9 @@
 # Every command makes the environment it needs; a machine needs only Python 3.11 or newer.
 #
-#   make demo       train a classifier of handwritten digits with a tape; leaves out/digits.png and out/tape-report.txt
+#   make demo       train a classifier of handwritten digits with a tape; leaves out/digits.png and out/tape.html
 #   make test       lint, types and tests; a part of those of compiled functions a second time with two devices
 #   make test-all   the same with the slow tests, and all cases of those that are sampled
+#   make test-browser  the page of tape.show in a headless Chromium (which needs chromium and chromedriver)
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
 #   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
 #   make test-array-api ARRAY_API_TESTS=path   the official suite of the Array API standard, checked out there with its submodule
@@ -15,7 +16,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 
-SOURCES := src tests tests_tf tools examples benchmarks
+SOURCES := src tests tests_browser tests_tf tools examples benchmarks
 
 # XLA can pretend that there are several CPUs, if it is told so before it starts: a second run of the tests that a second device concerns.
 TWO_DEVICES = JAX_PLATFORMS=cpu XLA_FLAGS="$$XLA_FLAGS --xla_force_host_platform_device_count=2"
@@ -23,14 +24,14 @@ COMPILED := tests/functions tests/core/xla tests/core/test_device.py tests/engin
 # The longest tables among them say nothing about devices. Of the others `make test` runs a part, and all that are marked `devices`.
 LONG := --ignore=tests/functions/test_second_orders_of_effects.py --ignore=tests/functions/test_reach.py --ignore=tests/functions/test_bodies.py
 
-.PHONY: help demo test test-all test-tf test-keras test-array-api test-versions bench lint names clean
+.PHONY: help demo test test-all test-browser test-tf test-keras test-array-api test-versions bench lint names clean
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 # Small matrices gain nothing from BLAS threads, and lose much when other processes want the cores.
-demo test test-all test-tf test-keras test-array-api test-versions: export OPENBLAS_NUM_THREADS = 1
+demo test test-all test-browser test-tf test-keras test-array-api test-versions: export OPENBLAS_NUM_THREADS = 1
 
 demo: .venv/.installed
 	@.venv/bin/python examples/digits.py
@@ -42,6 +43,9 @@ test: lint
 test-all: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS) --all
 	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) --all $(COMPILED) $(LONG)
+
+test-browser: .venv/.installed
+	@.venv/bin/python -m pytest -q tests_browser
 
 test-tf: .venv-tf/.installed
 	@.venv-tf/bin/python -m pytest -q tests_tf

@@ -2,13 +2,11 @@
 Adam and a GradientTape: `make demo`.
 
 The digits are the 1,797 scans of 8 × 8 pixels that come with scikit-learn; a quarter of them is
-kept for the test. Leaves a picture (out/digits.png) and a report of what the tape records in one
-training step (out/tape-report.txt).
+kept for the test. Leaves a picture (out/digits.png) and a page that shows what the tape records in
+one training step (out/tape.html).
 """
 
 import argparse
-import linecache
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -65,53 +63,15 @@ def train(network, train_set, test_set, epochs, rng):
     return losses, test_losses
 
 
-def tape_report(network, digits, labels):
-    """What a tape records in one step: how often each op,
-    and what each layer and the loss did, line by line.
+def tape_page(path, network, digits, labels):
+    """Leaves a page to look at: what a tape records in one step, with the bytes, the time and the
+    gradient of every line.
     """
-    # As long as there is the tape, there is what it has recorded.
-    with tf.GradientTape() as tape:  # noqa: F841
-        x, last_of = digits, {}
-        for layer in network.layers:
-            x = layer(x, training=True)
-            last_of[layer.name] = x.node
-        loss = cross_entropy(labels, x)
-    last_of["loss"] = loss.node
-
-    seen, waiting = {loss.node}, [loss.node]
-    while waiting:
-        for parent in waiting.pop().parents:
-            if parent is not None and parent not in seen:
-                seen.add(parent)
-                waiting.append(parent)
-    ops = sorted((node for node in seen if node.rule is not None), key=lambda node: node.number)
-
-    lines = [
-        f"One training step records {len(ops)} ops on {len(seen) - len(ops)} variables.",
-        "",
-        "By op:",
-    ]
-    lines += [
-        f"{count:5} × {name}"
-        for name, count in Counter(node.rule.name for node in ops).most_common()
-    ]
-    lines += ["", "By layer, in order, with the lines that ran the ops:"]
-    start = 0
-    for name, last in last_of.items():
-        if last is None:  # nothing that depends on a variable
-            lines.append(f"  {name}: records nothing")
-            continue
-        lines.append(f"  {name}")
-        for node in ops:
-            if start < node.number <= last.number:
-                place = node.location()
-                code = linecache.getline(place.file, place.line).strip()
-                lines += [
-                    f"      {node.rule.name}, in {Path(place.file).name}:{place.line}",
-                    f"          {code}",
-                ]
-        start = last.number
-    return "\n".join(lines) + "\n"
+    with tf.profile() as times:
+        with tf.GradientTape(persistent=True) as tape:
+            loss = cross_entropy(labels, network(digits, training=True))
+        tape.gradient(loss, network.trainable_variables)
+    return tape.show(path, target=loss, profile=times)
 
 
 def draw(path, losses, test_losses, digits, labels, predictions):
@@ -172,7 +132,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--out", type=Path, default=Path("out"), help="the folder for the picture and the report"
+        "--out", type=Path, default=Path("out"), help="the folder for the picture and the page"
     )
     args = parser.parse_args()
 
@@ -186,22 +146,21 @@ def main():
     train_digits, test_digits, train_labels, test_labels = split
 
     network = build()
-    report = tape_report(network, train_digits[:BATCH], train_labels[:BATCH])
     losses, test_losses = train(
         network, (train_digits, train_labels), (test_digits, test_labels), args.epochs, rng
     )
     predictions = tf.argmax(network(test_digits), axis=1).numpy()
 
     args.out.mkdir(parents=True, exist_ok=True)
-    picture, text = args.out / "digits.png", args.out / "tape-report.txt"
+    picture, page = args.out / "digits.png", args.out / "tape.html"
     draw(picture, losses, test_losses, test_digits, test_labels, predictions)
-    text.write_text(report, encoding="utf-8")
+    tape_page(page, network, train_digits[:BATCH], train_labels[:BATCH])
     right = int(np.sum(predictions == test_labels))
     print(
         f"test accuracy: {100 * right / len(test_labels):.1f} % ({right} of "
         f"{len(test_labels)} digits)"
     )
-    print(f"see {picture} and {text}")
+    print(f"see {picture} and {page}")
 
 
 if __name__ == "__main__":

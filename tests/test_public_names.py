@@ -104,7 +104,7 @@ TAPES = {
     # TensorFlow's.
     "batch_jacobian", "gradient", "jacobian", "reset", "stop_recording", "watch",
     "watched_variables", "departures", "derivatives", "explain", "gradient_per_example", "memory",
-    "sparsity", "why_nonfinite",
+    "show", "sparsity", "why_nonfinite",
 }  # fmt: skip
 
 

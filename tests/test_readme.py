@@ -176,4 +176,6 @@ def test_the_demo_reaches_its_accuracy_and_leaves_its_files(tmp_path):
     assert accuracy is not None, done.stdout
     assert float(accuracy[1]) >= 97
     assert (tmp_path / "digits.png").stat().st_size > 10_000
-    assert "matmul" in (tmp_path / "tape-report.txt").read_text(encoding="utf-8")
+    page = (tmp_path / "tape.html").read_text(encoding="utf-8")
+    for part in ("matmul", '"dense_1"', "ops.matmul(inputs, self.kernel)", '"seed":1.0'):
+        assert part in page

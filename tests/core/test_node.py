@@ -34,6 +34,22 @@ def test_the_location_is_the_users_line_whatever_lies_between():
     assert f"at {direct.node.location()}>" in repr(direct.node)
 
 
+def test_every_instruction_has_its_line_whatever_was_asked_before():
+    def lines(code):
+        return {
+            offset: number or code.co_firstlineno
+            for start, end, number in code.co_lines()
+            for offset in range(start, end)
+        }
+
+    several = test_the_location_is_the_users_line_whatever_lies_between.__code__
+    known = {code: lines(code) for code in (several, line_before.__code__)}
+    for offset in range(max(map(max, known.values()))):
+        for code, expected in known.items():
+            if offset in expected:
+                assert locate(code, offset).line == expected[offset]
+
+
 def test_an_instruction_that_belongs_to_no_line_is_at_the_beginning():
     code = line_before.__code__
     assert locate(code, 10**6) == Location(__file__, code.co_firstlineno, "line_before")

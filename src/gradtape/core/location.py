@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import os
 import sys
+from bisect import bisect_right
 from types import CodeType, FrameType
 from typing import NamedTuple
+from weakref import ref
 
 from gradtape.core.thread import here
 
@@ -75,11 +77,22 @@ class Location(NamedTuple):
         return f"{self.file}:{self.line}, in {self.function}"
 
 
+# Of the code that was asked about last: itself, where its lines begin, and their numbers. A long
+# program of one function is asked about many times.
+_latest: tuple[ref[CodeType], list[int], list[int | None]] | None = None
+
+
 def locate(code: CodeType, offset: int) -> Location:
     """File and line of an instruction."""
-    line = code.co_firstlineno
-    for start, end, number in code.co_lines():
-        if number is not None and start <= offset < end:
-            line = number
-            break
-    return Location(code.co_filename, line, code.co_qualname)
+    global _latest
+    latest = _latest
+    if latest is None or latest[0]() is not code:
+        parts = list(code.co_lines())
+        # Behind the last one there is no line.
+        starts = [*(start for start, _, _ in parts), parts[-1][1]]
+        numbers = [*(number for _, _, number in parts), None]
+        latest = _latest = ref(code), starts, numbers
+    _, starts, numbers = latest
+    place = bisect_right(starts, offset) - 1
+    line = numbers[place] if place >= 0 else None
+    return Location(code.co_filename, line or code.co_firstlineno, code.co_qualname)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from gradtape.core.location import own_files
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from gradtape.inspect.explanation import Explanation
     from gradtape.inspect.memory import TapeMemory
     from gradtape.inspect.nonfinite import NonFinite
+    from gradtape.inspect.profile import profile as Profile  # noqa: N812 - it is a class
+    from gradtape.inspect.show import TapePage
 
     Gradient: TypeAlias = Tensor | Any
     """A Tensor; or None where there is no path, or the IndexedSlices of a gather.
@@ -395,6 +398,38 @@ class TapeMethods:
         from gradtape.inspect.search import why_nonfinite
 
         return why_nonfinite(self, target_or_gradients, sources)
+
+    def show(
+        self: Any,
+        path: str | PathLike[str] | None = None,
+        *,
+        target: Any = None,
+        sources: Any = None,
+        profile: Profile | None = None,
+    ) -> TapePage:
+        """A page to look at: what was recorded, folded by Keras layer and line of code, beside the
+        source, with the bytes that each line keeps alive.
+
+        With a `target`, such as the loss, it also has the norm of the gradient at every op, where
+        it vanishes or explodes, and why gradients of `sources` (None: the Variables that the tape
+        watches) are None or not finite. A persistent tape takes the target of its last
+        `gradient()`. With a `profile`, or inside one, it has the time of each line. The page is
+        written to `path`, one HTML file that needs nothing else; a notebook shows what is returned.
+        The tape is not used up.
+
+        >>> import gradtape as tf, os, tempfile
+        >>> x = tf.constant([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     loss = tf.reduce_sum(tf.square(x))
+        >>> path = os.path.join(tempfile.mkdtemp(), "tape.html")
+        >>> tape.show(path, target=loss)
+        <TapePage: 2 ops, nothing found, in ...tape.html>
+        """
+        from gradtape.core.location import caller
+        from gradtape.inspect.show import show
+
+        return show(self, path, target, sources, profile, caller())
 
     def explain_missing(
         self: Any, targets: Sequence[Any], sources: Sequence[Any], missing: Sequence[Any]

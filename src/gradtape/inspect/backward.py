@@ -1,5 +1,5 @@
-"""`Backward`: a backward walk that is taken once more, without releasing anything, and notes where
-cotangents are not finite.
+"""`WalkAgain`: a backward walk that is taken once more, without releasing anything; `Backward`: one
+that notes where cotangents are not finite.
 """
 
 from __future__ import annotations
@@ -21,28 +21,17 @@ from gradtape.inspect.evidence import Evidence
 from gradtape.inspect.values import is_wrong, plain
 
 
-class Backward:
-    """The cotangents of one walk.
+class WalkAgain:
+    """A backward walk that looks at every cotangent, and leaves the tape as it is.
 
-    `gradients` are those of the sources. `passed` are the cotangents that are not finite, by the
-    Node that they were passed to: each with the Node that passed it and the number of the argument.
-    `totals` are the cotangents of the Nodes that passed those on, and all that are not finite
-    themselves. `largest` is the largest finite number in each cotangent of half precision.
+    `gradients` are the cotangents of the sources.
     """
 
     def __init__(
-        self,
-        evidence: Evidence,
-        recording: Recording,
-        seeds: dict[Node, Any],
-        sources: Iterable[Node] | None,
+        self, recording: Recording, seeds: dict[Node, Any], sources: Iterable[Node] | None
     ) -> None:
-        self.evidence = evidence
         self.recording = recording
         self.seeds = {node: plain(seed) for node, seed in seeds.items()}
-        self.passed: dict[Node, list[tuple[Node, int, Any]]] = {}
-        self.totals: dict[Node, Any] = {}
-        self.largest: dict[Node, float] = {}
         self._tensors = recording.moved
         if sources is None:
             sources = [n for n in Path(seeds, (), recording).reached if n.rule is None]
@@ -55,7 +44,11 @@ class Backward:
             lambda earlier, cotangent, parent: summed(earlier, cotangent, parent, None),
         )
         self.gradients = {node: as_array(g) for node, g in found.items()}
-        self.totals.update({n: g for n, g in self.gradients.items() if is_wrong_cotangent(g)})
+
+    def look_at(
+        self, node: Node, total: Any, parents: Sequence[Node | None], pulled: Sequence[Any]
+    ) -> None:
+        """Called for each Node with its cotangent, and with what its rule passes on."""
 
     def pull_again(self, node: Node, g: Any, argument: int) -> Any:
         """What a Node passes to one argument for another cotangent, as an array; for an op with
@@ -90,7 +83,37 @@ class Backward:
         if node.scope is not self.recording and not any(p is not None for p in parents):
             return ()
         pulled = list(self._pulled(node, g, parents))
-        total, spoiled = as_array(g), False
+        self.look_at(node, as_array(g), parents, pulled)
+        return pulled
+
+
+class Backward(WalkAgain):
+    """The cotangents of one walk that are not finite.
+
+    `passed` are the cotangents that are not finite, by the Node that they were passed to: each with
+    the Node that passed it and the number of the argument. `totals` are the cotangents of the Nodes
+    that passed those on, and all that are not finite themselves. `largest` is the largest finite
+    number in each cotangent of half precision.
+    """
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        recording: Recording,
+        seeds: dict[Node, Any],
+        sources: Iterable[Node] | None,
+    ) -> None:
+        self.evidence = evidence
+        self.passed: dict[Node, list[tuple[Node, int, Any]]] = {}
+        self.totals: dict[Node, Any] = {}
+        self.largest: dict[Node, float] = {}
+        super().__init__(recording, seeds, sources)
+        self.totals.update({n: g for n, g in self.gradients.items() if is_wrong_cotangent(g)})
+
+    def look_at(
+        self, node: Node, total: Any, parents: Sequence[Node | None], pulled: Sequence[Any]
+    ) -> None:
+        spoiled = False
         for i, (parent, cotangent) in enumerate(zip(parents, pulled, strict=True)):
             if parent is not None and cotangent is not None:
                 array = as_array(cotangent)
@@ -101,7 +124,6 @@ class Backward:
             self.totals[node] = total
         if type(total) is not dict and np.asarray(total).dtype.itemsize == 2:
             self.largest[node] = largest_finite(total)
-        return pulled
 
 
 def as_array(cotangent: Any) -> Any:

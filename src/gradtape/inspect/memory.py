@@ -83,12 +83,16 @@ class TapeMemory:
     bytes stay, since something else holds them too.
 
     `rows` has the buffers by line, op, shape and who asked for them, the largest first. `why` says
-    why there is nothing, if there is nothing.
+    why there is nothing, if there is nothing. `by_number` has the bytes and the shared bytes by the
+    number of the Node that saved them first.
     """
 
-    def __init__(self, rows: list[MemoryRow], why: str | None) -> None:
+    def __init__(
+        self, rows: list[MemoryRow], why: str | None, by_number: dict[int | None, list[int]]
+    ) -> None:
         self.rows = rows
         self.why = why
+        self.by_number = by_number
         self.total = sum(row.bytes for row in rows)
         self.shared = sum(row.shared for row in rows)
 
@@ -155,8 +159,9 @@ def memory(tape: GradientTape) -> TapeMemory:
     for owner, number in freeing.buffers():
         if id(owner) not in found:
             _add(found, owner, None if number is None else nodes[number], Asked("", ""))
-    rows = _rows(found.values(), freeing)
-    return TapeMemory(rows, None if rows else _why(tape, recording))
+    by_number: dict[int | None, list[int]] = {}
+    rows = _rows(found.values(), freeing, by_number)
+    return TapeMemory(rows, None if rows else _why(tape, recording), by_number)
 
 
 def _why(tape: GradientTape, recording: Recording | None) -> str:
@@ -232,8 +237,10 @@ def _op(node: Node | None) -> str:
     return _WATCHED if node is None else "source" if node.rule is None else node.rule.name
 
 
-def _rows(buffers: Iterable[_Buffer], freeing: Freeing) -> list[MemoryRow]:
-    """The buffers in rows, each piece of memory counted once."""
+def _rows(
+    buffers: Iterable[_Buffer], freeing: Freeing, by_number: dict[int | None, list[int]]
+) -> list[MemoryRow]:
+    """The buffers in rows, each piece of memory counted once; their bytes go to `by_number` too."""
     found: dict[MemoryRow, list[Any]] = {}
     seen: set[int] = set()
     for buffer in buffers:
@@ -250,7 +257,10 @@ def _rows(buffers: Iterable[_Buffer], freeing: Freeing) -> list[MemoryRow]:
             view_of, tuple(buffer.asked), 0, (),
         )  # fmt: skip
         sums = found.setdefault(key, [0, 0, 0, []])
-        sums[0 if freeing.frees(owner) else 1] += owner.nbytes
+        number = None if buffer.node is None else buffer.node.number
+        kind = 0 if freeing.frees(owner) else 1
+        sums[kind] += owner.nbytes
+        by_number.setdefault(number, [0, 0])[kind] += owner.nbytes
         sums[2] += 1
         sums[3] += [where for where in buffer.also if where not in sums[3]]
     rows = [

@@ -74,7 +74,7 @@ def why_nonfinite(tape: Any, target_or_gradients: Any, sources: Any = None) -> N
             )
         seeds = {node: ones_like(plain(leaf)) for node, leaf in targets.items()}
         return in_backward(evidence, recording, seeds, wanted)
-    asked = {node: _seed(kept) for known, kept in tape._asked if (node := known()) is not None}
+    asked = {node: seed_from(kept) for known, kept in tape._asked if (node := known()) is not None}
     if not asked:
         raise ValueError(
             "why_nonfinite: this tape did not record what it was given, and has computed no "
@@ -96,7 +96,7 @@ def why_nonfinite(tape: Any, target_or_gradients: Any, sources: Any = None) -> N
     return in_backward(evidence, recording, asked, wanted, backward)
 
 
-def _seed(kept: Any) -> Any:
+def seed_from(kept: Any) -> Any:
     """A cotangent from which a gradient began: ones of a shape and dtype, if none was given."""
     if type(kept) is not tuple:
         return kept

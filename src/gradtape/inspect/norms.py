@@ -1,0 +1,55 @@
+"""The size of the gradient at each op, from the target back to the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradtape.core.node import Node
+from gradtape.core.recording import Recording
+from gradtape.inspect.backward import WalkAgain
+
+
+class Norms(WalkAgain):
+    """The Euclidean norm of every cotangent of a walk, and the shape and dtype of what it is the
+    cotangent of, by Node. `seed` is the norm with which the walk begins.
+    """
+
+    def __init__(
+        self, recording: Recording, seeds: dict[Node, Any], sources: Iterable[Node] | None = None
+    ) -> None:
+        self.norms: dict[Node, float] = {}
+        self.shapes: dict[Node, str] = {}
+        super().__init__(recording, seeds, sources)
+        for node, gradient in self.gradients.items():
+            self.look_at(node, gradient, (), ())
+        self.seed = norm(list(self.seeds.values()))
+
+    def look_at(
+        self, node: Node, total: Any, parents: Sequence[Node | None], pulled: Sequence[Any]
+    ) -> None:
+        arrays = list(total.values()) if type(total) is dict else [total]
+        self.norms[node] = norm(arrays)
+        self.shapes[node] = ", ".join([described(array) for array in arrays])
+
+
+def norm(arrays: Sequence[Any]) -> float:
+    """The Euclidean norm of all elements: in float64, and scaled, so that neither tiny nor huge
+    ones are lost.
+    """
+    largest, total = 0.0, 0.0
+    sizes = [np.abs(np.asarray(array)).astype(np.float64).ravel() for array in arrays]
+    with np.errstate(all="ignore"):
+        largest = max([float(size.max()) for size in sizes if size.size], default=0.0)
+        if largest == 0 or not np.isfinite(largest):
+            return largest
+        total = sum([float(np.sum(np.square(size / largest))) for size in sizes])
+    return largest * float(np.sqrt(total))
+
+
+def described(array: Any) -> str:
+    """The dtype and the shape of an array."""
+    array = np.asarray(array)
+    return f"{array.dtype}[{', '.join(map(str, array.shape))}]"

@@ -2,8 +2,10 @@
 and the line, which a comment marks.
 """
 
+import gc
 import json
 import logging
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -436,9 +438,6 @@ def test_a_tape_that_is_used_up_still_explains_what_was_none():
 
 
 def test_what_is_explained_keeps_nothing_alive():
-    import gc
-    import weakref
-
     x = tf.constant(np.ones(1000, np.float32))
     with tf.GradientTape() as tape:
         tape.watch(x)
@@ -701,3 +700,18 @@ def test_a_gradient_function_that_fails_is_for_gradient_to_raise():
     assert tape.explain(y, W)[0].cause is Cause.CONNECTED
     with pytest.raises(ArithmeticError, match="the user's own"):
         tape.gradient(y, W)
+
+
+def test_where_a_chain_ends_keeps_no_recording_and_no_function_alive():
+    function = tf.function(tf.floor)
+    with tf.GradientTape() as tape:
+        h = W * W
+        mask, floored = h > 2.0, function(h)
+        y = tf.reduce_sum(tf.where(mask, V, floored))
+        assert tape.explain(floored, W)[0].path[-1].op == "floor"
+    program = weakref.ref(floored.node.inside)
+    assert tape.gradient(y, V) is not None
+    recordings = [recording for node in (mask.node, floored.node) for recording in node.followed]
+    del tape, function, h, y
+    gc.collect()
+    assert [reference() for reference in (program, *recordings)] == [None] * 3

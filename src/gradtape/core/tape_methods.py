@@ -397,10 +397,11 @@ class TapeMethods:
         return why_nonfinite(self, target_or_gradients, sources)
 
     def explain_missing(
-        self: Any, targets: Sequence[Any], sources: Sequence[Any], missing: Sequence[Any]
+        self: Any, targets: Sequence[Any], sources: Sequence[Any], gradients: Sequence[Any]
     ) -> None:
         """Logs why gradients are None, once for each line of the user's code."""
-        if not settings.hints or own_files[sys._getframe(2).f_code.co_filename]:
+        missing = [s for s, g in zip(sources, gradients, strict=True) if g is None]
+        if not missing or not settings.hints or own_files[sys._getframe(2).f_code.co_filename]:
             return  # it is this package that asks
         place = first_times("None", limit=1)
         if place is not None:

@@ -237,7 +237,7 @@ def way_to(q: Question, ended: Ending) -> list[Node] | None:
 def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason:
     at = None if ended.where is None else locate(*ended.where)
     steps = [*map(_step, way), Step(ended.name, at)]
-    inside = getattr(ended.rule, "why_no_path", None)
+    inside = getattr(ended.inside, "why_no_path", None)
     if ended.end is End.NO_PATH and inside is not None:
         found = inside(ended.output, ended.places)
         if found is not None:
@@ -256,6 +256,8 @@ def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason:
 
 def by_assignments(q: Question) -> Reason | None:
     """Values that were assigned to a Variable which is the target, or which it depends on."""
+    if q.tape._assigned is None:
+        return None
     variables = [t for t in q.targets if isinstance(t, Variable)]
     by_node = {node: q.tape._variables[i] for i, node in q.tape._nodes.items()}
     variables += [by_node[node] for node in q.path.reached if node in by_node]

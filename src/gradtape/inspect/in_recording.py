@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ from gradtape.core.record import OutputRule
 from gradtape.core.tape_arguments import ones_like
 from gradtape.core.variable import Variable
 from gradtape.core.walk import Path, finished, walk
+from gradtape.inspect.code import called_at
 from gradtape.inspect.explanation import Cause, Reason, Step
-from gradtape.inspect.in_code import is_inside, not_run, rebound
+from gradtape.inspect.in_code import is_inside, not_run, rebound, watch_of
 from gradtape.inspect.question import Question
 
 
@@ -49,7 +51,7 @@ def by_dtypes(q: Question) -> Reason | None:
     return q.reason(
         Cause.TARGET_DTYPE,
         f"{q.target} has dtype {q.targets[0].dtype.name}, which has no gradients"
-        + (f": {ended.name} made it so at {at}" if ended is not None and at else ""),
+        + (f": {name_of(ended)} made it so at {at}" if ended is not None and at else ""),
         "Differentiate a float that was computed before it.",
         at,
     )
@@ -81,6 +83,15 @@ def by_watching(q: Question) -> Reason | None:
             f"Call {q.tape_name}.watch({name}) inside this tape's block too.",
             node.location(),
         )
+    watch = watch_of(q)
+    if watch is not None:
+        return q.reason(
+            Cause.NOT_WATCHED,
+            f"This tape does not watch {name}: line {watch.line} did not run, or watched another "
+            "object of this name",
+            f"Call {q.tape_name}.watch({name}) for the object that is used.",
+            q.at(watch.line),
+        )
     return q.reason(
         Cause.NOT_WATCHED,
         f"{name} is a tensor that this tape was never told to watch",
@@ -107,7 +118,9 @@ def unwatched_variable(q: Question, variable: Variable) -> Reason:
             f"Call {q.tape_name}.watch({q.name}) inside the block, or make it trainable.",
         )
     used = q.uses()
-    outside = [s for s in used if q.block and not is_inside(s, q.block)]
+    outside = [
+        s for s in q.uses(direct=True) if q.block and not is_inside(s, q.block) and q.is_sure(s)
+    ]
     if outside:
         line = outside[-1].line
         return q.reason(
@@ -209,19 +222,34 @@ def by_endings(q: Question) -> Reason | None:
         if noted is not None:
             candidates += noted.each()
     candidates.sort(key=lambda e: e.number)
+    forgotten: list[Ending] = []
     for ended in reversed(candidates):
-        way = way_to(q, ended)
+        way = way_to(q, ended, forgotten)
         if way is not None:
             return reason_of(q, ended, way)
+    if forgotten:
+        at = forgotten[0].location()
+        return q.reason(
+            Cause.UNKNOWN,
+            f"Nothing that this tape still knows leads from {q.name} to {q.target}. A chain ended "
+            f"in {name_of(forgotten[0])} at {at}; whether it began at {q.name} is forgotten, since "
+            "a long recording drops what only led there",
+            "Ask sooner, or keep a tensor that was computed before that line.",
+            at,
+        )
     return None
 
 
-def way_to(q: Question, ended: Ending) -> list[Node] | None:
-    """The Nodes from the source to where a chain ended; None if it began elsewhere."""
+def way_to(q: Question, ended: Ending, forgotten: list[Ending]) -> list[Node] | None:
+    """The Nodes from the source to where a chain ended; None if it began elsewhere. Where it is not
+    known any more, the end is noted as `forgotten`.
+    """
     pending, seen = [ended], {ended}
     while pending:
         at = pending.pop()
         origins = [node for origin in at.origins if (node := origin()) is not None]
+        if len(origins) < len(at.origins):
+            forgotten.append(at)
         path = Path(origins, [q.source_node], q.recording)
         if q.source_node in path.reached:
             found = [node for node in path.between if node.rule is not None]
@@ -236,7 +264,8 @@ def way_to(q: Question, ended: Ending) -> list[Node] | None:
 
 def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason:
     at = None if ended.where is None else locate(*ended.where)
-    steps = [*map(_step, way), Step(ended.name, at)]
+    name = name_of(ended)
+    steps = [*map(_step, way), Step(name, at)]
     inside = getattr(ended.inside, "why_no_path", None)
     if ended.end is End.NO_PATH and inside is not None:
         found = inside(ended.output, ended.places)
@@ -249,9 +278,25 @@ def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason:
                 [*map(_step, way), *found.path],
             )
     cause, message, advice = _ENDS[ended.end]
-    return q.reason(
-        cause, message.format(op=ended.name, at=at), advice.format(op=ended.name), at, steps
-    )
+    return q.reason(cause, message.format(op=name, at=at), advice.format(op=name), at, steps)
+
+
+def name_of(ended: Ending) -> str:
+    """What the user called, which may be more than the op at which the chain ends."""
+    if ended.inside is not None or ended.where is None:
+        return ended.name
+    written = called_at(*ended.where)
+    if written is None or written == ended.name:
+        return ended.name
+    libraries = (sys.modules.get(name) for name in _LIBRARIES)
+    # A name of the user's own may stand for anything.
+    return written if any(hasattr(library, written) for library in libraries) else ended.name
+
+
+_LIBRARIES = (
+    "gradtape", "gradtape.math", "gradtape.nn", "gradtape.linalg", "gradtape.image",
+    "gradtape.signal", "gradtape.numpy", "gradtape.experimental.numpy", "keras.ops", "numpy",
+)  # fmt: skip
 
 
 def by_assignments(q: Question) -> Reason | None:
@@ -265,7 +310,7 @@ def by_assignments(q: Question) -> Reason | None:
         node = q.tape._nodes.get(id(variable))
         reads = [n.number for n in q.path.reached if node is not None and node in n.parents]
         for ended in q.tape._assigned.get(id(variable), ()):
-            way = way_to(q, ended)
+            way = way_to(q, ended, [])
             is_read = any(t is variable for t in q.targets) or any(
                 number > ended.number for number in reads
             )

@@ -119,8 +119,11 @@ class Scope(ABC):
         self.due = 0  # until it is done: see `pull_back`
         # A dropped Node leaves its place, so an exception on the way loses none. It may be the last
         # to hold another tape, whose end empties this list.
+        ended = _by_origin(self.endings.values()) if self.endings else None
         for i in range(len(nodes) - 1, -1, -1):
             if i < len(nodes) and getrefcount(nodes[i]) < _ALONE:
+                if ended:
+                    _hand_over(nodes[i], ended)
                 nodes[i] = None  # type: ignore[call-overload]
         nodes[:] = [node for node in nodes if node is not None]
         if self.endings:
@@ -132,6 +135,27 @@ class Scope(ABC):
             collector.grown()
         elif len(nodes) > collector.LONG:
             self._is_long = collector.begin()
+
+
+def _by_origin(endings: Iterable[Ending]) -> dict[int, list[Ending]]:
+    """The ends of chains by the identity of the Nodes that led to them."""
+    found: dict[int, list[Ending]] = {}
+    for noted in endings:
+        for one in noted.each():
+            for origin in one.origins:
+                if (node := origin()) is not None:
+                    found.setdefault(id(node), []).append(one)
+    return found
+
+
+def _hand_over(node: Node, ended: dict[int, list[Ending]]) -> None:
+    """Has the ends of chains that come from a Node come from its parents: it will be dropped."""
+    for one in ended.pop(id(node), ()):
+        known = [origin for origin in one.origins if origin() is not node]
+        parents = [parent for parent in node.parents if parent is not None]
+        one.origins = tuple(dict.fromkeys([*known, *map(ref, parents)]))
+        for parent in parents:
+            ended.setdefault(id(parent), []).append(one)
 
 
 class Recording(Scope):

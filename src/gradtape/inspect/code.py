@@ -73,10 +73,7 @@ class Body:
         """Whether a statement has run if a call at a line has, and more than once if it is below:
         nothing is around it that is not around the call too.
         """
-        return all(
-            isinstance(node, LOOPS) and node.lineno <= line <= (node.end_lineno or node.lineno)
-            for node in statement.around
-        )
+        return all(_has_both(node, statement.line, line) for node in statement.around)
 
     def behind(self, expression: str, before: int | None = None) -> list[Statement]:
         """The statements before a line that the value of an expression may come from, the first
@@ -273,6 +270,18 @@ def _statements(tree: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[Statemen
             yield from _statements(
                 node, (*around, node) if isinstance(node, _CONDITIONS) else around
             )
+
+
+def _has_both(node: ast.AST, first: int, second: int) -> bool:
+    """Whether two lines are in one block of a branch or loop, so that both run or none."""
+    parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+    blocks = [getattr(p, name, ()) for p in parts for name in ("body", "orelse", "finalbody")]
+    return any(
+        isinstance(block, list)
+        and block
+        and all(block[0].lineno <= line <= (block[-1].end_lineno or 0) for line in (first, second))
+        for block in blocks
+    )
 
 
 def _end_of_head(node: ast.stmt) -> int:

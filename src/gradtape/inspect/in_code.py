@@ -110,7 +110,11 @@ def by_lines(q: Question) -> Reason | None:
     found = left(q) or not_run(q, used)
     if found is not None:
         return found
-    if q.is_used() or (node is not None and not q.recording.is_whole_since(node.number)):
+    if (
+        q.is_used()
+        or (node is not None and not q.recording.is_whole_since(node.number))
+        or any(map(q.comes_from_source, q.tape.departures()))
+    ):
         return None
     if q.here is None:
         return q.reason(Cause.UNUSED, f"{q.name} is not used")
@@ -156,7 +160,10 @@ def was_skipped(q: Question, statement: Statement) -> bool:
         return False
     if any(
         isinstance(around, ast.If)
-        and not any(isinstance(outer, LOOPS) for outer in statement.around[:i])
+        and not any(
+            isinstance(outer, LOOPS) and outer.lineno > q.block.lineno
+            for outer in statement.around[:i]
+        )
         and q.ran(*_other_branch(around, statement.line))
         for i, around in enumerate(statement.around)
     ):
@@ -210,7 +217,7 @@ def shows(q: Question, statement: Statement, departure: Departure) -> bool:
     it: each function in between returns it.
     """
     for place in (departure.location, *departure.callers):
-        if q.here is not None and (place.file, place.function) == (q.file, q.here.function):
+        if q.is_here(place):
             return statement.covers(place.line)
         body = body_around(place.file, place.line)
         if body is None or not (

@@ -143,13 +143,37 @@ def by_paths(q: Question) -> Reason | None:
         return None
     steps = [_step(node) for node in shortest(q)]
     stops = blocked(q)
+    looked = [(node, inside(q, node)) for node in stops]
+    stops = [node for node, found in looked if found is None or not found.connected]
+    for node, found in looked:
+        if found is not None and len(stops) == 1 and node in stops:
+            return q.reason(
+                found.cause,
+                f"Inside the function {_step(node).op}, called at {node.location()}: "
+                f"{found.message.rstrip('.')}",
+                found.advice,
+                found.location or node.location(),
+                [*steps[: steps.index(_step(node))], *found.path],
+            )
+    again = [node for node in stops if getattr(node.rule, "runs_again", False)]
+    if again:
+        names = " or ".join(dict.fromkeys(_step(node).op for node in again))
+        return q.reason(
+            Cause.UNKNOWN,
+            f"No gradient came back to {q.name} through {names}, which ran again to be "
+            "differentiated; what ends the chain in there, nothing has kept",
+            "Call it without recompute_grad and ask again.",
+            again[0].location(),
+            steps,
+        )
     if stops:
         names = " or ".join(dict.fromkeys(node.rule.name for node in stops if node.rule))
+        places = {node.location() for node in stops}
         return q.reason(
             Cause.NO_GRADIENT,
             f"The gradient function of {names} returned None for what leads to {q.name}",
             "Let it return a gradient for every argument that has one.",
-            stops[0].location() if len(stops) == 1 else None,
+            stops[0].location() if len(places) == 1 else None,
             steps,
         )
     return q.reason(
@@ -158,6 +182,21 @@ def by_paths(q: Question) -> Reason | None:
         f"op{'s' if len(steps) != 1 else ''}",
         path=steps,
     )
+
+
+def inside(q: Question, call: Node) -> Reason | None:
+    """What there is to say inside a call of a function on the path; None if it is no such call."""
+    look = getattr(call.rule, "why_no_path", None)
+    if look is None:
+        return None
+    numbers = [
+        node.rule.index
+        for node in q.path.between
+        if isinstance(node.rule, OutputRule) and node.parents[0] is call
+    ]
+    places = [i for i, parent in enumerate(call.parents) if parent in q.path.leading]
+    found = [reason for number in numbers if (reason := look(number, places)) is not None]
+    return next((reason for reason in found if reason.connected), found[0] if found else None)
 
 
 def shortest(q: Question) -> list[Node]:
@@ -248,7 +287,8 @@ def way_to(q: Question, ended: Ending, forgotten: list[Ending]) -> list[Node] | 
     while pending:
         at = pending.pop()
         origins = [node for origin in at.origins if (node := origin()) is not None]
-        if len(origins) < len(at.origins):
+        is_followed = any(recording() is q.recording for recording in at.followed)
+        if is_followed and len(origins) < len(at.origins):
             forgotten.append(at)
         path = Path(origins, [q.source_node], q.recording)
         if q.source_node in path.reached:
@@ -266,9 +306,9 @@ def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason:
     at = None if ended.where is None else locate(*ended.where)
     name = name_of(ended)
     steps = [*map(_step, way), Step(name, at)]
-    inside = getattr(ended.inside, "why_no_path", None)
-    if ended.end is End.NO_PATH and inside is not None:
-        found = inside(ended.output, ended.places)
+    look = getattr(ended.inside, "why_no_path", None)
+    if ended.end is End.NO_PATH and look is not None:
+        found = look(ended.output, ended.places)  # type: ignore[attr-defined]
         if found is not None:
             return q.reason(
                 found.cause,

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 Place = tuple[CodeType, int]
 
 
+# Functions of their own, in some versions of Python.
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+
+
 class Question:
     """Why one source has a gradient, or none."""
 
@@ -153,12 +157,18 @@ class Question:
         that left.
         """
         return any(
-            place is not None
-            and self.here is not None
-            and (place.file, place.function) == (self.file, self.here.function)
-            and first <= place.line <= last
+            place is not None and self.is_here(place) and first <= place.line <= last
             for place in self._places
         )
+
+    def is_here(self, place: Location) -> bool:
+        """Whether a place is in the function that asks, or in a comprehension of it."""
+        if self.here is None or place.file != self.file:
+            return False
+        function = place.function
+        while function.endswith(_COMPREHENSIONS):
+            function = function.rpartition(".")[0].removesuffix(".<locals>") or "<module>"
+        return function == self.here.function
 
     @cached_property
     def _places(self) -> list[Location | None]:

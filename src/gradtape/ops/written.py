@@ -251,11 +251,13 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
         return _end_lines(op, params, depth)
     nothing = " and ".join(f"{x}_node is None" for x in followed)
     other = " or ".join(f"({x}_node is not None and {x}_node.scope is not scope)" for x in followed)
+    apart = [x for x in op.arguments if x not in followed]
     lines = [
         f"    if {nothing}:",
-        "        if state.trace is None:",
+        f"        if state.trace is None{''.join(f' and {x}_node is None' for x in apart)}:",
         "            return state.tensor(out)",
-        # A program is being traced, which may have to know that an argument comes from outside.
+        # A program is being traced, which may have to know that an argument comes from outside; or
+        # a mask is where a chain ends.
         f"        return finish(({given}), {params}, out, state, None)",
         "    scope = state.scope",
         "    ends = None",
@@ -300,7 +302,6 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
         "None, " if pull is None else f"{x}_node, "
         for x, pull in zip(op.arguments, op.pulls, strict=True)
     )
-    apart = [x for x in op.arguments if x not in followed]
     nodes = "".join(f"{x}_node, " for x in apart)
     noted = [
         f"    if {''.join(f'{x}_node is not None or ' for x in apart)}ends is not None:",

@@ -161,7 +161,7 @@ def ending(
             else tuple(ref(recording) for recording in scope.recordings)
         )
         this = kind((name, end, places), origins, followed, where or caller())
-        if kind is CallEnding:
+        if isinstance(this, CallEnding):
             scope.looked_into(this)
         if earlier is None:
             return this

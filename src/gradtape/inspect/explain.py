@@ -13,14 +13,8 @@ from gradtape.core.variable import Variable
 from gradtape.inspect.code import call_at
 from gradtape.inspect.explanation import Cause, Explanation, Reason
 from gradtape.inspect.in_code import by_lines
-from gradtape.inspect.in_recording import (
-    by_assignments,
-    by_dtypes,
-    by_endings,
-    by_paths,
-    by_the_tape,
-    by_watching,
-)
+from gradtape.inspect.in_endings import by_assignments, by_endings
+from gradtape.inspect.in_recording import by_dtypes, by_paths, by_the_tape, by_watching
 from gradtape.inspect.question import Place, Question
 
 if TYPE_CHECKING:

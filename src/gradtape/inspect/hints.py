@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from gradtape.core.location import Location, caller, locate
+from gradtape.core.location import caller, locate
 from gradtape.core.messages import first_times, log_warning
 from gradtape.core.settings import settings
 from gradtape.core.tape_arguments import source_object
@@ -39,19 +40,22 @@ class Explained:
         return Explanation([known[id(source)] for source in sources])
 
 
-_Asked = tuple[Location, bool]
-"""Where a gradient was asked for, and whether by the user's own line."""
+_Asked = tuple[int, int, bool]
+"""Where a gradient was asked for: the identity of the code, the offset, and whether the line is the
+user's own.
+"""
 
 
 class _Known:
-    """Why the gradients of one Variable were None, by the place of the call, and the last place; a
-    library's call stands at no place of the user's.
+    """Why the gradients of one Variable were None, by the place of the call, and the last place.
+
+    With each reason stands the place, whose code is kept, so that no other has its identity.
     """
 
     def __init__(self, variable: Variable) -> None:
         key = id(variable)
         self.variable = ref(variable, lambda _: _known.pop(key, None))
-        self.reasons: dict[_Asked, Reason] = {}
+        self.reasons: dict[_Asked, tuple[tuple[CodeType, int], Reason]] = {}
         self.last: _Asked | None = None
 
 
@@ -76,9 +80,8 @@ def hint(
 
     Where it is not the user's own line that asks, as in `fit`, the optimizer alone says it.
     """
-    place = caller()
-    here = locate(*place)
-    asked = here, by_user
+    place = code, offset = caller()
+    asked = id(code), offset, by_user
     variables = [source for source in missing if isinstance(source, Variable)]
     for variable in variables:
         if id(variable) not in _known:
@@ -95,13 +98,13 @@ def hint(
     explained = [source for source in sources if id(source) in wanted]
     for source, reason in zip(explained, reasons, strict=True):
         if isinstance(source, Variable):
-            _known[id(source)].reasons[asked] = reason
+            _known[id(source)].reasons[asked] = place, reason
     if to_log:
         first = reasons[0]
         others = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
         log_warning(
             "%s: the %s of %s with respect to %s%s is %s: %s tape.explain(...) says more.",
-            here, says[0], first.target, first.source, others, says[1], first.message,
+            locate(*place), says[0], first.target, first.source, others, says[1], first.message,
         )  # fmt: skip
     return Explained(targets, explained, list(reasons))
 
@@ -110,18 +113,19 @@ def why_none(variables: Sequence[Any]) -> str:
     """What is known of the last gradients of these Variables that were None, in a sentence for the
     message of an optimizer; empty if nothing is.
     """
-    found: dict[tuple[_Asked, str], list[str]] = {}
+    found: dict[str, list[str]] = {}
     for variable in variables:
         known = _known.get(id(source_object(variable)))
         if known is not None and known.last is not None and known.last in known.reasons:
-            said = known.reasons[known.last].message
-            found.setdefault((known.last, said), []).append(_shown(variable))
+            place, reason = known.reasons[known.last]
+            by_user = known.last[2]
+            said = (f" at {locate(*place)}" if by_user else "") + f" was None: {reason.message}"
+            found.setdefault(said, []).append(_shown(variable))
     sentences = [
         f"The gradient of '{names[0]}'"
         + (f" (and {len(names) - 1} more)" if names[1:] else "")
-        + (f" at {place}" if by_user else "")
-        + f" was None: {said}"
-        for ((place, by_user), said), names in found.items()
+        + said
+        for said, names in found.items()
     ]
     if not sentences:
         return ""

@@ -352,6 +352,7 @@ def _end_lines(op: Op, params: str, depth: int) -> list[str]:
     nodes = "".join(f"{x}_node, " for x in op.arguments)
     end = "STOPPED" if op.stops else "NO_DERIVATIVE"
     alone = "".join(f"{x}_node is None and " for x in others)
+    plain = f"{alone}{first}_node.scope is scope and type(scope) is Recording"
     return [
         f"    if {' or '.join(f'{x}_node is not None' for x in op.arguments)}:",
         "        if state.trace is not None or type(out) is not ndarray:",
@@ -359,7 +360,7 @@ def _end_lines(op: Op, params: str, depth: int) -> list[str]:
         "        tensor = new(Tensor)",
         "        tensor.array = out",
         "        scope = state.scope",
-        f"        if {alone}{first}_node.scope is scope and type(scope) is Recording:",
+        f"        if {plain} and state.where is None:",
         *(f"        {line}" for line in _frame_lines(depth)),
         "            node = tensor.node = new(Ending)",
         f"            node.about = ({op.name!r}, {end}, (0,))",

@@ -9,7 +9,7 @@ from gradtape import extend
 NAMES = [
     "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget",
     "hide_frames", "hold", "look_into", "op", "outside_programs", "random_states", "regions",
-    "scan", "trace_again", "unary", "undisturbed", "writing",
+    "scan", "trace_again", "unary", "undisturbed", "why_none", "writing",
 ]  # fmt: skip
 
 

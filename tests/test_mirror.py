@@ -118,8 +118,8 @@ ELSEWHERE = {
     ),
     "inspect/test_explain.py": (
         (
-            "core/endings functions/looking_inside inspect/code inspect/explanation inspect/hints "
-            "inspect/in_code inspect/in_recording inspect/question"
+            "core/endings functions/looking_inside inspect/code inspect/explanation "
+            "inspect/in_code inspect/in_endings inspect/in_recording inspect/question"
         ),
         (
             "where chains end, also inside functions, and what the source code says is what "
@@ -136,6 +136,10 @@ ELSEWHERE = {
             "inspect/values"
         ),
         "one search goes through all of them; test_every_op.py makes one for each op",
+    ),
+    "inspect/test_show.py": (
+        "inspect/findings inspect/listing inspect/norms inspect/picture",
+        "what a page shows is collected in them; tests_browser/ looks at the page itself",
     ),
     "inspect/test_profile.py": (
         "core/observers inspect/profile_tables inspect/timed inspect/timeline",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget",
     "hide_frames", "hold", "look_into", "op", "outside_programs", "random_states", "regions",
-    "scan", "trace_again", "unary", "undisturbed", "writing",
+    "scan", "trace_again", "unary", "undisturbed", "why_none", "writing",
 ]  # fmt: skip
 
 
@@ -83,3 +83,12 @@ def trace_again() -> None:
     trace = here.state.trace
     if trace is not None:
         trace.made.add(id(trace))
+
+
+def why_none(variables: Sequence[Any]) -> str:
+    """What a tape has found about the last gradients of these Variables that were None, as a
+    sentence to add to a message; empty if nothing is known.
+    """
+    from gradtape.inspect.hints import why_none as said  # noqa: PLC0415 - for those who ask
+
+    return said(variables)

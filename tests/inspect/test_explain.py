@@ -2,15 +2,16 @@
 and the line, which a comment marks.
 """
 
+import gc
 import json
-import logging
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.inspect.code import call_at
+from gradtape.inspect.code import body_around, call_at
 from gradtape.inspect.explanation import Cause, Explanation, Reason
 
 W = tf.Variable([1.0, 3.0], name="w")
@@ -436,9 +437,6 @@ def test_a_tape_that_is_used_up_still_explains_what_was_none():
 
 
 def test_what_is_explained_keeps_nothing_alive():
-    import gc
-    import weakref
-
     x = tf.constant(np.ones(1000, np.float32))
     with tf.GradientTape() as tape:
         tape.watch(x)
@@ -497,42 +495,7 @@ def test_code_without_source_still_has_an_answer():
     exec(compile(text, "<no such file>", "exec"), names)
     assert names["found"].cause is Cause.NO_DERIVATIVE
     assert call_at(compile(text, "<no such file>", "exec"), 0) is None
-
-
-@pytest.fixture
-def hints(caplog):
-    caplog.set_level(logging.WARNING, "gradtape")
-    return lambda: [r.getMessage() for r in caplog.records if "is None" in r.getMessage()]
-
-
-def test_a_hint_once_for_each_line(hints):
-    for _ in range(3):
-        with tf.GradientTape() as tape:
-            y = tf.reduce_sum(tf.round(W) * V)
-        tape.gradient(y, [W, V, FIXED])
-    (said,) = hints()
-    assert "the gradient of y with respect to W (and 1 more) is None: round at" in said
-    assert "tape.explain(...) says more" in said
-
-
-def test_no_hint_where_none_is_not_returned_or_hints_are_off(hints):
-    with tf.GradientTape(persistent=True) as tape:
-        y = tf.round(W) * 2.0
-    tape.gradient(y, W, unconnected_gradients="zero")
-    tf.debugging.disable_hints()
-    try:
-        assert tape.gradient(y, W) is None
-    finally:
-        tf.debugging.enable_hints()
-    assert hints() == []
-
-
-def test_no_hint_about_gradients_that_this_package_asks_for(hints):
-    f = tf.function(lambda x: tf.cond(x[0] > 0.0, lambda: tf.round(x), lambda: tf.sign(x)))
-    with tf.GradientTape() as tape:
-        y = f(W) * V
-    assert tape.gradient(y, V) is not None
-    assert hints() == []
+    assert body_around("<no such file>", 1) is None
 
 
 def test_endings_change_no_gradient_and_are_dropped_with_the_tape():
@@ -586,18 +549,6 @@ def test_many_endings_are_walked_once_and_a_gradient_never_fails_for_its_hint():
     gradients = tape.gradient(x, [W, V])
     assert gradients[0] is not None
     assert gradients[1] is None
-
-
-def test_a_hint_that_cannot_be_made_is_left_out(monkeypatch):
-    from gradtape.inspect import hints as module
-
-    def fail(*args, **kwargs):
-        raise RuntimeError("a fault in explaining")
-
-    monkeypatch.setattr(module, "explain", fail)
-    with tf.GradientTape() as tape:
-        y = tf.round(W) * 2.0
-    assert tape.gradient(y, W) is None
 
 
 def test_a_source_that_is_bound_again_inside_the_block():
@@ -679,14 +630,6 @@ def test_another_result_of_a_function_is_not_blamed():
     assert tape.explain(y, W)[0].cause is Cause.UNUSED
 
 
-def test_a_hint_about_gradient_functions_names_those_of_the_user(hints):
-    with tf.GradientTape() as tape:
-        y = tf.sin(_without_gradient(W))
-    tape.gradient(y, W)
-    (said,) = hints()
-    assert "The gradient function of _without_gradient returned None" in said
-
-
 def test_a_gradient_function_that_fails_is_for_gradient_to_raise():
     @tf.custom_gradient
     def failing(x):
@@ -700,3 +643,18 @@ def test_a_gradient_function_that_fails_is_for_gradient_to_raise():
     assert tape.explain(y, W)[0].cause is Cause.CONNECTED
     with pytest.raises(ArithmeticError, match="the user's own"):
         tape.gradient(y, W)
+
+
+def test_where_a_chain_ends_keeps_no_recording_and_no_function_alive():
+    floors = tf.function(tf.floor)
+    with tf.GradientTape() as tape:
+        h = W * W
+        mask, floored = h > 2.0, floors(h)
+        y = tf.reduce_sum(tf.where(mask, V, floored))
+        assert tape.explain(floored, W)[0].path[-1].op == "floor"
+    program = weakref.ref(floored.node.inside)
+    assert tape.gradient(y, V) is not None
+    recordings = [recording for node in (mask.node, floored.node) for recording in node.followed]
+    del tape, floors, h, y
+    gc.collect()
+    assert [reference() for reference in (program, *recordings)] == [None] * 3

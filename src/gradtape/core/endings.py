@@ -8,14 +8,16 @@ that is None. Calls whose arguments and results are all recorded, or none, never
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from types import CodeType
 from typing import Any
 from weakref import ref
 
-from gradtape.core.location import caller
+from gradtape.core.location import caller, outside, own_files, users_files
 from gradtape.core.node import Node
-from gradtape.core.recording import Recording, Scope, numbers
+from gradtape.core.recording import NOWHERE, Recording, Scope, numbers
 from gradtape.core.thread import here
 
 # More than anyone reads; they would only grow.
@@ -34,90 +36,160 @@ class End(Enum):
     ASSIGNED = "the value was assigned to a Variable"
 
 
-class _Nowhere(Scope):
-    """The scope of an Ending: no recording at all."""
-
-    __slots__ = ()
-    recordings = frozenset()
-
-    def __contains__(self, recording: Recording) -> bool:
-        return False
-
-    def any_open(self) -> bool:
-        return False
-
-
-NOWHERE = _Nowhere()
-
-
 class Ending(Node):
-    """The end of a chain: a call with the `name`, at `where`, on arguments that `followed` had.
+    """The end of a chain: a call at `where`, on recorded arguments.
 
-    `origins` are the Nodes of those arguments, as long as anything else has them, and `places`
-    their positions. Of a call of a function, `rule` can be looked into, and `output` is the number
-    of the result. An Ending of `several` is what a call with several of them among its arguments
-    gives.
+    What `about` says of it are its name, how the chain ends, and the positions of the arguments;
+    `origins` are their Nodes, as long as anything else has them, and `followed` the recordings that
+    had them. Nothing of a recording is kept alive. Generated code makes it too, see `ops.written`.
     """
 
-    __slots__ = ("end", "followed", "name", "origins", "output", "places", "several")
+    __slots__ = ("about", "followed", "origins")
+    rule = saved = params = None
+    parents = ()
+    scope = NOWHERE
+    inside: Any = None
 
     def __init__(
         self,
-        name: str,
-        end: End,
-        origins: dict[int, Node],
-        followed: Scope,
-        rule: Any = None,
-        output: int = 0,
+        about: tuple[str, End, tuple[int, ...]],
+        origins: tuple[ref[Node], ...],
+        followed: tuple[ref[Recording], ...],
+        where: tuple[CodeType, int],
     ) -> None:
-        self.name = name
-        self.end = end
-        self.origins = [ref(node) for node in origins.values()]
-        self.places = list(origins)
+        self.about = about
+        self.origins = origins
         self.followed = followed
-        self.rule = rule
-        self.output = output
-        self.several: tuple[Ending, ...] = ()
-        self.saved = self.params = None
-        self.parents = ()
-        self.scope = NOWHERE
         self.number = next(numbers)
-        self.where = caller()
+        self.where = where
 
-    def each(self) -> Iterator[Ending]:
+    @property
+    def name(self) -> str:
+        return self.about[0]
+
+    @property
+    def end(self) -> End:
+        return self.about[1]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return self.about[2]
+
+    def each(self) -> tuple[Ending, ...]:
         """The Endings of which it is made."""
-        if self.several:
-            yield from self.several
-        else:
-            yield self
+        return (self,)
+
+    def is_open(self) -> bool:
+        """Whether a recording that followed the chain may still be asked about it."""
+        for reference in self.followed:
+            recording = reference()
+            if recording is not None and recording.open:
+                return True
+        return False
+
+    def release(self) -> None:
+        """Keeps nothing."""
+
+
+class CallEnding(Ending):
+    """The same at a call of a function, a branch or a loop: what is `inside` can be looked into
+    while the recordings are open, for the result with the number `output`.
+    """
+
+    __slots__ = ("inside", "output")
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self.inside = None
+        self.output = 0
+
+
+class Endings(Ending):
+    """What a call with several Endings among its arguments gives."""
+
+    __slots__ = ("several",)
+
+    def __init__(self, several: Sequence[Ending]) -> None:
+        self.several = tuple(several)[-_MOST:]
+        last = self.several[-1]
+        super().__init__(last.about, (), last.followed, last.where)  # type: ignore[arg-type]
+
+    def each(self) -> tuple[Ending, ...]:
+        return self.several
+
+    def is_open(self) -> bool:
+        return any(one.is_open() for one in self.several)
 
 
 def ending(
-    name: str, end: End, nodes: Sequence[Node | None], rule: Any = None, output: int = 0
+    name: str,
+    end: End,
+    nodes: Sequence[Node | None],
+    where: tuple[CodeType, int] | None = None,
+    kind: type[Ending] = Ending,
 ) -> Ending | None:
     """What stands for the result of a call on `nodes` that is not recorded; None if no open
     recording follows any of them.
     """
-    followed: dict[int, Node] = {}
-    earlier: dict[Ending, None] = {}
+    earlier: Ending | None = None
+    more: list[Ending] | None = None  # if there are several
+    origins: tuple[ref[Node], ...] = ()
+    places: tuple[int, ...] = ()
+    scope: Scope | None = None
     for i, node in enumerate(nodes):
-        if isinstance(node, Ending):
-            earlier.update((e, None) for e in node.each() if e.followed.any_open())
-        elif node is not None and node.scope.any_open():
-            followed[i] = node
-    if followed:
-        if end is End.OUTSIDE and any(
-            recording.paused for node in followed.values() for recording in node.scope.recordings
-        ):
+        if node is None:
+            continue
+        if node.scope is not NOWHERE:
+            if node.scope.any_open():
+                scope = scope or node.scope
+                origins += (ref(node),)
+                places += (i,)
+        elif node.is_open():  # type: ignore[attr-defined]
+            if earlier is None:
+                earlier = node  # type: ignore[assignment]
+            elif node is not earlier:
+                more = [*(more or earlier.each()), *node.each()]  # type: ignore[attr-defined]
+    if scope is None and more is None:
+        return earlier
+    found = None if more is None else dict.fromkeys(one for one in more if one.is_open())
+    if scope is not None:
+        if end is End.OUTSIDE and any(recording.paused for recording in _recordings(nodes)):
             end = End.PAUSED
-        scope = next(iter(followed.values())).scope
-        earlier[Ending(name, end, followed, scope, rule, output)] = None
-    if len(earlier) < 2:
-        return next(iter(earlier), None)
-    *_, last = earlier
-    joint = Ending(name, end, {}, last.followed)
-    joint.several = tuple(earlier)[-_MOST:]
-    return joint
+        followed = (
+            (ref(scope),)
+            if type(scope) is Recording
+            else tuple(ref(recording) for recording in scope.recordings)
+        )
+        this = kind((name, end, places), origins, followed, where or caller())
+        if isinstance(this, CallEnding):
+            scope.looked_into(this)
+        if earlier is None:
+            return this
+        found = dict.fromkeys(earlier.each()) if found is None else found
+        found[this] = None
+    assert found is not None
+    return Endings(tuple(found)) if len(found) > 1 else next(iter(found), None)
+
+
+def _recordings(nodes: Sequence[Node | None]) -> Iterator[Recording]:
+    return (recording for node in nodes if node is not None for recording in node.scope.recordings)
+
+
+def ended(name: str, end: End, nodes: tuple[Node | None, ...], depth: int) -> Ending | None:
+    """The same for the code that is written for an op, which is called `depth` frames below the
+    user's line, most of the time.
+    """
+    if here.state.where is not None:
+        return ending(name, end, nodes)
+    try:
+        frame = sys._getframe(depth + 1)
+    except ValueError:  # called from the top of a module, with nothing above
+        frame = sys._getframe(1)
+    code = frame.f_code
+    if code.co_filename not in users_files and own_files[code.co_filename]:
+        frame = outside(frame)
+        code = frame.f_code
+    return ending(name, end, nodes, (code, frame.f_lasti))
 
 
 def note_endings(name: str, node: Node, arguments: Sequence[Node | None]) -> None:
@@ -127,25 +199,39 @@ def note_endings(name: str, node: Node, arguments: Sequence[Node | None]) -> Non
     if len(arguments) == 1 and isinstance(arguments[0], Ending):  # of a mask, the common case
         node.scope.endings[node.number] = arguments[0]
         return
-    found = ending(name, End.NO_DERIVATIVE, arguments)
+    found = ending(name, End.NO_DERIVATIVE, arguments, node.where)
     if found is not None:
         node.scope.endings[node.number] = found
 
 
-def at_outputs(name: str, rule: Any, nodes: Sequence[Node | None], outputs: list[Any]) -> list[Any]:
-    """The results of a call of a function, those without a Node with what stands for it."""
+def at_outputs(
+    name: str, inside: Any, nodes: Sequence[Node | None], outputs: list[Any]
+) -> list[Any]:
+    """The results of a call of a function, those without a Node with what stands for it; `inside`
+    can be looked into.
+    """
     if any(nodes):
         end = End.OUTSIDE if here.state.scope is None else End.NO_PATH
         for i, output in enumerate(outputs):
             if output.node is None:
-                output.node = ending(name, end, nodes, rule, i)
+                output.node = _at_output(name, end, nodes, inside, i)
             elif output.node.parents:
                 (call,) = output.node.parents
                 without = [
                     None if node is parent else node
                     for node, parent in zip(nodes, call.parents, strict=True)
                 ]
-                found = ending(name, end, without, rule, i) if any(without) else None
+                found = _at_output(name, end, without, inside, i) if any(without) else None
                 if found is not None:
                     output.node.scope.endings[output.node.number] = found
     return outputs
+
+
+def _at_output(
+    name: str, end: End, nodes: Sequence[Node | None], inside: Any, output: int
+) -> Ending | None:
+    found = ending(name, end, nodes, None, CallEnding)
+    last = None if found is None else found.each()[-1]
+    if isinstance(last, CallEnding) and last.inside is None:
+        last.inside, last.output = inside, output
+    return found

@@ -5,13 +5,18 @@ code.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from types import CodeType
 from typing import Any
+from weakref import ref
 
 from gradtape.core.location import caller, locate
 from gradtape.dtypes import DType
 
-_said: dict[tuple[Any, str], int] = {}
+# How often a message was said, by the identity of the code that it is about, as long as that is
+# alive: code that is compiled anew, such as a notebook's cell, is new code, though it is equal.
+_said: dict[int, tuple[ref[CodeType], Counter[tuple[int, str]]]] = {}
 
 
 def log_warning(message: str, *values: Any) -> None:
@@ -55,10 +60,14 @@ def first_times(what: str, *, limit: int) -> Any:
     """The place in the user's code, if it has caused this message fewer than `limit` times; else
     None.
     """
-    where = caller()
-    key = (where, what)
-    _said[key] = _said.get(key, 0) + 1
-    return where if _said[key] <= limit else None
+    where = code, offset = caller()
+    key = id(code)
+    known = _said.get(key)
+    if known is None:
+        gone = lambda _: _said.pop(key, None)
+        known = _said[key] = ref(code, gone), Counter()
+    known[1][offset, what] += 1
+    return where if known[1][offset, what] <= limit else None
 
 
 def warn_not_trainable(what: str, dtype: DType) -> None:

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 from sys import getrefcount
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary, ref
+from weakref import WeakSet, WeakValueDictionary, ref
 
 from gradtape.core import collector
 from gradtape.engines.numpy import allocator
 
 if TYPE_CHECKING:
     from gradtape.core.departures import Departures
-    from gradtape.core.endings import Ending
+    from gradtape.core.endings import CallEnding, Ending
     from gradtape.core.node import Node
 
 numbers = count()
@@ -43,7 +43,10 @@ class Scope(ABC):
     arrays (of more bytes than LARGE) have taken as much memory as there is `room`.
     """
 
-    __slots__ = ("__weakref__", "_is_long", "_taken", "_took", "due", "endings", "nodes", "room")
+    __slots__ = (
+        "__weakref__", "_is_long", "_looked_into", "_taken", "_took", "due", "endings", "nodes",
+        "room",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -54,6 +57,7 @@ class Scope(ABC):
         self._is_long = False
         self._taken = 0  # bytes, since it was swept
         self._took = 0  # in all
+        self._looked_into: WeakSet[CallEnding] | None = None
 
     @property
     @abstractmethod
@@ -73,12 +77,27 @@ class Scope(ABC):
             if node is not None:  # a sweep was interrupted
                 node.release()
         self.nodes.clear()
-        self.endings.clear()
+        if self.endings:
+            self.endings.clear()
+        if self._looked_into is not None:
+            for found in self._looked_into:
+                found.inside = None
+            self._looked_into = None
         if self._took > _ROOM:
             allocator.this_thread.memory.has_freed()
         if self._is_long:
             self._is_long = False
             collector.end()
+
+    def looked_into(self, found: CallEnding) -> None:
+        """Has an Ending let go of a function when this scope is closed."""
+        if self._looked_into is None:
+            self._looked_into = WeakSet()
+        self._looked_into.add(found)
+
+    def is_whole_since(self, number: int) -> bool:
+        """Whether no Node was dropped since the one with this number was made."""
+        return self.due - _MANY < number
 
     def has_taken(self, size: int) -> None:
         """Called when a Node with an output of this many bytes was recorded."""
@@ -99,8 +118,11 @@ class Scope(ABC):
         self.due = 0  # until it is done: see `pull_back`
         # A dropped Node leaves its place, so an exception on the way loses none. It may be the last
         # to hold another tape, whose end empties this list.
+        ended = _by_origin(self.endings.values()) if self.endings else None
         for i in range(len(nodes) - 1, -1, -1):
             if i < len(nodes) and getrefcount(nodes[i]) < _ALONE:
+                if ended:
+                    _hand_over(nodes[i], ended)
                 nodes[i] = None  # type: ignore[call-overload]
         nodes[:] = [node for node in nodes if node is not None]
         if self.endings:
@@ -112,6 +134,27 @@ class Scope(ABC):
             collector.grown()
         elif len(nodes) > collector.LONG:
             self._is_long = collector.begin()
+
+
+def _by_origin(endings: Iterable[Ending]) -> dict[int, list[Ending]]:
+    """The ends of chains by the identity of the Nodes that led to them."""
+    found: dict[int, list[Ending]] = {}
+    for noted in endings:
+        for one in noted.each():
+            for origin in one.origins:
+                if (node := origin()) is not None:
+                    found.setdefault(id(node), []).append(one)
+    return found
+
+
+def _hand_over(node: Node, ended: dict[int, list[Ending]]) -> None:
+    """Has the ends of chains that come from a Node come from its parents: it will be dropped."""
+    for one in ended.pop(id(node), ()):
+        known = [origin for origin in one.origins if origin() is not node]
+        parents = [parent for parent in node.parents if parent is not None]
+        one.origins = tuple(dict.fromkeys([*known, *map(ref, parents)]))
+        for parent in parents:
+            ended.setdefault(id(parent), []).append(one)
 
 
 class Recording(Scope):
@@ -175,6 +218,22 @@ class Recording(Scope):
         return found
 
 
+class _Nowhere(Scope):
+    """The scope of what no recording has: see `core.endings`."""
+
+    __slots__ = ()
+    recordings = frozenset()
+
+    def __contains__(self, recording: Recording) -> bool:
+        return False
+
+    def any_open(self) -> bool:
+        return False
+
+
+NOWHERE = _Nowhere()
+
+
 class JointScope(Scope):
     """Several recordings: what ops that nested tapes follow are recorded in."""
 
@@ -234,6 +293,9 @@ def connect(
 def _connect_nested(
     nodes: Sequence[Node | None], scope: Scope
 ) -> tuple[tuple[Node | None, ...], Scope] | None:
+    nodes = [None if node is None or node.scope is NOWHERE else node for node in nodes]
+    if all(node is None or node.scope is scope for node in nodes):
+        return (tuple(nodes), scope) if any(nodes) else None
     current = scope.recordings
     shared = [None if node is None else node.scope.recordings & current for node in nodes]
     joint = scope_of(recording for part in shared if part for recording in part)

@@ -64,6 +64,9 @@ class GradientTape(TapeMethods, Block):
     _departures: Departures | None = None
     # Of a persistent tape: what the gradients that it computed last are of.
     _asked: Sequence[tuple[ref[Node], Any]] = ()
+    # Where recorded values were assigned, by the identity of the Variable; None: nowhere.
+    _assigned: dict[int, list[Ending]] | None = None
+    _explained: Any = None  # what is known of gradients that were None
 
     def __init__(
         self,
@@ -80,9 +83,7 @@ class GradientTape(TapeMethods, Block):
             int, Variable
         ] = {}  # what it watches, by identity, and the Nodes of those that have a gradient
         self._nodes: dict[int, Node] = {}
-        self._assigned: dict[int, list[Ending]] = {}  # by the identity of a Variable
         self._ended_by: str | None = None  # what consumed the recording
-        self._explained: Any = None  # what is known of gradients that were None
 
     # Recording
 
@@ -99,8 +100,9 @@ class GradientTape(TapeMethods, Block):
             self._departures = self._notes()
             self.scope = Recording(self._departures, traced=state.trace is not None)
             self._variables = {}
-            self._assigned = {}
-            self._ended_by = self._explained = None
+            self._ended_by = None
+            if self._assigned is not None or self._explained is not None:
+                self._assigned = self._explained = None
         self._thread = state
         self._recording = True
         state.add(self, position)
@@ -127,10 +129,13 @@ class GradientTape(TapeMethods, Block):
             return
         node = getattr(value, "node", None)
         if node is None:
-            self._assigned.pop(id(variable), None)
+            if self._assigned is not None:
+                self._assigned.pop(id(variable), None)
             return
         found = ending("assign", End.ASSIGNED, (node,))
         if found is not None:
+            if self._assigned is None:
+                self._assigned = {}
             self._assigned[id(variable)] = [
                 *self._assigned.get(id(variable), ())[-15:], *found.each()
             ]  # fmt: skip
@@ -352,16 +357,15 @@ class GradientTape(TapeMethods, Block):
                     for node, g in seeds.items()
                 ]
             found = self._pull(seeds, nodes, recording, release)
-            missing: list[Any] = []
             gradients = [
                 Tensor(g) if type(g := found.get(node)) is ndarray
-                else self._without_path(source, by_identity, unconnected, missing) if g is None
+                else self._without_path(source, by_identity, unconnected) if g is None
                 else finished(g)
                 # Equally long, and strict is slow.
                 for node, source in zip(nodes, leaves)  # noqa: B905
             ]  # fmt: skip
-            if missing:
-                self.explain_missing(targets, leaves, missing)
+            if len(found) < len(leaves):
+                self.explain_missing(targets, leaves, gradients)
         except BaseException as error:
             self._ended_by = f"a gradient() that failed with {type(error).__name__}: {error}"
             raise
@@ -454,19 +458,11 @@ class GradientTape(TapeMethods, Block):
 
     @staticmethod
     def _without_path(
-        source: Any,
-        by_identity: dict[int, Tensor],
-        unconnected: UnconnectedGradients,
-        missing: list[Any],
+        source: Any, by_identity: dict[int, Tensor], unconnected: UnconnectedGradients
     ) -> Tensor | None:
         """The gradient of a source that no walk reached: ones if it is itself the target."""
         seed = by_identity.get(id(source))
-        if seed is not None:
-            return seed
-        value = unconnected_value(source, unconnected)
-        if value is None:
-            missing.append(source)
-        return value
+        return unconnected_value(source, unconnected) if seed is None else seed
 
     def _pull(
         self, seeds: dict[Node, Any], sources: Sequence[Any], recording: Recording, release: bool
@@ -483,7 +479,8 @@ class GradientTape(TapeMethods, Block):
         """
         if self.scope is not None:
             recording, self.scope, self._nodes = self.scope, None, {}
-            self._asked = ()
+            if self._asked:
+                self._asked = ()
             recording.close()
 
     def __dir__(self) -> list[str]:

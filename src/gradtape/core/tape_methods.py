@@ -14,7 +14,6 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from gradtape.core.location import own_files
-from gradtape.core.messages import first_times
 from gradtape.core.settings import settings
 from gradtape.core.unconnected import UnconnectedGradients
 
@@ -37,6 +36,12 @@ if TYPE_CHECKING:
     Source = TypeVar("Source", bound=TensorOperators)  # a Tensor or a Variable
 
 # ruff: noqa: PLC0415 - a method imports what it needs when it is called
+
+# What stands between the user's code and the methods that it calls.
+_BETWEEN = tuple(
+    own_files.root + file
+    for file in ("functions/autograph/", "transforms/jacobians/", "core/tape_methods.py")
+)
 
 
 class TapeMethods:
@@ -432,14 +437,27 @@ class TapeMethods:
         return show(self, path, target, sources, profile, caller())
 
     def explain_missing(
-        self: Any, targets: Sequence[Any], sources: Sequence[Any], missing: Sequence[Any]
+        self: Any,
+        targets: Sequence[Any],
+        sources: Sequence[Any],
+        gradients: Sequence[Any],
+        says: tuple[str, str] = ("gradient", "None"),
     ) -> None:
-        """Logs why gradients are None, once for each line of the user's code."""
-        if not settings.hints or own_files[sys._getframe(2).f_code.co_filename]:
+        """Logs why gradients are None, once for each line of the user's code; an optimizer that is
+        given them says it too.
+        """
+        missing = [s for s, g in zip(sources, gradients, strict=True) if g is None]
+        if not missing or not settings.hints:
+            return
+        frame: Any = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename.startswith(_BETWEEN):
+            frame = frame.f_back
+        if frame is None or frame.f_code.co_filename.startswith(own_files.root):
             return  # it is this package that asks
-        place = first_times("None", limit=1)
-        if place is not None:
-            from gradtape.inspect.hints import hint
+        from gradtape.inspect.hints import hint
 
-            with suppress(Exception):  # a gradient does not fail because it cannot be explained
-                self._explained = hint(self, targets, sources, missing, place)
+        with suppress(Exception):  # a gradient does not fail because it cannot be explained
+            by_user = not own_files[frame.f_code.co_filename]
+            found = hint(self, targets, sources, missing, says, by_user=by_user)
+            if found is not None:
+                self._explained = found

@@ -154,10 +154,7 @@ def pull_back(
     # A source that an op computed ends a path early.
     all_wanted = recording.sources == len(wanted) and not any(map(_rule, wanted))
     if all_wanted and not tensors and recording.due and recording.is_apart():
-        everything = _pull_everything(recording.nodes, dict(seeds), wanted, release, watch)
-        if release and len(everything) == len(wanted):
-            recording.nodes.clear()
-        return everything
+        return _pull_everything(recording.nodes, dict(seeds), wanted, release, watch)
     path = Path(seeds, wanted, recording)
     if path.alone and not path.other and not tensors:
         return _pull_everything(path.nodes, dict(seeds), wanted, release, watch)
@@ -194,7 +191,8 @@ def _pull_everything(
     """The walk of nearly every training step: plain arrays, one recording,
     and all of its sources are wanted.
 
-    Which Node was computed from which stays known if a source has no gradient, to explain that.
+    It ends the recording too, but if a source has no gradient, it stays known which Node was
+    computed from which, to explain that.
     """
     found: dict[Node, Any] = {}
     owned: set[Node] = set()
@@ -217,6 +215,7 @@ def _pull_everything(
     if release and len(found) == len(wanted):
         for node in order:
             node.parents = ()
+        order.clear()
     return found
 
 

@@ -36,6 +36,10 @@ class CallRule:
         self._program = program
         self._variant = variant
 
+    def why_no_path(self, output: int, places: Sequence[int]) -> Any:
+        """The reason why an output has no gradient by certain inputs."""
+        return self._program.why_no_path(output, places)
+
     def pull_arrays(self, node: Node, g: PerOutput, wanted: Sequence[Node | None]) -> Sequence[Any]:
         inputs, arrays, residuals, _ = node.saved
         found = self._variant.backward(arrays, residuals, self._cotangents(g))

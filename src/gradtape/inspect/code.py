@@ -11,27 +11,40 @@ import inspect
 import linecache
 import textwrap
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType
 from typing import NamedTuple
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # What does not depend on values: no gradient passes it.
 _FACTS = ("shape", "dtype", "name", "ndim", "device", "trainable")
+OWN_NAMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _CONDITIONS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match, ast.IfExp)
 
 
 class Statement(NamedTuple):
-    """A statement of a function: the lines it takes, the names it binds and the expressions it
-    uses, and the line of the branch or loop around it, if any.
+    """A statement of a function: the lines it takes, the expressions it uses, and the branches and
+    loops around it, the innermost last.
+
+    It `binds` the names that its values may be found through, and `names` those that mean another
+    object then. What it uses at once is `direct`; the rest, the functions in it use when they are
+    called.
     """
 
     line: int
     end: int
     binds: frozenset[str]
+    names: frozenset[str]
     uses: frozenset[str]
-    condition: int | None
+    direct: frozenset[str]
+    around: tuple[ast.AST, ...]
     node: ast.stmt
+
+    @property
+    def condition(self) -> int | None:
+        """The line of the innermost branch or loop around it, if any."""
+        return self.around[-1].lineno if self.around else None  # type: ignore[attr-defined]
 
     def covers(self, line: int) -> bool:
         return self.line <= line <= self.end
@@ -41,24 +54,50 @@ class Body:
     """The statements of one function, or of a module, in the order of their lines."""
 
     def __init__(self, tree: ast.AST) -> None:
-        self.statements = sorted(_statements(tree, None), key=lambda found: found.line)
+        self.tree = tree
+        self.statements = sorted(_statements(tree, ()), key=lambda found: found.line)
+        self._loops = [s.node for s in self.statements if isinstance(s.node, LOOPS)]
 
-    def binding(self, name: str, before: int | None = None) -> list[Statement]:
-        """The statements that bind a name, above a line if one is given."""
+    def before(self, line: int) -> list[Statement]:
+        """The statements that may have run before a call at a line: those above, and those below
+        in a loop that the call is in too.
+        """
+        loops = [
+            node for node in self._loops if node.lineno <= line <= (node.end_lineno or node.lineno)
+        ]
         return [
-            s for s in self.statements if name in s.binds and (before is None or s.line < before)
+            s for s in self.statements if s.line < line or any(loop in s.around for loop in loops)
         ]
 
-    def behind(self, expression: str, before: int) -> list[Statement]:
-        """The statements above a line that the value of an expression may come from, the first
+    def is_sure(self, statement: Statement, line: int) -> bool:
+        """Whether a statement has run if a call at a line has, and more than once if it is below:
+        nothing is around it that is not around the call too.
+        """
+        return all(_has_both(node, statement.line, line) for node in statement.around)
+
+    def behind(self, expression: str, before: int | None = None) -> list[Statement]:
+        """The statements before a line that the value of an expression may come from, the first
         ones first.
         """
-        wanted, found = roots(expression), []
-        for statement in reversed([s for s in self.statements if s.line < before]):
-            if statement.binds & wanted:
-                found.append(statement)
-                wanted = wanted | {root for use in statement.uses for root in roots(use)}
-        return found[::-1]
+        candidates = self.statements if before is None else self.before(before)
+        wanted, found = roots(expression), dict[int, Statement]()
+        while True:  # in a loop a value may come from below
+            known = len(found)
+            for i, statement in reversed(list(enumerate(candidates))):
+                if i not in found and statement.binds & wanted:
+                    found[i] = statement
+                    wanted = wanted | {root for use in statement.uses for root in roots(use)}
+            if len(found) == known:
+                return [found[i] for i in sorted(found)]
+
+    def returned(self) -> list[Statement]:
+        """The statements that what the function returns may come from, with the returns."""
+        found: dict[int, Statement] = {}
+        for statement in self.statements:
+            if isinstance(statement.node, ast.Return) and statement.node.value is not None:
+                value = ast.unparse(statement.node.value)
+                found.update((s.line, s) for s in (statement, *self.behind(value)))
+        return list(found.values())
 
     def block_of(self, name: str, before: int) -> ast.With | None:
         """The last `with ... as name` above a line."""
@@ -85,9 +124,9 @@ class CallSite(NamedTuple):
     arguments: tuple[ast.expr, ...]
     body: Body
 
-    def names(self, position: int, keyword: str, count: int) -> list[str | None]:
+    def names(self, position: int, keywords: Sequence[str], count: int) -> list[str | None]:
         """How the user writes the leaves of an argument, where its expression shows it."""
-        expression = self._argument(position, keyword)
+        expression = self._argument(position, keywords)
         if expression is None:
             return [None] * count
         if isinstance(expression, (ast.List, ast.Tuple)) and len(expression.elts) == count:
@@ -96,10 +135,10 @@ class CallSite(NamedTuple):
             return [None] * count
         return [ast.unparse(expression)]
 
-    def _argument(self, position: int, keyword: str) -> ast.expr | None:
+    def _argument(self, position: int, keywords: Sequence[str]) -> ast.expr | None:
         given = [a for a in self.arguments if not isinstance(a, _Keyword)]
         for argument in self.arguments:
-            if isinstance(argument, _Keyword) and argument.name == keyword:
+            if isinstance(argument, _Keyword) and argument.name in keywords:
                 return argument.value
         return given[position] if position < len(given) else None
 
@@ -120,15 +159,38 @@ def call_at(code: CodeType, offset: int) -> CallSite | None:
     if tree is None or position is None:
         return None
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and position == (
-            node.lineno,
-            node.end_lineno,
-            node.col_offset,
-            node.end_col_offset,
-        ):
+        if isinstance(node, ast.Call) and position == _position_of(node):
             on = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
             arguments = (*node.args, *(_Keyword(k.arg or "", k.value) for k in node.keywords))
             return CallSite(node.lineno, on, arguments, Body(_around(tree, node)))
+    return None
+
+
+def body_around(file: str, line: int) -> Body | None:
+    """The statements of the innermost function that has a line; None without its source."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return None
+    around = [
+        node
+        for node in ast.walk(tree)  # outer ones first
+        if isinstance(node, _FUNCTIONS) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return Body(around[-1]) if around else None
+
+
+def called_at(code: CodeType, offset: int) -> str | None:
+    """The name of the function that an instruction calls, as the user wrote it; None for anything
+    but a call by name.
+    """
+    tree, position = _tree(code), _position(code, offset)
+    for node in ast.walk(tree) if tree is not None and position is not None else ():
+        if isinstance(node, ast.Call) and position == _position_of(node):
+            function = node.func
+            if isinstance(function, ast.Attribute):
+                return function.attr
+            return function.id if isinstance(function, ast.Name) else None
     return None
 
 
@@ -137,11 +199,10 @@ def roots(expression: str) -> set[str]:
     return {node.id for node in ast.walk(ast.parse(expression)) if isinstance(node, ast.Name)}
 
 
-def mentions(statement: Statement, expression: str) -> bool:
-    """Whether a statement uses an expression, or something that it is part of."""
+def mentions(uses: Iterable[str], expression: str) -> bool:
+    """Whether an expression is used, or something that it is part of."""
     return any(
-        use == expression or use.startswith((f"{expression}.", f"{expression}["))
-        for use in statement.uses
+        use == expression or use.startswith((f"{expression}.", f"{expression}[")) for use in uses
     )
 
 
@@ -178,6 +239,10 @@ def _position(code: CodeType, offset: int) -> tuple[int | None, ...] | None:
     return line, end_line, column, end_column
 
 
+def _position_of(node: ast.expr) -> tuple[int | None, ...]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
 def _around(tree: ast.Module, wanted: ast.AST) -> ast.AST:
     """The innermost function around a node, or the module."""
     found: ast.AST = tree
@@ -187,7 +252,7 @@ def _around(tree: ast.Module, wanted: ast.AST) -> ast.AST:
     return found
 
 
-def _statements(tree: ast.AST, condition: int | None) -> Iterator[Statement]:
+def _statements(tree: ast.AST, around: tuple[ast.AST, ...]) -> Iterator[Statement]:
     """The statements of a function, without those of the functions in it."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.stmt):
@@ -195,13 +260,28 @@ def _statements(tree: ast.AST, condition: int | None) -> Iterator[Statement]:
                 node.lineno,
                 _end_of_head(node),
                 frozenset(_bound(node)),
+                frozenset(_named(node)),
                 frozenset(_used(node)),
-                condition,
+                frozenset(_used(node, now=True)),
+                around,
                 node,
             )
         if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            inside = node.lineno if isinstance(node, _CONDITIONS) else condition
-            yield from _statements(node, inside)
+            yield from _statements(
+                node, (*around, node) if isinstance(node, _CONDITIONS) else around
+            )
+
+
+def _has_both(node: ast.AST, first: int, second: int) -> bool:
+    """Whether two lines are in one block of a branch or loop, so that both run or none."""
+    parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+    blocks = [getattr(p, name, ()) for p in parts for name in ("body", "orelse", "finalbody")]
+    return any(
+        isinstance(block, list)
+        and block
+        and all(block[0].lineno <= line <= (block[-1].end_lineno or 0) for line in (first, second))
+        for block in blocks
+    )
 
 
 def _end_of_head(node: ast.stmt) -> int:
@@ -220,6 +300,18 @@ def _parts(node: ast.stmt) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
             yield from ast.walk(child)
+
+
+def _named(node: ast.stmt) -> Iterator[str]:
+    """The names that mean another object after a statement."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name
+        return
+    parts = list(_parts(node))
+    own = {id(inner) for p in parts if isinstance(p, OWN_NAMES) for inner in ast.walk(p)}
+    for part in parts:
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and id(part) not in own:
+            yield part.id
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
@@ -244,8 +336,14 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         yield from roots(ast.unparse(node.target))
 
 
-def _used(node: ast.stmt) -> Iterator[str]:
+def _used(node: ast.stmt, *, now: bool = False) -> Iterator[str]:
+    """The expressions that a statement uses; `now` leaves out what functions in it use later."""
     parts = list(_parts(node))
+    if now:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return
+        later = {id(inner) for p in parts if isinstance(p, ast.Lambda) for inner in ast.walk(p)}
+        parts = [part for part in parts if id(part) not in later]
     facts = {
         id(inner)
         for part in parts

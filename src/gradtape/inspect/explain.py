@@ -13,18 +13,17 @@ from gradtape.core.variable import Variable
 from gradtape.inspect.code import call_at
 from gradtape.inspect.explanation import Cause, Explanation, Reason
 from gradtape.inspect.in_code import by_lines
-from gradtape.inspect.in_recording import (
-    by_assignments,
-    by_dtypes,
-    by_endings,
-    by_paths,
-    by_the_tape,
-    by_watching,
-)
+from gradtape.inspect.in_endings import by_assignments, by_endings
+from gradtape.inspect.in_recording import by_dtypes, by_paths, by_the_tape, by_watching
 from gradtape.inspect.question import Place, Question
 
 if TYPE_CHECKING:
     from gradtape.core.tape import GradientTape
+
+
+# What the methods of a tape call them.
+_TARGET = ("target", "losses")
+_SOURCES = ("sources", "source", "variables")
 
 
 def explain_for_user(tape: GradientTape, target: Any, sources: Any, place: Place) -> Explanation:
@@ -56,10 +55,10 @@ def explain(
     `only` are the identities of the sources to explain, if not all.
     """
     site = None if place is None else call_at(*place)
-    named = site.names(0, "target", len(targets)) if site else [None] * len(targets)
+    named = site.names(0, _TARGET, len(targets)) if site else [None] * len(targets)
     what = ("the result", "the argument") if place is None else ("the target", "the source")
     target_names = [name or _described(t, what[0]) for name, t in zip(named, targets, strict=True)]
-    named = site.names(1, "sources", len(sources)) if site else [None] * len(sources)
+    named = site.names(1, _SOURCES, len(sources)) if site else [None] * len(sources)
     source_names = [name or _described(s, what[1]) for name, s in zip(named, sources, strict=True)]
     return Explanation([
         _answer(Question(tape, targets, target_names, source, name, place, site, walked))

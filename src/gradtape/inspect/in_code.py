@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradtape.core.departures import Departure
-from gradtape.inspect.code import Statement
+from gradtape.inspect.code import LOOPS, OWN_NAMES, Statement, body_around
 from gradtape.inspect.explanation import Cause, Reason, Step
 from gradtape.inspect.question import Question
 
@@ -18,15 +18,32 @@ def rebound(q: Question) -> Reason | None:
     """A name that meant something else when the tape began to watch it."""
     if q.site is None or not q.name.isidentifier():
         return None
-    watched = watched_line(q)
-    bindings = q.site.body.binding(q.name, q.site.line)
-    made = [s for s in bindings if _makes_variable(s)]
+    watch = watch_of(q)
+    watched = None if watch is None else watch.line
+    body, call = q.site.body, q.site.line
+    bindings = [s for s in body.before(call) if q.name in s.names]
+    made = [s for s in bindings if _makes_variable(s) and s.line < call]
     since = watched if watched is not None else made[-1].line if made else None
     if since is None:
         return None
-    later = [s for s in bindings if s.line > since and s.condition is None]
+    later = [s for s in bindings if s.line > since]
+    sure = [s for s in later if s.line < call and body.is_sure(s, call)]
+    if not sure and watch is not None and body.is_sure(watch, call):
+        # It is not what was watched, so one of them has run.
+        sure = later if len(later) == 1 else []
     if not later:
         return None
+    if not sure:
+        did = "watches" if watched is not None else "makes a Variable of"
+        lines = ", ".join(str(s.line) for s in later)
+        return q.reason(
+            Cause.UNKNOWN,
+            f"{q.name} is not recorded; line {since} {did} this name, and what may have bound it "
+            f"to another object since are lines {lines}",
+            "Give the new tensor a name of its own.",
+            q.at(later[-1].line),
+        )
+    later = sure
     line = later[-1].line
     if watched is not None:
         said = f"line {watched} watched the object that {q.name} was then"
@@ -42,8 +59,8 @@ def rebound(q: Question) -> Reason | None:
     )
 
 
-def watched_line(q: Question) -> int | None:
-    """The line in this function's source that tells the tape to watch this name."""
+def watch_of(q: Question) -> Statement | None:
+    """The statement of this function that tells the tape to watch this name."""
     if q.site is None:
         return None
     for statement in reversed(q.site.body.statements):
@@ -57,7 +74,7 @@ def watched_line(q: Question) -> int | None:
             and any(mentions_expression(a, q.name) for a in call.args)
             and (q.block is None or is_inside(statement, q.block))
         ):
-            return statement.line
+            return statement
     return None
 
 
@@ -72,20 +89,32 @@ def by_lines(q: Question) -> Reason | None:
     is_watched = node is not None and node.rule is None and node.where is not None
     watched = node.location() if node is not None and is_watched else None
     if watched is not None and watched.file == q.file:
-        early = [s for s in used if s.end < watched.line]
+        direct = q.uses(direct=True)
+        early = [s for s in direct if s.end < watched.line and q.is_sure(s)]
         late = [s for s in used if s.line > watched.line]
-        if early and not late:
+        if early and not late and all(s in direct for s in used):
             line = early[-1].line
+            if q.block is not None and not is_inside(early[-1], q.block):
+                return q.reason(
+                    Cause.OUTSIDE,
+                    f"Line {line} uses {q.name} outside the tape's block",
+                    "Move that line into the `with` block, below the watch.",
+                    q.at(line),
+                )
             return q.reason(
                 Cause.WATCHED_LATE,
                 f"Line {line} uses {q.name} before line {watched.line} watches it",
                 f"Move the watch above line {line}.",
                 q.at(line),
             )
-    found = left(q) or computed_outside(q) or not_run(q, used)
+    found = left(q) or not_run(q, used)
     if found is not None:
         return found
-    if q.is_used():
+    if (
+        q.is_used()
+        or (node is not None and not q.recording.is_whole_since(node.number))
+        or any(map(q.comes_from_source, q.tape.departures()))
+    ):
         return None
     if q.here is None:
         return q.reason(Cause.UNUSED, f"{q.name} is not used")
@@ -96,37 +125,75 @@ def by_lines(q: Question) -> Reason | None:
     )
 
 
-def computed_outside(q: Question) -> Reason | None:
-    """A target that was computed below the tape's block, by something that does not note where
-    a chain ends.
-    """
-    if q.target_nodes or q.block is None or not q.uses():
-        return None
-    end = q.block.end_lineno
-    below = [s for s in q.behind if s.line > end]
-    if not below:
-        return None
-    line = below[0].line
-    return q.reason(
-        Cause.OUTSIDE,
-        f"Line {line} computes {q.target} outside the tape's block, which ends at line {end}",
-        "Move that line into the `with` block.",
-        q.at(line),
-    )
-
-
 def not_run(q: Question, used: Sequence[Statement]) -> Reason | None:
-    """Uses in branches and loops that did not run: they recorded nothing."""
-    if not used or any(s.condition is None or q.ran(s) for s in used):
+    """Uses in branches and loops that did not run; or where nothing shows whether they did."""
+    if not used or any(q.is_sure(s) for s in used):
         return None
     found = used[-1]
+    if all(was_skipped(q, s) for s in used):
+        return q.reason(
+            Cause.NOT_RUN,
+            f"Line {found.line}, which uses {q.name}, did not run, or not so far: it is in the "
+            f"branch or loop of line {found.condition}",
+            "Look at its condition.",
+            q.at(found.line),
+        )
+    if q.is_used() or any(q.ran(s.line, s.end) for s in used):
+        return None
     return q.reason(
-        Cause.NOT_RUN,
-        f"Line {found.line}, which uses {q.name}, recorded nothing: it is in the branch or loop "
-        f"of line {found.condition}, which did not run, or not so far",
+        Cause.UNKNOWN,
+        f"Nothing that this tape recorded leads from {q.name} to {q.target}. Line {found.line}, "
+        f"which uses {q.name}, recorded nothing itself; it is in the branch or loop of line "
+        f"{found.condition}, and whether that ran, nothing shows",
         "Look at its condition.",
         q.at(found.line),
     )
+
+
+def was_skipped(q: Question, statement: Statement) -> bool:
+    """Whether it shows that a statement did not run while the tape recorded: it would have recorded
+    something, or another branch did.
+    """
+    node = q.source_node
+    is_whole = node is None or q.recording.is_whole_since(node.number)
+    if q.ran(statement.line, statement.end) or q.block is None or not is_whole:
+        return False
+    if any(
+        isinstance(around, ast.If)
+        and not any(
+            isinstance(outer, LOOPS) and outer.lineno > q.block.lineno
+            for outer in statement.around[:i]
+        )
+        and q.ran(*_other_branch(around, statement.line))
+        for i, around in enumerate(statement.around)
+    ):
+        return True
+    return is_inside(statement, q.block) and calculates_with(statement.node, q.name)
+
+
+def _other_branch(node: ast.If, line: int) -> tuple[int, int]:
+    """The first and last line of the branch of an `if` in which a line is not."""
+    first, second = node.body, node.orelse
+    other = second if line <= (first[-1].end_lineno or 0) else first
+    return (other[0].lineno, other[-1].end_lineno or 0) if other else (0, -1)
+
+
+def calculates_with(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement, if it runs, is sure to use a name in a calculation: as an operand, and
+    not in a part that may be left out.
+    """
+    if isinstance(statement, ast.AugAssign) and ast.unparse(statement.value) == name:
+        return True
+    pending: list[ast.AST] = [
+        child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr)
+    ]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.BinOp) and name in map(ast.unparse, (node.left, node.right)):
+            return True
+        if not isinstance(node, (ast.IfExp, ast.BoolOp, *OWN_NAMES)):
+            pending += ast.iter_child_nodes(node)
+    return False
 
 
 def left(q: Question) -> Reason | None:
@@ -146,14 +213,19 @@ def left(q: Question) -> Reason | None:
 
 
 def shows(q: Question, statement: Statement, departure: Departure) -> bool:
-    """Whether values left the tape while a statement ran."""
-    return any(
-        q.here is not None
-        and place.file == q.file
-        and place.function == q.here.function
-        and statement.covers(place.line)
-        for place in (departure.location, *departure.callers)
-    )
+    """Whether values left the tape while a statement ran, and what they gave may have come back to
+    it: each function in between returns it.
+    """
+    for place in (departure.location, *departure.callers):
+        if q.is_here(place):
+            return statement.covers(place.line)
+        body = body_around(place.file, place.line)
+        if body is None or not (
+            isinstance(body.tree, ast.Lambda)
+            or any(found.covers(place.line) for found in body.returned())
+        ):
+            return False
+    return False
 
 
 def mentions_expression(node: Any, name: str) -> bool:

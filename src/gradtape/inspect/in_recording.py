@@ -1,20 +1,20 @@
-"""Causes that show in what a tape recorded: watching, dtypes, paths, and where chains ended."""
+"""Causes that show in what a tape recorded: watching, dtypes, and paths."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gradtape import dtypes
-from gradtape.core.endings import End, Ending
 from gradtape.core.location import locate
 from gradtape.core.node import Node
 from gradtape.core.record import OutputRule
 from gradtape.core.tape_arguments import ones_like
 from gradtape.core.variable import Variable
-from gradtape.core.walk import Path, finished, walk
-from gradtape.inspect.explanation import Cause, Reason, Step
-from gradtape.inspect.in_code import is_inside, not_run, rebound
+from gradtape.core.walk import finished, walk
+from gradtape.inspect.explanation import Cause, Reason
+from gradtape.inspect.in_code import is_inside, not_run, rebound, watch_of
+from gradtape.inspect.in_endings import endings_of, name_of, reason_of, step
 from gradtape.inspect.question import Question
 
 
@@ -44,12 +44,12 @@ def by_dtypes(q: Question) -> Reason | None:
     kinds = [t for t in q.targets if _dtype(t) in dtypes.TRAINABLE]
     if kinds or not q.targets:
         return None
-    ended = next((e for t in q.targets for e in _endings_of(t)), None)
+    ended = next((e for t in q.targets for e in endings_of(t)), None)
     at = None if ended is None or ended.where is None else locate(*ended.where)
     return q.reason(
         Cause.TARGET_DTYPE,
         f"{q.target} has dtype {q.targets[0].dtype.name}, which has no gradients"
-        + (f": {ended.name} made it so at {at}" if ended is not None and at else ""),
+        + (f": {name_of(ended)} made it so at {at}" if ended is not None and at else ""),
         "Differentiate a float that was computed before it.",
         at,
     )
@@ -61,7 +61,7 @@ def by_watching(q: Question) -> Reason | None:
     source, name = q.source, q.name
     if isinstance(source, Variable):
         return unwatched_variable(q, source)
-    for last in _endings_of(source):
+    for last in endings_of(source):
         found = reason_of(q, last, [])
         return q.reason(
             found.cause,
@@ -80,6 +80,15 @@ def by_watching(q: Question) -> Reason | None:
             + (f": that one began to at {node.location()}" if node.where else ""),
             f"Call {q.tape_name}.watch({name}) inside this tape's block too.",
             node.location(),
+        )
+    watch = watch_of(q)
+    if watch is not None:
+        return q.reason(
+            Cause.NOT_WATCHED,
+            f"This tape does not watch {name}: line {watch.line} did not run, or watched another "
+            "object of this name",
+            f"Call {q.tape_name}.watch({name}) for the object that is used.",
+            q.at(watch.line),
         )
     return q.reason(
         Cause.NOT_WATCHED,
@@ -107,7 +116,9 @@ def unwatched_variable(q: Question, variable: Variable) -> Reason:
             f"Call {q.tape_name}.watch({q.name}) inside the block, or make it trainable.",
         )
     used = q.uses()
-    outside = [s for s in used if q.block and not is_inside(s, q.block)]
+    outside = [
+        s for s in q.uses(direct=True) if q.block and not is_inside(s, q.block) and q.is_sure(s)
+    ]
     if outside:
         line = outside[-1].line
         return q.reason(
@@ -128,15 +139,39 @@ def by_paths(q: Question) -> Reason | None:
         return q.reason(Cause.CONNECTED, f"{q.name} is itself the target")
     if q.source_node not in q.path.reached:
         return None
-    steps = [_step(node) for node in shortest(q)]
+    steps = [step(node) for node in shortest(q)]
     stops = blocked(q)
+    looked = [(node, inside(q, node)) for node in stops]
+    stops = [node for node, found in looked if found is None or not found.connected]
+    for node, found in looked:
+        if found is not None and len(stops) == 1 and node in stops:
+            return q.reason(
+                found.cause,
+                f"Inside the function {step(node).op}, called at {node.location()}: "
+                f"{found.message.rstrip('.')}",
+                found.advice,
+                found.location or node.location(),
+                [*steps[: steps.index(step(node))], *found.path],
+            )
+    again = [node for node in stops if getattr(node.rule, "runs_again", False)]
+    if again:
+        names = " or ".join(dict.fromkeys(step(node).op for node in again))
+        return q.reason(
+            Cause.UNKNOWN,
+            f"No gradient came back to {q.name} through {names}, which ran again to be "
+            "differentiated; what ends the chain in there, nothing has kept",
+            "Call it without recompute_grad and ask again.",
+            again[0].location(),
+            steps,
+        )
     if stops:
         names = " or ".join(dict.fromkeys(node.rule.name for node in stops if node.rule))
+        places = {node.location() for node in stops}
         return q.reason(
             Cause.NO_GRADIENT,
             f"The gradient function of {names} returned None for what leads to {q.name}",
             "Let it return a gradient for every argument that has one.",
-            stops[0].location() if len(stops) == 1 else None,
+            stops[0].location() if len(places) == 1 else None,
             steps,
         )
     return q.reason(
@@ -145,6 +180,21 @@ def by_paths(q: Question) -> Reason | None:
         f"op{'s' if len(steps) != 1 else ''}",
         path=steps,
     )
+
+
+def inside(q: Question, call: Node) -> Reason | None:
+    """What there is to say inside a call of a function on the path; None if it is no such call."""
+    look = getattr(call.rule, "why_no_path", None)
+    if look is None:
+        return None
+    numbers = [
+        node.rule.index
+        for node in q.path.between
+        if isinstance(node.rule, OutputRule) and node.parents[0] is call
+    ]
+    places = [i for i, parent in enumerate(call.parents) if parent in q.path.leading]
+    found = [reason for number in numbers if (reason := look(number, places)) is not None]
+    return next((reason for reason in found if reason.connected), found[0] if found else None)
 
 
 def shortest(q: Question) -> list[Node]:
@@ -199,139 +249,6 @@ def blocked(q: Question) -> list[Node]:
     except Exception:  # noqa: BLE001 - the user's own, which gradient() will raise
         return []
     return [] if q.source_node in found else refused[-1:]
-
-
-def by_endings(q: Question) -> Reason | None:
-    """Chains that begin at the source and end before the target."""
-    candidates: list[Ending] = [e for t in q.targets for e in _endings_of(t)]
-    for node in q.path.reached:
-        noted = node.scope.endings.get(node.number)
-        if noted is not None:
-            candidates += noted.each()
-    candidates.sort(key=lambda e: e.number)
-    for ended in reversed(candidates):
-        way = way_to(q, ended)
-        if way is not None:
-            return reason_of(q, ended, way)
-    return None
-
-
-def way_to(q: Question, ended: Ending) -> list[Node] | None:
-    """The Nodes from the source to where a chain ended; None if it began elsewhere."""
-    pending, seen = [ended], {ended}
-    while pending:
-        at = pending.pop()
-        origins = [node for origin in at.origins if (node := origin()) is not None]
-        path = Path(origins, [q.source_node], q.recording)
-        if q.source_node in path.reached:
-            found = [node for node in path.between if node.rule is not None]
-            return found if at is ended else []
-        for node in path.reached:  # a chain that had ended before, and went on
-            noted = node.scope.endings.get(node.number)
-            earlier = {e for e in noted.each() if e not in seen} if noted is not None else set()
-            seen |= earlier
-            pending += earlier
-    return None
-
-
-def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason:
-    at = None if ended.where is None else locate(*ended.where)
-    steps = [*map(_step, way), Step(ended.name, at)]
-    inside = getattr(ended.rule, "why_no_path", None)
-    if ended.end is End.NO_PATH and inside is not None:
-        found = inside(ended.output, ended.places)
-        if found is not None:
-            return q.reason(
-                found.cause,
-                f"Inside the function {ended.name}, called at {at}: {found.message.rstrip('.')}",
-                found.advice,
-                found.location or at,
-                [*map(_step, way), *found.path],
-            )
-    cause, message, advice = _ENDS[ended.end]
-    return q.reason(
-        cause, message.format(op=ended.name, at=at), advice.format(op=ended.name), at, steps
-    )
-
-
-def by_assignments(q: Question) -> Reason | None:
-    """Values that were assigned to a Variable which is the target, or which it depends on."""
-    variables = [t for t in q.targets if isinstance(t, Variable)]
-    by_node = {node: q.tape._variables[i] for i, node in q.tape._nodes.items()}
-    variables += [by_node[node] for node in q.path.reached if node in by_node]
-    for variable in variables:
-        node = q.tape._nodes.get(id(variable))
-        reads = [n.number for n in q.path.reached if node is not None and node in n.parents]
-        for ended in q.tape._assigned.get(id(variable), ()):
-            way = way_to(q, ended)
-            is_read = any(t is variable for t in q.targets) or any(
-                number > ended.number for number in reads
-            )
-            if way is not None and is_read:
-                at = None if ended.where is None else locate(*ended.where)
-                return q.reason(
-                    Cause.ASSIGNED,
-                    f"The value was assigned to the Variable '{variable.name}' at {at}, and no "
-                    "gradient flows back through an assignment",
-                    "Use the tensor that was assigned instead of the Variable.",
-                    at,
-                    [*map(_step, way), Step("assign", at)],
-                )
-    return None
-
-
-_ENDS = {
-    End.NO_DERIVATIVE: (
-        Cause.NO_DERIVATIVE,
-        "{op} at {at} has no derivative, so no gradient passes it",
-        (
-            "Use something smooth in its place, such as softmax or sigmoid for a choice, or "
-            "tf.custom_gradient to say what its gradient is to be."
-        ),
-    ),
-    End.DTYPE: (
-        Cause.NO_DERIVATIVE,
-        "{op} at {at} gives a result of a dtype without gradients",
-        "Stay with floats between the source and the target.",
-    ),
-    End.STOPPED: (
-        Cause.STOPPED,
-        "{op} at {at} ends the gradient, as it is meant to",
-        "Remove it if the gradient should pass.",
-    ),
-    End.NO_PATH: (
-        Cause.INDEPENDENT,
-        "No path leads through {op}, called at {at}, from this argument to this result",
-        "Look inside the function.",
-    ),
-    End.OUTSIDE: (
-        Cause.OUTSIDE,
-        "{op} at {at} ran outside the tape's block, so it was not recorded",
-        "Move that line into the `with` block.",
-    ),
-    End.PAUSED: (
-        Cause.PAUSED,
-        "{op} at {at} ran while the tape was stopped by stop_recording",
-        "Move that line out of the stop_recording block.",
-    ),
-    End.ASSIGNED: (
-        Cause.ASSIGNED,
-        "The value was assigned to a Variable at {at}",
-        "Use the tensor that was assigned.",
-    ),
-}
-
-
-def _endings_of(value: Any) -> Iterable[Ending]:
-    return _each(getattr(value, "node", None))
-
-
-def _each(node: Any) -> Iterable[Ending]:
-    return node.each() if isinstance(node, Ending) else ()
-
-
-def _step(node: Node) -> Step:
-    return Step("source" if node.rule is None else node.rule.name, node.location())
 
 
 def _dtype(value: Any) -> Any:

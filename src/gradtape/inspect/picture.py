@@ -48,7 +48,7 @@ def asked(target: Any, sources: Any, place: Place) -> Asked:
 def picture(tape: GradientTape, question: Asked, profile: Profile | None) -> dict[str, Any]:
     """Everything that a page shows of `tape`."""
     recording = tape._prepare("show")
-    if here.state.trace is not None or recording.stage is not None:
+    if here.state.trace is not None or recording.traced:
         raise RuntimeError(
             "show: a tape cannot be shown while a function is being traced, since there are no "
             "values yet. Call the function eagerly with tf.config.run_functions_eagerly(True)."

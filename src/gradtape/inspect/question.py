@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 Place = tuple[CodeType, int]
 
 
+# Functions of their own, in some versions of Python.
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+
+
 class Question:
     """Why one source has a gradient, or none."""
 
@@ -140,16 +144,40 @@ class Question:
         except SyntaxError:  # not an expression: a description
             return []
 
-    def uses(self) -> list[Statement]:
-        """Those of them that use the source."""
-        return [s for s in self.behind if mentions(s, self.name)]
+    def uses(self, *, direct: bool = False) -> list[Statement]:
+        """Those of them that use the source; `direct` leaves out what functions use later."""
+        return [s for s in self.behind if mentions(s.direct if direct else s.uses, self.name)]
 
-    def ran(self, statement: Statement) -> bool:
-        """Whether the tape recorded something in the lines of a statement."""
+    def is_sure(self, statement: Statement) -> bool:
+        """Whether a statement has run, since the call that asks has."""
+        return self.site is not None and self.site.body.is_sure(statement, self.site.line)
+
+    def ran(self, first: int, last: int) -> bool:
+        """Whether the tape has noted anything in some lines: an op, where a chain ended, or values
+        that left.
+        """
         return any(
-            place is not None and place.file == self.file and statement.covers(place.line)
-            for place in (node.location() for node in self.all())
+            place is not None and self.is_here(place) and first <= place.line <= last
+            for place in self._places
         )
+
+    def is_here(self, place: Location) -> bool:
+        """Whether a place is in the function that asks, or in a comprehension of it."""
+        if self.here is None or place.file != self.file:
+            return False
+        function = place.function
+        while function.endswith(_COMPREHENSIONS):
+            function = function.rpartition(".")[0].removesuffix(".<locals>") or "<module>"
+        return function == self.here.function
+
+    @cached_property
+    def _places(self) -> list[Location | None]:
+        found = [node.location() for node in self.all()]
+        for scope in {node.scope for node in self.all()} | {self.recording}:
+            found += [e.location() for noted in scope.endings.values() for e in noted.each()]
+        for departure in self.tape.departures():
+            found += [departure.location, *departure.callers]
+        return found
 
     def at(self, line: int) -> Location:
         assert self.here is not None

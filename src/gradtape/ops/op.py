@@ -30,7 +30,7 @@ from gradtape.core.endings import End, ending, note_endings
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
 from gradtape.core.record import record, with_node
-from gradtape.core.recording import Scope, connect
+from gradtape.core.recording import NOWHERE, Scope, connect
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
 from gradtape.core.xla.placement import Elsewhere
@@ -323,6 +323,8 @@ class Op(Runs):
         given = [arg.node if isinstance(arg, Tensor) else None for arg in args]
         if not self.differentiable:
             return self._constant(result, given, End.STOPPED if self.stops else End.NO_DERIVATIVE)
+        if len(given) == 1 and given[0] is not None and given[0].scope is NOWHERE:
+            return self._constant(result, given, End.NO_DERIVATIVE)  # the end is carried on
         nodes = given
         if self.pull_all is None:
             nodes = [

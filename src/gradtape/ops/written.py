@@ -20,15 +20,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
-from gradtape.core.endings import note_endings
+from gradtape.core.endings import End, Ending, ended, note_endings
 from gradtape.core.late import written_when_called
 from gradtape.core.location import outside, own_files, users_files
 from gradtape.core.node import Node
 from gradtape.core.recording import LARGE as LARGE_OUTPUT
-from gradtape.core.recording import numbers
+from gradtape.core.recording import NOWHERE, Recording, numbers
 from gradtape.core.strong_zeros import HIDDEN, repaired, shows_nan
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
@@ -51,7 +52,8 @@ _NAMESPACE = {
     "ndarray": np.ndarray, "new": object.__new__, "numbers": numbers, "outside": outside,
     "sum_array_to": sum_array_to, "users_files": users_files, "shared": shared, "HIDDEN": HIDDEN,
     "LARGE_OUTPUT": LARGE_OUTPUT, "note_endings": note_endings, "repaired": repaired,
-    "shows_nan": shows_nan,
+    "shows_nan": shows_nan, "ended": ended, "NOWHERE": NOWHERE, "Ending": Ending, "ref": ref,
+    "NO_DERIVATIVE": End.NO_DERIVATIVE, "STOPPED": End.STOPPED, "Recording": Recording,
 }  # fmt: skip
 
 
@@ -246,23 +248,34 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
     )
     given = "".join(f"{x}, " for x in op.arguments)
     if not followed:
-        return [
-            # Where a chain of recorded tensors ends.
-            f"    if {' or '.join(f'{x}_node is not None' for x in op.arguments)}:",
-            f"        return finish(({given}), {params}, out, state, state.scope)",
-            "    return state.tensor(out)",
-        ]
+        return _end_lines(op, params, depth)
     nothing = " and ".join(f"{x}_node is None" for x in followed)
     other = " or ".join(f"({x}_node is not None and {x}_node.scope is not scope)" for x in followed)
+    apart = [x for x in op.arguments if x not in followed]
     lines = [
         f"    if {nothing}:",
-        "        if state.trace is None:",
+        f"        if state.trace is None{''.join(f' and {x}_node is None' for x in apart)}:",
         "            return state.tensor(out)",
-        # A program is being traced, which may have to know that an argument comes from outside.
+        # A program is being traced, which may have to know that an argument comes from outside; or
+        # a mask is where a chain ends.
         f"        return finish(({given}), {params}, out, state, None)",
         "    scope = state.scope",
+        "    ends = None",
+        f"    if {other}:",
+        # An end of a chain stands in the place of a Node: the call is recorded without it.
+        *(
+            line
+            for x in followed
+            for line in (
+                f"        if {x}_node is not None and {x}_node.scope is NOWHERE:",
+                f"            ends = ({x}_node,) if ends is None else (*ends, {x}_node)",
+                f"            {x}_node = None",
+            )
+        ),
+        f"        if ends is None or ({nothing}) or {other}:",
+        f"            return finish(({given}), {params}, out, state, scope)",
         "    dtype = out.dtype",
-        f"    if {other} or state.pushers or (dtype is not FLOAT32 and dtype is not FLOAT64):",
+        "    if state.pushers or (dtype is not FLOAT32 and dtype is not FLOAT64):",
         f"        return finish(({given}), {params}, out, state, scope)",
     ]
     if op.broadcasts:
@@ -289,21 +302,14 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
         "None, " if pull is None else f"{x}_node, "
         for x, pull in zip(op.arguments, op.pulls, strict=True)
     )
-    ends = [x for x in op.arguments if x not in followed]
+    nodes = "".join(f"{x}_node, " for x in apart)
     noted = [
-        f"    if {' or '.join(f'{x}_node is not None' for x in ends)}:",
-        f"        note_endings({op.name!r}, node, ({''.join(f'{x}_node, ' for x in ends)}))",
+        f"    if {''.join(f'{x}_node is not None or ' for x in apart)}ends is not None:",
+        f"        note_endings({op.name!r}, node, ({nodes}*(ends or ()),))",
     ]
     return [
         *lines,
-        "    try:",
-        f"        frame = getframe({depth})",
-        "    except ValueError:",  # called from the top of a module, with nothing above
-        "        frame = getframe(1)",
-        "    code = frame.f_code",
-        "    if code.co_filename not in users_files and own_files[code.co_filename]:",
-        "        frame = outside(frame)",
-        "        code = frame.f_code",
+        *_frame_lines(depth),
         "    node = new(Node)",  # what calling the classes does, in half the time
         "    node.rule = rule",
         f"    node.saved = ({''.join(f'{s}, ' for s in saved)})",
@@ -317,11 +323,55 @@ def _record(op: Op, params: str, depth: int) -> list[str]:
         "        scope.sweep()",
         "    if out.nbytes > LARGE_OUTPUT:",
         "        scope.has_taken(out.nbytes)",
-        *(noted if ends else ()),
+        *noted,
         "    tensor = new(Tensor)",
         "    tensor.array = out",
         "    tensor.node = node",
         "    return tensor",
+    ]
+
+
+def _frame_lines(depth: int) -> list[str]:
+    """Finds the user's frame."""
+    return [
+        "    try:",
+        f"        frame = getframe({depth})",
+        "    except ValueError:",  # called from the top of a module, with nothing above
+        "        frame = getframe(1)",
+        "    code = frame.f_code",
+        "    if code.co_filename not in users_files and own_files[code.co_filename]:",
+        "        frame = outside(frame)",
+        "        code = frame.f_code",
+    ]
+
+
+def _end_lines(op: Op, params: str, depth: int) -> list[str]:
+    """Wraps a result that no argument has a derivative of, which may be where a chain ends."""
+    first, *others = op.arguments
+    given = "".join(f"{x}, " for x in op.arguments)
+    nodes = "".join(f"{x}_node, " for x in op.arguments)
+    end = "STOPPED" if op.stops else "NO_DERIVATIVE"
+    alone = "".join(f"{x}_node is None and " for x in others)
+    plain = f"{alone}{first}_node.scope is scope and type(scope) is Recording"
+    return [
+        f"    if {' or '.join(f'{x}_node is not None' for x in op.arguments)}:",
+        "        if state.trace is not None or type(out) is not ndarray:",
+        f"            return finish(({given}), {params}, out, state, state.scope)",
+        "        tensor = new(Tensor)",
+        "        tensor.array = out",
+        "        scope = state.scope",
+        f"        if {plain} and state.where is None:",
+        *(f"        {line}" for line in _frame_lines(depth)),
+        "            node = tensor.node = new(Ending)",
+        f"            node.about = ({op.name!r}, {end}, (0,))",
+        f"            node.origins = (ref({first}_node),)",
+        "            node.followed = (ref(scope),)",
+        "            node.number = next(numbers)",
+        "            node.where = (code, frame.f_lasti)",
+        "        else:",
+        f"            tensor.node = ended({op.name!r}, {end}, ({nodes}), {depth})",
+        "        return tensor",
+        "    return state.tensor(out)",
     ]
 
 

@@ -13,6 +13,7 @@ from gradtape import nest
 from gradtape.blocks import Block
 from gradtape.convert import as_tensor, beside, operand
 from gradtape.core.batching import BatchedTensor, Level
+from gradtape.core.endings import at_outputs
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.node import Node
 from gradtape.core.operators import TensorOperators
@@ -72,6 +73,18 @@ class VariableReads(Block):
         here.state.remove(self)
 
 
+class RunsAgain:
+    """A pull that runs a function once more, under a tape: where it gives None, that is not because
+    a gradient function of the user's says so.
+    """
+
+    def __init__(self, pull: Pull) -> None:
+        self._pull = pull
+
+    def __call__(self, cotangents: list[Tensor]) -> list[Any]:
+        return self._pull(cotangents)
+
+
 class FunctionRule:
     """The rule of a function that was recorded as one op: `pull(cotangents)` returns one cotangent
     for each parent.
@@ -85,6 +98,7 @@ class FunctionRule:
         self, name: str, specs: list[tuple[Any, Any]], pull: Callable[[list[Tensor]], list[Any]]
     ) -> None:
         self.name = name
+        self.runs_again = isinstance(pull, RunsAgain)
         self._specs = specs
         self._pull = pull
 
@@ -200,13 +214,14 @@ def _connected(
 ) -> list[Tensor]:
     """`outputs` as new Tensors with a Node, if something records."""
     results = [out if isinstance(out, BatchedTensor) else out.array for out in outputs]
-    connection = connect(
-        [value.node if isinstance(value, Tensor) else None for value in read], scope
-    )
+    nodes = [value.node if isinstance(value, Tensor) else None for value in read]
+    connection = connect(nodes, scope)
     if connection is None:
-        return [with_node(result, None) for result in results]
-    rule = FunctionRule(name, [(out.array.shape, out.array.dtype) for out in outputs], pull)
-    return record(rule, (), None, connection, read, results, foreign=True)
+        found = [with_node(result, None) for result in results]
+    else:
+        rule = FunctionRule(name, [(out.array.shape, out.array.dtype) for out in outputs], pull)
+        found = record(rule, (), None, connection, read, results, foreign=True)
+    return at_outputs(name, None, nodes, found)
 
 
 class TracedPull:

@@ -17,7 +17,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.trace import Trace
 from gradtape.ops.broadcasting import identity
 from gradtape.published import published
-from gradtape.transforms.custom_gradient import VariableReads, call_as_one
+from gradtape.transforms.custom_gradient import RunsAgain, VariableReads, call_as_one
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,7 +67,7 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
             getattr(f, "__qualname__", "function"),
             [*(value for value in kept if isinstance(value, Tensor)), *variables],
             outputs,
-            pull,
+            RunsAgain(pull),
         )
         return nest.pack_sequence_as(result, made) if nest.is_nested(result) else made[0]
 

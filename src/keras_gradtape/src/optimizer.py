@@ -8,6 +8,7 @@ allow it, as on TensorFlow.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
@@ -16,7 +17,7 @@ from keras.src.backend.common.stateless_scope import in_stateless_scope
 from keras.src.optimizers import base_optimizer
 
 import gradtape as tf
-from gradtape.extend import trace_again
+from gradtape.extend import trace_again, why_none
 from keras_gradtape.src import in_place
 from keras_gradtape.src.ops.core import cast
 
@@ -89,6 +90,25 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
             grads if self.loss_scale_factor is None else [_dense(g) for g in grads],
             trainable_variables,
         )
+
+    def _filter_empty_gradients(self, grads: Sequence[Any], vars: Sequence[Any]) -> Any:
+        """The gradients that are not None, with their variables; the message about the others says
+        what the tape has found.
+        """
+        if not any(gradient is None for gradient in grads):
+            return list(grads), list(vars)
+        kept = [pair for pair in zip(grads, vars, strict=True) if pair[0] is not None]
+        missing = [v for gradient, v in zip(grads, vars, strict=True) if gradient is None]
+        why = why_none(missing)
+        if not kept:
+            raise ValueError(f"No gradients provided for any variable. {why}".rstrip())
+        names = [getattr(v, "path", v.name) for v in missing]
+        warnings.warn(
+            f"Gradients do not exist for variables {names} when minimizing the loss. If using "
+            f"`model.compile()`, did you forget to provide a `loss` argument? {why}".rstrip(),
+            stacklevel=2,
+        )
+        return [gradient for gradient, _ in kept], [v for _, v in kept]
 
     def assign(self, variable: Any, value: Any) -> None:
         """Sets a variable, or the rows that a value names."""

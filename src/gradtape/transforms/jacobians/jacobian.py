@@ -71,6 +71,7 @@ def jacobian(
                 unconnected_value(source, unconnected, one.array.shape) if j is None else j
                 for j, source in zip(found, leaves, strict=True)
             ]
+        tape.explain_missing([one], leaves, filled, ("Jacobian", "None"))
         return nest.pack_sequence_as(sources, filled) if nest.is_nested(sources) else filled[0]
 
     results = differentiated(
@@ -113,6 +114,7 @@ def batch_jacobian(
     def run() -> Any:
         by_example = _by_example(tape, recording, one_target, one_source, mode, pace)
         if by_example is None:
+            tape.explain_missing([one_target], [one_source], [None], ("Jacobian", "zero"))
             return Tensor(np.zeros(shape + source_shape[1:], one_source.array.dtype))
         if check_independence:
             _warn_of_dependence(tape, recording, one_target, one_source, by_example)

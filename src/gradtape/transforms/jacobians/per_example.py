@@ -66,6 +66,8 @@ def gradient_per_example(
 
     def run() -> list[Any]:
         rows = _gradients(tape, recording, target, leaves, pace)
+        if unconnected is UnconnectedGradients.NONE:
+            tape.explain_missing([target], leaves, rows)
         return rows if norm is None else _clipped(rows, norm)
 
     gradients = differentiated(tape, recording, "gradient_per_example", [target], run)

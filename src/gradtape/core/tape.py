@@ -16,6 +16,7 @@ from gradtape import dtypes, nest
 from gradtape.blocks import Block, block
 from gradtape.core.departures import Departure, Departures, NoDepartures
 from gradtape.core.endings import End, Ending, ending
+from gradtape.core.late import imported_when_called
 from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.recording import Recording
@@ -40,6 +41,9 @@ from gradtape.published import published, shown
 if TYPE_CHECKING:
     from gradtape.core.tape_methods import Gradient, Key, Source
 
+_as_bytes = imported_when_called("gradtape.core.limit.amount", "as_bytes")
+_limited = imported_when_called("gradtape.core.limit.plan", "limited")
+
 
 @published("GradientTape", "autodiff.GradientTape")
 class GradientTape(TapeMethods, Block):
@@ -62,6 +66,8 @@ class GradientTape(TapeMethods, Block):
     pushes = False
     scope: Recording | None = None
     _departures: Departures | None = None
+    _limit: int | None = None
+    _plan: Any = None  # keeps the recording within the limit
     # Of a persistent tape: what the gradients that it computed last are of.
     _asked: Sequence[tuple[ref[Node], Any]] = ()
 
@@ -71,6 +77,7 @@ class GradientTape(TapeMethods, Block):
         watch_accessed_variables: bool = True,
         *,
         strict: bool = False,
+        memory_limit: int | str | None = None,
     ) -> None:
         self._persistent = persistent
         self._watch_accessed = watch_accessed_variables
@@ -83,6 +90,8 @@ class GradientTape(TapeMethods, Block):
         self._assigned: dict[int, list[Ending]] = {}  # by the identity of a Variable
         self._ended_by: str | None = None  # what consumed the recording
         self._explained: Any = None  # what is known of gradients that were None
+        if memory_limit is not None:
+            self._limit = _as_bytes(memory_limit, "GradientTape: memory_limit")
 
     # Recording
 
@@ -98,12 +107,19 @@ class GradientTape(TapeMethods, Block):
         if self.scope is None:
             self._departures = self._notes()
             self.scope = Recording(self._departures, state.trace)
+            if self._limit is not None:
+                self.scope, self._plan = _limited(self._limit, self.scope, state.trace)
             self._variables = {}
             self._assigned = {}
             self._ended_by = self._explained = None
         self._thread = state
         self._recording = True
+        self._go_on(state, position)
+
+    def _go_on(self, state: ThreadState, position: int | None) -> None:
         state.add(self, position)
+        if self._plan is not None:
+            self._plan.begin()
 
     def leave(self) -> None:
         if self._recording:
@@ -111,6 +127,8 @@ class GradientTape(TapeMethods, Block):
 
     def _stop(self) -> None:
         leave_thread(self, self._thread)
+        if self._plan is not None:
+            self._plan.end()
         self._recording = False
 
     @property
@@ -215,7 +233,7 @@ class GradientTape(TapeMethods, Block):
             if self.scope is not None:
                 self.scope.paused = False
                 self._recording = True
-                self._thread.add(self, position)
+                self._go_on(self._thread, position)
 
     def _position(self) -> int | None:
         """The position of this tape among what records on this thread."""

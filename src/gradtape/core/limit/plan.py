@@ -12,9 +12,9 @@ not ours to free, and is not computed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from gradtape.core import observers
@@ -39,6 +39,9 @@ _SHARE = 8
 _LOOKS = 4 * _SHARE
 """How often it looks at what is saved, while as much as the limit is made."""
 
+_FACTORS = (1, 2, 3, 4)
+"""How much larger segments may become when they are merged, at a time."""
+
 _MOST = 64
 """A recording has about so many segments, however small the limit is: more do not help, since the
 best number is the root of the number of ops.
@@ -58,6 +61,16 @@ def limited(
         return recording, None
     found = LimitedRecording(limit, recording.departures)
     return found, found.plan
+
+
+class _Pair(NamedTuple):
+    """Two segments that may be merged: what need not be kept then, and what restoring both takes."""
+
+    first: Segment
+    second: Segment
+    evicted: dict[Value, Any]
+    size: int
+    gain: int
 
 
 class LimitedRecording(Recording):
@@ -105,6 +118,9 @@ class Plan(Observer):
         self._next_segment()
         self._reduce(0)
         observers.end(self)
+        why = self.why_not_kept()
+        if why is not None and first_times("limit not kept", limit=1) is not None:
+            log_warning("GradientTape: %s", why)
         self._calls.clear()
         if self in relying:
             relying.remove(self)
@@ -246,8 +262,13 @@ class Plan(Observer):
 
     def _kept(self, segments: list[Segment]) -> int:
         """The bytes of the inputs that nobody else holds."""
-        own = self._own(segments)
-        return sum({id(owner(array)): array.nbytes for array in own.values()}.values())
+        return self._bytes(self._own(segments).values())
+
+    @staticmethod
+    def _bytes(arrays: Iterable[Any]) -> int:
+        """The memory of some arrays, views counted as what they show."""
+        owners = {id(found): found.nbytes for found in map(owner, arrays)}
+        return sum(owners.values())
 
     def _own(self, segments: list[Segment]) -> dict[Value, Any]:
         """The inputs that only segments hold."""
@@ -280,15 +301,16 @@ class Plan(Observer):
         segments = self._all()
         values, held = list(arrays), list(arrays.values())
         arrays.clear()
-        size = {}
+        freed = []
         for i, value in enumerate(values):
             ours = sum(value in other.inputs for other in segments)
             if references(held, i) > ours:
                 segment.inputs[value] = held[i]
             else:
-                size[id(owner(held[i]))] = held[i].nbytes
+                freed.append(held[i])
         held.clear()
-        segment.size = sum(size.values())
+        segment.size = self._bytes(freed)
+        freed.clear()
         used = segment.sources(segment.wanted())
         own = self._own(segments)
         for value in [v for v in segment.inputs if v in own and v not in used]:
@@ -302,32 +324,73 @@ class Plan(Observer):
             many = len(segments) > 2 * _MOST
             if len(segments) < 2 or (kept + largest <= target and not many):
                 return
-            pairs, i = [], 0
-            while i < len(segments) - 1:
-                first, second = segments[i : i + 2]
-                evicted = self._between(first, second)
-                gain = sum(array.nbytes for array in evicted.values())
-                if first.size + second.size + gain <= 2 * largest + gain or many:
-                    pairs.append((first, second, evicted, gain))
-                    i += 1
-                i += 1
-            grown = max([first.size + second.size + gain for first, second, _, gain in pairs])
-            if grown - largest >= sum(gain for *_, gain in pairs) and not many:
+            best, pairs = (None if many else kept + largest), []
+            for factor in _FACTORS:
+                found = self._pairs(segments, factor * largest)
+                grown = max([largest, *(pair.size for pair in found)])
+                after = kept - sum(pair.gain for pair in found) + grown
+                if found and (best is None or after < best):
+                    best, pairs = after, found
+            if not pairs:
                 return
-            for first, second, evicted, gain in pairs:
+            for first, second, evicted, size, _ in pairs:
                 both = merged(first, second, evicted)
-                both.size += gain
+                both.size = size
                 self._dropped.append(ref(both))
 
-    def _between(self, first: Segment, second: Segment) -> dict[Value, Any]:
+    def _pairs(self, segments: list[Segment], most: int) -> list[_Pair]:
+        """Neighbours that together take no more than `most`."""
+        pairs: list[_Pair] = []
+        own, i = self._own(self._all()), 0
+        while i < len(segments) - 1:
+            first, second = segments[i : i + 2]
+            evicted = self._between(first, second, own)
+            gain = self._bytes(evicted.values())
+            size = first.size + second.size + gain
+            i += 1
+            if size <= most:
+                pairs.append(_Pair(first, second, evicted, size, gain))
+                i += 1
+        return pairs
+
+    def _between(
+        self, first: Segment, second: Segment, own: dict[Value, Any]
+    ) -> dict[Value, Any]:
         """What one of two segments keeps only for the other."""
-        own = self._own(self._all())
         others = [s for s in self._all() if s is not first and s is not second]
         return {
             value: array
             for value, array in second.inputs.items()
             if value in own and first.makes(value) and not any(value in s.inputs for s in others)
         }
+
+    # What it says of itself
+
+    def held(self) -> list[Any]:
+        """The arrays that segments keep, once for each time."""
+        return [array for segment in self._all() for array in segment.inputs.values()]
+
+    def dropped(self) -> int:
+        """The bytes that will be computed again."""
+        return sum(segment.size for segment in self._of_dropped())
+
+    def why_not_kept(self) -> str | None:
+        """Why the limit cannot be kept; None if it can."""
+        own = self._own(self._all())
+        given = self._bytes([array for value, array in own.items() if value.call is None])
+        passed = self._bytes([array for value, array in own.items() if value.call is not None])
+        own.clear()
+        largest = max([segment.size for segment in self._of_dropped()], default=0)
+        needed = given + passed + max(largest, sum(segment.size for segment in self._present))
+        if needed <= self.limit:
+            return None
+        return (
+            f"the memory_limit of {self.limit:,} bytes cannot be kept, {needed:,} bytes are "
+            f"needed: {given:,} bytes cannot be computed again (they come from random numbers, "
+            "compiled functions, the user's own code, or Variables that have changed), "
+            f"{passed:,} bytes pass from one part of the recording to the next, and the largest "
+            f"part takes {needed - given - passed:,} bytes."
+        )
 
     # In a walk
 

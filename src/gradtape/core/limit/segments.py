@@ -172,7 +172,9 @@ class Segment:
         }
 
     def keep_lost(self, inputs: dict[Value, Any], arrays: dict[Value, Any]) -> None:
-        """Adds those of `arrays` to `inputs` that cannot be computed from these."""
+        """Adds those of `arrays` to `inputs` that cannot be computed from these: they count as
+        given from now on.
+        """
         calls = self._needed(arrays, inputs)
         lost: set[Value] = set()
         for number in sorted(calls):
@@ -184,6 +186,7 @@ class Segment:
                 for value in made:
                     if value in arrays:
                         inputs[value] = arrays[value]
+                        value.call = None
                     else:
                         lost.add(value)
 

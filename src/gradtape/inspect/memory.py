@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
-from gradtape.core.location import Location
 from gradtape.core.limit.segments import Dropped
+from gradtape.core.location import Location
 from gradtape.core.node import Node
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -85,9 +85,9 @@ class TapeMemory:
     bytes stay, since something else holds them too.
 
     `rows` has the buffers by line, op, shape and who asked for them, the largest first. `why` says
-    why there is nothing, if there is nothing. Of a tape with a `limit`, `dropped` bytes are not kept
-    and will be computed again, "checkpoint" rows are what they are computed from, and `why_over`
-    says why the limit cannot be kept, if it cannot.
+    why there is nothing, if there is nothing. Of a tape with a `limit`, `dropped` bytes are not
+    kept and will be computed again, "checkpoint" rows are what they are computed from, and
+    `why_over` says why the limit cannot be kept, if it cannot.
     """
 
     limit: int | None = None

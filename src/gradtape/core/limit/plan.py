@@ -48,15 +48,13 @@ best number is the root of the number of ops.
 """
 
 
-def limited(
-    limit: int, recording: Recording, trace: Trace | None
-) -> tuple[Recording, Plan | None]:
+def limited(limit: int, recording: Recording, trace: Trace | None) -> tuple[Recording, Plan | None]:
     """The recording of a tape with a memory limit, in place of a new one without, and its plan."""
     if trace is not None:
         if first_times("memory_limit", limit=1) is not None:
             log_warning(
-                "GradientTape: memory_limit has no effect inside a function that is compiled, since "
-                "XLA plans the memory of its program; use gradtape.recompute_grad there."
+                "GradientTape: memory_limit has no effect inside a function that is compiled, "
+                "since XLA plans the memory of its program; use gradtape.recompute_grad there."
             )
         return recording, None
     found = LimitedRecording(limit, recording.departures)
@@ -64,7 +62,7 @@ def limited(
 
 
 class _Pair(NamedTuple):
-    """Two segments that may be merged: what need not be kept then, and what restoring both takes."""
+    """Two segments that may be merged: what is not kept then, and what restoring both takes."""
 
     first: Segment
     second: Segment
@@ -247,9 +245,7 @@ class Plan(Observer):
 
     def _in_all(self) -> int:
         """The bytes that are saved now, as far as dropping them can free them."""
-        return (
-            self._kept(self._all()) + sum(s.size for s in self._present) + self._current.size
-        )
+        return self._kept(self._all()) + sum(s.size for s in self._present) + self._current.size
 
     def _all(self) -> list[Segment]:
         return [*self._of_dropped(), *self._present, self._current]
@@ -311,7 +307,9 @@ class Plan(Observer):
         held.clear()
         segment.size = self._bytes(freed)
         freed.clear()
-        used = segment.sources(segment.wanted())
+        # What others were given by it too: they may be merged with it.
+        passed = {v for other in segments for v in other.inputs if segment.makes(v)}
+        used = segment.sources(segment.wanted(), passed)
         own = self._own(segments)
         for value in [v for v in segment.inputs if v in own and v not in used]:
             del segment.inputs[value]
@@ -326,7 +324,7 @@ class Plan(Observer):
                 return
             best, pairs = (None if many else kept + largest), []
             for factor in _FACTORS:
-                found = self._pairs(segments, factor * largest)
+                found = self._pairs(segments, factor * max(largest, self._largest))
                 grown = max([largest, *(pair.size for pair in found)])
                 after = kept - sum(pair.gain for pair in found) + grown
                 if found and (best is None or after < best):
@@ -353,9 +351,7 @@ class Plan(Observer):
                 i += 1
         return pairs
 
-    def _between(
-        self, first: Segment, second: Segment, own: dict[Value, Any]
-    ) -> dict[Value, Any]:
+    def _between(self, first: Segment, second: Segment, own: dict[Value, Any]) -> dict[Value, Any]:
         """What one of two segments keeps only for the other."""
         others = [s for s in self._all() if s is not first and s is not second]
         return {

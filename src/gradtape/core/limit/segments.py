@@ -190,16 +190,17 @@ class Segment:
                     else:
                         lost.add(value)
 
-    def sources(self, wanted: set[Value]) -> set[Value]:
-        """The inputs from which `wanted` is computed."""
+    def sources(self, wanted: set[Value], passed: set[Value]) -> set[Value]:
+        """The inputs that are wanted, and those from which that and what is `passed` on to other
+        segments can be computed.
+        """
         used = {value for value in wanted if value in self.inputs}
-        for call, _ in self._needed(wanted, self.inputs).values():
+        rest = {value: array for value, array in self.inputs.items() if value not in passed}
+        for call, _ in self._needed(wanted | passed, rest).values():
             used.update(value for value in call.given() if value in self.inputs)
         return used
 
-    def _needed(
-        self, wanted: Any, inputs: dict[Value, Any]
-    ) -> dict[int, tuple[Call, list[Value]]]:
+    def _needed(self, wanted: Any, inputs: dict[Value, Any]) -> dict[int, tuple[Call, list[Value]]]:
         """The calls that compute `wanted` from `inputs`, by number, and which of their results are
         needed.
         """

@@ -346,9 +346,8 @@ class Op:
         half = None if self.moves else next((a.dtype for a in arrays if a.dtype in HALF), None)
         if half is None:
             return run(kernel, *arrays, **params)
-        result = run(
-            kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params
-        )
+        wide = [run(_widened, a) if a.dtype == half else a for a in arrays]
+        result = run(kernel, *wide, **params)
         return (
             [run(_rounded, r, dtype=half) for r in result]
             if self.several
@@ -505,7 +504,7 @@ needed.xla_kernel = _xla_kernel
 
 def _is_pure(kernel: Any) -> bool:
     found = _by_kernel.get(kernel)
-    return found is not None and found.pure
+    return kernel in (_widened, _rounded) if found is None else found.pure
 
 
 needed.is_pure = _is_pure
@@ -550,6 +549,10 @@ def _as_array(result: Any) -> Any:
         if hasattr(result, "dtype")
         else np.array(result, object if isinstance(result, bytes) else None)
     )
+
+
+def _widened(array: Any) -> Any:
+    return array.astype(np.float32)
 
 
 def _rounded(array: Any, *, dtype: Any) -> Any:

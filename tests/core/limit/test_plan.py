@@ -290,6 +290,27 @@ def test_what_memory_tells_is_what_the_end_of_the_tape_frees():
     assert found.shared == sum(freed.values())
 
 
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float64, tf.complex64])
+def test_every_dtype_is_dropped(dtype):
+    x, weights = network(40)
+    with tf.GradientTape(memory_limit=20 * ARRAY * dtype.size // 4) as tape:
+        hidden = tf.cast(x, dtype)
+        for weight in weights:
+            hidden = tf.tanh(hidden @ tf.cast(weight, dtype))
+        loss = tf.math.real(tf.reduce_mean(tf.square(hidden)))
+        del hidden
+    assert tape.memory().dropped > 10 * ARRAY * dtype.size // 4
+    assert tape.memory().why_over is None
+    found = tape.gradient(loss, weights)
+    with tf.GradientTape() as tape:
+        hidden = tf.cast(x, dtype)
+        for weight in weights:
+            hidden = tf.tanh(hidden @ tf.cast(weight, dtype))
+        loss = tf.math.real(tf.reduce_mean(tf.square(hidden)))
+    for one, other in zip(found, tape.gradient(loss, weights), strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
 def test_nothing_changes_below_the_limit():
     x, weights = network()
     with tf.GradientTape(memory_limit="1GB") as tape:

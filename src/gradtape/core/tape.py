@@ -52,7 +52,9 @@ class GradientTape(TapeMethods, Block):
 
     Trainable Variables are watched when they are read, other Tensors with `watch`. A tape computes
     one `gradient()`, unless it is `persistent`. A `strict` tape raises where values that it records
-    leave it, for example in `y.numpy()`.
+    leave it, for example in `y.numpy()`. With a `memory_limit`, in bytes or as a text such as
+    "400MB", what is saved beyond it is dropped and computed again in the backward walk; the
+    gradients are the same to the last bit.
 
     >>> import gradtape as tf
     >>> x = tf.constant(3.0)
@@ -61,6 +63,17 @@ class GradientTape(TapeMethods, Block):
     ...     y = x * x
     >>> tape.gradient(y, x)
     <tf.Tensor: shape=(), dtype=float32, numpy=6.0>
+
+    >>> x = tf.Variable(tf.ones([100, 100]))
+    >>> with tf.GradientTape(memory_limit="500kB") as tape:
+    ...     y = x
+    ...     for _ in range(30):
+    ...         y = tf.tanh(y)
+    >>> found = tape.memory()
+    >>> found.total < 500_000, found.dropped > 900_000
+    (True, True)
+    >>> tape.gradient(y, x).shape
+    TensorShape([100, 100])
     """
 
     pushes = False

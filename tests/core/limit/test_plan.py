@@ -320,6 +320,21 @@ def test_nothing_changes_below_the_limit():
     tape.gradient(loss, weights)
 
 
+def test_what_the_user_lets_go_of_later_is_freed():
+    x, weights = network(60)
+    with tf.GradientTape(memory_limit=25 * ARRAY) as tape:
+        hidden, held = x, []
+        for weight in weights[:30]:
+            hidden = tf.tanh(hidden @ weight)
+            held.append(hidden)
+        held.clear()
+        loss = loss_of(hidden, weights[30:])
+        del hidden
+    assert tape.memory().why_over is None
+    assert tape.memory().total <= 25 * ARRAY
+    tape.gradient(loss, weights)
+
+
 def test_a_persistent_tape_stays_within_its_limit_over_many_gradients():
     x, weights = network(60)
     with tf.GradientTape(persistent=True, memory_limit=25 * ARRAY) as tape:

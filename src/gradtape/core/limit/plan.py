@@ -12,6 +12,7 @@ not ours to free, and is not computed again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -237,6 +238,7 @@ class Plan(Observer):
         target = self._target()
         while self._present and self._in_all() + room > target:
             self._drop(self._present[0])
+        self._release()
         self._merge(target)
 
     def _target(self) -> int:
@@ -314,6 +316,23 @@ class Plan(Observer):
         for value in [v for v in segment.inputs if v in own and v not in used]:
             del segment.inputs[value]
 
+    def _release(self) -> None:
+        """Lets go of what others held when it was dropped, and do no more."""
+        segments = self._all()
+        own = self._own(segments)
+        count = Counter(value for segment in segments for value in segment.inputs)
+        for segment in self._of_dropped():
+            evicted = {
+                value: array
+                for value, array in segment.inputs.items()
+                if value in own and segment.makes(value) and count[value] == 1
+            }
+            if evicted:
+                inputs = {v: array for v, array in segment.inputs.items() if v not in evicted}
+                segment.keep_lost(inputs, evicted)
+                segment.inputs = inputs
+                segment.size += self._bytes([a for v, a in evicted.items() if v not in inputs])
+
     def _merge(self, target: int) -> None:
         """Joins neighbours, while that takes less memory in a walk."""
         while True:
@@ -322,7 +341,9 @@ class Plan(Observer):
             many = len(segments) > 2 * _MOST
             if len(segments) < 2 or (kept + largest <= target and not many):
                 return
-            best, pairs = (None if many else kept + largest), []
+            # As long as the parts are small beside what they keep, they are too many.
+            small = many or 4 * max(largest, self._largest) <= kept
+            best, pairs = (None if small else kept + largest), []
             for factor in _FACTORS:
                 found = self._pairs(segments, factor * max(largest, self._largest))
                 grown = max([largest, *(pair.size for pair in found)])

@@ -32,7 +32,7 @@ ELSEWHERE = {
         "what it promises shows in the functions of tf.sparse",
     ),
     "core/limit/test_plan.py": (
-        "core/limit/amount core/limit/calls core/limit/segments",
+        "core/limit/amount core/limit/calls core/limit/recording core/limit/segments",
         "the parts of one mechanism, which show in what the tape gives and keeps",
     ),
     "core/test_walk.py": (

@@ -2,11 +2,11 @@
 random numbers.
 """
 
-import keras
 import numpy as np
 import pytest
 
 import gradtape as tf
+import keras
 
 
 def trained(limit):

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gradtape.core.tape_methods import Gradient, Key, Source
 
 _as_bytes = imported_when_called("gradtape.core.limit.amount", "as_bytes")
-_limited = imported_when_called("gradtape.core.limit.plan", "limited")
+_limited = imported_when_called("gradtape.core.limit.recording", "limited")
 
 
 @published("GradientTape", "autodiff.GradientTape")

@@ -25,14 +25,12 @@ from gradtape.core.limit.segments import Segment, merged, references
 from gradtape.core.messages import first_times, log_warning
 from gradtape.core.needed_ops import needed
 from gradtape.core.observers import Observer
-from gradtape.core.recording import Recording
 from gradtape.core.thread import here
 from gradtape.engines.numpy.threads import shared
 
 if TYPE_CHECKING:
-    from gradtape.core.departures import Departures
     from gradtape.core.node import Node
-    from gradtape.core.xla.trace import Trace
+    from gradtape.core.recording import Recording
 
 _SHARE = 8
 """A segment takes up to this part of the limit."""
@@ -49,19 +47,6 @@ best number is the root of the number of ops.
 """
 
 
-def limited(limit: int, recording: Recording, trace: Trace | None) -> tuple[Recording, Plan | None]:
-    """The recording of a tape with a memory limit, in place of a new one without, and its plan."""
-    if trace is not None:
-        if first_times("memory_limit", limit=1) is not None:
-            log_warning(
-                "GradientTape: memory_limit has no effect inside a function that is compiled, "
-                "since XLA plans the memory of its program; use gradtape.recompute_grad there."
-            )
-        return recording, None
-    found = LimitedRecording(limit, recording.departures)
-    return found, found.plan
-
-
 class _Pair(NamedTuple):
     """Two segments that may be merged: what is not kept then, and what restoring both takes."""
 
@@ -70,20 +55,6 @@ class _Pair(NamedTuple):
     evicted: dict[Value, Any]
     size: int
     gain: int
-
-
-class LimitedRecording(Recording):
-    """What a tape with a memory limit records."""
-
-    __slots__ = ("plan",)
-
-    def __init__(self, limit: int, departures: Departures | None) -> None:
-        super().__init__(departures)
-        self.plan = Plan(limit, self)
-
-    def close(self) -> None:
-        super().close()
-        self.plan.close()
 
 
 class Plan(Observer):

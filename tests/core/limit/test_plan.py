@@ -7,6 +7,8 @@ import logging
 import re
 import threading
 import weakref
+from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +18,8 @@ from gradtape import extend
 from gradtape.core.buffered import relying
 from gradtape.core.limit.calls import Call, Calls, Value
 from gradtape.core.limit.segments import Dropped
+from gradtape.core.thread import here
+from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
 
 ARRAY = 64 * 32 * 4
 LIMITS = [1, 8 * ARRAY]
@@ -547,3 +551,65 @@ def test_what_was_given_is_forgotten():
     calls.forget_given()
     assert calls.find(given) is None
     assert calls.find(made) is other
+
+
+def _interrupt():
+    raise KeyboardInterrupt
+
+
+@RAISES_WHERE_SIGNALS_DO
+def test_an_interrupt_at_many_moments_of_a_walk():
+    x, weights = network(12)
+
+    def recorded():
+        with tf.GradientTape(persistent=True, memory_limit=4 * ARRAY) as tape:
+            return tape, loss_of(x, weights)
+
+    tape, loss = recorded()
+    moments = at_moment(None, lambda: None, lambda: tape.gradient(loss, weights)).count
+    expected = leaves(tape.gradient(loss, weights))
+    assert moments > 500
+    for number in range(0, moments, 499):
+        tape, loss = recorded()
+        with suppress(KeyboardInterrupt):
+            at_moment(number, _interrupt, partial(tape.gradient, loss, weights))
+        for one, other in zip(leaves(tape.gradient(loss, weights)), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@RAISES_WHERE_SIGNALS_DO
+def test_an_interrupt_at_many_moments_of_recording():
+    x, weights = network(12)
+    expected = leaves(gradient_of(x, weights, None))
+
+    def recorded(tape, kept):
+        with tape:
+            hidden = x
+            for weight in weights:
+                hidden = tf.tanh(hidden @ weight)
+                kept.append(tf.reduce_mean(tf.square(hidden)))
+
+    moments = at_moment(
+        None, lambda: None, partial(recorded, tf.GradientTape(memory_limit=4 * ARRAY), [])
+    ).count
+    assert moments > 1000
+    for number in range(0, moments, 1501):
+        tape, kept = tf.GradientTape(memory_limit=4 * ARRAY), []
+        with suppress(KeyboardInterrupt):
+            at_moment(number, _interrupt, partial(recorded, tape, kept))
+        assert not relying
+        assert not here.state.observers
+        if kept:  # what was recorded before is there
+            found = tape.gradient(kept[-1], weights[: len(kept)])
+            with tf.GradientTape() as plain:
+                loss = loss_of(x, weights[: len(kept)])
+            for one, other in zip(found, plain.gradient(loss, weights[: len(kept)]), strict=True):
+                np.testing.assert_array_equal(one.numpy(), other.numpy())
+    for one, other in zip(leaves(gradient_of(x, weights, 4 * ARRAY)), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def gradient_of(x, weights, limit):
+    with tf.GradientTape(memory_limit=limit) as tape:
+        loss = loss_of(x, weights)
+    return tape.gradient(loss, weights)

@@ -2,9 +2,10 @@
 
 A network of 200 layers, whose recording saves 2 GB, takes training steps with and without a limit.
 Each has a process of its own, and the two take their steps in turns, so that both see the same
-machine; the time, on the clock and of the processor, is the median of the ratios. The memory is the most that a step takes besides
-weights, inputs and Python itself: of the process (`VmHWM`), and, in steps of their own, of what
-Python and NumPy ask for (`tracemalloc`). The gradients must be equal to the last bit.
+machine; the time, on the clock and of the processor, is the median of the ratios. The memory is the
+most that a step takes besides weights, inputs and Python itself: of the process (`VmHWM`), and, in
+steps of their own, of what Python and NumPy ask for (`tracemalloc`). The gradients must be equal to
+the last bit.
 """
 
 import argparse

@@ -331,10 +331,18 @@ class Plan(Observer):
     def _pairs(self, segments: list[Segment], most: int) -> list[_Pair]:
         """Neighbours that together take no more than `most`."""
         pairs: list[_Pair] = []
-        own, i = self._own(self._all()), 0
+        in_all = self._all()
+        own, i = self._own(in_all), 0
+        count = Counter(value for segment in in_all for value in segment.inputs)
         while i < len(segments) - 1:
             first, second = segments[i : i + 2]
-            evicted = self._between(first, second, own)
+            evicted = {  # what one of them keeps only for the other
+                value: array
+                for value, array in second.inputs.items()
+                if value in own
+                and first.makes(value)
+                and count[value] == 1 + (value in first.inputs)
+            }
             gain = self._bytes(evicted.values())
             size = first.size + second.size + gain
             i += 1
@@ -342,15 +350,6 @@ class Plan(Observer):
                 pairs.append(_Pair(first, second, evicted, size, gain))
                 i += 1
         return pairs
-
-    def _between(self, first: Segment, second: Segment, own: dict[Value, Any]) -> dict[Value, Any]:
-        """What one of two segments keeps only for the other."""
-        others = [s for s in self._all() if s is not first and s is not second]
-        return {
-            value: array
-            for value, array in second.inputs.items()
-            if value in own and first.makes(value) and not any(value in s.inputs for s in others)
-        }
 
     # What it says of itself
 

@@ -23,7 +23,7 @@ import numpy as np
 
 import gradtape as tf
 
-LAYERS, BATCH, WIDTH = 200, 20480, 128
+LAYERS, WIDTH, ELEMENTS = 200, 128, 20480 * 128
 LIMIT = "400MB"
 SLOWER = 1.5  # times the time without a limit
 STEPS = 5
@@ -32,15 +32,15 @@ STEPS = 5
 class Network:
     """A deep network, and a step that trains it."""
 
-    def __init__(self, limit: str | None) -> None:
+    def __init__(self, limit: str | None, width: int) -> None:
         random = np.random.default_rng(0)
-        scale = np.float32(np.sqrt(2 / WIDTH))  # as He and others do: nothing vanishes
+        scale = np.float32(np.sqrt(2 / width))  # as He and others do: nothing vanishes
         self.weights = [
-            tf.Variable(scale * random.standard_normal((WIDTH, WIDTH), np.float32))
+            tf.Variable(scale * random.standard_normal((width, width), np.float32))
             for _ in range(LAYERS)
         ]
-        self.biases = [tf.Variable(np.zeros(WIDTH, np.float32)) for _ in range(LAYERS)]
-        self.x = tf.constant(random.standard_normal((BATCH, WIDTH), np.float32))
+        self.biases = [tf.Variable(np.zeros(width, np.float32)) for _ in range(LAYERS)]
+        self.x = tf.constant(random.standard_normal((ELEMENTS // width, width), np.float32))
         self._limit = limit
 
     def step(self) -> tuple[str, int]:
@@ -70,9 +70,9 @@ def resident(field: str) -> int:
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith(field)), 0)
 
 
-def work(limit: str | None) -> None:
+def work(limit: str | None, width: int) -> None:
     """Takes a step for each line that comes in, and says what it took."""
-    network = Network(limit)
+    network = Network(limit, width)
     before = resident("VmRSS")
     for line in sys.stdin:
         if line.strip() == "trace":
@@ -89,8 +89,9 @@ def work(limit: str | None) -> None:
 class Worker:
     """A process that takes steps when it is asked to."""
 
-    def __init__(self, limit: str | None) -> None:
-        command = [sys.executable, "-m", "benchmarks.memory_limit", "--work", limit or ""]
+    def __init__(self, limit: str | None, width: int) -> None:
+        options = ["--work", limit or "", "--width", str(width)]
+        command = [sys.executable, "-m", "benchmarks.memory_limit", *options]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -111,12 +112,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work")
     parser.add_argument("--limit", default=LIMIT)
+    parser.add_argument("--width", type=int, default=WIDTH, help="wide layers compute more")
     parser.add_argument("--steps", type=int, default=STEPS)
     options = parser.parse_args()
     if options.work is not None:
-        work(options.work or None)
+        work(options.work or None, options.width)
         return
-    free, limited = Worker(None), Worker(options.limit)
+    free, limited = Worker(None, options.width), Worker(options.limit, options.width)
     pairs = []
     for number in range(options.steps + 1):
         pair = free.step(), limited.step()
@@ -130,7 +132,8 @@ def main() -> None:
     ratio, cpu_ratio = (
         median(with_limit[i] / without[i] for without, with_limit in pairs) for i in (0, 1)
     )
-    print(f"{LAYERS} layers of {WIDTH}, batch {BATCH}: the recording saves {saved / 1e6:.0f} MB")
+    size = f"{LAYERS} layers of {options.width}, batch {ELEMENTS // options.width}"
+    print(f"{size}: the recording saves {saved / 1e6:.0f} MB")
     for name, seconds, process, python in (
         ("no limit", median(pair[0][0] for pair in pairs), peak_free, traced_free),
         (options.limit, median(pair[1][0] for pair in pairs), peak, traced),

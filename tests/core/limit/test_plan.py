@@ -237,10 +237,29 @@ def users_arrays_change(limit):
     return tape.gradient(loss, weights)
 
 
+def functions_write_variables(limit):
+    x, weights = network()
+    state = tf.Variable(tf.ones((64, 32)), trainable=False)
+
+    @tf.function
+    def written(value):
+        state.assign(state * 0.5 + value * 0.1)
+        return value * state
+
+    with tf.GradientTape(memory_limit=limit) as tape:
+        hidden = x
+        for weight in weights[:12]:
+            hidden = tf.tanh(hidden @ weight) + state
+            hidden = written(hidden)
+        loss = tf.reduce_mean(hidden)
+    return [loss, state.value(), tape.gradient(loss, weights[:12])]
+
+
 SCENARIOS = [
     gradient, persistent, entered_twice, reset, stopped, jacobians, jacobian_inside, per_example,
     of_inner_tape, of_outer_tape, of_both_tapes, watched_afterwards, with_accumulator, sparse,
     user_holds_everything, tensor_becomes_variable, users_arrays_change,
+    functions_write_variables,
 ]  # fmt: skip
 
 

@@ -34,6 +34,10 @@ ELSEWHERE = {
         "core/sparse_tensor",
         "what it promises shows in the functions of tf.sparse",
     ),
+    "core/limit/test_plan.py": (
+        "core/limit/amount core/limit/calls core/limit/recording core/limit/segments",
+        "the parts of one mechanism, which show in what the tape gives and keeps",
+    ),
     "core/test_walk.py": (
         "core/needed_ops",
         "ops that the walk calls; there is nothing else in it",

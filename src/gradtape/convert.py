@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
+from gradtape.core.buffered import relying
 from gradtape.core.device import new_tensor
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
@@ -235,7 +236,7 @@ def _float_beside(array: Any, tensor: Tensor) -> Any:
     """An array in the dtype of the Tensor beside it, copied if a tape may keep it."""
     dtype, strong = array.dtype, tensor.array.dtype
     if dtype is strong and (dtype is _FLOAT32 or dtype is _FLOAT64):
-        return array if tensor.node is None else array.copy()
+        return array if tensor.node is None and not relying else array.copy()
     if dtype is _FLOAT64 and strong is _FLOAT32:
         return here.state.quietly(array.astype, _FLOAT32)
     return None

@@ -48,7 +48,7 @@ def test_the_arguments_are_positional_too():
     [
         (
             tf.GradientTape.__init__,
-            "self persistent=False watch_accessed_variables=True strict=False",
+            "self persistent=False watch_accessed_variables=True strict=False memory_limit=None",
         ),
         (tf.GradientTape.watch, "self tensor"),
         (

@@ -15,6 +15,12 @@ from gradtape.core.xla.writing import is_free, writing
 from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import engine as xla_engine
 
+relying: list[Any] = []
+"""Those that rely on arrays that ops were given or made not to change, even if nobody holds them
+any more: see `core.limit`. While there are any, such an array does not become a buffer, and the
+user's own arrays are copied.
+"""
+
 
 class _Array:
     """Finds the array of a Variable whose `__dict__` has none; one that has it is read without a

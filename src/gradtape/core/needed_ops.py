@@ -28,6 +28,7 @@ class NeededOps:
     write_operator: Any  # gives the function of an operator the code of an op
     # Of a NumPy kernel, XLA's kernel for the same op; None for what is no op's kernel.
     xla_kernel: Any
+    is_pure: Any  # whether a NumPy kernel is an op's that may run again
 
 
 needed = NeededOps()

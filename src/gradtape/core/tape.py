@@ -16,6 +16,7 @@ from gradtape import dtypes, nest
 from gradtape.blocks import Block, block
 from gradtape.core.departures import Departure, Departures, NoDepartures
 from gradtape.core.endings import End, Ending, ending
+from gradtape.core.late import imported_when_called
 from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.recording import Recording
@@ -40,6 +41,9 @@ from gradtape.published import published, shown
 if TYPE_CHECKING:
     from gradtape.core.tape_methods import Gradient, Key, Source
 
+_as_bytes = imported_when_called("gradtape.core.limit.amount", "as_bytes")
+_limited = imported_when_called("gradtape.core.limit.recording", "limited")
+
 
 @published("GradientTape", "autodiff.GradientTape")
 class GradientTape(TapeMethods, Block):
@@ -48,7 +52,9 @@ class GradientTape(TapeMethods, Block):
 
     Trainable Variables are watched when they are read, other Tensors with `watch`. A tape computes
     one `gradient()`, unless it is `persistent`. A `strict` tape raises where values that it records
-    leave it, for example in `y.numpy()`.
+    leave it, for example in `y.numpy()`. With a `memory_limit`, in bytes or as a text such as
+    "400MB", what is saved beyond it is dropped and computed again in the backward walk; the
+    gradients are the same to the last bit.
 
     >>> import gradtape as tf
     >>> x = tf.constant(3.0)
@@ -57,11 +63,24 @@ class GradientTape(TapeMethods, Block):
     ...     y = x * x
     >>> tape.gradient(y, x)
     <tf.Tensor: shape=(), dtype=float32, numpy=6.0>
+
+    >>> x = tf.Variable(tf.ones([100, 100]))
+    >>> with tf.GradientTape(memory_limit="500kB") as tape:
+    ...     y = x
+    ...     for _ in range(30):
+    ...         y = tf.tanh(y)
+    >>> found = tape.memory()
+    >>> found.total < 500_000, found.dropped > 900_000
+    (True, True)
+    >>> tape.gradient(y, x).shape
+    TensorShape([100, 100])
     """
 
     pushes = False
     scope: Recording | None = None
     _departures: Departures | None = None
+    _limit: int | None = None
+    _plan: Any = None  # keeps the recording within the limit
     # Of a persistent tape: what the gradients that it computed last are of.
     _asked: Sequence[tuple[ref[Node], Any]] = ()
     # Where recorded values were assigned, by the identity of the Variable; None: nowhere.
@@ -74,6 +93,7 @@ class GradientTape(TapeMethods, Block):
         watch_accessed_variables: bool = True,
         *,
         strict: bool = False,
+        memory_limit: int | str | None = None,
     ) -> None:
         self._persistent = persistent
         self._watch_accessed = watch_accessed_variables
@@ -84,6 +104,8 @@ class GradientTape(TapeMethods, Block):
         ] = {}  # what it watches, by identity, and the Nodes of those that have a gradient
         self._nodes: dict[int, Node] = {}
         self._ended_by: str | None = None  # what consumed the recording
+        if memory_limit is not None:
+            self._limit = _as_bytes(memory_limit, "GradientTape: memory_limit")
 
     # Recording
 
@@ -99,13 +121,20 @@ class GradientTape(TapeMethods, Block):
         if self.scope is None:
             self._departures = self._notes()
             self.scope = Recording(self._departures, traced=state.trace is not None)
+            if self._limit is not None:
+                self.scope, self._plan = _limited(self._limit, self.scope)
             self._variables = {}
             self._ended_by = None
             if self._assigned is not None or self._explained is not None:
                 self._assigned = self._explained = None
         self._thread = state
         self._recording = True
+        self._go_on(state, position)
+
+    def _go_on(self, state: ThreadState, position: int | None) -> None:
         state.add(self, position)
+        if self._plan is not None:
+            self._plan.begin()
 
     def leave(self) -> None:
         if self._recording:
@@ -113,6 +142,8 @@ class GradientTape(TapeMethods, Block):
 
     def _stop(self) -> None:
         leave_thread(self, self._thread)
+        if self._plan is not None:
+            self._plan.end()
         self._recording = False
 
     @property
@@ -220,7 +251,7 @@ class GradientTape(TapeMethods, Block):
             if self.scope is not None:
                 self.scope.paused = False
                 self._recording = True
-                self._thread.add(self, position)
+                self._go_on(self._thread, position)
 
     def _position(self) -> int | None:
         """The position of this tape among what records on this thread."""

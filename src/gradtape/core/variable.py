@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.core.buffered import Buffered
+from gradtape.core.buffered import Buffered, relying
 from gradtape.core.naming import scoped
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
@@ -596,4 +596,6 @@ def _own(array: Any) -> Any:
     """An array that may become a buffer: a Tensor's own array may, since it is not written to
     before the Tensor is gone; a view may not.
     """
-    return np.array(array) if isinstance(array, np.ndarray) and not array.flags.owndata else array
+    if isinstance(array, np.ndarray) and (relying or not array.flags.owndata):
+        return np.array(array)
+    return array

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
+from gradtape.core.limit.segments import Dropped
 from gradtape.core.location import Location
 from gradtape.core.node import Node
 from gradtape.core.tensor import Tensor
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _WATCHED = "watched variable"
 _CAPTURED = "captured"
+_CHECKPOINT = "checkpoint"
 
 
 class Asked(NamedTuple):
@@ -84,8 +86,14 @@ class TapeMemory:
 
     `rows` has the buffers by line, op, shape and who asked for them, the largest first. `why` says
     why there is nothing, if there is nothing. `by_number` has the bytes and the shared bytes by the
-    number of the Node that saved them first.
+    number of the Node that saved them first. Of a tape with a `limit`, `dropped` bytes are not kept
+    and will be computed again, "checkpoint" rows are what they are computed from, and `why_over`
+    says why the limit cannot be kept, if it cannot.
     """
+
+    limit: int | None = None
+    dropped: int = 0
+    why_over: str | None = None
 
     def __init__(
         self, rows: list[MemoryRow], why: str | None, by_number: dict[int | None, list[int]]
@@ -114,6 +122,12 @@ class TapeMemory:
             return Table(f"This tape keeps nothing alive: {self.why}.", (), (), [])
         heading = f"This tape alone keeps {size(self.total)} alive"
         heading += f"; {size(self.shared)} more have other holders too." if self.shared else "."
+        if self.limit is not None:
+            heading += (
+                f" The limit is {size(self.limit)}; {size(self.dropped)} will be computed again."
+            )
+        if self.why_over is not None:
+            heading += f" But {self.why_over}"
         columns = ("bytes", "shared", "buffers", "line", "op", "array", "asked for", "source")
         return Table(heading, columns, (0, 1, 2), [_cells(row) for row in self.rows])
 
@@ -147,6 +161,9 @@ def _largest_first(row: MemoryRow | LineMemory) -> tuple[Any, ...]:
 def memory(tape: GradientTape) -> TapeMemory:
     """What `tape` keeps alive now."""
     recording = tape.scope
+    plan = None if recording is None else tape._plan
+    # Before anything here refers to an array.
+    limits = () if plan is None else (plan.limit, plan.dropped(), plan.why_not_kept())
     own, others = _scopes(recording)
     freeing = Freeing()
     freeing.end(own, tape)  # before anything here refers to a Node
@@ -156,12 +173,18 @@ def memory(tape: GradientTape) -> TapeMemory:
         for asked, value in _kept(node):
             for array, name in _arrays(value, asked.name, set()):
                 _add(found, array, node, asked._replace(name=name))
+    for array in () if plan is None else plan.held():
+        if id(owner_of(array)) not in found:
+            _add(found, array, None, Asked("", ""), _CHECKPOINT)
     for owner, number in freeing.buffers():
         if id(owner) not in found:
             _add(found, owner, None if number is None else nodes[number], Asked("", ""))
     by_number: dict[int | None, list[int]] = {}
     rows = _rows(found.values(), freeing, by_number)
-    return TapeMemory(rows, None if rows else _why(tape, recording), by_number)
+    memory = TapeMemory(rows, None if rows else _why(tape, recording), by_number)
+    if limits:
+        memory.limit, memory.dropped, memory.why_over = limits
+    return memory
 
 
 def _why(tape: GradientTape, recording: Recording | None) -> str:
@@ -192,7 +215,7 @@ def _nodes(scope: Scope) -> Iterator[Node]:
 def _kept(node: Node) -> Iterator[tuple[Asked, Any]]:
     """What a Node keeps for its rule, and the name by which the rule asked for it."""
     kept = getattr(node.rule, "kept", None)
-    if node.saved is not None:
+    if node.saved is not None and type(node.saved) is not Dropped:
         if kept is None:
             yield Asked("", ""), node.saved
         else:
@@ -206,8 +229,9 @@ def _kept(node: Node) -> Iterator[tuple[Asked, Any]]:
 class _Buffer:
     """Memory that Nodes keep: the array that owns it, and the first Node that saved it."""
 
-    def __init__(self, owner: Any, shown: Any, node: Node | None) -> None:
+    def __init__(self, owner: Any, shown: Any, node: Node | None, op: str) -> None:
         self.owner = owner
+        self.op = op
         self.shown = shown
         self.node = node
         self.asked: list[Asked] = []
@@ -225,11 +249,13 @@ class _Buffer:
             self.also.append(where)
 
 
-def _add(found: dict[int, _Buffer], array: Any, node: Node | None, asked: Asked) -> None:
+def _add(
+    found: dict[int, _Buffer], array: Any, node: Node | None, asked: Asked, op: str | None = None
+) -> None:
     owner = owner_of(array)
     buffer = found.get(id(owner))
     if buffer is None:
-        buffer = found[id(owner)] = _Buffer(owner, array, node)
+        buffer = found[id(owner)] = _Buffer(owner, array, node, op or _op(node))
     buffer.note(node, asked)
 
 
@@ -253,7 +279,7 @@ def _rows(
         file, line, function = location or Location("", 0, "")
         view_of = tuple(owner.shape) if owner.size != shown.size else None
         key = MemoryRow(
-            0, 0, file, line, function, _op(buffer.node), tuple(shown.shape), str(shown.dtype),
+            0, 0, file, line, function, buffer.op, tuple(shown.shape), str(shown.dtype),
             view_of, tuple(buffer.asked), 0, (),
         )  # fmt: skip
         sums = found.setdefault(key, [0, 0, 0, []])
@@ -360,7 +386,11 @@ class Freeing:
         """Takes away what the Nodes of `scopes` and the tape refer to."""
         for scope in scopes:
             for node in _nodes(scope):
-                self._give_up([node.saved, node.params, node, *node.parents], node.number)
+                saved = None if type(node.saved) is Dropped else node.saved
+                self._give_up([saved, node.params, node, *node.parents], node.number)
+                saved = None
+        if tape.scope is not None and tape._plan is not None:
+            self._give_up(tape._plan.held(), None)
         self._give_up([*tape._nodes.values(), *tape._variables.values()], None)
         scope = node = None  # type: ignore[assignment]  # which would count as a reference
         self._settle()

@@ -63,13 +63,12 @@ class Runs:
         half = None if self.moves else next((a.dtype for a in arrays if a.dtype in HALF), None)
         if half is None:
             return run(kernel, *arrays, **params)
-        result = run(
-            kernel, *[a.astype(np.float32) if a.dtype == half else a for a in arrays], **params
-        )
+        wide = [run(widened, a) if a.dtype == half else a for a in arrays]
+        result = run(kernel, *wide, **params)
         return (
-            [run(_rounded, r, dtype=half) for r in result]
+            [run(rounded, r, dtype=half) for r in result]
             if self.several
-            else run(_rounded, result, dtype=half)
+            else run(rounded, result, dtype=half)
         )
 
     def recomputed(self, arrays: list[Any], params: dict[str, Any] | None) -> Any:
@@ -130,7 +129,11 @@ def _as_array(result: Any) -> Any:
     )
 
 
-def _rounded(array: Any, *, dtype: Any) -> Any:
+def widened(array: Any) -> Any:
+    return array.astype(np.float32)
+
+
+def rounded(array: Any, *, dtype: Any) -> Any:
     return array.astype(dtype) if array.dtype == np.float32 else array
 
 

@@ -68,6 +68,8 @@ _WITHOUT_GRADIENT = (
 
 ON_HOST = "on host"
 
+_PURE = ("numpy", "_operator", "gradtape")  # packages whose kernels only compute
+
 
 class MadeBy(NamedTuple):
     """How a tensor of a program was made."""
@@ -107,7 +109,9 @@ class Op(Runs):
     the output depend on which of the arguments, see `ops.links`. `rows`: how many cotangents or
     tangents pass at once, see `ops.rows`. `unique=False`: its results have signs or an order of
     their own on each engine. `chooses`: each element of its result is one of its arguments' own.
-    `stops`: it is called to end a chain, which explanations say.
+    `stops`: it is called to end a chain, which explanations say. `pure`: its kernel only computes,
+    so that a tape with a memory limit may run it again; the kernels of NumPy and of this package
+    do, others are not run again unless they say so.
     `when_not_finite`: what to do where it makes NaN or infinity of finite numbers; two texts if its
     derivative needs another.
     """
@@ -136,6 +140,7 @@ class Op(Runs):
         unique: bool = True,
         chooses: bool = False,
         stops: bool = False,
+        pure: bool | None = None,
         jet: Jet | None = None,
         input_shape: Callable[..., tuple[int, ...]] | None = None,
         links: Links | None = None,
@@ -170,6 +175,8 @@ class Op(Runs):
         self.unique = unique
         self.chooses = chooses or moves
         self.stops = stops
+        root = str(getattr(getattr(self.kernel, "func", self.kernel), "__module__", ""))
+        self.pure = root.partition(".")[0] in _PURE if pure is None else pure
         self.jet = jets.linear if jet is None and linear else jet
         self.input_shape = jets.same_shape if elementwise else input_shape
         in_place = elementwise or batch is batching.elementwise

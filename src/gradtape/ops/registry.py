@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradtape.core.needed_ops import needed
+from gradtape.ops.computing import rounded, widened
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
@@ -30,6 +31,14 @@ def _xla_kernel(kernel: Any) -> Any:
 
 
 needed.xla_kernel = _xla_kernel
+
+
+def _is_pure(kernel: Any) -> bool:
+    found = by_kernel.get(kernel)
+    return kernel in (widened, rounded) if found is None else found.pure
+
+
+needed.is_pure = _is_pure
 
 
 def op_of(kernel: Any) -> Op | None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.batching import BatchedTensor, Level
+from gradtape.core.limit.segments import Dropped
 from gradtape.core.node import Node
 from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape
@@ -186,9 +187,12 @@ class Examples:
     def _pulled(self, node: Node, index: int, start: int, stop: int, level: Level) -> Any:
         """What a Node's rule returns for one parent when every example is a batch of its own."""
         rule: Any = node.rule
+        saved = node.saved
         own = Node(
             rule,
-            self._rows_of(node.saved, start, stop, level),
+            self._rows_of(
+                saved.restored() if type(saved) is Dropped else saved, start, stop, level
+            ),
             node.params,
             node.parents,
             node.scope,

@@ -13,6 +13,7 @@ from zlib import crc32
 import pytest
 
 from gradtape.core import observers
+from gradtape.core.buffered import relying
 from gradtape.core.thread import here
 
 
@@ -80,12 +81,13 @@ def nothing_left_recording():
     and stops it for the tests that follow.
     """
     yield
-    left = here.state.recorders + here.state.levels + here.state.observers
+    left = (*here.state.recorders, *here.state.levels, *here.state.observers, *relying)
     if left:
         here.state.set_recorders(())
         here.state.levels = ()
         for observer in here.state.observers:
             observers.end(observer)
+        relying.clear()
         pytest.fail(
             f"this test left {len(left)} recording: "
             f"{', '.join(type(recorder).__name__ for recorder in left)}"

@@ -169,6 +169,7 @@ def test_a_forked_child_makes_threads_of_its_own(small_blocks):
 def test_a_variable_is_still_written_in_place_beside_the_threads_of_the_pool(small_blocks):
     threads.shared(np.exp, np.zeros(60))
     assert threading.active_count() > 1
+    assert threads.other_threads() == 0, threading.enumerate()
     v = tf.Variable(np.zeros(1000, np.float32))
     buffer = v.array.ctypes.data
     v.assign_add(np.ones(1000, np.float32))

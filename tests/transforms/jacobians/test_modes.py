@@ -420,6 +420,20 @@ def test_examples_that_depend_on_each_other_are_warned_of(mode, dtype):
     tape.batch_jacobian(fine, x, mode=mode)
 
 
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64, tf.float16, tf.bfloat16])
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("activation", [tf.tanh, tf.sigmoid, tf.nn.gelu, tf.nn.softplus])
+def test_lost_digits_are_not_taken_for_dependence(activation, mode, dtype):
+    """The derivative of a saturated example is what is left of two numbers that are almost the
+    same.
+    """
+    x = tf.constant(np.linspace(-9.0, 9.0, 64).reshape(32, 2), dtype)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = activation(x @ tf.ones([2, 7], dtype))
+    tape.batch_jacobian(y, x, mode=mode)
+
+
 def test_what_is_not_finite_is_not_taken_for_dependence():
     x = tf.constant([[0.0, 1.0], [np.nan, 2.0], [3.0, 4.0]])
     with tf.GradientTape() as tape:

@@ -84,16 +84,18 @@ class Plan(Observer):
 
     def end(self) -> None:
         """Ends looking on; what was known of arrays may become wrong from now on."""
-        self._look(())
-        self._next_segment()
-        self._reduce(0)
-        observers.end(self)
+        try:
+            self._look(())
+            self._next_segment()
+            self._reduce(0)
+        finally:
+            observers.end(self)
+            self._calls.clear()
+            if self in relying:
+                relying.remove(self)
         why = self.why_not_kept()
         if why is not None and first_times("limit not kept", limit=1) is not None:
             log_warning("GradientTape: %s", why)
-        self._calls.clear()
-        if self in relying:
-            relying.remove(self)
 
     def close(self) -> None:
         self._open = False

@@ -1,10 +1,14 @@
 """`gradtape.extend`: what packages built on gradtape may use beside its public names."""
 
+import functools
+
 import numpy as np
 import pytest
 
 import gradtape as tf
 from gradtape import extend
+from gradtape.ops.computing import only_computes
+from gradtape.ops.registry import registry
 
 NAMES = [
     "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget",
@@ -99,3 +103,20 @@ def test_a_name_is_taken_once(declared):
 def test_only_what_is_there_can_be_forgotten():
     with pytest.raises(KeyError, match="there is no op named 'never'"):
         extend.forget("never")
+
+
+def test_only_kernels_that_are_known_to_compute_may_run_again():
+    @functools.wraps(np.tanh)
+    def wrapped(x):
+        return np.tanh(x)
+
+    kernels = {
+        "ufunc": (np.tanh, True),
+        "wrapped": (wrapped, False),
+        "random": (np.random.permutation, False),
+        "generator": (np.random.default_rng(0).permutation, False),
+        "python": (np.frompyfunc(abs, 1, 1), False),
+    }
+    for name, (kernel, pure) in kernels.items():
+        assert only_computes(kernel) is pure, name
+    assert registry["tanh"].pure

@@ -4,13 +4,14 @@ errors that say what it was given.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.core.location import caller, locate
+from gradtape.core.location import caller, locate, own_files
 from gradtape.core.thread import here
 from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.engines.numpy import engine as numpy_engine
@@ -140,3 +141,18 @@ def rounded(array: Any, *, dtype: Any) -> Any:
 def _described(array: Any) -> str:
     dtype = getattr(array, "dtype", None)
     return repr(array) if dtype is None else f"{dtypes.from_numpy(dtype).name}{list(array.shape)}"
+
+
+def only_computes(kernel: Any) -> bool:
+    """Whether a kernel is known to do nothing but compute, so that it may run again: one of this
+    package, or a plain function of NumPy or `operator`.
+
+    Names and modules prove nothing: a decorator copies them, and NumPy's functions may wrap Python
+    code, or draw random numbers.
+    """
+    function = getattr(kernel, "func", kernel)
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        return code.co_filename.startswith(own_files.root)
+    name = getattr(function, "__name__", "")
+    return any(getattr(module, name, None) is function for module in (np, np.linalg, operator))

@@ -39,7 +39,7 @@ from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.host import host_kernel
 from gradtape.errors import invalid_argument
 from gradtape.ops import batching, jets
-from gradtape.ops.computing import HALF, Runs
+from gradtape.ops.computing import HALF, Runs, only_computes
 from gradtape.ops.derivative import (
     Conjugated,
     Derivative,
@@ -67,8 +67,6 @@ _WITHOUT_GRADIENT = (
 )
 
 ON_HOST = "on host"
-
-_PURE = ("numpy", "_operator", "gradtape")  # packages whose kernels only compute
 
 
 class MadeBy(NamedTuple):
@@ -175,8 +173,7 @@ class Op(Runs):
         self.unique = unique
         self.chooses = chooses or moves
         self.stops = stops
-        root = str(getattr(getattr(self.kernel, "func", self.kernel), "__module__", ""))
-        self.pure = root.partition(".")[0] in _PURE if pure is None else pure
+        self.pure = only_computes(self.kernel) if pure is None else pure
         self.jet = jets.linear if jet is None and linear else jet
         self.input_shape = jets.same_shape if elementwise else input_shape
         in_place = elementwise or batch is batching.elementwise

@@ -632,3 +632,16 @@ def gradient_of(x, weights, limit):
     with tf.GradientTape(memory_limit=limit) as tape:
         loss = loss_of(x, weights)
     return tape.gradient(loss, weights)
+
+
+@pytest.mark.parametrize("small", [lambda s: s + s[-1:], lambda s: tf.concat([s[1:], s[:1]], 0)])
+def test_a_small_view_does_not_keep_a_large_array(small):
+    s = tf.Variable(np.linspace(0.0, 1.0, 20_000, dtype=np.float32))
+    with tf.GradientTape(memory_limit="2MB") as tape:
+        y = s
+        for _ in range(100):
+            y = tf.sin(small(y))
+    found = tape.memory()
+    assert found.dropped > 3e6
+    assert found.total < 2.5e6
+    assert found.why_over is None

@@ -19,7 +19,9 @@ from gradtape.engines.numpy import engine as numpy_engine
 from gradtape.engines.numpy.engine import is_reentry
 
 SMALL = 1024
-"""Arrays of up to so many bytes are no Values: a call that is given one keeps it."""
+"""Arrays of up to so many bytes are no Values, unless they are views of larger ones: a call that is
+given one keeps it.
+"""
 
 _MANY = 256
 
@@ -111,7 +113,10 @@ class Calls:
 
 
 def is_value(array: Any) -> bool:
-    return type(array) is np.ndarray and array.nbytes > SMALL
+    """Whether an array is large, or keeps a large one alive."""
+    return type(array) is np.ndarray and (
+        array.nbytes > SMALL or (array.base is not None and owner(array).nbytes > SMALL)
+    )
 
 
 def owner(array: Any) -> Any:

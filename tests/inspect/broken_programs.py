@@ -479,6 +479,28 @@ WHOLE = {
             "        k = tf.sin(h)  # here\n    y = k * v\n{ask_w}"
         ),
     ),
+    "read while paused": (
+        (Cause.PAUSED,),
+        (
+            "with tf.GradientTape() as tape:\n    with tape.stop_recording():\n"
+            "        k = tf.sin(w)  # here\n    y = k * v\n{ask_w}"
+        ),
+    ),
+    "read before and while paused": (
+        (Cause.PAUSED,),
+        (
+            "with tf.GradientTape() as tape:\n    h = w * 2.0\n    with tape.stop_recording():\n"
+            "        k = w.value() * 3.0  # here\n    y = tf.sin(k * v)\n{ask_w}"
+        ),
+    ),
+    "read while paused in a branch and a loop": (
+        (Cause.PAUSED,),
+        (
+            "with tf.GradientTape() as tape:\n    y = v * 3.0\n    if True:\n"
+            "        for _ in range(2):\n            with tape.stop_recording():\n"
+            "                k = w * 2.0  # here\n            y = y * k\n{ask_w}"
+        ),
+    ),
     "paused in a helper": (
         (Cause.PAUSED,),
         (

@@ -6,8 +6,8 @@ import logging
 import pytest
 
 import gradtape as tf
+from gradtape.core.tape_methods import known_none as known_reasons
 from gradtape.extend import why_none
-from gradtape.inspect.hints import _known as known_reasons
 
 W = tf.Variable([1.0, 3.0], name="w")
 V = tf.Variable([0.0, 0.0], name="v")
@@ -193,3 +193,71 @@ def test_a_line_that_makes_new_variables_is_explained_a_few_times():
         assert tape.gradient(y, v) is None
         found.append(bool(why_none([v])))
     assert found == [True] * 21 + [False] * 19
+
+
+@pytest.mark.parametrize("known", [0, 1, 3])
+def test_what_is_known_is_of_the_last_gradient_though_one_line_asks_for_all(known):
+    v = tf.Variable([1.0, 3.0], name="renewed")
+    calls = {
+        "round": lambda: tf.round(v) * V,
+        "stop_gradient": lambda: tf.stop_gradient(v) * V,
+        "was not read": lambda: V * 2.0,
+        "left the tape": lambda: V * v.numpy(),
+        "greater": lambda: tf.where(v > 2.0, V, 0.0),
+        "Inside the function": lambda: compiled(v) * V,
+        None: lambda: v * V,
+    }
+
+    def paused():
+        with tape.stop_recording():
+            h = v * 2.0
+        return h * V
+
+    calls["was read at"] = paused
+    compiled = tf.function(tf.round)
+    names = list(calls)
+    for first in names:
+        for name in [first] * known + names:
+            with tf.GradientTape() as tape:
+                y = calls[name]()
+            gradient = tape.gradient(y, v)
+            said = why_none([v])
+            if name is None:
+                assert gradient is not None and said == ""
+            else:
+                assert gradient is None and (said == "" or name in said), (first, name, said)
+                assert said or known or first != names[0]
+
+
+def test_what_is_known_ends_with_zeros_and_without_hints():
+    v = tf.Variable([1.0, 3.0])
+
+    def ask(**options):
+        with tf.GradientTape() as tape:
+            y = tf.round(v)
+        tape.gradient(y, v, **options)
+        return why_none([v])
+
+    assert ask()
+    assert not ask(unconnected_gradients="zero")
+    assert ask()
+    tf.debugging.disable_hints()
+    try:
+        assert not ask()
+    finally:
+        tf.debugging.enable_hints()
+
+
+def test_the_same_reason_is_not_found_again_and_again(monkeypatch):
+    from gradtape.inspect import hints as module
+
+    calls = []
+    explain = module.explain
+    monkeypatch.setattr(module, "explain", lambda *a, **k: calls.append(1) or explain(*a, **k))
+    v = tf.Variable([1.0, 3.0])
+    for _ in range(30):
+        with tf.GradientTape() as tape:
+            y = tf.sin(tf.round(v) * V) * V
+        assert tape.gradient(y, v) is None
+        assert "round" in why_none([v])
+    assert len(calls) == 1

@@ -12,13 +12,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from gradtape.core.location import caller, outside, own_files, users_files
 from gradtape.core.node import Node
 from gradtape.core.recording import NOWHERE, Recording, Scope, numbers
 from gradtape.core.thread import here
+
+if TYPE_CHECKING:
+    from gradtape.core.variable import Variable
 
 # More than anyone reads; they would only grow.
 _MOST = 16
@@ -102,6 +105,42 @@ class CallEnding(Ending):
         super().__init__(*about)
         self.inside = None
         self.output = 0
+
+
+class ReadEnding(Ending):
+    """The same where a Variable was read while a tape was stopped: nothing recorded leads there,
+    and the Variable is known itself.
+    """
+
+    __slots__ = ("variable",)
+
+
+class Stopped:
+    """Stands for a tape in a block of `stop_recording`, where nothing else records: what is read
+    from a Variable there says so.
+    """
+
+    pushes = False
+    scope = None
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = ref(recording)
+        self._state = here.state
+        self.recording = True
+
+    def variable_node(self, variable: Variable) -> Node | None:
+        if here.state.scope is not None:
+            return None  # what records has Nodes of its own
+        read = ReadEnding(("read_variable", End.PAUSED, ()), (), (self._recording,), caller())
+        read.variable = ref(variable)
+        return read
+
+    def before_write(self, variable: Variable, value: Any) -> None:
+        """Nothing is noted."""
+
+    def end(self) -> None:
+        self.recording = False
+        self._state.remove(self)
 
 
 class Endings(Ending):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from types import CodeType
 from typing import TYPE_CHECKING, Any, overload
 from weakref import ref
 
@@ -15,8 +16,9 @@ from numpy import ndarray
 from gradtape import dtypes, nest
 from gradtape.blocks import Block, block
 from gradtape.core.departures import Departure, Departures, NoDepartures
-from gradtape.core.endings import End, Ending, ending
+from gradtape.core.endings import End, Ending, Stopped, ending
 from gradtape.core.late import imported_when_called
+from gradtape.core.location import caller
 from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.recording import Recording
@@ -29,7 +31,7 @@ from gradtape.core.tape_arguments import (
     seeds_of,
     unconnected_value,
 )
-from gradtape.core.tape_methods import TapeMethods
+from gradtape.core.tape_methods import TapeMethods, forget_none, known_none
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here, leave_thread
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
@@ -43,6 +45,10 @@ if TYPE_CHECKING:
 
 _as_bytes = imported_when_called("gradtape.core.limit.amount", "as_bytes")
 _limited = imported_when_called("gradtape.core.limit.recording", "limited")
+
+
+Place = tuple[CodeType, int]
+_FEW = 15  # the last ones are enough to explain
 
 
 @published("GradientTape", "autodiff.GradientTape")
@@ -86,6 +92,9 @@ class GradientTape(TapeMethods, Block):
     # Where recorded values were assigned, by the identity of the Variable; None: nowhere.
     _assigned: dict[int, list[Ending]] | None = None
     _explained: Any = None  # what is known of gradients that were None
+    # Where it was reset in its block, each with the recording that ended there; and where stopped.
+    _resets: Sequence[tuple[ref[Recording], Place]] = ()
+    _pauses: Sequence[Place] = ()
 
     def __init__(
         self,
@@ -127,6 +136,8 @@ class GradientTape(TapeMethods, Block):
             self._ended_by = None
             if self._assigned is not None or self._explained is not None:
                 self._assigned = self._explained = None
+            if self._resets or self._pauses:
+                self._resets = self._pauses = ()
         self._thread = state
         self._recording = True
         self._go_on(state, position)
@@ -242,12 +253,19 @@ class GradientTape(TapeMethods, Block):
                 "block."
             )
         position = self._position()
+        self._pauses = (*self._pauses[-_FEW:], caller())
         self._stop()
+        looker: Stopped | None = None
         if self.scope is not None:
             self.scope.paused = True
+            if here.state.scope is None:
+                looker = Stopped(self.scope)
+                here.state.add(looker)
         try:
             yield
         finally:
+            if looker is not None:
+                looker.end()
             if self.scope is not None:
                 self.scope.paused = False
                 self._recording = True
@@ -276,9 +294,12 @@ class GradientTape(TapeMethods, Block):
                 "reset: this tape is not recording; call reset inside its `with` block."
             )
         position = self._position()
+        place = caller()
         self._stop()
+        before = (*self._resets[-_FEW:], (ref(self.scope), place)) if self.scope else ()
         self._close()
         self._start(here.state, position)
+        self._resets = before
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """The Variables this tape watches, in the order in which they were created.
@@ -397,6 +418,8 @@ class GradientTape(TapeMethods, Block):
             ]  # fmt: skip
             if len(found) < len(leaves):
                 self.explain_missing(targets, leaves, gradients)
+            elif known_none:
+                forget_none(leaves)
         except BaseException as error:
             self._ended_by = f"a gradient() that failed with {type(error).__name__}: {error}"
             raise

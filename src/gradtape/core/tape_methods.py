@@ -37,6 +37,18 @@ if TYPE_CHECKING:
 
 # ruff: noqa: PLC0415 - a method imports what it needs when it is called
 
+known_none: dict[int, Any] = {}
+"""What is known of Variables whose gradients were None, by identity: see `inspect.hints`."""
+
+
+def forget_none(sources: Sequence[Any]) -> None:
+    """What was known is of an earlier gradient."""
+    for source in sources:
+        known = known_none.get(id(source))
+        if known is not None:
+            known.last = None
+
+
 # What stands between the user's code and the methods that it calls.
 _BETWEEN = tuple(
     own_files.root + file
@@ -446,6 +458,8 @@ class TapeMethods:
         """Logs why gradients are None, once for each line of the user's code; an optimizer that is
         given them says it too.
         """
+        if known_none:
+            forget_none(sources)
         missing = [s for s, g in zip(sources, gradients, strict=True) if g is None]
         if not missing or not settings.hints:
             return

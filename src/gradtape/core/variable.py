@@ -21,7 +21,7 @@ from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
 from gradtape.core.operators import TensorOperators
 from gradtape.core.record import record_same
-from gradtape.core.recording import scope_of
+from gradtape.core.recording import NOWHERE, scope_of
 from gradtape.core.sparse_writes import SparseWrites
 from gradtape.core.tensor import Reference, Tensor, values_text
 from gradtape.core.thread import Recorder, here
@@ -240,6 +240,8 @@ class Variable(SparseWrites, TensorOperators):
         nodes = tuple(node for r in recorders if (node := r.variable_node(self)) is not None)
         if value_node is not None:
             nodes = (value_node, *nodes)
+        if len(nodes) > 1:
+            nodes = tuple(node for node in nodes if node.scope is not NOWHERE)
         if len(nodes) < 2:
             return nodes[0] if nodes else None
         scope = scope_of(recording for node in nodes for recording in node.scope.recordings)
@@ -254,7 +256,7 @@ class Variable(SparseWrites, TensorOperators):
         <tf.Tensor: shape=(), dtype=float32, numpy=2.0>
         """
         read = self.tensor()
-        if read.node is not None:
+        if read.node is not None and read.node.scope is not NOWHERE:
             read.node = record_same(READ, (read.node,), read.node.scope)
         return read
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gradtape.core.endings import End, Ending
+from gradtape.core.endings import End, Ending, ReadEnding
 from gradtape.core.location import locate
 from gradtape.core.node import Node
 from gradtape.core.variable import Variable
@@ -31,7 +31,7 @@ def by_endings(q: Question) -> Reason | None:
         way = way_to(q, ended, forgotten)
         if way is not None:
             return reason_of(q, ended, way)
-    if forgotten:
+    if forgotten and q.source_node is not None:
         at = forgotten[0].location()
         return q.reason(
             Cause.UNKNOWN,
@@ -51,12 +51,14 @@ def way_to(q: Question, ended: Ending, forgotten: list[Ending]) -> list[Node] | 
     pending, seen = [ended], {ended}
     while pending:
         at = pending.pop()
+        if isinstance(at, ReadEnding) and at.variable() is q.source:
+            return []
         origins = [node for origin in at.origins if (node := origin()) is not None]
         is_followed = any(recording() is q.recording for recording in at.followed)
         if is_followed and len(origins) < len(at.origins):
             forgotten.append(at)
         path = Path(origins, [q.source_node], q.recording)
-        if q.source_node in path.reached:
+        if q.source_node is not None and q.source_node in path.reached:
             found = [node for node in path.between if node.rule is not None]
             return found if at is ended else []
         for node in path.reached:  # a chain that had ended before, and went on
@@ -83,6 +85,8 @@ def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason:
                 [*map(step, way), *found.path],
             )
     cause, message, advice = _ENDS[ended.end]
+    if isinstance(ended, ReadEnding):
+        message = f"{q.name} was read at {at} while the tape was stopped by stop_recording"
     return q.reason(cause, message.format(op=name, at=at), advice.format(op=name), at, steps)
 
 

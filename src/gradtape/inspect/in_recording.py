@@ -14,7 +14,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.walk import finished, walk
 from gradtape.inspect.explanation import Cause, Reason
 from gradtape.inspect.in_code import is_inside, not_run, rebound, watch_of
-from gradtape.inspect.in_endings import endings_of, name_of, reason_of, step
+from gradtape.inspect.in_endings import by_endings, endings_of, name_of, reason_of, step
 from gradtape.inspect.question import Question
 
 
@@ -115,6 +115,9 @@ def unwatched_variable(q: Question, variable: Variable) -> Reason:
             f"{q.name} is a Variable with trainable=False, which tapes do not watch by themselves",
             f"Call {q.tape_name}.watch({q.name}) inside the block, or make it trainable.",
         )
+    stopped = by_endings(q)
+    if stopped is not None:
+        return stopped
     used = q.uses()
     outside = [
         s for s in q.uses(direct=True) if q.block and not is_inside(s, q.block) and q.is_sure(s)

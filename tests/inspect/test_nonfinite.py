@@ -211,6 +211,49 @@ def test_programs_in_a_call_that_is_looked_into(program, values, op, phase, inde
 # What is masked does not show up
 
 
+def returns(result):
+    return lambda x: result(tf.math.log(x))
+
+
+RESULTS = {
+    "float": lambda t: float(tf.reduce_sum(t)),
+    "scalar": lambda t: tf.reduce_sum(t).numpy(),
+    "array": lambda t: t.numpy(),
+    "in a dict": lambda t: {"good": 1.0, "bad": [t.numpy()]},
+    "complex": lambda t: complex(tf.cast(tf.reduce_sum(t), tf.complex64)),
+    "Variable": tf.Variable,
+    "slices": lambda t: tf.IndexedSlices(t, tf.constant([0, 1])),
+    "tensor": tf.identity,
+}
+
+
+@pytest.mark.parametrize("result", RESULTS.values(), ids=RESULTS)
+def test_results_that_are_no_tensors(result):
+    why = tf.debugging.why_nonfinite(returns(result), tf.constant([0.0, 1.0]))
+    assert why
+    if result is not tf.Variable:  # what a Variable was made from, nothing has noted
+        assert (why.op, why.phase, why.certain) == ("log", "forward", True)
+    assert not tf.debugging.why_nonfinite(returns(result), tf.constant([2.0, 1.0]))
+
+
+def test_results_computed_from_values_that_left():
+    def program(x):
+        logs = tf.math.log(x)
+        return float(tf.reduce_sum(logs)) * 0.0 + float(x[1])
+
+    why = tf.debugging.why_nonfinite(program, tf.constant([0.0, 1.0]))
+    assert (why.op, why.certain) == ("log", False)
+    assert "float()" in why.notes[-1]
+
+
+def test_results_that_nothing_recorded():
+    for result in (-inf, np.float32(nan), np.array([1.0, inf]), {"loss": [np.array(nan)]}):
+        why = tf.debugging.why_nonfinite(lambda result=result: result)
+        assert (why.kind, why.certain) == ("unknown", False)
+    for result in (1.0, "nan", None, np.array(["nan"]), np.array([None]), np.array([1])):
+        assert not tf.debugging.why_nonfinite(lambda result=result: result)
+
+
 def masked_log(x):
     return tf.reduce_sum(tf.where(x > 0, tf.math.log(x), 0.0))
 
@@ -259,6 +302,77 @@ def test_a_constant():
     why = ask(lambda x: tf.reduce_sum(x * data), [1.0, 2.0])
     assert (why.kind, why.op, why.index, why.inputs[0].name) == ("constant", "multiply", (1,), "y")
     assert "its constant y has it" in str(why)
+
+
+NOT_FINITE = np.array([[1, 2], [3, nan], [5, 6]], np.float32)
+
+
+def stopped(w):
+    logs = tf.stop_gradient(tf.math.log(w - 1.0))
+    return tf.reduce_sum(w * logs)
+
+
+DATA = [
+    (lambda w: tf.reduce_sum(w * [1.0, nan]), "multiply", "y", (1,)),
+    (lambda w: tf.reduce_sum(w * [1.0, -inf]), "multiply", "y", (1,)),
+    (lambda w: tf.reduce_mean(w * [1.0, nan] - 1.0), "multiply", "y", (1,)),
+    (lambda w: tf.reduce_mean(tf.constant(NOT_FINITE) @ w[:, None]), "matmul", "a", (1, 1)),
+    (
+        lambda w: tf.reduce_mean(tf.square(tf.constant(NOT_FINITE) @ w[:, None] - 1.0)),
+        "matmul",
+        "a",
+        (1, 1),
+    ),
+    (lambda w: -tf.reduce_sum(tf.reshape(w * [1.0, nan], [2, 1])), "multiply", "y", (1,)),
+    (stopped, "multiply", "y", (0,)),
+]
+
+
+@pytest.mark.parametrize(("program", "op", "argument", "index"), DATA)
+def test_data_that_the_recording_holds(program, op, argument, index):
+    """The Variable's value is not kept, but the data's is: no doubt is left to the Variable."""
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        loss = program(w)
+    why = tape.why_nonfinite(loss)
+    assert (why.kind, why.op, why.inputs[0].name, why.index) == ("constant", op, argument, index)
+    assert why.certain
+    assert not why.missing
+    assert not math.isfinite(why.value)
+    assert why.chain[-1].op in {"reduce_sum", "reduce_mean", "negative"}
+
+
+def test_data_that_is_masked_is_not_blamed_for_other_data():
+    w = tf.Variable([[1.0, 2.0]])
+    with tf.GradientTape() as tape:
+        hidden = tf.where([[True, False]], w * [[1.0, nan]], 0.0)
+        loss = tf.reduce_sum(tf.concat([hidden, w * inf], 0))
+    why = tape.why_nonfinite(loss)
+    assert (why.kind, why.value, why.certain) == ("constant", inf, True)
+
+
+def test_data_that_may_be_masked_is_not_certain():
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.where([True, False], w, w * [1.0, nan]) * w)
+    why = tape.why_nonfinite(loss)
+    assert (why.kind, why.op) == ("constant", "multiply")
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.where([True, False], w * [1.0, nan], w) - inf)
+    why = tape.why_nonfinite(loss)
+    assert (why.kind, why.op, why.certain) == ("constant", "multiply", False)
+
+
+def test_data_that_shows_only_in_the_backward_pass():
+    @tf.custom_gradient
+    def straight_through(x):
+        return tf.zeros_like(x), lambda g: g
+
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(straight_through(w * [1.0, nan]))
+    why = tape.why_nonfinite(loss)
+    assert (why.kind, why.op, why.inputs[0].name, why.index) == ("constant", "multiply", "y", (1,))
 
 
 def test_a_variable():

@@ -10,14 +10,18 @@ before it runs. Variables that the code assigns get their values back, whatever 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from gradtape import nest
 from gradtape.blocks import Block, block
+from gradtape.core.departures import Departures
 from gradtape.core.node import Node
 from gradtape.core.recording import Recording, numbers
 from gradtape.core.tape import GradientTape
-from gradtape.core.tape_arguments import source_object
+from gradtape.core.tape_arguments import components
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import IN_A_FUNCTION, OP_BY_OP, here
 from gradtape.core.variable import Variable
@@ -141,10 +145,17 @@ class Regions:
 class Everything(GradientTape):
     """A tape that follows all inputs and Variables, and keeps the value of each when it is read."""
 
+    _departures: _Taken | None
+
     def __init__(self) -> None:
         super().__init__(persistent=True)
+        self._notes = _Taken
         self.values: dict[Node, Any] = {}
         self.names: dict[Node, str] = {}
+
+    def taken(self) -> list[Tensor]:
+        """The tensors whose values were handed out, to `float()` for example."""
+        return [] if self._departures is None else self._departures.tensors
 
     def watch_inputs(self, inputs: Sequence[Any], names: Sequence[str]) -> None:
         followed = [
@@ -171,6 +182,20 @@ class Everything(GradientTape):
     def before_write(self, variable: Variable, value: Any) -> None:
         """What is read from now on is another value."""
         self._nodes.pop(id(variable), None)
+
+
+class _Taken(Departures):
+    """Departures that keep every tensor."""
+
+    __slots__ = ("tensors",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tensors: list[Tensor] = []
+
+    def note(self, tensor: Tensor, method: str, frame: FrameType) -> None:
+        super().note(tensor, method, frame)
+        self.tensors.append(tensor)
 
 
 class _Quietly(Block):
@@ -252,19 +277,54 @@ def _in_results(
     written: Sequence[Variable],
     in_walks: NonFinite | None,
 ) -> NonFinite:
-    leaves = [source_object(leaf) for leaf in nest.flatten(result)]
-    bad = [t for t in leaves if isinstance(t, Tensor) and is_wrong(plain(t))]
+    parts = nest.flatten(result, expand_composites=True)
+    leaves = [leaf for part in parts for leaf in components(part)]
+    bad = [leaf for leaf in leaves if isinstance(leaf, _NUMBERS) and is_wrong(_array(leaf))]
     assigned = [v for v in written if not getattr(v, "hidden", False) and is_wrong(plain(v.array))]
     if not bad and not assigned:
         return finite("what it returns, and the Variables that it assigns")
     if in_walks:
         return in_walks
     own = tape.scope
-    recorded = {t.node: t for t in bad if t.node and own is not None and own in t.node.scope}
+    tensors, notes = [t for t in bad if isinstance(t, Tensor)], ()
+    if bad and not tensors:
+        tensors, notes = _taken_for(tape, bad)
+    recorded = {t.node: t for t in tensors if t.node and own is not None and own in t.node.scope}
     if recorded:
         evidence = _evidence(tape, list(recorded), label, more=recorded)
         starts = [(Forward(evidence, n), first(wrong(plain(t)))) for n, t in recorded.items()]
-        return report(starts, "the result")
+        found = report(starts, "the result")
+        found.notes, found.certain = (*found.notes, *notes), found.certain and not notes
+        return found
     what = f"the Variable '{assigned[0].name}'" if assigned else "the result"
-    value = plain((assigned or bad)[0].array)
+    value = np.asarray(_array((assigned or bad)[0]))
     return not_recorded(what, first(wrong(value)), value)
+
+
+_NUMBERS = (Tensor, Variable, np.ndarray, np.generic, float, complex)
+"""What may be in a result and not be finite."""
+
+
+def _array(leaf: Any) -> Any:
+    return plain(leaf.array if isinstance(leaf, Variable) else leaf)
+
+
+def _taken_for(tape: Everything, results: Sequence[Any]) -> tuple[list[Tensor], tuple[str, ...]]:
+    """The tensors that some results, which are no tensors, have their values from; and what there
+    is to say if that does not show.
+    """
+    left = [t for t in tape.taken() if is_wrong(plain(t))]
+    same = [t for t in left if any(_equal(plain(t), result) for result in results)]
+    if same or not left:
+        return same, ()
+    return left[:1], (
+        "The result is not a tensor; values of this one were taken before, with float() or "
+        ".numpy() for example, and it may have been computed from them.",
+    )
+
+
+def _equal(array: Any, result: Any) -> bool:
+    array, result = np.asarray(array), np.asarray(_array(result))
+    return array.shape == result.shape and bool(
+        np.array_equal(array.astype(np.complex128), result.astype(np.complex128), equal_nan=True)
+    )

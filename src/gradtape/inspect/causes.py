@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gradtape.core.location import Location
 from gradtape.core.node import Node
 from gradtape.core.record import OutputRule, PerOutput
@@ -56,12 +58,15 @@ class Step(ABC):
     phase = FORWARD
     shown = True  # whether it is an op of its own in a chain
 
-    def __init__(self, evidence: Evidence, node: Node, through: Sequence[Node] = ()) -> None:
+    def __init__(
+        self, evidence: Evidence, node: Node, through: Sequence[Node] = (), *, sure: bool = False
+    ) -> None:
         self.evidence = evidence
         self.node = node
         # The Nodes between this one and the step that it was reached from, of which nothing is
-        # known.
+        # known; `sure` if they pass on what is not finite, whatever else they were given.
         self.through = through
+        self.sure = sure
 
     @property
     def key(self) -> Any:
@@ -191,6 +196,7 @@ class Forward(Step):
             return Culprit(self, index)
         region: list[Node] = []
         boundary: list[Node] = []
+        constants: list[tuple[Step, Any]] = []
         missing: list[str] = []
         sources: list[Node] = []
         stack: list[tuple[Node, list[Node]]] = [(node, [])]
@@ -205,6 +211,8 @@ class Forward(Step):
                 if parent is None:
                     if value is None:
                         missing.append(argument)
+                    elif current is not node and is_wrong_value(value):
+                        constants.append(_constant(evidence, current, k, through, node))
                 elif value is not None and is_wrong_value(value):
                     return [(Forward(evidence, parent, through), None)]
                 elif value is not None and value.exact:
@@ -218,6 +226,8 @@ class Forward(Step):
                     else:
                         region.append(parent)
                         stack.append((parent, [parent, *through]))
+        if constants:
+            return [next((c for c in constants if c[0].sure), constants[0])]
         return Culprit(
             self,
             index,
@@ -227,6 +237,23 @@ class Forward(Step):
             between=sorted(region, key=lambda n: n.number),
             last_finite=max(boundary, key=lambda n: n.number, default=None),
         )
+
+
+class Constant(Forward):
+    """A constant that an op was given, of which the recording holds the value."""
+
+    def __init__(
+        self, evidence: Evidence, node: Node, number: int, through: Sequence[Node], *, sure: bool
+    ) -> None:
+        super().__init__(evidence, node, through, sure=sure)
+        self._argument = _argument(declared(node.rule), number)
+
+    @property
+    def key(self) -> Any:
+        return Constant, self.node, self._argument
+
+    def causes(self, index: Any) -> Culprit:
+        return Culprit(self, index, "constant", argument=self._argument)
 
 
 class Cotangent(Step):
@@ -323,6 +350,8 @@ class Passed(Step):
             parent = parents[i]
             if place is not None and parent is not None:
                 found.append((Forward(self.evidence, parent), place))
+            elif place is not None:
+                found.append((Constant(self.evidence, self.node, i, (), sure=True), place))
         if not found and out is not None and not isinstance(out, list):
             place = _wrong_place(out, index if op.elementwise else None)
             if place is not None:
@@ -386,7 +415,7 @@ def _doubt(culprit: Culprit, reached_from: dict[Any, Step]) -> None:
     """Notes what lies between a culprit and what the user sees and is not known."""
     step: Step | None = culprit.step
     while step is not None:
-        if step.through:
+        if step.through and not step.sure:
             culprit.certain = False
             culprit.between = [*culprit.between, *step.through]
         step = reached_from.get(step.key)
@@ -401,6 +430,32 @@ def is_wrong_value(value: Known) -> bool:
     return (
         any(map(is_wrong, value.array)) if isinstance(value.array, list) else is_wrong(value.array)
     )
+
+
+def _constant(
+    evidence: Evidence, node: Node, number: int, through: Sequence[Node], end: Node
+) -> tuple[Step, Any]:
+    """An argument of a Node that is not finite, with its place; `through` leads from the Node to
+    the value at `end`, both of which are not known otherwise.
+    """
+    value = evidence.arguments(node)[number]
+    assert value is not None
+    place = first(wrong(value.array))
+    is_nan = np.isnan(np.asarray(value.array)[place])
+    sure = all(_passes_on(n, is_nan) for n in (*through, end))
+    return Constant(evidence, node, number, through[1:], sure=sure), place
+
+
+def _passes_on(node: Node, is_nan: bool) -> bool:
+    """Whether a result is not finite if anything that the op was given is not."""
+    op = declared(node.rule)
+    if op is None or op.plain is not True:
+        return False
+    return is_nan or op.linear or op.name in _INFINITE
+
+
+_INFINITE = {"add", "subtract", "multiply", "matmul", "negative"}
+"""Ops that make infinity or NaN of infinity, whatever the other argument is."""
 
 
 def _place_of(step: Step, index: Any) -> Any:

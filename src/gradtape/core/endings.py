@@ -114,6 +114,8 @@ class ReadEnding(Ending):
 
     __slots__ = ("variable",)
 
+    variable: ref[Variable]
+
 
 class Stopped:
     """Stands for a tape in a block of `stop_recording`, where nothing else records: what is read

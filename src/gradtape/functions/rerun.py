@@ -286,7 +286,8 @@ def _in_results(
     if in_walks:
         return in_walks
     own = tape.scope
-    tensors, notes = [t for t in bad if isinstance(t, Tensor)], ()
+    tensors = [t for t in bad if isinstance(t, Tensor)]
+    notes: tuple[str, ...] = ()
     if bad and not tensors:
         tensors, notes = _taken_for(tape, bad)
     recorded = {t.node: t for t in tensors if t.node and own is not None and own in t.node.scope}
@@ -318,8 +319,8 @@ def _taken_for(tape: Everything, results: Sequence[Any]) -> tuple[list[Tensor], 
     if same or not left:
         return same, ()
     return left[:1], (
-        "The result is not a tensor; values of this one were taken before, with float() or "
-        ".numpy() for example, and it may have been computed from them.",
+        ("The result is not a tensor; values of this one were taken before, with float() or "
+        ".numpy() for example, and it may have been computed from them."),
     )
 
 

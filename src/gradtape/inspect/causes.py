@@ -451,11 +451,7 @@ def _passes_on(node: Node, is_nan: bool) -> bool:
     op = declared(node.rule)
     if op is None or op.plain is not True:
         return False
-    return is_nan or op.linear or op.name in _INFINITE
-
-
-_INFINITE = {"add", "subtract", "multiply", "matmul", "negative"}
-"""Ops that make infinity or NaN of infinity, whatever the other argument is."""
+    return is_nan or op.linear
 
 
 def _place_of(step: Step, index: Any) -> Any:

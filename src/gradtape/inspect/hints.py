@@ -98,8 +98,8 @@ class _Likeness:
             for number, noted in scope.endings.items():
                 parts.append((by_number.get(number), self._ends(noted)))
         for target in targets:
-            node = getattr(target, "node", None)
-            parts.append(self._ends(node) if isinstance(node, Ending) else known.get(node))
+            end = getattr(target, "node", None)
+            parts.append(self._ends(end) if isinstance(end, Ending) else known.get(end))
         for place, (*_, origin) in (tape._departures or {}).items():
             parts.append((self._place(place), known.get(origin())))
         for variable, several in (tape._assigned or {}).items():

@@ -274,6 +274,26 @@ def gradient_function_of_none_in_a_chain():
     return tape.explain(y, W)
 
 
+@tf.custom_gradient
+def _failing(x):
+    def back(g):
+        raise ValueError("mine")
+
+    return x * 2.0, back
+
+
+def gradient_function_that_fails():
+    with tf.GradientTape() as tape:
+        y = _failing(W)  # here
+    return tape.explain(y, W)
+
+
+def gradient_function_that_fails_in_a_chain():
+    with tf.GradientTape() as tape:
+        y = tf.sin(_failing(W * 2.0))  # here
+    return tape.explain(y, W)
+
+
 @tf.function
 def _floors(x):
     h = x * x
@@ -333,6 +353,8 @@ BOTH = {
     loop_not_run: Cause.NOT_RUN,
     gradient_function_of_none: Cause.NO_GRADIENT,
     gradient_function_of_none_in_a_chain: Cause.NO_GRADIENT,
+    gradient_function_that_fails: Cause.FAILED,
+    gradient_function_that_fails_in_a_chain: Cause.FAILED,
     inside_a_function: Cause.NO_DERIVATIVE,
     inside_a_loop_of_a_function: Cause.STOPPED,
 }
@@ -375,6 +397,30 @@ def test_a_program_for_every_cause(program, compiled):
         assert (reason.location.file, reason.location.line) == (__file__, expected_line(program))
     assert reason.connected == (BOTH[program] is Cause.CONNECTED)
     assert reason.message.endswith(".")
+
+
+def test_gradient_functions_run_only_if_the_answer_depends_on_them():
+    calls = []
+
+    @tf.custom_gradient
+    def counted(x):
+        def back(g):
+            calls.append(1)
+            return g
+
+        return x * 2.0, back
+
+    with tf.GradientTape() as tape:
+        y = counted(W) + W
+        z = tf.round(counted(V)) + W
+    assert tape.explain(y, W)[0].connected
+    assert not tape.explain(z, V)[0].connected
+    assert tape.explain(z, W)[0].connected
+    assert calls == []
+    with tf.GradientTape() as tape:
+        y = counted(W)
+    assert tape.explain(y, W)[0].connected
+    assert calls == [1]
 
 
 def test_every_cause_has_two_programs():
@@ -640,7 +686,7 @@ def test_a_gradient_function_that_fails_is_for_gradient_to_raise():
 
     with tf.GradientTape() as tape:
         y = failing(W)
-    assert tape.explain(y, W)[0].cause is Cause.CONNECTED
+    assert tape.explain(y, W)[0].cause is Cause.FAILED
     with pytest.raises(ArithmeticError, match="the user's own"):
         tape.gradient(y, W)
 

@@ -758,3 +758,10 @@ def test_sections_nest_and_end_with_exceptions():
     assert [section.name for section in p.sections] == ["inner", "outer"]
     assert p.sections[0].about == {"kind": "a", "size": 3}
     assert p.sections[1].seconds >= p.sections[0].seconds > 0
+
+
+def test_a_limit_below_zero_is_refused():
+    with tf.profile() as p:
+        tf.exp(tf.constant(1.0))
+    with pytest.raises(ValueError, match="limit must be a number of rows, 0 or more"):
+        p.table(limit=-1)

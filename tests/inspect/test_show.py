@@ -277,6 +277,7 @@ def test_findings_name_the_op_and_the_source():
     data, [(_, dead)], _ = shown(zero)
     assert [op_names(data)[i] for i in dead["ops"]] == ["relu"]
     assert data["sources"][0]["norm"] == 0
+    assert dead["title"] == "The gradient of the Variable 'Variable:0' is exactly zero"
 
 
 def test_given_sources_are_the_ones_that_are_explained():
@@ -296,9 +297,12 @@ def test_a_small_gradient_beside_a_path_that_carries_it_is_no_finding():
 
 
 def test_a_gradient_function_that_fails_leaves_the_rest():
+    calls = []
+
     @tf.custom_gradient
     def broken(x):
         def grad(g):
+            calls.append(1)
             raise KeyError("oh")
 
         return x * 1.0, grad
@@ -308,6 +312,11 @@ def test_a_gradient_function_that_fails_leaves_the_rest():
         y = broken(x)
     data = tape.show(target=y).data
     assert data["noGradients"] == "The backward walk failed with KeyError: 'oh'"
+    (finding,) = data["findings"]
+    assert (finding["kind"], finding["mark"]) == ("failed", "fails")
+    assert finding["title"].endswith("broken raised KeyError")
+    assert finding["ops"]
+    assert calls == [1]
     assert data["totals"]["ops"] > 0
 
 
@@ -454,6 +463,28 @@ def test_scripts_make_text_and_no_markup():
         text = file.read_text(encoding="utf-8")
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text)
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+
+
+@pytest.mark.parametrize("path", [1, True, b"page.html", tf.constant(1.0)], ids=type)
+def test_only_names_of_files_are_written_to(path):
+    tape, loss, _ = network()
+    with pytest.raises(TypeError, match="target=loss"):
+        tape.show(path, target=loss)
+
+
+def test_an_empty_source_has_no_zero_gradient():
+    v = tf.Variable(np.zeros((0, 3), np.float32))
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(v * v)
+    assert tape.show(target=loss).data["findings"] == []
+
+
+@pytest.mark.parametrize(("value", "mark"), [(0.0, "Inf"), (-1.0, "NaN")])
+def test_the_mark_says_which_it_is(value, mark):
+    v = tf.Variable(value)
+    with tf.GradientTape() as tape:
+        loss = tf.math.log(v)
+    assert tape.show(target=loss).data["findings"][0]["mark"] == mark
 
 
 def test_a_page_is_saved_and_says_where(tmp_path):

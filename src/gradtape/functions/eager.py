@@ -9,12 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradtape import nest
-from gradtape.blocks import Block
 from gradtape.core.messages import log_warning
-from gradtape.core.node import Node
-from gradtape.core.recording import Recording
-from gradtape.core.thread import here
-from gradtape.core.variable import Variable
+from gradtape.core.unchanged import Unwritten
 from gradtape.core.xla.trace import NotTracedError
 from gradtape.functions.reason import Reason
 
@@ -41,44 +37,3 @@ def run_eagerly(
             raise
         writes.are_final = True
         return result
-
-
-class Unwritten(Block):
-    """A recorder that notes every Variable that is read or written, and restores their values if
-    the block does not complete.
-    """
-
-    pushes = False
-    recording = True
-    scope: Recording | None = None
-
-    def __init__(self) -> None:
-        self.are_final = False
-        self._before: dict[int, tuple[Variable, Any]] = {}
-        self._read: dict[int, Variable] = {}
-
-    def before_write(self, variable: Variable, value: Any) -> None:
-        if id(variable) not in self._before:
-            self._before[id(variable)] = variable, variable.array.copy()
-
-    def variable_node(self, variable: Variable) -> Node | None:
-        self._read[id(variable)] = variable
-        return None
-
-    def enter(self) -> None:
-        here.state.add(self)
-
-    def leave(self) -> None:
-        here.state.remove(self)
-        if not self.are_final:
-            self.undo()
-
-    def read(self) -> list[Variable]:
-        return list(self._read.values())
-
-    def written(self) -> list[Variable]:
-        return [variable for variable, _ in self._before.values()]
-
-    def undo(self) -> None:
-        for variable, array in self._before.values():
-            variable.assign(array, read_value=False)

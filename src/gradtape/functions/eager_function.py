@@ -9,10 +9,11 @@ from weakref import ref
 from gradtape import nest
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.core.unchanged import Unwritten
 from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.functions.concrete_function import ConcreteFunction, is_followed, something_follows
 from gradtape.functions.described import spec_or_itself
-from gradtape.functions.eager import Unwritten, run_eagerly
+from gradtape.functions.eager import run_eagerly
 from gradtape.functions.reason import Reason
 from gradtape.functions.signature import Arguments
 

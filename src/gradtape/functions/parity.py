@@ -20,12 +20,12 @@ from gradtape import dtypes, nest
 from gradtape.core.location import caller, locate
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.core.unchanged import Unwritten
 from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import held
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.core.xla.trace import Constants, NeedsTracedConstants
 from gradtape.engines.xla import engine as xla_engine
-from gradtape.functions.eager import Unwritten
 from gradtape.functions.program import Program
 from gradtape.functions.staging import Spec
 

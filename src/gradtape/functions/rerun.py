@@ -24,10 +24,10 @@ from gradtape.core.tape import GradientTape
 from gradtape.core.tape_arguments import components
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import IN_A_FUNCTION, OP_BY_OP, here
+from gradtape.core.unchanged import Unwritten
 from gradtape.core.variable import Variable
 from gradtape.engines.numpy.engine import quiet_runner
 from gradtape.errors import InvalidArgumentError
-from gradtape.functions.eager import Unwritten
 from gradtape.inspect.causes import Forward
 from gradtape.inspect.evidence import Evidence
 from gradtape.inspect.nonfinite import NonFinite, finite, not_recorded
@@ -318,10 +318,11 @@ def _taken_for(tape: Everything, results: Sequence[Any]) -> tuple[list[Tensor], 
     same = [t for t in left if any(_equal(plain(t), result) for result in results)]
     if same or not left:
         return same, ()
-    return left[:1], (
-        ("The result is not a tensor; values of this one were taken before, with float() or "
-        ".numpy() for example, and it may have been computed from them."),
+    note = (
+        "The result is not a tensor; values of this one were taken before, with float() or "
+        ".numpy() for example, and it may have been computed from them."
     )
+    return left[:1], (note,)
 
 
 def _equal(array: Any, result: Any) -> bool:

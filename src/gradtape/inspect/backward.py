@@ -5,6 +5,7 @@ that notes where cotangents are not finite.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,20 @@ from gradtape.core.recording import Recording
 from gradtape.core.strong_zeros import HIDDEN
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.core.unchanged import unchanged
 from gradtape.core.walk import Path, dense, summed, walk
 from gradtape.inspect.evidence import Evidence
 from gradtape.inspect.values import is_wrong, plain
 
 
 class WalkAgain:
-    """A backward walk that looks at every cotangent, and leaves the tape as it is.
+    """A backward walk that looks at every cotangent, and leaves the tape, Variables and random
+    numbers as they are.
 
-    `gradients` are the cotangents of the sources.
+    `gradients` are the cotangents of the sources; `at` is the Node whose turn came last.
     """
+
+    at: Node | None = None
 
     def __init__(
         self, recording: Recording, seeds: dict[Node, Any], sources: Iterable[Node] | None
@@ -35,10 +40,10 @@ class WalkAgain:
         self._tensors = recording.moved
         if sources is None:
             sources = [n for n in Path(seeds, (), recording).reached if n.rule is None]
-        path = Path(seeds, sources, recording)
+        self.path = Path(seeds, sources, recording)
         found = self._run(
             walk,
-            path,
+            self.path,
             {node: self._form(seed) for node, seed in self.seeds.items()},
             self._pull,
             lambda earlier, cotangent, parent: summed(earlier, cotangent, parent, None),
@@ -62,7 +67,7 @@ class WalkAgain:
         state = here.state
         around, state.around_walk = state.around_walk, None
         try:
-            with state.only([]):
+            with state.only([]), unchanged() if self.recording.foreign else nullcontext():
                 return state.walk(self.recording, function, *args)
         finally:
             state.around_walk = around
@@ -82,6 +87,7 @@ class WalkAgain:
     def _pull(self, node: Node, g: Any, parents: Sequence[Node | None]) -> Sequence[Any]:
         if node.scope is not self.recording and not any(p is not None for p in parents):
             return ()
+        self.at = node
         pulled = list(self._pulled(node, g, parents))
         self.look_at(node, as_array(g), parents, pulled)
         return pulled

@@ -34,6 +34,7 @@ class Cause(StrEnum):
     NOT_TRAINABLE = "a Variable that is not trainable"
     NOT_ACCESSED = "watch_accessed_variables=False"
     NO_GRADIENT = "a gradient function returned None"
+    FAILED = "a gradient function raised an error"
     USED_UP = "the tape is used up"
     NOTHING_RECORDED = "the tape has recorded nothing"
     UNKNOWN = "unknown"

@@ -8,6 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from gradtape.core.location import Location
 from gradtape.core.node import Node
 from gradtape.inspect.explain import explain
@@ -26,13 +28,15 @@ FAR = 1e5
 with which the walk began.
 """
 _MOST = 20
+_FEW = 3
 
 Placed = Sequence[tuple[Node, Location]]
 
 
 class Finding(NamedTuple):
-    """Something that is wrong: `kind` is "none", "nonfinite", "vanishing", "exploding" or
-    "zero"; `nodes` are the ops that it shows at, and `sources` what it is about.
+    """Something that is wrong: `kind` is "none", "nonfinite", "vanishing", "exploding", "zero", or
+    "failed" for a gradient function; `nodes` are the ops that it shows at, and `sources` what it is
+    about. `mark` is a word for it.
     """
 
     kind: str
@@ -41,6 +45,7 @@ class Finding(NamedTuple):
     place: Location | None
     nodes: Sequence[Node] = ()
     sources: Sequence[Node] = ()
+    mark: str = ""
 
 
 def found_in(
@@ -50,16 +55,19 @@ def found_in(
     place: Place,
     norms: Norms | None,
     nodes: Placed,
+    names: dict[Node, str],
 ) -> list[Finding]:
-    """All that is wrong, as far as the targets are known."""
+    """All that is wrong, as far as the targets are known; `names` are those of the Variables."""
     found: list[Finding] = []
+    if norms is not None and norms.failure is not None:
+        found.append(_failed(norms.at, norms.failure, nodes))
     if targets:
         given = tape.watched_variables() if sources is None else sources
         leaves = list({id(source): source for source in given}.values())
         found += _nonfinite(tape, targets, leaves, norms, nodes)
         found += _none(tape, targets, leaves, place, norms, nodes)
-    if norms is not None:
-        found += _sizes(norms, nodes)
+    if norms is not None and norms.failure is None:
+        found += _sizes(norms, nodes, names)
     return found
 
 
@@ -70,7 +78,8 @@ def _nonfinite(
     norms: Norms | None,
     nodes: Placed,
 ) -> list[Finding]:
-    gradients = [] if norms is None else norms.norms.values()
+    # A walk that failed is not taken once more.
+    gradients = [] if norms is None or norms.failure is not None else norms.norms.values()
     if all(map(math.isfinite, gradients)) and not any(is_wrong(plain(t)) for t in targets):
         return []
     try:
@@ -84,7 +93,21 @@ def _nonfinite(
     if why.phase == BACKWARD and norms is not None:
         # Several layers may run the line: it is one that was given finite numbers.
         at = [node for node in at if _spoils(node, norms.norms)] or at
-    return [Finding("nonfinite", title, "\n".join(lines), why.location, at)]
+    mark = "Inf" if isinstance(why.value, float) and math.isinf(why.value) else "NaN"
+    return [Finding("nonfinite", title, "\n".join(lines), why.location, at, mark=mark)]
+
+
+def _failed(at: Node | None, error: Exception, nodes: Placed) -> Finding:
+    """A gradient function that raised an error, at which the walk ended."""
+    place = next((place for node, place in nodes if node is at), None)
+    name = "" if at is None else f" of {_name(at)}"
+    return Finding(
+        "failed",
+        f"The gradient function{name} raised {type(error).__name__}",
+        f"{error}\ngradient() raises it too. The gradients that it leads to are not known.",
+        place,
+        [] if at is None else [at],
+    )
 
 
 def _spoils(node: Node, norms: dict[Node, float]) -> bool:
@@ -102,7 +125,9 @@ def _none(
     norms: Norms | None,
     nodes: Placed,
 ) -> list[Finding]:
-    reached = {} if norms is None else norms.norms
+    reached: Any = {} if norms is None else norms.norms
+    if norms is not None and norms.failure is not None:  # whose gradients could not be computed
+        reached = norms.path.reached
     missing = [s for s in sources if tape._node_of(s) not in reached]
     if not missing:
         return []
@@ -132,7 +157,7 @@ def _missing(reason: Reason, source: Node | None, nodes: Placed) -> Finding:
     )
 
 
-def _sizes(norms: Norms, nodes: Placed) -> list[Finding]:
+def _sizes(norms: Norms, nodes: Placed, names: dict[Node, str]) -> list[Finding]:
     """Where gradients that reach sources have become very small or very large, first seen from the
     target.
     """
@@ -151,38 +176,48 @@ def _sizes(norms: Norms, nodes: Placed) -> list[Finding]:
             cases = cases or [case for case in back if any(p in sources for p in case[0].parents)]
             node, place, size = cases[0]
             reached = farthest(norms.norms[n] for n in sources)
-            title = f"The gradient{_of(len(sources))} {verb}{'s' if len(sources) == 1 else ''}"
+            title = f"The gradient{_of(sources, names)} {verb}{'s' if len(sources) == 1 else ''}"
             text = (
                 f"The norm is {start:.2g} at the target, {size:.2g} at {_name(node)} here, and "
                 f"{reached:.2g} where it ends."
             )
             found.append(Finding(kind, title, text, place, [n for n, _, _ in cases], sources))
-    return found + _zeros(norms, nodes)
+    return found + _zeros(norms, nodes, names)
 
 
 def _is_far(kind: str, size: float, start: float) -> bool:
     return 0 < size < start / FAR if kind == "vanishing" else start * FAR < size < math.inf
 
 
-def _zeros(norms: Norms, nodes: Placed) -> list[Finding]:
+def _zeros(norms: Norms, nodes: Placed, names: dict[Node, str]) -> list[Finding]:
     """The op, first seen from the target, that passes exact zeros on to sources."""
-    dead = [n for n, size in norms.norms.items() if n.rule is None and size == 0]
+    dead = [n for n in norms.gradients if norms.norms[n] == 0 and np.size(norms.gradients[n])]
     leading = set(dead)
     for node, _ in nodes:
         if any(parent in leading for parent in node.parents):
             leading.add(node)
     for node, place in reversed(nodes):
         if norms.norms.get(node) and any(
-            parent in leading and norms.norms.get(parent) == 0 for parent in node.parents
+            parent is not None and parent in leading and norms.norms.get(parent) == 0
+            for parent in node.parents
         ):
-            title = f"The gradient{_of(len(dead))} {'is' if len(dead) == 1 else 'are'} exactly zero"
+            title = (
+                f"The gradient{_of(dead, names)} {'is' if len(dead) == 1 else 'are'} exactly zero"
+            )
             text = f"{_name(node)} passes zeros back, though its own gradient is not zero."
             return [Finding("zero", title, text, place, [node], dead)]
     return []
 
 
-def _of(sources: int) -> str:
-    return " of a source" if sources == 1 else f"s of {sources} sources"
+def _of(sources: Sequence[Node], names: dict[Node, str]) -> str:
+    """Whose gradients: all by name, if they are few and have one."""
+    known = [names[node] for node in sources if node in names]
+    if len(known) < len(sources) or len(known) > _FEW:
+        return " of a watched tensor" if len(sources) == 1 else f"s of {len(sources)} sources"
+    said = [f"'{name}'" for name in known]
+    if len(said) == 1:
+        return f" of the Variable {said[0]}"
+    return f"s of the Variables {', '.join(said[:-1])} and {said[-1]}"
 
 
 def _called(name: str | None, where: Location | None, nodes: Placed) -> list[Node]:

@@ -10,6 +10,8 @@ from gradtape.core.location import locate
 from gradtape.core.node import Node
 from gradtape.core.record import OutputRule
 from gradtape.core.tape_arguments import ones_like
+from gradtape.core.thread import here
+from gradtape.core.unchanged import unchanged
 from gradtape.core.variable import Variable
 from gradtape.core.walk import finished, walk
 from gradtape.inspect.explanation import Cause, Reason
@@ -143,7 +145,18 @@ def by_paths(q: Question) -> Reason | None:
     if q.source_node not in q.path.reached:
         return None
     steps = [step(node) for node in shortest(q)]
-    stops = blocked(q)
+    try:
+        stops = blocked(q)
+    except _FailedError as failed:
+        node, error = failed.args
+        return q.reason(
+            Cause.FAILED,
+            f"The gradient function of {step(node).op} raised {type(error).__name__}: "
+            f"{str(error).rstrip('.')}",
+            "gradient() raises it too, so mend that function.",
+            node.location(),
+            steps,
+        )
     looked = [(node, inside(q, node)) for node in stops]
     stops = [node for node, found in looked if found is None or not found.connected]
     for node, found in looked:
@@ -185,6 +198,10 @@ def by_paths(q: Question) -> Reason | None:
     )
 
 
+class _FailedError(Exception):
+    """A gradient function raised an error: its Node, and the error."""
+
+
 def inside(q: Question, call: Node) -> Reason | None:
     """What there is to say inside a call of a function on the path; None if it is no such call."""
     look = getattr(call.rule, "why_no_path", None)
@@ -222,7 +239,8 @@ def shortest(q: Question) -> list[Node]:
 
 def blocked(q: Question) -> list[Node]:
     """The Nodes whose gradient functions, written by a user, may have given None although there is
-    a path: one, if they can still be run; none if the gradient exists.
+    a path: one, if they can still be run; none if the gradient exists. Raises _FailedError for one
+    that fails.
     """
     if not q.recording.foreign:
         return []
@@ -231,13 +249,18 @@ def blocked(q: Question) -> list[Node]:
         for node in q.path.between
         if not hasattr(node.rule, "op") and not isinstance(node.rule, OutputRule)
     ]
-    if q.walked:
+    if q.walked or not written:
         return written
+    if _is_reached_without(q, written):
+        return []
     refused: list[Node] = []
 
     def pull(node: Node, g: Any, parents: Sequence[Node | None]) -> Sequence[Any]:
         rule: Any = node.rule
-        found = rule.pull_tensors(node, g, parents)
+        try:
+            found = rule.pull_tensors(node, g, parents)
+        except Exception as error:
+            raise _FailedError(node, error) from error
         if all(part is None for part in found):
             refused.append(node)
         return found
@@ -247,11 +270,23 @@ def blocked(q: Question) -> list[Node]:
         for t in q.targets
         if (node := q.tape._node_of(t)) is not None
     }
-    try:
+    with here.state.only([]), unchanged():
         found = walk(q.path, seeds, pull, lambda a, b, node: a + b)
-    except Exception:  # noqa: BLE001 - the user's own, which gradient() will raise
-        return []
     return [] if q.source_node in found else refused[-1:]
+
+
+def _is_reached_without(q: Question, avoided: Sequence[Node]) -> bool:
+    """Whether a path leads from the target to the source past some Nodes."""
+    seen = {*avoided, *q.target_nodes}
+    stack = [node for node in q.target_nodes if node not in avoided]
+    while stack:
+        node = stack.pop()
+        if node is q.source_node:
+            return True
+        new = [p for p in node.parents if p in q.path.leading and p not in seen]
+        stack += [p for p in new if p is not None]
+        seen.update(stack)
+    return False
 
 
 def _dtype(value: Any) -> Any:

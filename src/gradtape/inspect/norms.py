@@ -14,15 +14,21 @@ from gradtape.inspect.backward import WalkAgain
 
 class Norms(WalkAgain):
     """The Euclidean norm of every cotangent of a walk, and the shape and dtype of what it is the
-    cotangent of, by Node. `seed` is the norm with which the walk begins.
+    cotangent of, by Node. `seed` is the norm with which the walk begins. `failure` is the error of
+    a gradient function that ended the walk, which was that of the Node `at`.
     """
+
+    failure: Exception | None = None
 
     def __init__(
         self, recording: Recording, seeds: dict[Node, Any], sources: Iterable[Node] | None = None
     ) -> None:
         self.norms: dict[Node, float] = {}
         self.shapes: dict[Node, str] = {}
-        super().__init__(recording, seeds, sources)
+        try:
+            super().__init__(recording, seeds, sources)
+        except Exception as error:  # noqa: BLE001 - of user code
+            self.failure, self.gradients = error, {}
         for node, gradient in self.gradients.items():
             self.look_at(node, gradient, (), ())
         self.seed = norm(list(self.seeds.values()))

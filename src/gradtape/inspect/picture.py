@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from gradtape.core.tape import GradientTape
     from gradtape.inspect.question import Place
 
+_MARKS = {
+    "none": "None", "vanishing": "vanishes", "exploding": "explodes", "zero": "zero",
+    "failed": "fails",
+}  # fmt: skip
 _NOWHERE = Location("", 0, "")
 
 
@@ -77,10 +81,11 @@ def _norms(
         seeds = {n: seed_from(kept) for ref, kept in tape._asked if (n := ref()) is not None}
         if not seeds:
             return None, "Give the target, tape.show(target=loss), to see its gradients."
-    try:
-        return Norms(recording, seeds), None
-    except Exception as error:  # noqa: BLE001 - a rule may run the user's code
-        return None, f"The backward walk failed with {type(error).__name__}: {error}"
+    norms = Norms(recording, seeds)
+    error = norms.failure
+    if error is None:
+        return norms, None
+    return norms, f"The backward walk failed with {type(error).__name__}: {error}"
 
 
 class _Picture:
@@ -91,7 +96,8 @@ class _Picture:
     ) -> None:
         self.tape = tape
         self.kept = kept
-        self.norms = norms
+        self.walked = norms
+        self.norms = None if norms is None or norms.failure is not None else norms
         self.nodes = sorted(
             {n for scope in recording.scopes() for n in scope.nodes if n is not None},
             key=lambda node: node.number,
@@ -121,8 +127,9 @@ class _Picture:
     def data(self, question: Asked, why_not: str | None, profile: Profile | None) -> dict[str, Any]:
         norms = self.norms
         findings = found_in(
-            self.tape, question.targets, question.sources, question.place, norms,
+            self.tape, question.targets, question.sources, question.place, self.walked,
             list(zip(self.nodes, self.places, strict=True)),
+            {node: variable.name for node, variable in self.variables.items()},
         )  # fmt: skip
         rows, groups, row_of = self._rows()
         times = [] if profile is None else self._times(profile)
@@ -248,6 +255,7 @@ class _Picture:
     def _finding(self, finding: Finding) -> dict[str, Any]:
         return {
             "kind": finding.kind,
+            "mark": finding.mark or _MARKS[finding.kind],
             "title": finding.title,
             "text": finding.text,
             "place": None if finding.place is None else self._place(finding.place),

@@ -18,6 +18,10 @@ def tables_of(sums: Sums, by: str, sort: str, limit: int | None) -> list[Table]:
         raise ValueError(f"profile: by must be 'line' or 'op', got {by!r}.")
     if sort not in ORDERS:
         raise ValueError(f"profile: sort must be one of {', '.join(ORDERS)}, got {sort!r}.")
+    if limit is not None and limit < 0:
+        raise ValueError(
+            f"profile: limit must be a number of rows, 0 or more, or None for all, got {limit!r}."
+        )
     rows = sums.rows() if by == "line" else _by_op(sums.rows())
     rows.sort(key=ORDERS[sort])
     shown = rows if limit is None else rows[:limit]

@@ -40,6 +40,8 @@ def show(
     place: Place,
 ) -> TapePage:
     """What `GradientTape.show` does."""
+    if path is not None:
+        _check(path, "show")
     page = TapePage(picture(tape, asked(target, sources, place), profile))
     if path is not None:
         page.save(path)
@@ -82,6 +84,7 @@ class TapePage:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page to a file."""
+        _check(path, "save")
         with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes 4 ms
             file.write(self.html)
         self.path = os.fspath(path)
@@ -98,6 +101,15 @@ class TapePage:
         says = "nothing found" if not found else f"{found} finding{'s' if found > 1 else ''}"
         where = "" if self.path is None else f", in {self.path}"
         return f"<TapePage: {ops} op{'' if ops == 1 else 's'}, {says}{where}>"
+
+
+def _check(path: Any, method: str) -> None:
+    """A number would be taken for an open file, which would then be closed."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(
+            f"{method}: path must be the name of a file, a str or a PathLike, got {path!r}. What "
+            "to differentiate is given by name: tape.show(target=loss)."
+        )
 
 
 def _file(name: str) -> str:

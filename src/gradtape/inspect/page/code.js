@@ -74,7 +74,7 @@ const code = {
     for (const finding of data.findings)
       if (finding.place && finding.place.file === this.file && finding.place.line === number) {
         row.classList.add("has-" + finding.kind);
-        const mark = row.appendChild(make("span", "mark " + finding.kind, MARKS[finding.kind]));
+        const mark = row.appendChild(make("span", "mark " + finding.kind, finding.mark));
         mark.title = finding.title;
       }
     if (found) {

@@ -130,7 +130,7 @@ function showFindings() {
   const box = document.getElementById("findings");
   data.findings.forEach((finding, i) => {
     const card = make("button", "finding " + finding.kind);
-    card.append(make("span", "mark " + finding.kind, MARKS[finding.kind]));
+    card.append(make("span", "mark " + finding.kind, finding.mark));
     const words = card.appendChild(make("span", "words"));
     words.append(make("b", "", finding.title));
     words.append(make("span", "text", finding.text));

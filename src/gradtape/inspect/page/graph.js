@@ -106,7 +106,7 @@ const graph = {
     if (it.kind === OP || !folds.isOpen(it)) this.chips(it, title, terms);
     for (const finding of [...it.findings].slice(0, 3)) {
       const kind = data.findings[finding].kind;
-      const mark = make("span", "mark " + kind, MARKS[kind]);
+      const mark = make("span", "mark " + kind, data.findings[finding].mark);
       mark.title = data.findings[finding].title;
       title.append(mark);
     }
@@ -226,8 +226,6 @@ const graph = {
     this.wiring.replaceChildren(...paths);
   },
 };
-
-const MARKS = { none: "None", nonfinite: "NaN", vanishing: "vanishes", exploding: "explodes", zero: "zero" };
 
 // The largest of many numbers, in parts, since a call cannot take them all.
 function maxima(items, figure) {

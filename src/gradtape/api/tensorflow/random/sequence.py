@@ -25,6 +25,7 @@ from gradtape.blocks import block
 from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import IN_A_FUNCTION, here
+from gradtape.core.unchanged import keepers
 from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import HiddenState
 from gradtape.core.xla.tensor import tensor_of
@@ -160,6 +161,9 @@ def counts_kept() -> Iterator[None]:
     finally:
         with _seeds.lock:
             _seeds.calls = before
+
+
+keepers.append(counts_kept)
 
 
 def _entropy() -> tuple[int, int]:

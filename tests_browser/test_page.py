@@ -296,14 +296,14 @@ def test_light_dark_and_help(browser, opened):
 def test_none_and_nan_are_marked_at_their_lines(browser, opened):
     tape, loss = residual()
     opened(tape, target=loss)
-    assert browser.texts(".finding .mark") == ["NaN", "None"]
+    assert browser.texts(".finding .mark") == ["Inf", "None"]
     marked = browser.run(
         "return [...document.querySelectorAll('.row.line')].map("
         "r => [r.querySelector('code').textContent.split(' ')[0],"
         " [...r.querySelectorAll('.mark')].map(m => m.textContent)])"
     )
     assert dict(marked) == {
-        "hidden": [], "added": [], "scaled": ["None"], "root": ["NaN"], "loss": [],
+        "hidden": [], "added": [], "scaled": ["None"], "root": ["Inf"], "loss": [],
     }  # fmt: skip
     assert selected(browser) == "sqrt"
     browser.press("f")
@@ -335,7 +335,7 @@ def test_layers_that_share_a_line_share_its_time_but_not_its_findings(browser, o
         "r => [r.querySelector('.name').textContent,"
         " [...r.querySelectorAll('.mark')].map(m => m.textContent)])"
     )
-    assert marks[:2] == [["good", []], ["bad", ["NaN"]]]
+    assert marks[:2] == [["good", []], ["bad", ["Inf"]]]
     assert cell(browser, "good", "time").startswith("≤ ")
     assert cell(browser, "good", "time") == cell(browser, "bad", "time")
 

@@ -179,7 +179,7 @@ class GradientTape(TapeMethods, Block):
             if self._assigned is None:
                 self._assigned = {}
             self._assigned[id(variable)] = [
-                *self._assigned.get(id(variable), ())[-15:], *found.each()
+                *self._assigned.get(id(variable), ())[-_FEW:], *found.each()
             ]  # fmt: skip
 
     def watch(self, tensor: Any) -> None:

@@ -78,7 +78,7 @@ class ConcreteFunction(Described):
         seen = (
             visible(function.python_function, variables) if variables else set()
         )  # before it has seen its arguments
-        self.program.trace(gradient=_followed(arguments))
+        self.program.trace(gradient=_is_recorded())
         given = {id(variable): i for i, variable in enumerate(variables)}
         taken = self.program.taken or []
         self._taken = [(outside, given.get(id(outside))) for outside in taken]
@@ -435,6 +435,6 @@ def _spec(tensor: Tensor) -> Any:
     return tensor.held if type(tensor) is HeldTensor else tensor.array
 
 
-def _followed(arguments: Arguments) -> bool:
+def _is_recorded() -> bool:
     """Whether a tape outside will want the gradient of the first call at once."""
     return here.state.scope is not None and not here.state.levels

@@ -39,8 +39,8 @@ ELSEWHERE = {
         "the parts of one mechanism, which show in what the tape gives and keeps",
     ),
     "core/test_walk.py": (
-        "core/needed_ops",
-        "ops that the walk calls; there is nothing else in it",
+        "core/needed_ops core/path",
+        "ops that the walk calls, and the way that it takes",
     ),
     "core/test_device.py": (
         "core/xla/placement engines/xla/devices",
@@ -50,19 +50,21 @@ ELSEWHERE = {
         ),
     ),
     "core/test_gradient.py": ("core/unconnected core/tape_arguments", "arguments of gradient()"),
+    "core/test_tape.py": ("core/tape_control", "methods of the tape itself"),
     "core/test_nested_tapes.py": (
-        "core/recording core/thread core/record",
+        "core/recording core/scopes core/sweeping core/thread core/record",
         "which recordings are open shows where tapes meet",
     ),
     "core/test_node.py": ("core/location", "a Node knows the line of the user's code"),
     "core/test_tensor.py": (
-        "core/values core/operators",
-        "plain values become Tensors, which have operators",
+        "core/values core/operators core/reference core/tensor_values",
+        "plain values become Tensors, which have operators and give values away",
     ),
     "core/test_threads.py": (
         "core/xla/writing",
         "the lock matters where threads write and read the same Variables",
     ),
+    "core/test_variable.py": ("core/variable_options", "options of a Variable"),
     "core/xla/test_host_calls.py": (
         "engines/xla/host",
         "prints, checks and Python functions are its users",
@@ -122,8 +124,9 @@ ELSEWHERE = {
     ),
     "inspect/test_explain.py": (
         (
-            "core/endings functions/looking_inside inspect/code inspect/explanation "
-            "inspect/in_code inspect/in_endings inspect/in_recording inspect/question"
+            "core/endings core/tape_notes functions/looking_inside inspect/code "
+            "inspect/explanation inspect/in_code inspect/in_endings inspect/in_recording "
+            "inspect/question"
         ),
         (
             "where chains end, also inside functions, and what the source code says is what "

@@ -193,7 +193,8 @@ from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import init_scope
 from gradtape.core.unconnected import UnconnectedGradients
-from gradtape.core.variable import Variable, VariableAggregation, VariableSynchronization
+from gradtape.core.variable import Variable
+from gradtape.core.variable_options import VariableAggregation, VariableSynchronization
 from gradtape.dtypes import (
     DType,
     as_dtype,

@@ -83,7 +83,7 @@ class DepartureError(RuntimeError):
     """Values of a recorded tensor were about to leave a `GradientTape(strict=True)`."""
 
 
-def leaving(tensor: Tensor, method: str) -> None:
+def leaving(tensor: Any, method: str) -> None:
     """Notes that `method` hands out the values of `tensor`, if something on this thread records it.
 
     Called only for a tensor that has a Node: any other is not recorded.

@@ -17,7 +17,8 @@ from weakref import ref
 
 from gradtape.core.location import caller, outside, own_files, users_files
 from gradtape.core.node import Node
-from gradtape.core.recording import NOWHERE, Recording, Scope, numbers
+from gradtape.core.recording import Recording, Scope, numbers
+from gradtape.core.scopes import NOWHERE
 from gradtape.core.thread import here
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradtape.core.location import Location, caller, locate
-from gradtape.core.recording import Recording, Scope, numbers, scope_of
+from gradtape.core.recording import Recording, Scope, numbers
+from gradtape.core.scopes import scope_of
 from gradtape.core.thread import here
 
 if TYPE_CHECKING:

@@ -2,36 +2,34 @@
 recorded in.
 
 There is one Scope object for each set, so that it can be compared by identity. The scope of the ops
-that run now is `here.state.scope`; a Node keeps the scope it was recorded in. With one tape, "does
-this Node belong to what is being recorded?" is `node.scope is scope`; `connect` answers it for
-nested tapes.
+that run now is `here.state.scope`; a Node keeps the scope it was recorded in. With one tape, the
+scope is its Recording, and "does this Node belong to what is being recorded?" is
+`node.scope is scope`; for nested tapes see `core.scopes`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
 from itertools import count
-from sys import getrefcount
 from typing import TYPE_CHECKING
-from weakref import WeakSet, WeakValueDictionary, ref
+from weakref import WeakSet, ref
 
 from gradtape.core import collector
+from gradtape.core.sweeping import drop_unreachable
 from gradtape.engines.numpy import allocator
 
 if TYPE_CHECKING:
     from gradtape.core.departures import Departures
     from gradtape.core.endings import CallEnding, Ending
     from gradtape.core.node import Node
+    from gradtape.core.scopes import JointScope
 
 numbers = count()
 """Numbers every Node in the order of recording: a Node's parents always have smaller ones."""
 
 LARGE = 2**16
-_MANY = 500
+MANY = 500
 _ROOM = 2**25
-# References to a Node that somebody holds beside the list, and the function that counts them.
-_ALONE = 3
 
 
 class Scope(ABC):
@@ -52,7 +50,7 @@ class Scope(ABC):
         self.nodes: list[Node] = []
         # By the number of a Node: see `core.endings`.
         self.endings: dict[int, Ending] = {}
-        self.due = next(numbers) + _MANY
+        self.due = next(numbers) + MANY
         self.room = _ROOM
         self._is_long = False
         self._taken = 0  # bytes, since it was swept
@@ -97,7 +95,7 @@ class Scope(ABC):
 
     def is_whole_since(self, number: int) -> bool:
         """Whether no Node was dropped since the one with this number was made."""
-        return self.due - _MANY < number
+        return self.due - MANY < number
 
     def has_taken(self, size: int) -> None:
         """Called when a Node with an output of this many bytes was recorded."""
@@ -116,45 +114,13 @@ class Scope(ABC):
         """
         nodes = self.nodes
         self.due = 0  # until it is done: see `pull_back`
-        # A dropped Node leaves its place, so an exception on the way loses none. It may be the last
-        # to hold another tape, whose end empties this list.
-        ended = _by_origin(self.endings.values()) if self.endings else None
-        for i in range(len(nodes) - 1, -1, -1):
-            if i < len(nodes) and getrefcount(nodes[i]) < _ALONE:
-                if ended:
-                    _hand_over(nodes[i], ended)
-                nodes[i] = None  # type: ignore[call-overload]
-        nodes[:] = [node for node in nodes if node is not None]
-        if self.endings:
-            kept = {node.number for node in nodes}
-            self.endings = {n: found for n, found in self.endings.items() if n in kept}
-        self.due = next(numbers) + max(_MANY, 3 * len(nodes))
+        drop_unreachable(nodes, self.endings)
+        self.due = next(numbers) + max(MANY, 3 * len(nodes))
         self._taken = 0
         if self._is_long:
             collector.grown()
         elif len(nodes) > collector.LONG:
             self._is_long = collector.begin()
-
-
-def _by_origin(endings: Iterable[Ending]) -> dict[int, list[Ending]]:
-    """The ends of chains by the identity of the Nodes that led to them."""
-    found: dict[int, list[Ending]] = {}
-    for noted in endings:
-        for one in noted.each():
-            for origin in one.origins:
-                if (node := origin()) is not None:
-                    found.setdefault(id(node), []).append(one)
-    return found
-
-
-def _hand_over(node: Node, ended: dict[int, list[Ending]]) -> None:
-    """Has the ends of chains that come from a Node come from its parents: it will be dropped."""
-    for one in ended.pop(id(node), ()):
-        known = [origin for origin in one.origins if origin() is not node]
-        parents = [parent for parent in node.parents if parent is not None]
-        one.origins = tuple(dict.fromkeys([*known, *map(ref, parents)]))
-        for parent in parents:
-            ended.setdefault(id(parent), []).append(one)
 
 
 class Recording(Scope):
@@ -166,7 +132,7 @@ class Recording(Scope):
     notes which values left it. A `traced` one was begun while a function was traced.
     """
 
-    __slots__ = ("_joint", "departures", "foreign", "moved", "open", "paused", "sources", "traced")
+    __slots__ = ("departures", "foreign", "joint", "moved", "open", "paused", "sources", "traced")
 
     def __init__(self, departures: Departures | None = None, *, traced: bool = False) -> None:
         super().__init__()
@@ -177,7 +143,7 @@ class Recording(Scope):
         self.departures = departures
         self.traced = traced
         self.sources = 0  # how many Nodes without rules there are
-        self._joint: list[ref[JointScope]] = []
+        self.joint: list[ref[JointScope]] = []  # that it is part of: see `core.scopes`
 
     @property
     def recordings(self) -> frozenset[Recording]:
@@ -193,7 +159,7 @@ class Recording(Scope):
         """Ends the recording, and releases what its Nodes keep alive."""
         self.open = False
         super().close()
-        if self._joint:
+        if self.joint:
             for joint in self._joint_scopes():
                 if not joint.any_open():
                     joint.close()
@@ -209,96 +175,10 @@ class Recording(Scope):
 
     def is_apart(self) -> bool:
         """Whether all of its Nodes are in this recording alone."""
-        return not self._joint
+        return not self.joint
 
     def _joint_scopes(self) -> list[JointScope]:
         """The scopes with several recordings that this one is part of and that are still in use."""
-        found = [joint for reference in self._joint if (joint := reference()) is not None]
-        self._joint = [ref(joint) for joint in found]
+        found = [joint for reference in self.joint if (joint := reference()) is not None]
+        self.joint = [ref(joint) for joint in found]
         return found
-
-
-class _Nowhere(Scope):
-    """The scope of what no recording has: see `core.endings`."""
-
-    __slots__ = ()
-    recordings = frozenset()
-
-    def __contains__(self, recording: Recording) -> bool:
-        return False
-
-    def any_open(self) -> bool:
-        return False
-
-
-NOWHERE = _Nowhere()
-
-
-class JointScope(Scope):
-    """Several recordings: what ops that nested tapes follow are recorded in."""
-
-    __slots__ = ("_parts",)
-
-    def __init__(self, parts: frozenset[Recording]) -> None:
-        super().__init__()
-        self._parts = parts
-        for part in parts:
-            if self.due - _MANY > part.due:
-                part.sweep()
-            part._joint.append(ref(self))
-
-    @property
-    def recordings(self) -> frozenset[Recording]:
-        return self._parts
-
-    def __contains__(self, recording: Recording) -> bool:
-        return recording in self._parts
-
-    def any_open(self) -> bool:
-        return any(part.open for part in self._parts)
-
-
-_joint_scopes: WeakValueDictionary[frozenset[Recording], JointScope] = WeakValueDictionary()
-
-
-def scope_of(recordings: Iterable[Recording]) -> Scope | None:
-    """The one Scope object that stands for this set of recordings; None for the empty set."""
-    parts = frozenset(recordings)
-    if len(parts) < 2:
-        for recording in parts:
-            return recording
-        return None
-    return _joint_scopes.get(parts) or _joint_scopes.setdefault(parts, JointScope(parts))
-
-
-def connect(
-    nodes: Sequence[Node | None], scope: Scope | None
-) -> tuple[tuple[Node | None, ...], Scope] | None:
-    """The parents and the scope of an op on `nodes` that runs in `scope`;
-    None if nothing records it.
-
-    The op belongs to those recordings of `scope` that one of its inputs belongs to.
-    """
-    if scope is None:
-        return None
-    connected = False
-    for node in nodes:
-        if node is not None:
-            if node.scope is not scope:
-                return _connect_nested(nodes, scope)
-            connected = True
-    return (tuple(nodes), scope) if connected else None
-
-
-def _connect_nested(
-    nodes: Sequence[Node | None], scope: Scope
-) -> tuple[tuple[Node | None, ...], Scope] | None:
-    nodes = [None if node is None or node.scope is NOWHERE else node for node in nodes]
-    if all(node is None or node.scope is scope for node in nodes):
-        return (tuple(nodes), scope) if any(nodes) else None
-    current = scope.recordings
-    shared = [None if node is None else node.scope.recordings & current for node in nodes]
-    joint = scope_of(recording for part in shared if part for recording in part)
-    if joint is None:
-        return None
-    return tuple([node if part else None for node, part in zip(nodes, shared, strict=True)]), joint

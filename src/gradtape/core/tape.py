@@ -1,24 +1,21 @@
 """`GradientTape`: records what runs inside its `with` block and differentiates it.
 
-Jacobians and higher derivatives are in its base class, see `core.tape_methods`.
+Its base classes have the rest: `stop_recording`, `reset` and what a tape watches in
+`core.tape_control`, Jacobians, higher derivatives and explanations in `core.tape_methods`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from types import CodeType
 from typing import TYPE_CHECKING, Any, overload
-from weakref import ref
 
 from numpy import ndarray
 
 from gradtape import dtypes, nest
-from gradtape.blocks import Block, block
-from gradtape.core.departures import Departure, Departures, NoDepartures
-from gradtape.core.endings import End, Ending, Stopped, ending
+from gradtape.blocks import Block
+from gradtape.core.departures import Departures, NoDepartures
 from gradtape.core.late import imported_when_called
-from gradtape.core.location import caller
 from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.recording import Recording
@@ -31,10 +28,11 @@ from gradtape.core.tape_arguments import (
     seeds_of,
     unconnected_value,
 )
+from gradtape.core.tape_control import TapeControl
 from gradtape.core.tape_methods import TapeMethods, forget_none, known_none
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here, leave_thread
-from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
+from gradtape.core.unconnected import NONE, UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.walk import finished, pull_back
 from gradtape.core.xla.tensor import XlaTensor, on_xla
@@ -42,17 +40,14 @@ from gradtape.published import published, shown
 
 if TYPE_CHECKING:
     from gradtape.core.tape_methods import Gradient, Key, Source
+    from gradtape.core.unconnected import Unconnected
 
 _as_bytes = imported_when_called("gradtape.core.limit.amount", "as_bytes")
 _limited = imported_when_called("gradtape.core.limit.recording", "limited")
 
 
-Place = tuple[CodeType, int]
-_FEW = 15  # the last ones are enough to explain
-
-
 @published("GradientTape", "autodiff.GradientTape")
-class GradientTape(TapeMethods, Block):
+class GradientTape(TapeMethods, TapeControl, Block):
     """Records the ops of a `with` block on this thread and computes gradients of what they
     computed.
 
@@ -87,14 +82,6 @@ class GradientTape(TapeMethods, Block):
     _departures: Departures | None = None
     _limit: int | None = None
     _plan: Any = None  # keeps the recording within the limit
-    # Of a persistent tape: what the gradients that it computed last are of.
-    _asked: Sequence[tuple[ref[Node], Any]] = ()
-    # Where recorded values were assigned, by the identity of the Variable; None: nowhere.
-    _assigned: dict[int, list[Ending]] | None = None
-    _explained: Any = None  # what is known of gradients that were None
-    # Where it was reset in its block, each with the recording that ended there; and where stopped.
-    _resets: Sequence[tuple[ref[Recording], Place]] = ()
-    _pauses: Sequence[Place] = ()
 
     def __init__(
         self,
@@ -106,11 +93,10 @@ class GradientTape(TapeMethods, Block):
     ) -> None:
         self._persistent = persistent
         self._watch_accessed = watch_accessed_variables
-        self._notes: type[Departures] = NoDepartures if strict else Departures
+        self._new_departures: type[Departures] = NoDepartures if strict else Departures
         self._recording = False
-        self._variables: dict[
-            int, Variable
-        ] = {}  # what it watches, by identity, and the Nodes of those that have a gradient
+        # What it watches, by identity, and the Nodes of those that have a gradient.
+        self._variables: dict[int, Variable] = {}
         self._nodes: dict[int, Node] = {}
         self._ended_by: str | None = None  # what consumed the recording
         if memory_limit is not None:
@@ -128,16 +114,13 @@ class GradientTape(TapeMethods, Block):
 
     def _start(self, state: ThreadState, position: int | None = None) -> None:
         if self.scope is None:
-            self._departures = self._notes()
+            self._departures = self._new_departures()
             self.scope = Recording(self._departures, traced=state.trace is not None)
             if self._limit is not None:
                 self.scope, self._plan = _limited(self._limit, self.scope)
             self._variables = {}
             self._ended_by = None
-            if self._assigned is not None or self._explained is not None:
-                self._assigned = self._explained = None
-            if self._resets or self._pauses:
-                self._resets = self._pauses = ()
+            self._forget_notes()
         self._thread = state
         self._recording = True
         self._go_on(state, position)
@@ -161,26 +144,6 @@ class GradientTape(TapeMethods, Block):
     def recording(self) -> bool:
         """Whether this tape is recording now."""
         return self._recording
-
-    def before_write(self, variable: Variable, value: Any) -> None:
-        """Notes where a recorded value is assigned, which ends its chain.
-
-        A Variable may change at any time, since what was read keeps its own buffer.
-        """
-        if value is None:
-            return
-        node = getattr(value, "node", None)
-        if node is None:
-            if self._assigned is not None:
-                self._assigned.pop(id(variable), None)
-            return
-        found = ending("assign", End.ASSIGNED, (node,))
-        if found is not None:
-            if self._assigned is None:
-                self._assigned = {}
-            self._assigned[id(variable)] = [
-                *self._assigned.get(id(variable), ())[-_FEW:], *found.each()
-            ]  # fmt: skip
 
     def watch(self, tensor: Any) -> None:
         """Follows `tensor`: a Tensor or Variable, or a structure of them.
@@ -230,147 +193,25 @@ class GradientTape(TapeMethods, Block):
         node = self._nodes[id(variable)] = VariableNode(self.scope)  # type: ignore[arg-type]
         return node
 
-    @block
-    def stop_recording(self) -> Iterator[None]:
-        """Pauses this tape for a block.
-
-        >>> import gradtape as tf
-        >>> x = tf.Variable(2.0)
-        >>> with tf.GradientTape() as tape:
-        ...     y = x * x
-        ...     with tape.stop_recording():
-        ...         print("not recorded:", (y * y).numpy())
-        not recorded: 16.0
-        """
-        if self.scope is None and not self._recording:
-            raise RuntimeError(
-                "stop_recording: this tape has never been entered; use it inside the tape's "
-                "`with` block."
-            )
-        if not self._recording:
-            raise ValueError(
-                "stop_recording: this tape is not recording; call it inside the tape's `with` "
-                "block."
-            )
-        position = self._position()
-        self._pauses = (*self._pauses[-_FEW:], caller())
-        self._stop()
-        looker: Stopped | None = None
-        if self.scope is not None:
-            self.scope.paused = True
-            if here.state.scope is None:
-                looker = Stopped(self.scope)
-                here.state.add(looker)
-        try:
-            yield
-        finally:
-            if looker is not None:
-                looker.end()
-            if self.scope is not None:
-                self.scope.paused = False
-                self._recording = True
-                self._go_on(self._thread, position)
-
-    def _position(self) -> int | None:
-        """The position of this tape among what records on this thread."""
-        return next(
-            (i for i, recorder in enumerate(here.state.recorders) if recorder is self), None
-        )
-
-    def reset(self) -> None:
-        """Forgets everything recorded and watched so far, and goes on recording.
-
-        >>> import gradtape as tf
-        >>> x = tf.Variable(2.0)
-        >>> with tf.GradientTape() as tape:
-        ...     y = x * x
-        ...     tape.reset()
-        ...     z = x * 3
-        >>> tape.gradient(z, x).numpy()
-        np.float32(3.0)
-        """
-        if not self._recording:
-            raise ValueError(
-                "reset: this tape is not recording; call reset inside its `with` block."
-            )
-        position = self._position()
-        place = caller()
-        self._stop()
-        before = (*self._resets[-_FEW:], (ref(self.scope), place)) if self.scope else ()
-        self._close()
-        self._start(here.state, position)
-        self._resets = before
-
-    def watched_variables(self) -> tuple[Variable, ...]:
-        """The Variables this tape watches, in the order in which they were created.
-
-        >>> import gradtape as tf
-        >>> a, b = tf.Variable(1.0, name="a"), tf.Variable(2.0, name="b")
-        >>> with tf.GradientTape() as tape:
-        ...     y = b * a
-        >>> [v.name for v in tape.watched_variables()]
-        ['a:0', 'b:0']
-        """
-        return tuple(sorted(self._variables.values(), key=lambda v: v.creation))
-
-    def departures(self) -> tuple[Departure, ...]:
-        """Where values left this tape while it recorded them: no gradient flows through what was
-        computed from those values.
-
-        >>> import gradtape as tf
-        >>> x = tf.Variable([1.0, 2.0])
-        >>> with tf.GradientTape() as tape:
-        ...     y = tf.constant(tf.square(x).numpy()) * x
-        >>> [
-        ...     (left.method, left.shape, left.count, left.location.line)
-        ...     for left in tape.departures()
-        ... ]
-        [('numpy', TensorShape([2]), 1, 2)]
-        """
-        return () if self._departures is None else self._departures.records()
-
     # Differentiating
 
+    # fmt: off
     @overload
-    def gradient(
-        self,
-        target: Any,
-        sources: Source,
-        output_gradients: Any = None,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> Gradient: ...
+    def gradient(self, target: Any, sources: Source, output_gradients: Any = None,
+                 unconnected_gradients: Unconnected = NONE) -> Gradient: ...
     @overload
-    def gradient(
-        self,
-        target: Any,
-        sources: list[Source],
-        output_gradients: Any = None,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> list[Gradient]: ...
+    def gradient(self, target: Any, sources: list[Source], output_gradients: Any = None,
+                 unconnected_gradients: Unconnected = NONE) -> list[Gradient]: ...
     @overload
-    def gradient(
-        self,
-        target: Any,
-        sources: tuple[Source, ...],
-        output_gradients: Any = None,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> tuple[Gradient, ...]: ...
+    def gradient(self, target: Any, sources: tuple[Source, ...], output_gradients: Any = None,
+                 unconnected_gradients: Unconnected = NONE) -> tuple[Gradient, ...]: ...
     @overload
-    def gradient(
-        self,
-        target: Any,
-        sources: dict[Key, Source],
-        output_gradients: Any = None,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> dict[Key, Gradient]: ...
+    def gradient(self, target: Any, sources: dict[Key, Source], output_gradients: Any = None,
+                 unconnected_gradients: Unconnected = NONE) -> dict[Key, Gradient]: ...
     @overload
-    def gradient(
-        self,
-        target: Any,
-        sources: Any,
-        output_gradients: Any = None,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> Any: ...
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = None,
+                 unconnected_gradients: Unconnected = NONE) -> Any: ...
+    # fmt: on
     def gradient(
         self,
         target: Any,
@@ -404,10 +245,7 @@ class GradientTape(TapeMethods, Block):
             nodes = [watched.get(id(source)) or self._node_of(source) for source in leaves]
             seeds, by_identity = self._seeds(targets, given)
             if not release:
-                self._asked = [
-                    (ref(node), (g.shape, g.dtype) if given is None else g)
-                    for node, g in seeds.items()
-                ]
+                self._note_asked(seeds, given)
             found = self._pull(seeds, nodes, recording, release)
             gradients = [
                 Tensor(g) if type(g := found.get(node)) is ndarray

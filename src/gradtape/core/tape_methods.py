@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from gradtape.core.location import own_files
 from gradtape.core.settings import settings
-from gradtape.core.unconnected import UnconnectedGradients
+from gradtape.core.unconnected import NONE, UnconnectedGradients
 
 if TYPE_CHECKING:
     from gradtape.core.operators import TensorOperators
     from gradtape.core.tensor import Tensor
+    from gradtape.core.unconnected import Unconnected
     from gradtape.inspect.explanation import Explanation
     from gradtape.inspect.memory import TapeMemory
     from gradtape.inspect.nonfinite import NonFinite
@@ -59,71 +60,38 @@ _BETWEEN = tuple(
 class TapeMethods:
     """Jacobians, higher derivatives and explanations of what a tape has recorded."""
 
+    # fmt: off
     @overload
-    def jacobian(
-        self,
-        target: Tensor,
-        sources: Source,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-        parallel_iterations: int | None = None,
-        experimental_use_pfor: bool = True,
-        *,
-        mode: str = "auto",
-        memory_limit: int | None = None,
-        sparse: Literal[False] = False,
-    ) -> Gradient: ...
+    def jacobian(self, target: Tensor, sources: Source,
+                 unconnected_gradients: Unconnected = NONE,
+                 parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
+                 *, mode: str = "auto", memory_limit: int | None = None,
+                 sparse: Literal[False] = False) -> Gradient: ...
     @overload
-    def jacobian(
-        self,
-        target: Tensor,
-        sources: list[Source],
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-        parallel_iterations: int | None = None,
-        experimental_use_pfor: bool = True,
-        *,
-        mode: str = "auto",
-        memory_limit: int | None = None,
-        sparse: Literal[False] = False,
-    ) -> list[Gradient]: ...
+    def jacobian(self, target: Tensor, sources: list[Source],
+                 unconnected_gradients: Unconnected = NONE,
+                 parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
+                 *, mode: str = "auto", memory_limit: int | None = None,
+                 sparse: Literal[False] = False) -> list[Gradient]: ...
     @overload
-    def jacobian(
-        self,
-        target: Tensor,
-        sources: tuple[Source, ...],
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-        parallel_iterations: int | None = None,
-        experimental_use_pfor: bool = True,
-        *,
-        mode: str = "auto",
-        memory_limit: int | None = None,
-        sparse: Literal[False] = False,
-    ) -> tuple[Gradient, ...]: ...
+    def jacobian(self, target: Tensor, sources: tuple[Source, ...],
+                 unconnected_gradients: Unconnected = NONE,
+                 parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
+                 *, mode: str = "auto", memory_limit: int | None = None,
+                 sparse: Literal[False] = False) -> tuple[Gradient, ...]: ...
     @overload
-    def jacobian(
-        self,
-        target: Tensor,
-        sources: dict[Key, Source],
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-        parallel_iterations: int | None = None,
-        experimental_use_pfor: bool = True,
-        *,
-        mode: str = "auto",
-        memory_limit: int | None = None,
-        sparse: Literal[False] = False,
-    ) -> dict[Key, Gradient]: ...
+    def jacobian(self, target: Tensor, sources: dict[Key, Source],
+                 unconnected_gradients: Unconnected = NONE,
+                 parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
+                 *, mode: str = "auto", memory_limit: int | None = None,
+                 sparse: Literal[False] = False) -> dict[Key, Gradient]: ...
     @overload
-    def jacobian(
-        self,
-        target: Any,
-        sources: Any,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-        parallel_iterations: int | None = None,
-        experimental_use_pfor: bool = True,
-        *,
-        mode: str = "auto",
-        memory_limit: int | None = None,
-        sparse: bool = False,
-    ) -> Any: ...
+    def jacobian(self, target: Any, sources: Any,
+                 unconnected_gradients: Unconnected = NONE,
+                 parallel_iterations: int | None = None, experimental_use_pfor: bool = True,
+                 *, mode: str = "auto", memory_limit: int | None = None,
+                 sparse: bool = False) -> Any: ...
+    # fmt: on
     def jacobian(
         self: Any,
         target: Any,
@@ -210,56 +178,28 @@ class TapeMethods:
             check_independence=check_independence,
         )
 
+    # fmt: off
     @overload
-    def gradient_per_example(
-        self,
-        losses: Any,
-        variables: Source,
-        clip_norm: Any = None,
-        *,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-        memory_limit: int | None = None,
-    ) -> Gradient: ...
+    def gradient_per_example(self, losses: Any, variables: Source,
+                             clip_norm: Any = None, *, unconnected_gradients: Unconnected = NONE,
+                             memory_limit: int | None = None) -> Gradient: ...
     @overload
-    def gradient_per_example(
-        self,
-        losses: Any,
-        variables: list[Source],
-        clip_norm: Any = None,
-        *,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-        memory_limit: int | None = None,
-    ) -> list[Gradient]: ...
+    def gradient_per_example(self, losses: Any, variables: list[Source],
+                             clip_norm: Any = None, *, unconnected_gradients: Unconnected = NONE,
+                             memory_limit: int | None = None) -> list[Gradient]: ...
     @overload
-    def gradient_per_example(
-        self,
-        losses: Any,
-        variables: tuple[Source, ...],
-        clip_norm: Any = None,
-        *,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-        memory_limit: int | None = None,
-    ) -> tuple[Gradient, ...]: ...
+    def gradient_per_example(self, losses: Any, variables: tuple[Source, ...],
+                             clip_norm: Any = None, *, unconnected_gradients: Unconnected = NONE,
+                             memory_limit: int | None = None) -> tuple[Gradient, ...]: ...
     @overload
-    def gradient_per_example(
-        self,
-        losses: Any,
-        variables: dict[Key, Source],
-        clip_norm: Any = None,
-        *,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-        memory_limit: int | None = None,
-    ) -> dict[Key, Gradient]: ...
+    def gradient_per_example(self, losses: Any, variables: dict[Key, Source],
+                             clip_norm: Any = None, *, unconnected_gradients: Unconnected = NONE,
+                             memory_limit: int | None = None) -> dict[Key, Gradient]: ...
     @overload
-    def gradient_per_example(
-        self,
-        losses: Any,
-        variables: Any,
-        clip_norm: Any = None,
-        *,
-        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-        memory_limit: int | None = None,
-    ) -> Any: ...
+    def gradient_per_example(self, losses: Any, variables: Any,
+                             clip_norm: Any = None, *, unconnected_gradients: Unconnected = NONE,
+                             memory_limit: int | None = None) -> Any: ...
+    # fmt: on
     def gradient_per_example(
         self: Any,
         losses: Any,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from gradtape.blocks import Block, block
-from gradtape.core.recording import Recording, Scope, scope_of
+from gradtape.core.recording import Recording, Scope
+from gradtape.core.scopes import scope_of
 from gradtape.core.strong_zeros import INVALID
 from gradtape.engines.numpy import engine as numpy_engine
 from gradtape.engines.numpy.engine import is_reentry, quiet_runner

@@ -16,6 +16,11 @@ class UnconnectedGradients(Enum):
     ZERO = "zero"
 
 
+Unconnected = UnconnectedGradients | str
+"""What users pass for it."""
+NONE = UnconnectedGradients.NONE
+
+
 def as_unconnected(value: Any) -> UnconnectedGradients:
     if type(value) is UnconnectedGradients:
         return value

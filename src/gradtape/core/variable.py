@@ -7,7 +7,6 @@ into a new one otherwise, so nothing that was recorded ever changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from inspect import getattr_static
 from itertools import count
 from typing import Any, Literal, Self, overload
@@ -21,11 +20,14 @@ from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
 from gradtape.core.operators import TensorOperators
 from gradtape.core.record import record_same
-from gradtape.core.recording import NOWHERE, scope_of
+from gradtape.core.reference import Reference
+from gradtape.core.scopes import NOWHERE, scope_of
 from gradtape.core.sparse_writes import SparseWrites
-from gradtape.core.tensor import Reference, Tensor, values_text
+from gradtape.core.tensor import Tensor
+from gradtape.core.tensor_values import values_text
 from gradtape.core.thread import Recorder, here
 from gradtape.core.values import array_of, on_host, to_array
+from gradtape.core.variable_options import VariableAggregation, VariableSynchronization, member
 from gradtape.core.xla.trace import NeedsValues
 from gradtape.core.xla.writing import writing
 from gradtape.dtypes import DType
@@ -33,29 +35,6 @@ from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
 from gradtape.published import published, shown
 from gradtape.shapes import TensorShape
-
-
-@published("VariableSynchronization")
-class VariableSynchronization(Enum):
-    """When copies of a distributed variable are synchronised.
-
-    A process has only one copy; the enum exists for compatibility.
-    """
-
-    AUTO = 0
-    NONE = 1
-    ON_WRITE = 2
-    ON_READ = 3
-
-
-@published("VariableAggregation")
-class VariableAggregation(Enum):
-    """How copies of a distributed variable are combined."""
-
-    NONE = 0
-    SUM = 1
-    MEAN = 2
-    ONLY_FIRST_REPLICA = 3
 
 
 class ReadRule:
@@ -76,18 +55,6 @@ class ReadRule:
 
     def push(self, node: Node, args: Sequence[Any], outputs: Any, tangents: Sequence[Any]) -> Any:
         return next((t for t in tangents if t is not None), None)
-
-
-def _member(choices: type[Enum], value: Any, argument: str) -> Any:
-    """A choice, given as itself or as its number; None is the first one."""
-    if isinstance(value, choices):
-        return value
-    try:
-        return choices(0 if value is None else value)
-    except ValueError:
-        raise ValueError(
-            f"Variable: {argument} must be a {choices.__name__}, got {value!r}."
-        ) from None
 
 
 READ = ReadRule()
@@ -138,8 +105,8 @@ class Variable(SparseWrites, TensorOperators):
             )
         if constraint is not None and not callable(constraint):
             raise ValueError(f"Variable: constraint must be callable, got {constraint!r}.")
-        synchronization = _member(VariableSynchronization, synchronization, "synchronization")
-        aggregation = _member(VariableAggregation, aggregation, "aggregation")
+        synchronization = member(VariableSynchronization, synchronization, "synchronization")
+        aggregation = member(VariableAggregation, aggregation, "aggregation")
         if callable(initial_value) and not isinstance(initial_value, (Tensor, Variable)):
             initial_value = initial_value()
         self.array = array = _initial_array(initial_value, dtype)
@@ -292,22 +259,17 @@ class Variable(SparseWrites, TensorOperators):
 
     # Writing
 
+    # fmt: off
     @overload
-    def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: Literal[True] = True,
-    ) -> Self: ...
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None,
+               read_value: Literal[True] = True) -> Self: ...
     @overload
-    def assign(
-        self, value: Any, use_locking: bool, name: str | None, read_value: bool
-    ) -> Self | None: ...
+    def assign(self, value: Any, use_locking: bool, name: str | None,
+               read_value: bool) -> Self | None: ...
     @overload
-    def assign(
-        self, value: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool
-    ) -> Self | None: ...
+    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, *,
+               read_value: bool) -> Self | None: ...
+    # fmt: on
     def assign(
         self,
         value: Any,
@@ -340,22 +302,17 @@ class Variable(SparseWrites, TensorOperators):
                     self.replace(_own(values))
         return self._updated(read_value)
 
+    # fmt: off
     @overload
-    def assign_add(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: Literal[True] = True,
-    ) -> Self: ...
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None,
+                   read_value: Literal[True] = True) -> Self: ...
     @overload
-    def assign_add(
-        self, delta: Any, use_locking: bool, name: str | None, read_value: bool
-    ) -> Self | None: ...
+    def assign_add(self, delta: Any, use_locking: bool, name: str | None,
+                   read_value: bool) -> Self | None: ...
     @overload
-    def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool
-    ) -> Self | None: ...
+    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, *,
+                   read_value: bool) -> Self | None: ...
+    # fmt: on
     def assign_add(
         self,
         delta: Any,
@@ -371,22 +328,17 @@ class Variable(SparseWrites, TensorOperators):
         """
         return self._accumulate(np.add, delta, "assign_add", read_value)
 
+    # fmt: off
     @overload
-    def assign_sub(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: Literal[True] = True,
-    ) -> Self: ...
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None,
+                   read_value: Literal[True] = True) -> Self: ...
     @overload
-    def assign_sub(
-        self, delta: Any, use_locking: bool, name: str | None, read_value: bool
-    ) -> Self | None: ...
+    def assign_sub(self, delta: Any, use_locking: bool, name: str | None,
+                   read_value: bool) -> Self | None: ...
     @overload
-    def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, *, read_value: bool
-    ) -> Self | None: ...
+    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, *,
+                   read_value: bool) -> Self | None: ...
+    # fmt: on
     def assign_sub(
         self,
         delta: Any,

@@ -19,7 +19,7 @@ from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.endings import at_outputs
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.record import record
-from gradtape.core.recording import connect, scope_of
+from gradtape.core.scopes import connect, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here

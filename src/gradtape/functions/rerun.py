@@ -149,7 +149,7 @@ class Everything(GradientTape):
 
     def __init__(self) -> None:
         super().__init__(persistent=True)
-        self._notes = _Taken
+        self._new_departures = _Taken
         self.values: dict[Node, Any] = {}
         self.names: dict[Node, str] = {}
 

@@ -23,7 +23,7 @@ from gradtape.core.endings import at_outputs
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.node import Node
 from gradtape.core.record import PerOutput, record, with_node
-from gradtape.core.recording import connect, scope_of
+from gradtape.core.scopes import connect, scope_of
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here

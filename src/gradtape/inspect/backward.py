@@ -12,13 +12,14 @@ import numpy as np
 
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.node import Node
+from gradtape.core.path import Path
 from gradtape.core.record import PerOutput
 from gradtape.core.recording import Recording
 from gradtape.core.strong_zeros import HIDDEN
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.unchanged import unchanged
-from gradtape.core.walk import Path, dense, summed, walk
+from gradtape.core.walk import dense, summed, walk
 from gradtape.inspect.evidence import Evidence
 from gradtape.inspect.values import is_wrong, plain
 

@@ -11,8 +11,8 @@ from typing import Any
 from gradtape.core.endings import End, Ending, ReadEnding
 from gradtape.core.location import locate
 from gradtape.core.node import Node
+from gradtape.core.path import Path
 from gradtape.core.variable import Variable
-from gradtape.core.walk import Path
 from gradtape.inspect.code import called_at
 from gradtape.inspect.explanation import Cause, Reason, Step
 from gradtape.inspect.question import Question

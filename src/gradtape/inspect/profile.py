@@ -22,9 +22,9 @@ from gradtape.core import observers
 from gradtape.core.location import Location, caller, outside, own_files
 from gradtape.core.node import Node
 from gradtape.core.observers import Observer
+from gradtape.core.path import Path
 from gradtape.core.recording import Recording
 from gradtape.core.thread import here
-from gradtape.core.walk import Path
 from gradtape.engines.numpy.threads import shared
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import profiler as xla_profiler

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from gradtape.core.departures import Departure
 from gradtape.core.location import Location, locate
 from gradtape.core.node import Node
+from gradtape.core.path import Path
 from gradtape.core.recording import Recording
-from gradtape.core.walk import Path
 from gradtape.inspect.code import CallSite, Statement, mentions
 from gradtape.inspect.explanation import Cause, Reason, Step
 

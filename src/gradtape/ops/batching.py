@@ -14,7 +14,7 @@ import numpy as np
 
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
-from gradtape.core.recording import scope_of
+from gradtape.core.scopes import scope_of
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 

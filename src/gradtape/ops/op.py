@@ -30,7 +30,8 @@ from gradtape.core.endings import End, ending, note_endings
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
 from gradtape.core.record import record, with_node
-from gradtape.core.recording import NOWHERE, Scope, connect
+from gradtape.core.recording import Scope
+from gradtape.core.scopes import NOWHERE, connect
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
 from gradtape.core.xla.placement import Elsewhere

@@ -29,7 +29,8 @@ from gradtape.core.late import written_when_called
 from gradtape.core.location import outside, own_files, users_files
 from gradtape.core.node import Node
 from gradtape.core.recording import LARGE as LARGE_OUTPUT
-from gradtape.core.recording import NOWHERE, Recording, numbers
+from gradtape.core.recording import Recording, numbers
+from gradtape.core.scopes import NOWHERE
 from gradtape.core.strong_zeros import HIDDEN, repaired, shows_nan
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here

@@ -18,7 +18,8 @@ from gradtape.core.indexed_slices import IndexedSlices, RawSlices
 from gradtape.core.node import Node
 from gradtape.core.operators import TensorOperators
 from gradtape.core.record import PerOutput, record, with_node
-from gradtape.core.recording import Recording, Scope, connect, scope_of
+from gradtape.core.recording import Recording, Scope
+from gradtape.core.scopes import connect, scope_of
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here

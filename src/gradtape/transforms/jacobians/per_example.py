@@ -21,13 +21,14 @@ from gradtape import nest
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.limit.segments import Dropped
 from gradtape.core.node import Node
+from gradtape.core.path import Path
 from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape
 from gradtape.core.tape_arguments import leaves_of, unconnected_value
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
-from gradtape.core.walk import Path, dense
+from gradtape.core.walk import dense
 from gradtape.ops.arithmetic import absolute, maximum
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.elementary import sqrt

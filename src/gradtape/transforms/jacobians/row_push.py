@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.node import Node
+from gradtape.core.path import Path
 from gradtape.core.recording import Recording
 from gradtape.core.thread import here
-from gradtape.core.walk import Path
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
 from gradtape.ops.rows import Shape, lined_up, spread
 from gradtape.transforms.jacobians.seeds import saved_bytes

@@ -16,11 +16,12 @@ import numpy as np
 
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.node import Node
+from gradtape.core.path import Path
 from gradtape.core.record import PerOutput
 from gradtape.core.recording import Recording
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.walk import Path, dense, walk
+from gradtape.core.walk import dense, walk
 from gradtape.ops.derivative import Derivative, ElementwiseDerivative
 from gradtape.ops.rows import RowRule, Shape, rows_summed
 from gradtape.transforms.vectorize import whole

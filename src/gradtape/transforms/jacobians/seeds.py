@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.node import Node
+from gradtape.core.path import Path
 from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.walk import Path
 from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.engines.engine import NUMPY, engine_of
 from gradtape.ops.broadcasting import broadcast_to

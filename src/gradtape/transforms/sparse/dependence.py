@@ -19,12 +19,13 @@ import numpy as np
 from gradtape.convert import operand
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.node import Node
+from gradtape.core.path import Path
 from gradtape.core.record import OutputRule, PerOutput
 from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import ReadRule
-from gradtape.core.walk import Path, dense
+from gradtape.core.walk import dense
 from gradtape.core.xla.beyond import attempt
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.derivative import transposed

@@ -9,8 +9,8 @@ from operator import attrgetter
 from typing import Any
 
 from gradtape.core.node import Node
+from gradtape.core.path import Path
 from gradtape.core.recording import Recording
-from gradtape.core.walk import Path
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.derivative import Conjugated, Derivative, ElementwiseDerivative, OnTensors
 from gradtape.ops.jets import Index, NoRule, Partials, Shape, Step, plus

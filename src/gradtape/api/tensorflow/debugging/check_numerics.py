@@ -24,11 +24,11 @@ from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.location import caller, locate
 from gradtape.core.node import Node
 from gradtape.core.observers import Observer
+from gradtape.core.path import Path
 from gradtape.core.record import PerOutput
 from gradtape.core.recording import Recording
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.walk import Path
 from gradtape.core.xla.tensor import is_traced
 from gradtape.engines.numpy.engine import quiet_runner
 from gradtape.engines.xla import engine as xla_engine

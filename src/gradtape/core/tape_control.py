@@ -1,0 +1,132 @@
+"""`TapeControl`: the methods of `GradientTape` that stop and reset it, and say what it watches and
+which values left it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gradtape.blocks import block
+from gradtape.core.endings import Stopped
+from gradtape.core.tape_notes import TapeNotes
+from gradtape.core.thread import here
+
+if TYPE_CHECKING:
+    from gradtape.core.departures import Departure, Departures
+    from gradtape.core.recording import Recording
+    from gradtape.core.thread import ThreadState
+    from gradtape.core.variable import Variable
+
+
+class TapeControl(TapeNotes):
+    """What a program does to a tape besides recording and differentiating."""
+
+    if TYPE_CHECKING:
+        scope: Recording | None
+        _recording: bool
+        _thread: ThreadState
+        _variables: dict[int, Variable]
+        _departures: Departures | None
+
+        def _start(self, state: ThreadState, position: int | None = None) -> None: ...
+        def _go_on(self, state: ThreadState, position: int | None) -> None: ...
+        def _stop(self) -> None: ...
+        def _close(self) -> None: ...
+
+    @block
+    def stop_recording(self) -> Iterator[None]:
+        """Pauses this tape for a block.
+
+        >>> import gradtape as tf
+        >>> x = tf.Variable(2.0)
+        >>> with tf.GradientTape() as tape:
+        ...     y = x * x
+        ...     with tape.stop_recording():
+        ...         print("not recorded:", (y * y).numpy())
+        not recorded: 16.0
+        """
+        if self.scope is None and not self._recording:
+            raise RuntimeError(
+                "stop_recording: this tape has never been entered; use it inside the tape's "
+                "`with` block."
+            )
+        if not self._recording:
+            raise ValueError(
+                "stop_recording: this tape is not recording; call it inside the tape's `with` "
+                "block."
+            )
+        position = self._position()
+        self._note_pause()
+        self._stop()
+        looker: Stopped | None = None
+        if self.scope is not None:
+            self.scope.paused = True
+            if here.state.scope is None:
+                looker = Stopped(self.scope)
+                here.state.add(looker)
+        try:
+            yield
+        finally:
+            if looker is not None:
+                looker.end()
+            if self.scope is not None:
+                self.scope.paused = False
+                self._recording = True
+                self._go_on(self._thread, position)
+
+    def _position(self) -> int | None:
+        """The position of this tape among what records on this thread."""
+        recorders: tuple[Any, ...] = here.state.recorders
+        return next((i for i, recorder in enumerate(recorders) if recorder is self), None)
+
+    def reset(self) -> None:
+        """Forgets everything recorded and watched so far, and goes on recording.
+
+        >>> import gradtape as tf
+        >>> x = tf.Variable(2.0)
+        >>> with tf.GradientTape() as tape:
+        ...     y = x * x
+        ...     tape.reset()
+        ...     z = x * 3
+        >>> tape.gradient(z, x).numpy()
+        np.float32(3.0)
+        """
+        if not self._recording:
+            raise ValueError(
+                "reset: this tape is not recording; call reset inside its `with` block."
+            )
+        position = self._position()
+        resets = self._with_reset(self.scope) if self.scope is not None else ()
+        self._stop()
+        self._close()
+        self._start(here.state, position)
+        self._resets = resets
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The Variables this tape watches, in the order in which they were created.
+
+        >>> import gradtape as tf
+        >>> a, b = tf.Variable(1.0, name="a"), tf.Variable(2.0, name="b")
+        >>> with tf.GradientTape() as tape:
+        ...     y = b * a
+        >>> [v.name for v in tape.watched_variables()]
+        ['a:0', 'b:0']
+        """
+        return tuple(sorted(self._variables.values(), key=lambda v: v.creation))
+
+    def departures(self) -> tuple[Departure, ...]:
+        """Where values left this tape while it recorded them: no gradient flows through what was
+        computed from those values.
+
+        >>> import gradtape as tf
+        >>> x = tf.Variable([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     y = tf.constant(tf.square(x).numpy()) * x
+        >>> [
+        ...     (left.method, left.shape, left.count, left.location.line)
+        ...     for left in tape.departures()
+        ... ]
+        [('numpy', TensorShape([2]), 1, 2)]
+        """
+        return () if self._departures is None else self._departures.records()

@@ -18,16 +18,14 @@ that already are the adjoint).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from types import BuiltinFunctionType
 from typing import Any, NamedTuple
 
-from gradtape import dtypes
-from gradtape.convert import beside, operand, pair_of_floats
+from gradtape.convert import operand, pair_of_floats
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.endings import End, ending, note_endings
-from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
 from gradtape.core.record import record, with_node
 from gradtape.core.recording import Scope
@@ -38,7 +36,6 @@ from gradtape.core.xla.placement import Elsewhere
 from gradtape.engines.numpy.engine import Kernel, bind
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.host import host_kernel
-from gradtape.errors import invalid_argument
 from gradtape.ops import batching, jets
 from gradtape.ops.computing import HALF, Runs, only_computes
 from gradtape.ops.derivative import (
@@ -51,6 +48,7 @@ from gradtape.ops.jets import Jet
 from gradtape.ops.links import Links
 from gradtape.ops.links import elementwise as elementwise_links
 from gradtape.ops.listed import listed
+from gradtape.ops.operands import in_one_dtype
 from gradtape.ops.registry import by_kernel, registry
 from gradtape.ops.rows import RowRule
 from gradtape.ops.written import (
@@ -63,9 +61,8 @@ from gradtape.ops.written import (
 
 Pull = Callable[..., Any]
 
-_WITHOUT_GRADIENT = (
-    "biuO"  # the NumPy kinds of bool, int and string: a result of such a dtype ends a chain
-)
+# The NumPy kinds of bool, int and string: a result of such a dtype ends a chain.
+_WITHOUT_GRADIENT = "biuO"
 
 ON_HOST = "on host"
 
@@ -79,143 +76,148 @@ class MadeBy(NamedTuple):
 
 
 class Op(Runs):
-    """One op: its kernel, its derivative, and how its arguments' dtypes meet.
+    """One op: its kernel, its derivative, and what else is known of it: the options here.
 
     `pulls` has one entry for each array argument: None declares that there is no derivative by it
     (an index, a condition, a step function); an entry that is not given at all makes `gradient()`
-    raise a LookupError. `pull_all` stands instead for ops with any number of arguments or several
-    outputs: one function `(g, wanted, ...)` gives the cotangents of all arguments, and `g` is a
-    list if there are `several` outputs. Arguments named in `apart` (indices, conditions) keep their
-    dtype. `linear` declares that the op is linear in the arguments that have a pull, so that
-    tangents go through the op itself; `moves`, that it computes nothing, so that half precision
-    needs no care. `kinds` are the NumPy dtype kinds that the op takes, None for all; `batch` is the
-    rule of `ops.batching` by which it runs on a batch. `xla` is a second kernel, for the XLA engine
-    alone, where the first one does not serve it: a kernel, or `ON_HOST` for one that calls NumPy
-    back. `native` declares that XLA can be left to compute it in half precision: it rounds once, or
-    sums products in a wide accumulator. `of_logits` declares that it turns logits into
-    probabilities: in a program, as in TensorFlow's graphs, Keras's crossentropies find out what it
-    was given.
+    raise a LookupError.
+    """
 
-    Two facts serve strong zeros (see `core.strong_zeros`). `plain`: a NaN anywhere in an argument
-    that has a pull shows in the output, and where an elementwise pull is NaN for other reasons,
-    NumPy's arithmetic has raised the invalid flag; most elementwise ops whose kernel has a name in
-    NumPy are, and where it depends, it is a function of what a Node saved. `selects`: an
-    elementwise op's pulls give zero for a zero cotangent as they are written.
+    pull_all: Pull | None = None
+    """Stands instead of `pulls` for any number of arguments or several outputs: `(g, wanted, ...)`
+    gives the cotangents of all arguments, and `g` is a list if there are `several` outputs.
+    """
+    arguments: Names = ()
+    """The names of the array arguments, where the kernel does not say them."""
+    apart: Collection[Any] = ()
+    """Arguments (indices, conditions) that keep their dtype: by name, and here by position."""
+    elementwise: bool = False
+    linear: bool = False
+    """Linear in the arguments that have a pull, so that tangents go through the op itself."""
+    conjugate: bool = True
+    several: bool = False
+    moves: bool = False
+    """It computes nothing, so that half precision needs no care."""
+    batch: batching.BatchRule | None = None
+    """How it runs on a batch, see `ops.batching`."""
+    kinds: str | None = None
+    """The NumPy dtype kinds that it takes; None: all."""
+    xla: Any = None
+    """A second kernel, for the XLA engine alone, where the first one does not serve it; `ON_HOST`
+    for one that calls NumPy back.
+    """
+    native: bool = False
+    """XLA can be left to compute it in half precision: it rounds once, or sums products in a wide
+    accumulator.
+    """
+    of_logits: bool = False
+    """It turns logits into probabilities: in a program, as in TensorFlow's graphs, Keras's
+    crossentropies find out what it was given.
+    """
 
-    Others serve transformations, which derive them where they can. `jet`: how partial derivatives
-    of all orders pass through it, see `ops.jets`; `input_shape` gives the shape of its only
-    argument from that of its output and, by name, what its pull saved. `links`: which elements of
-    the output depend on which of the arguments, see `ops.links`. `rows`: how many cotangents or
-    tangents pass at once, see `ops.rows`. `unique=False`: its results have signs or an order of
-    their own on each engine. `chooses`: each element of its result is one of its arguments' own.
-    `stops`: it is called to end a chain, which explanations say. `pure`: its kernel only computes,
-    so that a tape with a memory limit may run it again; the kernels of NumPy and of this package
-    do, others are not run again unless they say so.
-    `when_not_finite`: what to do where it makes NaN or infinity of finite numbers; two texts if its
-    derivative needs another.
+    # For strong zeros, see `core.strong_zeros`.
+    plain: Any = None
+    """Whether a NaN anywhere in an argument that has a pull shows in the output, and where an
+    elementwise pull is NaN for other reasons, NumPy's arithmetic has raised the invalid flag.
+
+    Most elementwise ops whose kernel has a name in NumPy are plain. Where it depends, it is a
+    function of what a Node saved.
+    """
+    selects: bool = False
+    """The pulls of an elementwise op give zero for a zero cotangent as they are written."""
+
+    # For transformations, which derive them where they can.
+    jet: Jet | None = None
+    """How partial derivatives of all orders pass through it, see `ops.jets`."""
+    input_shape: Callable[..., tuple[int, ...]] | None = None
+    """The shape of its only argument, from that of its output and, by name, what its pull saved."""
+    links: Links | None = None
+    """Which elements of the output depend on which of the arguments, see `ops.links`."""
+    rows: RowRule | None = None
+    """How many cotangents or tangents pass at once, see `ops.rows`."""
+    unique: bool = True
+    """False: its results have signs or an order of their own on each engine."""
+    chooses: bool = False
+    """Each element of its result is one of its arguments' own."""
+    stops: bool = False
+    """It is called to end a chain, which explanations say."""
+    pure: Any = None
+    """Its kernel only computes, so that a tape with a memory limit may run it again: known of the
+    kernels of NumPy and of this package; others are not run again unless they say so.
+    """
+    when_not_finite: str | tuple[str, str] | None = None
+    """What to do where it makes NaN or infinity of finite numbers; two texts if its derivative
+    needs another.
     """
 
     def __init__(
-        self,
-        name: str,
-        kernel: Kernel,
-        pulls: Sequence[Pull | None] = (),
-        *,
-        pull_all: Pull | None = None,
-        arguments: Sequence[str] | None = None,
-        apart: Sequence[str] = (),
-        elementwise: bool = False,
-        linear: bool = False,
-        conjugate: bool = True,
-        several: bool = False,
-        moves: bool = False,
-        batch: batching.BatchRule | None = None,
-        kinds: str | None = None,
-        xla: Kernel | None = None,
-        native: bool = False,
-        plain: bool | Callable[[Any], bool] | None = None,
-        selects: bool = False,
-        of_logits: bool = False,
-        unique: bool = True,
-        chooses: bool = False,
-        stops: bool = False,
-        pure: bool | None = None,
-        jet: Jet | None = None,
-        input_shape: Callable[..., tuple[int, ...]] | None = None,
-        links: Links | None = None,
-        rows: RowRule | None = None,
-        when_not_finite: str | tuple[str, str] | None = None,
+        self, name: str, kernel: Kernel, pulls: Sequence[Pull | None] = (), **options: Any
     ) -> None:
         if name in registry:
             raise KeyError(f"an op named '{name}' already exists: choose another name.")
-        registry[name] = self
+        unknown = options.keys() - Op.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"{name}: an op has no option {', '.join(sorted(unknown))}.")
         self.name = name
-        self.kernel = bind(kernel)
-        by_kernel[self.kernel] = self
-        self._xla = kernel if xla is None else xla
-        named = isinstance(self._xla, str) and self._xla != ON_HOST
-        self.native = native or named or type(self._xla) is BuiltinFunctionType
-        self.arguments: Names = (
-            tuple(arguments) if arguments is not None else positional_names(kernel)[1:]
-        )
-        self.apart = frozenset(self.arguments.index(argument) for argument in apart)
-        if pull_all is None:
-            pulls = [
-                *pulls,
-                *(_no_rule(name, argument) for argument in self.arguments[len(pulls) :]),
-            ]
-        self.pulls = tuple(pulls)
-        self.pull_all = pull_all
-        self.linear = linear
-        self.several = several
-        self.moves = moves
-        self.kinds = kinds
-        self.of_logits = of_logits
-        self.unique = unique
-        self.chooses = chooses or moves
-        self.stops = stops
-        self.pure = only_computes(self.kernel) if pure is None else pure
-        self.jet = jets.linear if jet is None and linear else jet
-        self.input_shape = jets.same_shape if elementwise else input_shape
-        in_place = elementwise or batch is batching.elementwise
-        self.links = elementwise_links if links is None and in_place else links
-        self.rows = rows
-        self.when_not_finite = when_not_finite
-        self.batch = batching.elementwise if elementwise else batch
-        function = getattr(self.kernel, "func", self.kernel)
-        self.has_parameters = (
-            getattr(getattr(function, "__code__", None), "co_kwonlyargcount", 0) > 0
-        )
-        self.defaults: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
-        self.elementwise = elementwise
-        named = isinstance(kernel, str) or type(kernel) is BuiltinFunctionType
-        self.plain = (elementwise and named) if plain is None else plain
-        self.broadcasts = elementwise and len(self.arguments) > 1
+        vars(self).update(options)
+        elementwise = self.elementwise
+        self.arguments = tuple(self.arguments) or positional_names(kernel)[1:]
         if elementwise and len(self.arguments) > 2:
             raise TypeError(
                 f"{name}: an elementwise op has one or two arguments; declare it with `op`, and "
                 "undo broadcasting in its pulls."
             )
-        self.differentiable = pull_all is not None or any(self.pulls)
-        if pull_all is not None:
-            self.saves: tuple[Names, ...] = (positional_names(pull_all)[2:],)
-        else:
-            self.saves = tuple(
-                () if pull is None else positional_names(pull)[1:] for pull in self.pulls
+        registry[name] = self
+        self.kernel = bind(kernel)
+        by_kernel[self.kernel] = self
+        self.xla = kernel if self.xla is None else self.xla
+        named = isinstance(self.xla, str) and self.xla != ON_HOST
+        self.native = self.native or named or type(self.xla) is BuiltinFunctionType
+        self.apart = frozenset(self.arguments.index(argument) for argument in self.apart)
+        self.broadcasts = elementwise and len(self.arguments) > 1
+        function = getattr(self.kernel, "func", self.kernel)
+        code = getattr(function, "__code__", None)
+        self.has_parameters = getattr(code, "co_kwonlyargcount", 0) > 0
+        self.defaults: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+        if self.pull_all is None:
+            missing = self.arguments[len(pulls) :]
+            pulls = [*pulls, *(_no_rule(name, argument) for argument in missing)]
+        self.pulls = tuple(pulls)
+        self.differentiable = self.pull_all is not None or any(self.pulls)
+        self.saves = self._what_is_saved()
+        if self.plain is None:
+            self.plain = elementwise and (
+                isinstance(kernel, str) or type(kernel) is BuiltinFunctionType
             )
-            if self.broadcasts:
-                self.saves = tuple(
-                    (f"{argument}_broadcast", *names)
-                    for argument, names in zip(self.arguments, self.saves, strict=True)
-                )
         values = {*self.arguments, "out"}
         self.guarded = tuple(
-            elementwise and not selects and not values.isdisjoint(names) for names in self.saves
+            elementwise and not self.selects and not values.isdisjoint(names)
+            for names in self.saves
         )
+        self.chooses = self.chooses or self.moves
+        self.pure = only_computes(self.kernel) if self.pure is None else self.pure
+        if self.jet is None and self.linear:
+            self.jet = jets.linear
+        if self.links is None and (elementwise or self.batch is batching.elementwise):
+            self.links = elementwise_links
+        if elementwise:
+            self.batch, self.input_shape = batching.elementwise, jets.same_shape
         self.rule: Any = ElementwiseDerivative(self) if elementwise else Derivative(self)
-        self.complex_rule: Any = Conjugated(self.rule) if conjugate else self.rule
-        written = pull_all is None and not several and self.arguments
+        self.complex_rule: Any = Conjugated(self.rule) if self.conjugate else self.rule
+        written = self.pull_all is None and not self.several and self.arguments
         self.call = function_written_later(self) if written else function_of(self)
+
+    def _what_is_saved(self) -> tuple[Names, ...]:
+        """For each pull, the names of what it needs; and of a shape, if broadcasting changes it."""
+        if self.pull_all is not None:
+            return (positional_names(self.pull_all)[2:],)
+        saves = [() if pull is None else positional_names(pull)[1:] for pull in self.pulls]
+        if not self.broadcasts:
+            return tuple(saves)
+        return tuple(
+            (f"{argument}_broadcast", *names)
+            for argument, names in zip(self.arguments, saves, strict=True)
+        )
 
     @cached_property
     def save(self) -> tuple[Callable[..., tuple[Any, ...]], ...]:
@@ -232,7 +234,7 @@ class Op(Runs):
     @cached_property
     def xla_kernel(self) -> Callable[..., Any]:
         """The kernel on JAX arrays."""
-        return host_kernel(self.kernel) if self._xla == ON_HOST else xla_engine.bind(self._xla)
+        return host_kernel(self.kernel) if self.xla == ON_HOST else xla_engine.bind(self.xla)
 
     def call_any(self, *args: Any, **params: Any) -> Any:
         """A call with arguments of any kind and number."""
@@ -241,20 +243,12 @@ class Op(Runs):
             if pair is not None:
                 return self.call(*pair, **params)
         read = [operand(arg) for arg in args]
-        tensors = [i for i, a in enumerate(read) if isinstance(a, Tensor)]
-        if not tensors:
+        if not any(isinstance(arg, Tensor) for arg in read):
             return self.kernel(*read, **params)
-        strong = next((read[i].array.dtype for i in tensors if i not in self.apart), None)
-        operands = self._promoted([
-            a if isinstance(a, Tensor)
-                else Tensor(beside(a, None if i in self.apart else strong, self._argument(i)))
-            for i, a in enumerate(read)
-        ])  # fmt: skip
-        if self.kinds is not None:
-            self._check_kinds(operands)
-        if here.state.trace is not None:
-            operands = here.state.trace.taken_in(operands)
+        operands = in_one_dtype(self, read)
         state = here.state
+        if state.trace is not None:
+            operands = state.trace.taken_in(operands)
         if state.device is not None and state.trace is None:
             operands = [state.device.move(arg) for arg in operands]
         if any(isinstance(arg, BatchedTensor) for arg in operands):
@@ -272,36 +266,6 @@ class Op(Runs):
         if self.of_logits and state.trace is not None:
             out._keras_logits = MadeBy(self.name, operands[0], params)
         return out
-
-    def call_several(self, x: Tensor, params: dict[str, Any]) -> Any:
-        """The outputs of an op with several, such as `split`, of a float32 Tensor: the plainest
-        call, without the detours.
-        """
-        state = here.state
-        if state.trace is not None or state.device is not None or state.pushers:
-            return self.call_any(x, **params)
-        try:
-            results = state.run(self.kernel, x.array, **params)
-        except Exception as error:  # noqa: BLE001 - it is raised again, but for one
-            results = self.again(error, [x.array], params)
-        parent, scope = x.node, state.scope
-        if parent is None:
-            return [Tensor(result) for result in results]
-        if scope is None or parent.scope is not scope:
-            return self.finish((x,), params, results, state, scope)
-        saved = (
-            self.save[0]((x,), results, params),
-            [(result.shape, result.dtype) for result in results],
-        )
-        return record(self.rule, saved, params, ((parent,), scope), (x,), list(results))
-
-    def _check_kinds(self, args: Sequence[Any]) -> None:
-        for i, arg in enumerate(args):
-            if i not in self.apart and arg.array.dtype.kind not in (self.kinds or ""):
-                raise invalid_argument(
-                    f"{self._argument(i)} has dtype {arg.dtype.name}, which {self.name} does not "
-                    "take: cast it first."
-                )
 
     def finish(
         self,
@@ -373,25 +337,6 @@ class Op(Runs):
         """The result of a call that is not recorded, which may be where a chain ends."""
         node = ending(self.name, end, nodes) if any(nodes) else None
         return [with_node(r, node) for r in result] if self.several else with_node(result, node)
-
-    def _promoted(self, args: list[Any]) -> list[Any]:
-        """The arguments in one dtype, except those that stand apart."""
-        found = {arg.array.dtype for i, arg in enumerate(args) if i not in self.apart}
-        if len(found) < 2:
-            return args
-        common, *others = found
-        for dtype in others:
-            common = dtypes.promote(common, dtype)
-        return [
-            arg if i in self.apart or arg.array.dtype == common else needed.cast(arg, dtype=common)
-            for i, arg in enumerate(args)
-        ]
-
-    def _argument(self, index: int) -> str:
-        return (
-            f"{self.name}: "
-            f"{self.arguments[index] if index < len(self.arguments) else f'argument {index}'}"
-        )
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

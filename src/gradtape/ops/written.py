@@ -38,6 +38,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.walk import summed
 from gradtape.engines.arrays import sum_array_to
 from gradtape.engines.numpy.threads import LARGE, VERY_LARGE, shared
+from gradtape.ops.several import call_several
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
@@ -106,7 +107,7 @@ def function_of(op: Op) -> Callable[..., Any]:
 
     def call(*args: Any, **params: Any) -> Any:
         if quick and len(args) == 1 and type(args[0]) is Tensor and args[0].array.dtype is _FLOAT32:
-            return op.call_several(args[0], params)
+            return call_several(op, args[0], params)
         return op.call_any(*args, **params)
 
     return _named(call, op)

@@ -29,7 +29,8 @@ from gradtape.core.xla.writing import writing
 from gradtape.engines.numpy.scatter import combine_rows
 from gradtape.functions.traced import scan
 from gradtape.ops.declare import binary, op, unary
-from gradtape.ops.op import ON_HOST, MadeBy
+from gradtape.ops.listed import MadeBy
+from gradtape.ops.op import ON_HOST
 from gradtape.ops.registry import forget
 
 if TYPE_CHECKING:

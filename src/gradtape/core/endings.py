@@ -45,7 +45,8 @@ class Ending(Node):
 
     What `about` says of it are its name, how the chain ends, and the positions of the arguments;
     `origins` are their Nodes, as long as anything else has them, and `followed` the recordings that
-    had them. Nothing of a recording is kept alive. Generated code makes it too, see `ops.written`.
+    had them. Nothing of a recording is kept alive. Generated code makes it too, see
+    `ops.written_ends`.
     """
 
     __slots__ = ("about", "followed", "origins")

@@ -16,17 +16,18 @@ from gradtape import dtypes, nest
 from gradtape.blocks import Block
 from gradtape.core.departures import Departures, NoDepartures
 from gradtape.core.late import imported_when_called
-from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
+from gradtape.core.messages import warn_not_trainable
 from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.recording import Recording
 from gradtape.core.strong_zeros import Ones, has_nan
 from gradtape.core.tape_arguments import (
-    components,
     is_flat,
     leaves_of,
     ones_like,
     seeds_of,
+    starting_cotangents,
     unconnected_value,
+    watchable,
 )
 from gradtape.core.tape_control import TapeControl
 from gradtape.core.tape_methods import TapeMethods, forget_none, known_none
@@ -35,7 +36,6 @@ from gradtape.core.thread import ThreadState, here, leave_thread
 from gradtape.core.unconnected import NONE, UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.walk import finished, pull_back
-from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.published import published, shown
 
 if TYPE_CHECKING:
@@ -156,14 +156,7 @@ class GradientTape(TapeMethods, TapeControl, Block):
         >>> tape.gradient(y, x).numpy()
         np.float32(12.0)
         """
-        leaves = [part for leaf in nest.flatten(tensor) for part in components(leaf)]
-        for leaf in leaves:
-            if not isinstance(leaf, (Tensor, Variable)):
-                raise ValueError(
-                    f"watch: tensor must hold Tensors or Variables, got {leaf!r} of type "
-                    f"{type(leaf).__name__}; "
-                    + advice_about(leaf, "make it a Tensor with gradtape.constant.")
-                )
+        leaves = watchable(tensor)
         if self.scope is None:
             raise AttributeError(
                 "watch: this tape is not recording; call watch inside its `with` block."
@@ -270,38 +263,6 @@ class GradientTape(TapeMethods, TapeControl, Block):
             nest.pack_sequence_as(sources, gradients) if nest.is_nested(sources) else gradients[0]
         )
 
-    def _prepare(self, method: str) -> Recording:
-        """The recording to differentiate, or the error that says why there is none."""
-        if self.scope is None:
-            if self._ended_by is None:
-                raise RuntimeError(
-                    f"{method}: this tape has recorded nothing; enter it with `with` before "
-                    f"{method}()."
-                )
-            raise RuntimeError(
-                f"{method}: this tape was used up by {self._ended_by}. A non-persistent "
-                "GradientTape computes one gradient; use GradientTape(persistent=True) for more."
-            )
-        return self.scope
-
-    def _leave_before_differentiating(self, method: str) -> None:
-        """A tape that is still recording stops, unless it is persistent:
-        then it records its own gradient.
-        """
-        if not self._persistent:
-            self._ended_by = f"an earlier {method}()"
-        if not self._recording:
-            return
-        if not self._persistent:
-            self._stop()
-        elif first_times("inside", limit=1) is not None:
-            log_warning(
-                "%s() was called on a persistent tape inside its own `with` block, so the "
-                "gradient's ops are recorded too, which costs time and memory; call it outside "
-                "the block unless you want higher-order derivatives.",
-                method,
-            )
-
     def _node_of(self, leaf: Any) -> Node | None:
         """The Node of a Tensor or Variable in this tape's recording."""
         node = self._nodes.get(id(leaf))
@@ -329,24 +290,7 @@ class GradientTape(TapeMethods, TapeControl, Block):
             if node is not None and node.scope is self.scope:
                 seeds = {node: ones_like(targets[0].array)}
                 return seeds if has_nan(targets[0].array) else Ones(seeds), {}
-        by_node: dict[Node, Any] = {}
-        by_identity: dict[int, Tensor] = {}
-        for i, target in enumerate(targets):
-            seed = None if given is None else given[i]
-            if seed is None:
-                seed = ones_like(target.array)
-            if isinstance(target, XlaTensor):
-                seed = on_xla(seed)
-            node = self._node_of(target)
-            if node is None:
-                seed = finished(seed)
-                by_identity[id(target)] = (
-                    by_identity[id(target)] + seed if id(target) in by_identity else seed
-                )
-                continue
-            seed = finished(seed) if tensors else seed.array if type(seed) is Tensor else seed
-            by_node[node] = by_node[node] + seed if node in by_node else seed
-        return by_node, by_identity
+        return starting_cotangents(targets, given, self._node_of, tensors=tensors)
 
     @staticmethod
     def _without_path(
@@ -377,17 +321,9 @@ class GradientTape(TapeMethods, TapeControl, Block):
 
     def __dir__(self) -> list[str]:
         return shown(
-            super().__dir__(),
-            "before_write",
-            "ending",
-            "explain_missing",
-            "enter",
-            "leave",
-            "pushes",
-            "recording",
-            "scope",
-            "variable_node",
-        )
+            super().__dir__(), "before_write", "ending", "explain_missing", "enter", "leave",
+            "pushes", "recording", "scope", "variable_node",
+        )  # fmt: skip
 
     def __del__(self) -> None:
         if self.scope is not None:

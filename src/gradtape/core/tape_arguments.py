@@ -4,7 +4,7 @@ Tensors and Variables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,14 @@ from gradtape import nest
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import advice_about
 from gradtape.core.needed_ops import needed
+from gradtape.core.node import Node
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.core.values import to_array
 from gradtape.core.variable import Variable
+from gradtape.core.walk import finished
+from gradtape.core.xla.tensor import XlaTensor, on_xla
 from gradtape.errors import invalid_argument
 
 
@@ -50,6 +53,21 @@ def components(leaf: Any) -> Sequence[Any]:
     if isinstance(leaf, (IndexedSlices, SparseTensor)):
         return [part for part in (leaf.values, leaf.indices, leaf.dense_shape) if part is not None]
     return [source_object(leaf)]
+
+
+def watchable(structure: Any) -> list[Any]:
+    """The Tensors and Variables that `watch` is to follow, or the error that says what else it was
+    given.
+    """
+    leaves = [part for leaf in nest.flatten(structure) for part in components(leaf)]
+    for leaf in leaves:
+        if not isinstance(leaf, (Tensor, Variable)):
+            raise ValueError(
+                f"watch: tensor must hold Tensors or Variables, got {leaf!r} of type "
+                f"{type(leaf).__name__}; "
+                + advice_about(leaf, "make it a Tensor with gradtape.constant.")
+            )
+    return leaves
 
 
 _PLAIN_LEAVES = frozenset((Tensor, Variable))
@@ -123,3 +141,35 @@ def _output_gradient(value: Any, target: Any, index: int) -> Any:
             f"{target.shape}."
         )
     return needed.broadcast_to(value, shape=array.shape)
+
+
+def starting_cotangents(
+    targets: Sequence[Any],
+    given: Sequence[Any] | None,
+    node_of: Callable[[Any], Node | None],
+    *,
+    tensors: bool,
+) -> tuple[dict[Node, Any], dict[int, Tensor]]:
+    """The cotangents that a walk starts from, by Node; and, by identity, the gradients of targets
+    that the tape does not know.
+
+    `given` are those that the user gave; `tensors` says that they are recorded.
+    """
+    by_node: dict[Node, Any] = {}
+    by_identity: dict[int, Tensor] = {}
+    for i, target in enumerate(targets):
+        seed = None if given is None else given[i]
+        if seed is None:
+            seed = ones_like(target.array)
+        if isinstance(target, XlaTensor):
+            seed = on_xla(seed)
+        node = node_of(target)
+        if node is None:
+            seed = finished(seed)
+            by_identity[id(target)] = (
+                by_identity[id(target)] + seed if id(target) in by_identity else seed
+            )
+            continue
+        seed = finished(seed) if tensors else seed.array if type(seed) is Tensor else seed
+        by_node[node] = by_node[node] + seed if node in by_node else seed
+    return by_node, by_identity

@@ -1,5 +1,5 @@
-"""`TapeControl`: the methods of `GradientTape` that stop and reset it, and say what it watches and
-which values left it.
+"""`TapeControl`: the methods of `GradientTape` that stop and reset it, and say what it watches,
+which values left it, and whether it can be differentiated.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape.blocks import block
 from gradtape.core.endings import Stopped
+from gradtape.core.messages import first_times, log_warning
 from gradtape.core.tape_notes import TapeNotes
 from gradtape.core.thread import here
 
@@ -24,7 +25,9 @@ class TapeControl(TapeNotes):
 
     if TYPE_CHECKING:
         scope: Recording | None
+        _persistent: bool
         _recording: bool
+        _ended_by: str | None
         _thread: ThreadState
         _variables: dict[int, Variable]
         _departures: Departures | None
@@ -130,3 +133,37 @@ class TapeControl(TapeNotes):
         [('numpy', TensorShape([2]), 1, 2)]
         """
         return () if self._departures is None else self._departures.records()
+
+    # Before differentiating
+
+    def _prepare(self, method: str) -> Recording:
+        """The recording to differentiate, or the error that says why there is none."""
+        if self.scope is None:
+            if self._ended_by is None:
+                raise RuntimeError(
+                    f"{method}: this tape has recorded nothing; enter it with `with` before "
+                    f"{method}()."
+                )
+            raise RuntimeError(
+                f"{method}: this tape was used up by {self._ended_by}. A non-persistent "
+                "GradientTape computes one gradient; use GradientTape(persistent=True) for more."
+            )
+        return self.scope
+
+    def _leave_before_differentiating(self, method: str) -> None:
+        """A tape that is still recording stops, unless it is persistent:
+        then it records its own gradient.
+        """
+        if not self._persistent:
+            self._ended_by = f"an earlier {method}()"
+        if not self._recording:
+            return
+        if not self._persistent:
+            self._stop()
+        elif first_times("inside", limit=1) is not None:
+            log_warning(
+                "%s() was called on a persistent tape inside its own `with` block, so the "
+                "gradient's ops are recorded too, which costs time and memory; call it outside "
+                "the block unless you want higher-order derivatives.",
+                method,
+            )

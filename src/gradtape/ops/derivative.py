@@ -21,7 +21,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.walk import dense
 from gradtape.core.xla.placement import place_of
-from gradtape.ops.written import write_pull_into, write_pulls
+from gradtape.ops.written_pulls import write_pull_into, write_pulls
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
@@ -356,3 +356,17 @@ def _plain(value: Any) -> Any:
 
 def _or_zeros(tangent: Any, arg: Tensor) -> Any:
     return Tensor(np.zeros(arg.array.shape, arg.array.dtype)) if tangent is None else tangent
+
+
+def missing_pull(name: str, argument: str) -> Callable[..., Any]:
+    """The pull of an argument that nobody wrote one for: a derivative is missing,
+    never silently zero.
+    """
+
+    def pull(g: Any) -> Any:
+        raise LookupError(
+            f"{name}: there is no rule for the derivative with respect to '{argument}': use "
+            "gradtape.custom_gradient to define one."
+        )
+
+    return pull

@@ -5,7 +5,7 @@ again when it is differentiated or batched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtape import nest
 from gradtape.core.tensor import Tensor
@@ -15,6 +15,14 @@ from gradtape.engines.xla import engine as xla_engine
 if TYPE_CHECKING:
     from gradtape.core.xla.trace import Trace
     from gradtape.ops.op import Op
+
+
+class MadeBy(NamedTuple):
+    """How a tensor of a program was made."""
+
+    op: str
+    argument: Tensor
+    params: dict[str, Any]
 
 
 def listed(

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from types import BuiltinFunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradtape.convert import operand, pair_of_floats
 from gradtape.core.batching import BatchedTensor
@@ -43,11 +43,12 @@ from gradtape.ops.derivative import (
     Derivative,
     ElementwiseDerivative,
     OnTensors,
+    missing_pull,
 )
 from gradtape.ops.jets import Jet
 from gradtape.ops.links import Links
 from gradtape.ops.links import elementwise as elementwise_links
-from gradtape.ops.listed import listed
+from gradtape.ops.listed import MadeBy, listed
 from gradtape.ops.operands import in_one_dtype
 from gradtape.ops.registry import by_kernel, registry
 from gradtape.ops.rows import RowRule
@@ -65,14 +66,6 @@ Pull = Callable[..., Any]
 _WITHOUT_GRADIENT = "biuO"
 
 ON_HOST = "on host"
-
-
-class MadeBy(NamedTuple):
-    """How a tensor of a program was made."""
-
-    op: str
-    argument: Tensor
-    params: dict[str, Any]
 
 
 class Op(Runs):
@@ -181,7 +174,7 @@ class Op(Runs):
         self.defaults: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
         if self.pull_all is None:
             missing = self.arguments[len(pulls) :]
-            pulls = [*pulls, *(_no_rule(name, argument) for argument in missing)]
+            pulls = [*pulls, *(missing_pull(name, argument) for argument in missing)]
         self.pulls = tuple(pulls)
         self.differentiable = self.pull_all is not None or any(self.pulls)
         self.saves = self._what_is_saved()
@@ -340,20 +333,6 @@ class Op(Runs):
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
-
-
-def _no_rule(name: str, argument: str) -> Pull:
-    """The pull of an argument that nobody wrote one for: a derivative is missing,
-    never silently zero.
-    """
-
-    def pull(g: Any) -> Any:
-        raise LookupError(
-            f"{name}: there is no rule for the derivative with respect to '{argument}': use "
-            "gradtape.custom_gradient to define one."
-        )
-
-    return pull
 
 
 def _array(value: Any) -> Any:

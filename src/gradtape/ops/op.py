@@ -52,13 +52,8 @@ from gradtape.ops.listed import MadeBy, listed
 from gradtape.ops.operands import in_one_dtype
 from gradtape.ops.registry import by_kernel, registry
 from gradtape.ops.rows import RowRule
-from gradtape.ops.written import (
-    Names,
-    function_of,
-    function_written_later,
-    positional_names,
-    write_save,
-)
+from gradtape.ops.saving import Names, positional_names, write_save
+from gradtape.ops.written import function_of, function_written_later
 
 Pull = Callable[..., Any]
 

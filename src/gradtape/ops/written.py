@@ -28,19 +28,17 @@ from gradtape.core.node import Node
 from gradtape.core.recording import LARGE as LARGE_OUTPUT
 from gradtape.core.recording import Recording, numbers
 from gradtape.core.scopes import NOWHERE
-from gradtape.core.strong_zeros import shows_nan
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.engines.numpy.threads import LARGE, shared
+from gradtape.ops.saving import USES, saved_value
 from gradtape.ops.several import call_several
 from gradtape.ops.source import defined, frame_text, tuple_text
 from gradtape.ops.written_ends import end_text
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
-
-Names = tuple[str, ...]
 
 _FLOAT32 = np.dtype(np.float32)
 
@@ -49,54 +47,10 @@ _NAMESPACE = {
     "Variable": Variable, "LARGE": LARGE, "LARGE_OUTPUT": LARGE_OUTPUT, "shared": shared,
     "getframe": sys._getframe, "own_files": own_files, "users_files": users_files, "here": here,
     "outside": outside, "ndarray": np.ndarray, "generic": np.generic, "new": object.__new__,
-    "numbers": numbers, "shows_nan": shows_nan, "NOWHERE": NOWHERE, "note_endings": note_endings,
+    "numbers": numbers, "NOWHERE": NOWHERE, "note_endings": note_endings,
     "ended": ended, "Ending": Ending, "ref": ref, "NO_DERIVATIVE": End.NO_DERIVATIVE,
     "STOPPED": End.STOPPED, "Recording": Recording,
 }  # fmt: skip
-
-
-def positional_names(function: Any) -> Names:
-    """The names of a function's positional parameters."""
-    code = getattr(function, "__code__", None)
-    return () if code is None else code.co_varnames[: code.co_argcount]
-
-
-def saved_value(name: str, op: Op) -> str:
-    """The expression for what a pull calls `name`, in terms of the arguments, `out` and `params`.
-
-    `x_shows` says that `x` is known to hold no NaN that the output does not show. To find out takes
-    time, so it is done only for ops that a rule calls in a walk, which are few and have all of the
-    recording behind them.
-    """
-    arguments = op.arguments
-    if name in arguments or name == "out":
-        return name
-    if name == "args":
-        return "list(args)"
-    if name == "shapes":
-        return "[arg.array.shape for arg in args]"
-    argument, _, what = name.rpartition("_")
-    if argument in arguments:
-        if what in ("shape", "dtype"):
-            return f"{argument}.array.{what}"
-        if what == "shows":
-            return f"(here.state.walking and shows_nan({argument}.array, out))"
-        if what == "broadcast":
-            return f"(None if {argument}.array.shape == out.shape else {argument}.array.shape)"
-    return (
-        f"params.get({name!r}, defaults[{name!r}])" if name in op.defaults else f"params[{name!r}]"
-    )
-
-
-def write_save(op: Op, names: Names) -> Callable[..., tuple[Any, ...]]:
-    """`save(args, out, params)`: what one pull names."""
-    arguments = f"{tuple_text(op.arguments)} = args" if op.arguments else ""
-    text = f"""
-def save(args, out, params):
-    {arguments}
-    return {tuple_text(saved_value(name, op) for name in names)}
-"""
-    return defined(op.name, "save", text, {**_NAMESPACE, "defaults": op.defaults})
 
 
 def function_of(op: Op) -> Callable[..., Any]:
@@ -126,6 +80,7 @@ def write_call(op: Op, function: Any, namespace: dict[str, Any], depth: int) -> 
     """Gives a function the lines that are written for an op, and the names that they use."""
     namespace.update(
         _NAMESPACE,
+        **USES,
         kernel=op.kernel,
         slow=op.call_any,
         again=op.again,

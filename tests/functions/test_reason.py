@@ -10,7 +10,7 @@ import pytest
 import gradtape as tf
 from gradtape.core.location import locate
 from gradtape.engines.xla.engine import NotTraceableError
-from gradtape.functions.reason import NoGradientError, Reason
+from gradtape.functions.reason import NoGradientError, NotCompiled
 
 from .open_programs import PROGRAMS, SHAPE
 
@@ -27,7 +27,7 @@ def failing(error):
 def test_a_reason_has_the_text_and_the_line(kind):
     with pytest.raises(kind) as caught:
         failing(kind("it has no size"))
-    reason = Reason.of(caught.value)
+    reason = NotCompiled.of(caught.value)
     assert reason.text == "it has no size"
     line = failing.__code__.co_firstlineno + 1
     assert str(reason) == f"{__file__}:{line}, in failing: it has no size"
@@ -35,12 +35,14 @@ def test_a_reason_has_the_text_and_the_line(kind):
 
 def test_a_text_that_names_a_line_of_the_file_is_not_given_another():
     place = locate(failing.__code__, 0)
-    assert str(Reason(f"op at {place}: no size", place)) == f"op at {place}: no size"
-    assert str(Reason("no size", None)) == "no size"
+    assert str(NotCompiled(f"op at {place}: no size", place)) == f"op at {place}: no size"
+    assert str(NotCompiled("no size", None)) == "no size"
 
 
 def test_of_other_errors_the_text_is_not_the_users():
-    assert "known only when the compiled program runs" in Reason.of(ValueError("tracer 7")).text
+    assert (
+        "known only when the compiled program runs" in NotCompiled.of(ValueError("tracer 7")).text
+    )
 
 
 def plain(f, arguments):

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 from gradtape.core.location import Location
-from gradtape.inspect.grouping import Op, groups_of
+from gradtape.inspect.grouping import OpSite, groups_of
 
 KERAS = str(Path("/lib") / "keras" / "src" / "layers" / "core.py")
 
 
 def keras(function, line, *reads):
-    return Op(Location(KERAS, line, function), reads)
+    return OpSite(Location(KERAS, line, function), reads)
 
 
 def own(function, line, *reads):
-    return Op(Location("/home/train.py", line, function), reads)
+    return OpSite(Location("/home/train.py", line, function), reads)
 
 
 DENSE = [keras("Dense.call", 1, "net/dense/kernel:0"), keras("Dense.call", 2, "net/dense/bias:0")]

@@ -17,7 +17,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import array_for_xla, result_array, tensor_of
 from gradtape.core.xla.trace import Trace
-from gradtape.functions.reason import NoGradientError, Reason
+from gradtape.functions.reason import NoGradientError, NotCompiled
 
 if TYPE_CHECKING:
     from gradtape.functions.program import Program
@@ -116,7 +116,7 @@ class CallRule:
 class RunEagerly(Exception):  # noqa: N818 - it asks for something, and is no error
     """A program without a gradient was called where one may be wanted."""
 
-    def __init__(self, reason: Reason) -> None:
+    def __init__(self, reason: NotCompiled) -> None:
         super().__init__(reason.text)
         self.reason = reason
 
@@ -130,7 +130,7 @@ class WithoutGradient:
     shows_nan = False
     pull_into = None
 
-    def __init__(self, program: Program, why: Reason) -> None:
+    def __init__(self, program: Program, why: NotCompiled) -> None:
         self.name = program.name
         self._program = program
         self._why = why

@@ -1,9 +1,9 @@
 """Arguments and results of functions that are composed of tensors: SparseTensors, IndexedSlices,
 TensorArrays, dataclasses, and lists, tuples and dicts of a user's own class.
 
-optree flattens Python's own containers and what users have registered with it. `flatten` flattens
-these too, so the tensors inside are inputs and outputs of the program, and two of them have the
-same kind if their parts do.
+optree flattens Python's own containers and what users have registered with it.
+`flatten_composites` flattens these too, so the tensors inside are inputs and outputs of the
+program, and two of them have the same kind if their parts do.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ optree.register_pytree_node(
 )
 
 
-def flatten(structure: Any) -> tuple[list[Any], Any]:
+def flatten_composites(structure: Any) -> tuple[list[Any], Any]:
     """The leaves of a structure, with composites flattened, and the treedef with which
     `optree.tree_unflatten` puts such leaves together.
     """

@@ -19,7 +19,7 @@ from gradtape.core.xla.held_variable import (
     Writes,
     copy_lent_values,
     held,
-    is_value,
+    is_still_held,
     lend,
 )
 from gradtape.core.xla.tensor import (
@@ -38,7 +38,7 @@ from gradtape.functions.call_rule import RunEagerly
 from gradtape.functions.described import Described, spec_or_itself
 from gradtape.functions.eager import run_eagerly
 from gradtape.functions.program import Program
-from gradtape.functions.reach import visible
+from gradtape.functions.reach import seen_by
 from gradtape.functions.results import packer, planned
 from gradtape.functions.shortcut import NOT_RUN, Shortcut, shortcut_of
 from gradtape.functions.signature import Arguments, Parameters, cast_to_kind
@@ -76,7 +76,7 @@ class ConcreteFunction(Described):
         self.program.must_compile = function.must_compile
         variables = arguments.variables
         seen = (
-            visible(function.python_function, variables) if variables else set()
+            seen_by(function.python_function, variables) if variables else set()
         )  # before it has seen its arguments
         self.program.trace(gradient=_is_recorded())
         given = {id(variable): i for i, variable in enumerate(variables)}
@@ -416,7 +416,7 @@ def _read(variable: Variable) -> Tensor:
     while True:
         value = lend(variable)
         read = variable.tensor()
-        if is_value(variable, value):  # and not what a signal handler has written since
+        if is_still_held(variable, value):  # and not what a signal handler has written since
             read.held = value
             return read
 

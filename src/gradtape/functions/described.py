@@ -90,13 +90,13 @@ class Described(ABC):
         """
         aliases: dict[int, int] = {}
         parameters = list(_described_parameters(*self._inputs(), aliases))
-        result = described(self.structured_outputs, aliases)
+        result = type_described(self.structured_outputs, aliases)
         if not verbose:
             return f"({', '.join(_in_one_line(parameters))}) -> {result}"
         others = [
             value for value in self.captured_inputs if id(source_object(value)) not in aliases
         ]  # that are no arguments
-        captured = [f"{_label(value)}: {described(value, aliases)}" for value in others]
+        captured = [f"{_label(value)}: {type_described(value, aliases)}" for value in others]
         return "\n  ".join(
             ["Input Parameters:"] + [f"{p.name} ({p.kind}): {p.type}" for p in parameters]
         ) + "\n".join(
@@ -119,7 +119,7 @@ def spec_or_itself(leaf: Any) -> Any:
     return TensorSpec(found.shape, found.dtype) if isinstance(found, (Tensor, Variable)) else leaf
 
 
-def described(value: Any, aliases: dict[int, int]) -> str:
+def type_described(value: Any, aliases: dict[int, int]) -> str:
     """The type of a value as TensorFlow writes it; `aliases` numbers the Variables."""
     found = source_object(value)
     if isinstance(found, Variable):
@@ -138,7 +138,7 @@ def described(value: Any, aliases: dict[int, int]) -> str:
         )
     if isinstance(value, (list, tuple)):
         name = "List" if isinstance(value, list) else "Tuple"
-        return f"{name}[{', '.join(described(entry, aliases) for entry in value)}]"
+        return f"{name}[{', '.join(type_described(entry, aliases) for entry in value)}]"
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         return f"Literal[{value!r}]"
     if isinstance(value, TensorSpec) or hasattr(value, "value_type"):
@@ -149,16 +149,16 @@ def described(value: Any, aliases: dict[int, int]) -> str:
 
 
 def _entries(entries: Any, aliases: dict[int, int]) -> str:
-    return ", ".join(f"[{key!r}, {described(entry, aliases)}]" for key, entry in entries)
+    return ", ".join(f"[{key!r}, {type_described(entry, aliases)}]" for key, entry in entries)
 
 
 def _described_parameters(
     parameters: Parameters, args: Sequence[Any], kwargs: dict[str, Any], aliases: dict[int, int]
 ) -> Iterator[Parameter]:
     for (name, kind), value in zip(parameters.positions(len(args)), args, strict=True):
-        yield Parameter(name, kind, described(value, aliases))
+        yield Parameter(name, kind, type_described(value, aliases))
     for name, value in kwargs.items():
-        yield Parameter(name, "KEYWORD_ONLY", described(value, aliases))
+        yield Parameter(name, "KEYWORD_ONLY", type_described(value, aliases))
 
 
 def _in_one_line(parameters: Sequence[Parameter]) -> Iterator[str]:

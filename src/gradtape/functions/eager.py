@@ -12,7 +12,7 @@ from gradtape import nest
 from gradtape.core.messages import log_warning
 from gradtape.core.unchanged import Unwritten
 from gradtape.core.xla.trace import NotTracedError
-from gradtape.functions.reason import Reason
+from gradtape.functions.reason import NotCompiled
 
 if TYPE_CHECKING:
     from gradtape.functions.function import Function
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run_eagerly(
-    function: Function, arguments: Arguments, why: Reason, call: Unwritten | None = None
+    function: Function, arguments: Arguments, why: NotCompiled, call: Unwritten | None = None
 ) -> Any:
     """The result of the Python function; the log says once for each function why it was not
     compiled. `call` notes what it reads and writes.

@@ -14,7 +14,7 @@ from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.functions.concrete_function import ConcreteFunction, is_followed, something_follows
 from gradtape.functions.described import spec_or_itself
 from gradtape.functions.eager import run_eagerly
-from gradtape.functions.reason import Reason
+from gradtape.functions.reason import NotCompiled
 from gradtape.functions.signature import Arguments
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class EagerFunction(ConcreteFunction):
         self,
         function: Function,
         arguments: Arguments,
-        why: Reason,
+        why: NotCompiled,
         followed: Sequence[Tensor] = (),
     ) -> None:
         """With Tensors that are `followed`, it is for calls in which one of them still is. If it

@@ -31,9 +31,9 @@ from gradtape.functions.eager_function import EagerFunction
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
 from gradtape.functions.programs import Programs
-from gradtape.functions.reason import Reason, is_beyond_xla
+from gradtape.functions.reason import NotCompiled, is_beyond_xla
 from gradtape.functions.results import output_of
-from gradtape.functions.retracing import Retracing, in_words
+from gradtape.functions.retracing import Retracing, reasons_in_words
 from gradtape.functions.shortcut import NOT_RUN
 from gradtape.functions.signature import (
     Arguments,
@@ -165,9 +165,10 @@ class Function:
             return result
         except Exception as error:
             if here.state.checker is not None:
-                from gradtape.functions.rerun import explain  # noqa: PLC0415 - after a failure
+                # After a failure.
+                from gradtape.functions.rerun import explain_check  # noqa: PLC0415
 
-                explain(error, self, args, kwargs)
+                explain_check(error, self, args, kwargs)
             keep_users_frames(error)
             raise
 
@@ -262,7 +263,7 @@ class Function:
                     return self._traced_for(arguments)
                 self._quick, self._only = {}, None
             concrete = concrete.put_before(earlier)
-            if self._concrete.put(arguments.key, concrete, in_words(reasons)):
+            if self._concrete.put(arguments.key, concrete, reasons_in_words(reasons)):
                 self._quick = {
                     key: quick for key, quick in self._quick.items() if quick[1] in self._concrete
                 }
@@ -304,7 +305,7 @@ class Function:
                 if followed:
                     error.add_note(_FOLLOWED)
                 raise
-            return EagerFunction(self, arguments, Reason.of(error), followed)
+            return EagerFunction(self, arguments, NotCompiled.of(error), followed)
 
     def _traced(
         self, inputs: Sequence[Tensor], others: Sequence[Tensor], arguments: Arguments

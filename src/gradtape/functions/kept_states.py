@@ -19,7 +19,7 @@ import numpy as np
 
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
-from gradtape.functions.scan import dense
+from gradtape.functions.scan import rows_in_place
 from gradtape.functions.tracing import Variant
 
 _FEWEST, _MOST, _BYTES = 8, 256, 1 << 26
@@ -137,7 +137,11 @@ class KeptStates:
         given, count = [*values, *self._same], len(self._first)
         _, _, residuals = self._variant.forward(given)
         found = [
-            None if parts is None else parts[0] if len(parts) == 1 else dense(parts, v.shape)
+            None
+            if parts is None
+            else parts[0]
+            if len(parts) == 1
+            else rows_in_place(parts, v.shape)
             for parts, v in zip(
                 self._variant.backward(given, residuals, flowing), given, strict=True
             )

@@ -25,9 +25,9 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import Writes, copy_lent_inputs, places_of
 from gradtape.core.xla.tensor import array_for_xla, array_to_pass, result_array, result_tensor
-from gradtape.core.xla.trace import Constants, one_for_all, through
+from gradtape.core.xla.trace import Constants, inputs_of_path, one_for_all
 from gradtape.functions.call_rule import CallRule, RunEagerly, WithoutGradient, dense_gradient
-from gradtape.functions.reason import Reason
+from gradtape.functions.reason import NotCompiled
 from gradtape.functions.replay import Replay
 from gradtape.functions.staging import Part, Spec
 from gradtape.functions.tracing import Tracing, WithGradient, has_gradient
@@ -72,7 +72,7 @@ class Program:
         self.paths: list[int] = []
         self._plain: Part | None = None
         self._with_gradient: WithGradient | None = None
-        self._no_gradient: Reason | None = None
+        self._no_gradient: NotCompiled | None = None
         # Whether a call without a gradient is for the caller to run in another way.
         self.must_compile = False
         self._derived: dict[Any, Program] = {}
@@ -194,7 +194,7 @@ class Program:
             saved = (tuple(inputs), arrays, residuals, state.trace)
             rule = CallRule(self, variant)
         plain = [result_array(array) for array in results]
-        reached = [bool(through(path, connected)) for path in self.paths[: len(plain)]]
+        reached = [bool(inputs_of_path(path, connected)) for path in self.paths[: len(plain)]]
         outputs = record(
             rule, saved, None, connection, inputs, plain, foreign=True, reached=reached
         )

@@ -27,7 +27,7 @@ _LIBRARIES = frozenset(sys.stdlib_module_names) - {"__main__"} | frozenset(
 _ENDS = (str, bytes, int, float, complex, type(None), Tensor, Variable, CodeType)
 
 
-def visible(python_function: Any, wanted: Collection[Any]) -> set[int]:
+def seen_by(python_function: Any, wanted: Collection[Any]) -> set[int]:
     """The ids of those `wanted` objects that a function can see, or that could not be ruled out."""
     missing = {id(value) for value in wanted}
     found: set[int] = set()

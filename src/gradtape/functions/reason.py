@@ -1,4 +1,4 @@
-"""`Reason`: why a program, or its derivative, is not compiled."""
+"""`NotCompiled`: why a program, or its derivative, is not compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_beyond_xla(error: Exception) -> bool:
     return isinstance(error, NoGradientError) or xla_engine.needs_values(error)
 
 
-class Reason(NamedTuple):
+class NotCompiled(NamedTuple):
     """What an error said, and the line of the user's code that it came from.
 
     It can be kept, as the error itself cannot: an error holds its frames, a frame holds its
@@ -29,7 +29,7 @@ class Reason(NamedTuple):
     place: Location | None
 
     @classmethod
-    def of(cls, error: Exception) -> Reason:
+    def of(cls, error: Exception) -> NotCompiled:
         if isinstance(error, (NoGradientError, xla_engine.NotTraceableError, LookupError)):
             return cls(str(error), users_line(error))
         return cls(_NEEDS_VALUES, users_line(error))

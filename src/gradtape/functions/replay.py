@@ -19,7 +19,7 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor, tensor_of
-from gradtape.core.xla.trace import Call
+from gradtape.core.xla.trace import TracedCall
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.loading import load
@@ -28,7 +28,7 @@ from gradtape.functions.staging import Staged, is_literal
 Slot = int
 
 
-class _Step(NamedTuple):
+class _ReplayedCall(NamedTuple):
     """A call whose arrays are replaced by positions in a list; each argument is a position or a
     constant.
     """
@@ -44,12 +44,12 @@ class Arrays:
     position for each.
     """
 
-    def __init__(self, calls: Sequence[Call], outputs: Sequence[Any]) -> None:
+    def __init__(self, calls: Sequence[TracedCall], outputs: Sequence[Any]) -> None:
         self._places: dict[int, Slot] = {}
         self.arrays: list[Any] = []
         self.outputs = [self._constant_or_place(tensor_of(array)) for array in outputs]
         self.steps = [
-            _Step(
+            _ReplayedCall(
                 call.run,
                 [self._constant_or_place(t) for t in call.given],
                 list(map(self._place, call.results)),
@@ -87,7 +87,7 @@ class Replay:
         self._outputs = known.outputs
         self._steps = self._needed(known.steps)
 
-    def _needed(self, steps: Sequence[_Step]) -> list[_Step]:
+    def _needed(self, steps: Sequence[_ReplayedCall]) -> list[_ReplayedCall]:
         """The calls that outputs depend on, through other calls or through what was computed
         between them.
         """

@@ -53,7 +53,7 @@ def run_as_python(function: Function, args: tuple[Any, ...], kwargs: dict[str, A
         state.op_by_op = before
 
 
-def explain(
+def explain_check(
     error: Exception, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Adds to the error of a check, with which a call ended that has written nothing, what the call

@@ -17,7 +17,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.functions.autograph.rows import Progression
-from gradtape.functions.composites import Opened, flatten, opened
+from gradtape.functions.composites import Opened, flatten_composites, opened
 from gradtape.ops.broadcasting import identity
 
 
@@ -48,7 +48,7 @@ def planned(leaf: Any, outputs: list[Tensor], name: str) -> Callable[[list[Any]]
     if found is None:
         return _always(None)
     if type(opened(found)) is Opened:
-        parts, spec = flatten(found)
+        parts, spec = flatten_composites(found)
         plan = [
             planned(part, outputs, name) if _is_array(part) else _always(part) for part in parts
         ]

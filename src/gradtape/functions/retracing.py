@@ -69,7 +69,9 @@ class Retracing:
             text = _MANY_KINDS
         else:
             text = _MANY_STRINGS if arguments.has_strings() else _MANY_SIZES
-        log_warning(text, self._name, sum(self._recent), len(self._recent), in_words(reasons))
+        log_warning(
+            text, self._name, sum(self._recent), len(self._recent), reasons_in_words(reasons)
+        )
 
     def tell_observers(self, place: Location | None, began: int, ended: int) -> None:
         """Tells who looks on that the function was traced, and why."""
@@ -77,7 +79,7 @@ class Retracing:
             observer.traced(self._name, place, began, ended, self.why)
 
 
-def in_words(reasons: Sequence[str]) -> str:
+def reasons_in_words(reasons: Sequence[str]) -> str:
     return "; ".join(reasons) or "it was a new function"
 
 

@@ -140,7 +140,7 @@ class Scan(Structured):
             entries, kept, state, seeds = entry
             found = variant.backward([*state, *entries, *same], kept, [*flowing, *seeds])
             gradients = [
-                None if g is None else g[0] if len(g) == 1 else dense(g, shape)
+                None if g is None else g[0] if len(g) == 1 else rows_in_place(g, shape)
                 for g, shape in zip(found, shapes, strict=True)
             ]
             by_carried, by_stacked, by_same = self._parts(gradients)
@@ -300,7 +300,7 @@ class Scan(Structured):
         return [*found[: self._carried], *(_axes_swapped(t) for t in found[self._carried :])]
 
 
-def dense(parts: Sequence[Any], shape: tuple[int, ...]) -> Any:
+def rows_in_place(parts: Sequence[Any], shape: tuple[int, ...]) -> Any:
     """Rows in their places."""
     values, indices = parts
     return xla_engine.namespace().zeros(shape, values.dtype).at[indices].add(values)

@@ -22,7 +22,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import HeldTensor
 from gradtape.errors import invalid_argument
-from gradtape.functions.composites import flatten
+from gradtape.functions.composites import flatten_composites
 from gradtape.shapes import TensorSpec
 
 _OBJECT = np.dtype(object)
@@ -146,7 +146,7 @@ class Arguments:
     __slots__ = ("key", "leaves", "spec", "tensors")
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        leaves, self.spec = flatten((args, kwargs))
+        leaves, self.spec = flatten_composites((args, kwargs))
         self.leaves: list[Any] = [_leaf(leaf) for leaf in leaves]
         self.tensors = [leaf for leaf in self.leaves if isinstance(leaf, Tensor)]
         variables: dict[int, int] = {}

@@ -29,12 +29,12 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor
-from gradtape.core.xla.trace import Constants, Trace, key_of, one_for_all, through
+from gradtape.core.xla.trace import Constants, Trace, inputs_of_path, key_of, one_for_all
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.functions.call_rule import RunEagerly
 from gradtape.functions.program import Program
-from gradtape.functions.reason import Reason
+from gradtape.functions.reason import NotCompiled
 from gradtape.functions.tracing import has_gradient
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.transforms.vectorize import vmap
@@ -150,7 +150,9 @@ class Structured(ABC):
         trace = state.trace
         # A tape inside a vmap follows each op of a program: those of a branch or a loop are XLA's.
         if trace is None:
-            raise RunEagerly(Reason(f"{self.name}: a tape inside vmap records op by op.", None))
+            raise RunEagerly(
+                NotCompiled(f"{self.name}: a tape inside vmap records op by op.", None)
+            )
         inputs = trace.taken_in(inputs)
         recording = state.scope
         levels = [t.level for t in inputs if isinstance(t, BatchedTensor)]
@@ -182,7 +184,7 @@ class Structured(ABC):
         parents, _ = connection
         rule = StructuredRule(self, [_spec(result) for result in results], parents, trace)
         reached = [
-            bool(through(path, [parent is not None for parent in parents])) for path in paths
+            bool(inputs_of_path(path, [parent is not None for parent in parents])) for path in paths
         ]
         outputs = record(
             rule, tuple(inputs), None, connection, inputs, list(results), reached=reached
@@ -329,7 +331,7 @@ class Closed:
 
 def moved(path: int, places: Sequence[int]) -> int:
     """A path whose inputs are in other positions now."""
-    return through(path, [1 << place for place in places])
+    return inputs_of_path(path, [1 << place for place in places])
 
 
 def around(paths: Sequence[int], carried: int, *, at_once: bool) -> list[int]:
@@ -341,7 +343,7 @@ def around(paths: Sequence[int], carried: int, *, at_once: bool) -> list[int]:
     rest = [1 << i for i in range(carried, max([carried, *(path.bit_length() for path in paths)]))]
     before = list(first)
     while True:
-        found = [through(path, [*before, *rest]) for path in paths]
+        found = [inputs_of_path(path, [*before, *rest]) for path in paths]
         after = [old | new for old, new in zip(before, found, strict=False)]
         if after == before:
             break
@@ -350,7 +352,7 @@ def around(paths: Sequence[int], carried: int, *, at_once: bool) -> list[int]:
     return [*ends, *found[carried:]]
 
 
-def together(*lists: Sequence[Any]) -> list[Any]:
+def each_once(*lists: Sequence[Any]) -> list[Any]:
     """The members of several lists, each once."""
     return list({key_of(member): member for members in lists for member in members}.values())
 

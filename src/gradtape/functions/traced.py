@@ -21,9 +21,9 @@ from gradtape.functions.structured import (
     Closed,
     Spec,
     around,
+    each_once,
     moved,
     spec_of,
-    together,
     values_now,
     write_back,
 )
@@ -72,8 +72,8 @@ def switch(function: str, index: Tensor, branches: Sequence[Callable[[], Any]]) 
     closed = [Closed(function, _without_arguments(run), []) for run in flat]
     for i, (run, other) in enumerate(zip(flat[1:], closed[1:], strict=True), start=1):
         _check_alike(function, flat[0], closed[0].outputs, run, other.outputs, i)
-    taken = together(*(c.taken for c in closed))
-    written = together(*(c.written for c in closed))
+    taken = each_once(*(c.taken for c in closed))
+    written = each_once(*(c.written for c in closed))
     bodies = [c.body(taken, written) for c in closed]
     results = Switch(bodies, [c.paths(taken, written) for c in closed]).call(
         [index, *values_now(taken)]
@@ -178,7 +178,7 @@ def while_loop(
     written = closed_body.written
     taken = [
         t
-        for t in together(closed_condition.taken, closed_body.taken)
+        for t in each_once(closed_condition.taken, closed_body.taken)
         if all(t is not w for w in written)
     ]
     added = [Tensor(np.zeros(*spec)) for spec in closed_body.outputs[len(values) :]]

@@ -20,7 +20,7 @@ from gradtape.core.xla.tensor import XlaTensor, array_for_xla
 from gradtape.core.xla.trace import Capture, Constants, Trace, recordings_now
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
-from gradtape.functions.reason import NoGradientError, Reason
+from gradtape.functions.reason import NoGradientError, NotCompiled
 from gradtape.functions.replay import Arrays, Replay
 from gradtape.functions.staging import Part, Spec, Staged
 
@@ -43,7 +43,9 @@ class Tracing:
         self.output_specs: list[Spec] = []
         # The inputs from which there is a path to each output, and to what is written.
         self.paths: list[int] = []
-        self.no_gradient: Reason | None = None  # why there are no gradients, if they were wanted
+        self.no_gradient: NotCompiled | None = (
+            None  # why there are no gradients, if they were wanted
+        )
         self.constants: Mapping[int, Tensor] = {}
         self.recompute = program.recompute
         self._program = program
@@ -123,7 +125,7 @@ class Tracing:
                 try:
                     found += self._gradients(trace, tape, outputs, sources, len(found))
                 except (NoGradientError, xla_engine.NotTraceableError, LookupError) as error:
-                    self.no_gradient = Reason.of(error)
+                    self.no_gradient = NotCompiled.of(error)
         with xla_settings.wide():
             return [
                 xla_engine.to_xla(array)

@@ -35,7 +35,7 @@ class Culprit:
     Nodes of which nothing is known.
     """
 
-    step: Step
+    step: Suspect
     index: Any
     kind: str = "op"
     certain: bool = True
@@ -48,11 +48,11 @@ class Culprit:
     value: Any = None  # where the step itself does not show it
 
 
-Next = Sequence[tuple["Step", Any]]
+Next = Sequence[tuple["Suspect", Any]]
 """Steps, each with a place in it, or None for any place that is not finite."""
 
 
-class Step(ABC):
+class Suspect(ABC):
     """A value or a cotangent that is not finite."""
 
     phase = FORWARD
@@ -91,7 +91,7 @@ class Step(ABC):
         """The steps that this one has it from, each with a place; or that it begins here."""
 
 
-class Forward(Step):
+class Forward(Suspect):
     """The value of a Node."""
 
     @property
@@ -173,7 +173,7 @@ class Forward(Step):
         else:
             blamed = responsible(lambda given: evidence.compute(node, given), arrays, index)
         parents = evidence.parents(node)
-        found: list[tuple[Step, Any]] = []
+        found: list[tuple[Suspect, Any]] = []
         for k, place in blamed:
             parent = parents[k]
             if parent is None:
@@ -196,7 +196,7 @@ class Forward(Step):
             return Culprit(self, index)
         region: list[Node] = []
         boundary: list[Node] = []
-        constants: list[tuple[Step, Any]] = []
+        constants: list[tuple[Suspect, Any]] = []
         missing: list[str] = []
         sources: list[Node] = []
         stack: list[tuple[Node, list[Node]]] = [(node, [])]
@@ -256,7 +256,7 @@ class Constant(Forward):
         return Culprit(self, index, "constant", argument=self._argument)
 
 
-class Cotangent(Step):
+class Cotangent(Suspect):
     """The cotangent of a Node: the sum of what others have passed to it."""
 
     phase = BACKWARD
@@ -273,7 +273,7 @@ class Cotangent(Step):
     def causes(self, index: Any) -> Next | Culprit:
         backward, node = self.backward, self.node
         passed = backward.passed.get(node, [])
-        found: list[tuple[Step, Any]] = []
+        found: list[tuple[Suspect, Any]] = []
         for child, k, array in passed:
             if type(array) is dict:
                 number, place = index
@@ -289,7 +289,7 @@ class Cotangent(Step):
         return Culprit(self, index, "sum")
 
 
-class Passed(Step):
+class Passed(Suspect):
     """What the rule of a Node passes to one of its arguments."""
 
     phase = BACKWARD
@@ -340,7 +340,7 @@ class Passed(Step):
     def _from_forward(self, index: Any) -> Next:
         """Values of the forward pass that its rule uses, which are not finite but did not show."""
         op = declared(self.node.rule)
-        found: list[tuple[Step, Any]] = []
+        found: list[tuple[Suspect, Any]] = []
         if op is None:
             return found
         parents = self.evidence.parents(self.node)
@@ -388,11 +388,11 @@ FINITE_AGAIN = (
 )
 
 
-def trace(starts: Next) -> tuple[list[Culprit], dict[Any, Step]]:
+def trace(starts: Next) -> tuple[list[Culprit], dict[Any, Suspect]]:
     """Everything that the steps have their NaN and infinity from, and for each step's key the one
     that it was reached from.
     """
-    reached_from: dict[Any, Step] = {}
+    reached_from: dict[Any, Suspect] = {}
     culprits: list[Culprit] = []
     seen = {step.key for step, _ in starts}
     stack = list(starts)
@@ -411,9 +411,9 @@ def trace(starts: Next) -> tuple[list[Culprit], dict[Any, Step]]:
     return culprits, reached_from
 
 
-def _doubt(culprit: Culprit, reached_from: dict[Any, Step]) -> None:
+def _doubt(culprit: Culprit, reached_from: dict[Any, Suspect]) -> None:
     """Notes what lies between a culprit and what the user sees and is not known."""
-    step: Step | None = culprit.step
+    step: Suspect | None = culprit.step
     while step is not None:
         if step.through and not step.sure:
             culprit.certain = False
@@ -434,7 +434,7 @@ def is_wrong_value(value: Known) -> bool:
 
 def _constant(
     evidence: Evidence, node: Node, number: int, through: Sequence[Node], end: Node
-) -> tuple[Step, Any]:
+) -> tuple[Suspect, Any]:
     """An argument of a Node that is not finite, with its place; `through` leads from the Node to
     the value at `end`, both of which are not known otherwise.
     """
@@ -454,7 +454,7 @@ def _passes_on(node: Node, is_nan: bool) -> bool:
     return is_nan or op.linear
 
 
-def _place_of(step: Step, index: Any) -> Any:
+def _place_of(step: Suspect, index: Any) -> Any:
     """A place, found in the value of a step if it is not known yet."""
     if index is not None:
         return index

@@ -19,7 +19,7 @@ _LAYERS = os.path.join("", "keras", "src", "layers", "")  # noqa: PTH118 - pathl
 LAYER, FUNCTION = "layer", "function"
 
 
-class Op(NamedTuple):
+class OpSite(NamedTuple):
     """What is known of an op: its place, and the names of the Variables that it reads."""
 
     place: Location
@@ -54,7 +54,7 @@ class Group(NamedTuple):
         return self.name.rpartition("<locals>.")[2]
 
 
-def groups_of(ops: Sequence[Op]) -> list[Group]:
+def groups_of(ops: Sequence[OpSite]) -> list[Group]:
     """The group of each op; the ops are in the order of recording."""
     paths = _paths(ops)
     seen: set[Group] = set()
@@ -79,7 +79,7 @@ def _class(place: Location) -> str:
     return place.function.rpartition("<locals>.")[2].partition(".")[0]
 
 
-def _paths(ops: Sequence[Op]) -> list[str]:
+def _paths(ops: Sequence[OpSite]) -> list[str]:
     """The path of the layer that each op is part of; empty if no Variable tells it.
 
     Ops that follow each other in the code of one class are one call, or calls of several layers. A
@@ -103,7 +103,7 @@ def _layer_code(place: Location) -> tuple[str, str] | None:
     return (place.file, _class(place)) if may_be else None
 
 
-def _name_run(ops: Sequence[Op], paths: list[str], start: int, end: int) -> None:
+def _name_run(ops: Sequence[OpSite], paths: list[str], start: int, end: int) -> None:
     """Names the ops of one class that follow each other."""
     begins, current = start, ""
     for i in range(start, end):

@@ -12,7 +12,7 @@ from gradtape.published import published
 FORWARD, BACKWARD = "forward", "backward"
 
 
-class Link(NamedTuple):
+class Carrier(NamedTuple):
     """An op between the first value that is not finite and what the user sees."""
 
     op: str
@@ -66,12 +66,12 @@ class NonFinite:
     index: tuple[int, ...] | None = None
     value: Any = None
     inputs: tuple[Input, ...] = ()
-    chain: tuple[Link, ...] = ()
+    chain: tuple[Carrier, ...] = ()
     advice: str = ""
     certain: bool = True
     missing: tuple[str, ...] = ()
-    between: tuple[Link, ...] = ()
-    last_finite: Link | None = None
+    between: tuple[Carrier, ...] = ()
+    last_finite: Carrier | None = None
     largest: Ancestor | None = None
     seen: str = ""
     notes: tuple[str, ...] = ()
@@ -208,5 +208,5 @@ def _place(location: Location | None) -> str:
     return "" if location is None else f" at {location}"
 
 
-def _short(link: Link) -> str:
+def _short(link: Carrier) -> str:
     return "" if link.location is None else f" (line {link.location.line})"

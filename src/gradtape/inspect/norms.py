@@ -38,7 +38,7 @@ class Norms(WalkAgain):
     ) -> None:
         arrays = list(total.values()) if type(total) is dict else [total]
         self.norms[node] = norm(arrays)
-        self.shapes[node] = ", ".join([described(array) for array in arrays])
+        self.shapes[node] = ", ".join([dtype_and_shape(array) for array in arrays])
 
 
 def norm(arrays: Sequence[Any]) -> float:
@@ -55,7 +55,7 @@ def norm(arrays: Sequence[Any]) -> float:
     return largest * float(np.sqrt(total))
 
 
-def described(array: Any) -> str:
+def dtype_and_shape(array: Any) -> str:
     """The dtype and the shape of an array."""
     array = np.asarray(array)
     return f"{array.dtype}[{', '.join(map(str, array.shape))}]"

@@ -15,10 +15,10 @@ from gradtape.core.tape_arguments import leaves_of
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.inspect.findings import Finding, found_in
-from gradtape.inspect.grouping import Group, Op, groups_of
+from gradtape.inspect.grouping import Group, OpSite, groups_of
 from gradtape.inspect.listing import Listing
 from gradtape.inspect.memory import TapeMemory, memory
-from gradtape.inspect.norms import Norms, described
+from gradtape.inspect.norms import Norms, dtype_and_shape
 from gradtape.inspect.profile import profile as Profile  # noqa: N812 - it is a class
 from gradtape.inspect.search import seed_from
 
@@ -33,7 +33,7 @@ _MARKS = {
 _NOWHERE = Location("", 0, "")
 
 
-class Asked(NamedTuple):
+class PageQuestion(NamedTuple):
     """What `tape.show` was asked: the gradients of which targets by which sources, if any."""
 
     targets: Sequence[Any]
@@ -41,15 +41,15 @@ class Asked(NamedTuple):
     place: Place
 
 
-def asked(target: Any, sources: Any, place: Place) -> Asked:
-    return Asked(
+def asked(target: Any, sources: Any, place: Place) -> PageQuestion:
+    return PageQuestion(
         [] if target is None else leaves_of(target, "show: target"),
         None if sources is None else leaves_of(sources, "show: sources"),
         place,
     )
 
 
-def picture(tape: GradientTape, question: Asked, profile: Profile | None) -> dict[str, Any]:
+def picture(tape: GradientTape, question: PageQuestion, profile: Profile | None) -> dict[str, Any]:
     """Everything that a page shows of `tape`."""
     recording = tape._prepare("show")
     if here.state.trace is not None or recording.traced:
@@ -68,7 +68,7 @@ def _running() -> Profile | None:
 
 
 def _norms(
-    tape: GradientTape, question: Asked, recording: Recording
+    tape: GradientTape, question: PageQuestion, recording: Recording
 ) -> tuple[Norms | None, str | None]:
     """The norms of the gradients, or why there are none."""
     seeds: dict[Node, Any]
@@ -124,7 +124,9 @@ class _Picture:
         }
         return sorted(used | self.variables.keys(), key=lambda node: node.number)
 
-    def data(self, question: Asked, why_not: str | None, profile: Profile | None) -> dict[str, Any]:
+    def data(
+        self, question: PageQuestion, why_not: str | None, profile: Profile | None
+    ) -> dict[str, Any]:
         norms = self.norms
         findings = found_in(
             self.tape, question.targets, question.sources, question.place, self.walked,
@@ -160,7 +162,7 @@ class _Picture:
         """The lines of each group, the groups, and the line of each op."""
         names = {node: v.name for node, v in self.variables.items()}
         ops = [
-            Op(place, [names[p] for p in node.parents if p is not None and p in names])
+            OpSite(place, [names[p] for p in node.parents if p is not None and p in names])
             for node, place in zip(self.nodes, self.places, strict=True)
         ]
         groups: dict[Group, int] = {}
@@ -280,7 +282,7 @@ class _Words:
 
 def _shape_of(variable: Variable) -> str:
     try:
-        return described(variable.array)
+        return dtype_and_shape(variable.array)
     except RuntimeError:  # on a device that is gone, for example
         return ""
 

@@ -28,7 +28,7 @@ from gradtape.core.thread import here
 from gradtape.engines.numpy.threads import shared
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import profiler as xla_profiler
-from gradtape.inspect.timed import TimedRule, bytes_made, nbytes, waited_for
+from gradtape.inspect.timed import TimedRule, bytes_made, nbytes, when_done
 from gradtape.inspect.timeline import (
     CALL,
     COMPILE,
@@ -197,7 +197,7 @@ class profile(Observer, Block):  # noqa: N801 - it is used like a function
 
     def around_call(self, function: Any, call: Callable[[], Any]) -> Any:
         name = getattr(function, "_name", None) or function.name
-        return self._measured(CALL, name, caller(), lambda: waited_for(function, call()))
+        return self._measured(CALL, name, caller(), lambda: when_done(function, call()))
 
     def _measured(
         self,

@@ -22,12 +22,12 @@ from gradtape.inspect.causes import (
     Forward,
     Next,
     Passed,
-    Step,
+    Suspect,
     first_of,
     trace,
 )
 from gradtape.inspect.evidence import Evidence, Known, saved_output
-from gradtape.inspect.nonfinite import FORWARD, Ancestor, Input, Link, NonFinite, finite
+from gradtape.inspect.nonfinite import FORWARD, Ancestor, Carrier, Input, NonFinite, finite
 from gradtape.inspect.values import at, first, is_wrong, plain, spread, wrong
 from gradtape.ops.derivative import declared
 
@@ -135,10 +135,10 @@ def report(starts: Next, seen: str) -> NonFinite:
     step, index = culprit.step, culprit.index
     place = index[1] if index and isinstance(index[-1], tuple) else index
     chain = []
-    passed: Step | None = step
+    passed: Suspect | None = step
     while passed is not None:
         if passed is not step and passed.shown:
-            chain.append(Link(passed.name, passed.location, passed.phase))
+            chain.append(Carrier(passed.name, passed.location, passed.phase))
         chain += [_link(node) for node in passed.through if Forward(passed.evidence, node).shown]
         passed = reached_from.get(passed.key)
     given = culprit.kind in {"source", "input", "seed"}
@@ -170,7 +170,7 @@ def report(starts: Next, seen: str) -> NonFinite:
     )
 
 
-def _label(step: Step) -> str | None:
+def _label(step: Suspect) -> str | None:
     """What else is known of the op, or of the call that it is in."""
     evidence, node = step.evidence, step.node
     while evidence.outside is not None:
@@ -362,8 +362,8 @@ def _same(array: Any, other: Any) -> bool:
     )
 
 
-def _link(node: Node) -> Link:
-    return Link(_name(node), node.location(), FORWARD)
+def _link(node: Node) -> Carrier:
+    return Carrier(_name(node), node.location(), FORWARD)
 
 
 def _name(node: Node) -> str:

@@ -93,7 +93,7 @@ def nbytes(leaf: Any) -> int:
     return getattr(array, "nbytes", 0)
 
 
-def waited_for(function: Any, result: Any) -> Any:
+def when_done(function: Any, result: Any) -> Any:
     """A call's result when it is there, and what the call has written: XLA works on while Python
     goes on.
     """

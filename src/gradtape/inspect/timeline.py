@@ -125,7 +125,7 @@ class Sums:
             compiling,
             made,
         ) in self._by_place.values():
-            location, op = _location(where), name_of(what)
+            location, op = _location(where), op_name(what)
             key = location, op
             row = ProfileRow(
                 *location, op, calls, pulls, forward / 1e9, backward / 1e9, compiling / 1e9, made
@@ -214,10 +214,10 @@ def _title(kind: int, what: Any) -> str:
         return f"{what} (backward)"
     if kind == TRACE:
         return f"trace {what}"
-    return "XLA compiles" if kind == COMPILE else name_of(what)
+    return "XLA compiles" if kind == COMPILE else op_name(what)
 
 
-def name_of(what: Any) -> str:
+def op_name(what: Any) -> str:
     """The name of an op, given as such or by its kernel."""
     if isinstance(what, str):
         return what
@@ -312,7 +312,7 @@ class _Folding:
                 why = "; ".join(where[1]) or FIRST
                 found.append(Compilation(what, place.file, place.line, seconds, 0.0, why))
                 continue
-            name = "" if waiting is None else name_of(waiting.figures[1])
+            name = "" if waiting is None else op_name(waiting.figures[1])
             place = Location("", 0, "") if waiting is None else _location(waiting.figures[0])
             self._add_compiling(name, place, seconds)
 

@@ -64,7 +64,7 @@ def spread(index: Index, shape: Sequence[int]) -> Index:
     return tuple(0 if size == 1 else i for i, size in zip(index[-len(shape) :], shape, strict=True))
 
 
-def finite(array: Any, other: float = HARMLESS) -> Any:
+def made_finite(array: Any, other: float = HARMLESS) -> Any:
     """The array with another number in place of what is not finite."""
     array = np.asarray(array)
     return np.where(wrong(array), array.dtype.type(other), array)
@@ -85,7 +85,7 @@ def responsible(
     bad = [k for k, array in enumerate(arrays) if array is not None and is_wrong(array)]
     if not bad:
         return []
-    cleaned = [finite(array, other) if k in bad else array for k, array in enumerate(arrays)]
+    cleaned = [made_finite(array, other) if k in bad else array for k, array in enumerate(arrays)]
 
     def spoils(changed: dict[int, Any]) -> bool | None:
         found = compute([changed.get(k, array) for k, array in enumerate(cleaned)])

@@ -16,7 +16,7 @@ from gradtape.ops.arithmetic import absolute, less, minimum, square, times
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.declare import op, unary
 from gradtape.ops.elementary import exp, tanh
-from gradtape.ops.jets import Index, Partials, Step, chain_rule, minus, same_shape, square_rule
+from gradtape.ops.jets import Index, JetCall, Partials, chain_rule, minus, same_shape, square_rule
 from gradtape.ops.reductions import partials_of_softmax, reduce_sum
 from gradtape.ops.selection import drop, keep, keep_array, zeros_like
 
@@ -113,11 +113,11 @@ def _log_softmax(xp: Any, x: Any, *, axis: int) -> Any:
     return shifted - xp.log(xp.exp(shifted).sum(axis, keepdims=True))
 
 
-def _sigmoid_jet(step: Step) -> Partials:
+def _sigmoid_jet(step: JetCall) -> Partials:
     return _partials_of_sigmoid(step, step.output)
 
 
-def _partials_of_sigmoid(step: Step, out: Partials) -> Partials:
+def _partials_of_sigmoid(step: JetCall, out: Partials) -> Partials:
     x = step.input(0)
 
     @step.cached
@@ -127,7 +127,7 @@ def _partials_of_sigmoid(step: Step, out: Partials) -> Partials:
     return lambda index: chain_rule(index, slope, x)
 
 
-def _softplus_jet(step: Step) -> Partials:
+def _softplus_jet(step: JetCall) -> Partials:
     x = step.input(0)
 
     @step.cached
@@ -138,12 +138,12 @@ def _softplus_jet(step: Step) -> Partials:
     return lambda index: chain_rule(index, slope, x)
 
 
-def _softmax_jet(step: Step) -> Partials:
+def _softmax_jet(step: JetCall) -> Partials:
     weights, _ = partials_of_softmax(step, (step.params["axis"],), lambda: step.output(()))
     return weights
 
 
-def _log_softmax_jet(step: Step) -> Partials:
+def _log_softmax_jet(step: JetCall) -> Partials:
     x = step.input(0)
     _, log_sum = partials_of_softmax(step, (step.params["axis"],), lambda: exp(step.output(())))
 

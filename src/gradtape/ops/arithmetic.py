@@ -16,9 +16,9 @@ from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.jets import (
     Index,
+    JetCall,
     NoRule,
     Partials,
-    Step,
     below,
     bilinear,
     minus,
@@ -96,17 +96,17 @@ def _square_pull(g: Any, x: Any) -> Any:
     return twice
 
 
-def _add_jet(step: Step) -> Partials:
+def _add_jet(step: JetCall) -> Partials:
     x, y = step.input(0), step.input(1)
     return lambda index: _spread(step, plus(x(index), y(index)), index)
 
 
-def _subtract_jet(step: Step) -> Partials:
+def _subtract_jet(step: JetCall) -> Partials:
     x, y = step.input(0), step.input(1)
     return lambda index: _spread(step, minus(x(index), y(index)), index)
 
 
-def _spread(step: Step, value: Any, index: Index) -> Any:
+def _spread(step: JetCall, value: Any, index: Index) -> Any:
     return (
         None
         if value is None
@@ -114,7 +114,7 @@ def _spread(step: Step, value: Any, index: Index) -> Any:
     )
 
 
-def _divide_jet(step: Step) -> Partials:
+def _divide_jet(step: JetCall) -> Partials:
     """From out * y = x."""
     x, y, out = step.input(0), step.input(1), step.output
 
@@ -125,12 +125,12 @@ def _divide_jet(step: Step) -> Partials:
     return partials
 
 
-def _square_jet(step: Step) -> Partials:
+def _square_jet(step: JetCall) -> Partials:
     x = step.input(0)
     return lambda index: square_rule(index, x)
 
 
-def _abs_jet(step: Step) -> Partials:
+def _abs_jet(step: JetCall) -> Partials:
     x = step.input(0)(())
     if x.array.dtype.kind == "c":
         raise NoRule
@@ -138,7 +138,7 @@ def _abs_jet(step: Step) -> Partials:
     return through(step, lambda moved: moved * signs)
 
 
-def _sum_of(step: Step, parts: list[Any]) -> Any:
+def _sum_of(step: JetCall, parts: list[Any]) -> Any:
     first, *others = [part for part in parts if part is not None]
     for part in others:
         first = first + part

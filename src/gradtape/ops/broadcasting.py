@@ -57,7 +57,7 @@ def _batch_broadcast_to(op: Any, size: int, args: Any, mapped: Any, params: Any)
     return broadcast_to(lined_up(x, len(shape)), shape=(size, *shape))
 
 
-def _complex_jet(step: jets.Step) -> jets.Partials:
+def _complex_jet(step: jets.JetCall) -> jets.Partials:
     real, imag = step.input(0), step.input(1)
 
     def partials(index: jets.Index) -> Any:

@@ -67,9 +67,9 @@ class Runs:
         wide = [run(widened, a) if a.dtype == half else a for a in arrays]
         result = run(kernel, *wide, **params)
         return (
-            [run(rounded, r, dtype=half) for r in result]
+            [run(rounded_to, r, dtype=half) for r in result]
             if self.several
-            else run(rounded, result, dtype=half)
+            else run(rounded_to, result, dtype=half)
         )
 
     def recomputed(self, arrays: list[Any], params: dict[str, Any] | None) -> Any:
@@ -134,7 +134,7 @@ def widened(array: Any) -> Any:
     return array.astype(np.float32)
 
 
-def rounded(array: Any, *, dtype: Any) -> Any:
+def rounded_to(array: Any, *, dtype: Any) -> Any:
     return array.astype(dtype) if array.dtype == np.float32 else array
 
 

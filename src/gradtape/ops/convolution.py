@@ -300,7 +300,7 @@ def window_pattern(windows: Windows, sizes: Shape, before: int, after: int) -> l
     return links.along(outputs, inputs, (numbers.size, elements.size), before, after)
 
 
-def _conv_links(call: links.Call, index: int) -> links.Link:
+def _conv_links(call: links.LinkedCall, index: int) -> links.Link:
     """By the input: a window's elements with the channels of one group.
 
     By the filter: all that lead to one output channel.
@@ -335,7 +335,7 @@ def _conv_links(call: links.Call, index: int) -> links.Link:
     )
 
 
-def _conv_by_input_links(call: links.Call, index: int) -> links.Link | None:
+def _conv_by_input_links(call: links.LinkedCall, index: int) -> links.Link | None:
     """By the filter: all that lead to one input channel."""
     if index == 1:
         return None

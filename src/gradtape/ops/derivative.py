@@ -236,9 +236,17 @@ class OnTensors:
 
 def declared(rule: Any) -> Op | None:
     """The op whose rule this is; None for the rule of a function, a read or one of many outputs."""
+    rule = unwrapped(rule)
+    return rule.op if isinstance(rule, Derivative) else None
+
+
+def unwrapped(rule: Any) -> Any:
+    """A rule without what wraps it for complex numbers and half precision: with the pulls as they
+    are declared.
+    """
     while isinstance(rule, (Conjugated, OnTensors)):
         rule = rule._rule
-    return rule.op if isinstance(rule, Derivative) else None
+    return rule
 
 
 def guarded_pull(pull: Callable[..., Any], g: Any, saved: Sequence[Any]) -> Any:

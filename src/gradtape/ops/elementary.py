@@ -14,8 +14,8 @@ from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import binary, unary
 from gradtape.ops.jets import (
     Index,
+    JetCall,
     Partials,
-    Step,
     below,
     chain_rule,
     minus,
@@ -68,7 +68,7 @@ def _sqrt_one_minus_square(x: Any) -> Any:
     return sqrt(-(x * x - 1) if _dtype(x).kind == "c" else 1 - x * x)
 
 
-def _pow_jet(step: Step) -> Partials | None:
+def _pow_jet(step: JetCall) -> Partials | None:
     """A power with an exponent that does not move is its factor times a lower power;
     a whole one comes to an end at 1.
     """
@@ -95,12 +95,12 @@ def _pow_jet(step: Step) -> Partials | None:
     return lambda index: lowered(0, index)
 
 
-def _exp_jet(step: Step) -> Partials:
+def _exp_jet(step: JetCall) -> Partials:
     x, out = step.input(0), step.output
     return lambda index: chain_rule(index, out, x)
 
 
-def _log_jet(step: Step) -> Partials:
+def _log_jet(step: JetCall) -> Partials:
     x = step.input(0)
 
     @step.cached
@@ -122,7 +122,7 @@ def _partials_of_reciprocal(x: Partials, out: Partials) -> Partials:
     return partials
 
 
-def _sqrt_jet(step: Step) -> Partials:
+def _sqrt_jet(step: JetCall) -> Partials:
     """From out * out = x."""
     x, out = step.input(0), step.output
 
@@ -133,7 +133,7 @@ def _sqrt_jet(step: Step) -> Partials:
     return partials
 
 
-def _sine_and_cosine(step: Step) -> tuple[Partials, Partials]:
+def _sine_and_cosine(step: JetCall) -> tuple[Partials, Partials]:
     """The partials of both: each is the other's slope, but for the sign."""
     x = step.input(0)
 
@@ -148,7 +148,7 @@ def _sine_and_cosine(step: Step) -> tuple[Partials, Partials]:
     return sine, cosine
 
 
-def _tanh_jet(step: Step) -> Partials:
+def _tanh_jet(step: JetCall) -> Partials:
     x, out = step.input(0), step.output
 
     @step.cached

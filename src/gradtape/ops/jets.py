@@ -5,10 +5,10 @@ An `Index` lists the inputs to differentiate with respect to: (0, 0, 1) is twice
 input 1. `Partials` are a function from an Index to the partial derivative of one value, None where
 that is zero everywhere; for the empty Index it returns the value itself.
 
-A jet takes a `Step`, which is a recorded call of its op, and returns the Partials of the output. It
-is called once for each Step, so intermediate results can be `step.cached`. A linear op needs no jet
-of its own, nor does an elementwise op, whose slope is the pull of ones; where such an op declares a
-jet, it is shorter or faster.
+A jet takes a `JetCall`, which is a recorded call of its op, and returns the Partials of the output.
+It is called once for each of them, so intermediate results can be `step.cached`. A linear op needs
+no jet of its own, nor does an elementwise op, whose slope is the pull of ones; where such an op
+declares a jet, it is shorter or faster.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Partials = Callable[[Index], Any]
 Shape = tuple[int, ...]
 
 
-class Step(Protocol):
+class JetCall(Protocol):
     """A recorded call of an op as its jet sees it; `transforms.taylor_mode` makes them."""
 
     node: Node
@@ -69,7 +69,7 @@ class Step(Protocol):
         """
 
 
-Jet = Callable[[Step], Partials | None]
+Jet = Callable[[JetCall], Partials | None]
 """Gives None for a call that it says nothing about; an elementwise op's pulls tell then."""
 
 
@@ -153,7 +153,7 @@ def below(index: Index, out: Partials) -> Partials:
 # Jets of many ops
 
 
-def linear(step: Step) -> Partials:
+def linear(step: JetCall) -> Partials:
     """The op itself; arguments that have no such partial are zeros."""
     op = step.op
     if len(op.arguments) == 1:
@@ -180,18 +180,18 @@ def linear(step: Step) -> Partials:
     return partials
 
 
-def through(step: Step, push: Callable[[Any], Any]) -> Partials:
+def through(step: JetCall, push: Callable[[Any], Any]) -> Partials:
     """The jet of an op that takes each partial of its first argument to that of its output."""
     x = step.input(0)
     return lambda index: None if (moved := x(index)) is None else push(moved)
 
 
-def of_many(join: Callable[[Step, list[Any]], Any]) -> Jet:
+def of_many(join: Callable[[JetCall, list[Any]], Any]) -> Jet:
     """The jet of a linear op with any number of arguments; `join` gets their partials,
     None for zeros.
     """
 
-    def jet(step: Step) -> Partials:
+    def jet(step: JetCall) -> Partials:
         def partials(index: Index) -> Any:
             parts = [step.jets.of(parent, index) for parent in step.node.parents]
             return None if all(part is None for part in parts) else join(step, parts)
@@ -201,7 +201,7 @@ def of_many(join: Callable[[Step, list[Any]], Any]) -> Jet:
     return jet
 
 
-def bilinear(step: Step) -> Partials:
+def bilinear(step: JetCall) -> Partials:
     """Products of two arguments; further ones are indices."""
     op = step.op
     a, b, *fixed = [step.input(i) for i in range(len(op.arguments))]

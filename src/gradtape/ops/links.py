@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Pattern = Any
 Shape = tuple[int, ...]
-Links = Callable[["Call", int], "Link | None"]
+Links = Callable[["LinkedCall", int], "Link | None"]
 """Takes a call and the number of an input, and gives a Link, or None if the derivative shows it."""
 
 
@@ -57,7 +57,7 @@ SAME = Link()
 """Each element of the output depends on the input's element in its place."""
 
 
-class Call(NamedTuple):
+class LinkedCall(NamedTuple):
     """A recorded call of an op: the shapes of its output and, by their numbers,
     of the inputs that are asked about.
     """
@@ -145,7 +145,7 @@ def _groups(shape: Shape, axes: Sequence[Any], shared: dict[Any, int]) -> Any:
 # Links of many ops
 
 
-def elementwise(call: Call, index: int) -> Link:
+def elementwise(call: LinkedCall, index: int) -> Link:
     shape, input_shape = call.shape, call.inputs[index]
     return (
         SAME
@@ -165,7 +165,7 @@ def matrices(*axes: str | None) -> Links:
     None stands for an input that the derivative shows.
     """
 
-    def links(call: Call, index: int) -> Link | None:
+    def links(call: LinkedCall, index: int) -> Link | None:
         output, of_input = axes[0], axes[index + 1]
         if output is None or of_input is None:
             return None
@@ -176,7 +176,7 @@ def matrices(*axes: str | None) -> Links:
     return links
 
 
-def mixed_along_axes(call: Call, index: int) -> Link:
+def mixed_along_axes(call: LinkedCall, index: int) -> Link:
     params, shape, input_shape = call.params, call.shape, call.inputs[index]
     mixed = {axis % len(shape) for axis in params.get("axes", (params.get("axis"),))}
     names = [

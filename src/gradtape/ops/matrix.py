@@ -167,7 +167,7 @@ def _batch_einsum(
     return einsum(*args, inputs=inputs, output=letter + params["output"])
 
 
-def _einsum_jet(step: jets.Step) -> jets.Partials:
+def _einsum_jet(step: jets.JetCall) -> jets.Partials:
     values, of = step.saved("args"), step.jets.of
 
     def factor(i: int) -> jets.Partials:
@@ -179,7 +179,7 @@ def _einsum_jet(step: jets.Step) -> jets.Partials:
     )
 
 
-def _einsum_links(call: links.Call, index: int) -> links.Link:
+def _einsum_links(call: links.LinkedCall, index: int) -> links.Link:
     return links.aligned(
         call.shape, call.params["output"], call.inputs[index], call.params["inputs"][index]
     )

@@ -174,12 +174,12 @@ def _avg_unpool_on_xla(xp: Any, y: Any, *, windows: Windows, sizes: Shape) -> An
     )
 
 
-def _max_pool_jet(step: jets.Step) -> jets.Partials:
+def _max_pool_jet(step: jets.JetCall) -> jets.Partials:
     x, out = step.input(0)(()), step.output(())
     return jets.through(step, lambda moved: max_pick(moved, x, out, **step.params))
 
 
-def _links(call: links.Call, index: int) -> links.Link:
+def _links(call: links.LinkedCall, index: int) -> links.Link:
     batch, *sizes, channels = call.inputs[index]
     return links.Link(window_pattern(call.params["windows"], tuple(sizes), batch, channels))
 

@@ -20,8 +20,8 @@ from gradtape.ops.declare import op
 from gradtape.ops.elementary import exp
 from gradtape.ops.jets import (
     Index,
+    JetCall,
     Partials,
-    Step,
     chain_rule,
     minus,
     product_rule,
@@ -237,7 +237,7 @@ def _products_of_others(x: Any) -> Any:
     return concat(of_pairs * second, of_pairs * first, others[..., half:], axis=-1)
 
 
-def _variance_jet(step: Step) -> Partials:
+def _variance_jet(step: JetCall) -> Partials:
     """The mean of the squared distances from the mean."""
     x, axis = step.input(0), step.params.get("axis")
 
@@ -253,12 +253,12 @@ def _variance_jet(step: Step) -> Partials:
     return partials
 
 
-def _extremum_jet(step: Step) -> Partials:
+def _extremum_jet(step: JetCall) -> Partials:
     shares = step.pull(0, _ones_like(step.output(())))
     return through(step, lambda moved: reduce_sum(moved * shares, **step.params))
 
 
-def _logsumexp_jet(step: Step) -> Partials:
+def _logsumexp_jet(step: JetCall) -> Partials:
     out = step.output(())
     _, log_sum = partials_of_softmax(
         step, step.params.get("axis"), lambda: step.pull(0, _ones_like(out))
@@ -269,7 +269,7 @@ def _logsumexp_jet(step: Step) -> Partials:
 
 
 def partials_of_softmax(
-    step: Step, axis: Axes, value: Callable[[], Any]
+    step: JetCall, axis: Axes, value: Callable[[], Any]
 ) -> tuple[Partials, Partials]:
     """The partials of a softmax, whose value is given, and of the logarithm that it subtracts:
     each moves with the other.
@@ -290,7 +290,7 @@ def partials_of_softmax(
     return weights, log_sum
 
 
-def _cumsum_links(call: links.Call, index: int) -> links.Link:
+def _cumsum_links(call: links.LinkedCall, index: int) -> links.Link:
     shape, params = call.shape, call.params
     axis = params["axis"] % len(shape)
     size, before, after = shape[axis], math.prod(shape[:axis]), math.prod(shape[axis + 1 :])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gradtape.core.needed_ops import needed
-from gradtape.ops.computing import rounded, widened
+from gradtape.ops.computing import rounded_to, widened
 
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
@@ -35,7 +35,7 @@ needed.xla_kernel = _xla_kernel
 
 def _is_pure(kernel: Any) -> bool:
     found = by_kernel.get(kernel)
-    return kernel in (widened, rounded) if found is None else found.pure
+    return kernel in (widened, rounded_to) if found is None else found.pure
 
 
 needed.is_pure = _is_pure

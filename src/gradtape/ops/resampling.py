@@ -94,7 +94,7 @@ def _steps(index: Any) -> Any:
     return slice(int(index[0]), int(index[-1]) + 1, step)
 
 
-def _links(call: links.Call, index: int) -> links.Link:
+def _links(call: links.LinkedCall, index: int) -> links.Link:
     axis, taps, shape = call.params["axis"], call.params["taps"], call.shape
     outputs, column = np.nonzero(taps.weights)
     sizes = len(taps.places), taps.size

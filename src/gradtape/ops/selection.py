@@ -48,7 +48,7 @@ drop = op(
 needed.drop = drop
 
 
-def _where_jet(step: jets.Step) -> jets.Partials:
+def _where_jet(step: jets.JetCall) -> jets.Partials:
     x, y, condition = step.input(1), step.input(2), step.saved("condition")
 
     def partials(index: jets.Index) -> Any:

@@ -133,7 +133,7 @@ def _pad_pull(g: Any, x_shape: Shape, paddings: Sequence[tuple[int, int]]) -> An
     return getitem(g, key=_inside(paddings, x_shape))
 
 
-def _concat_partials(step: jets.Step, parts: list[Any]) -> Any:
+def _concat_partials(step: jets.JetCall, parts: list[Any]) -> Any:
     like = next(part for part in parts if part is not None)
     shapes = step.saved("shapes")
     filled = [
@@ -143,7 +143,7 @@ def _concat_partials(step: jets.Step, parts: list[Any]) -> Any:
     return concat(*filled, **step.params)
 
 
-def _stack_partials(step: jets.Step, parts: list[Any]) -> Any:
+def _stack_partials(step: jets.JetCall, parts: list[Any]) -> Any:
     like = next(part for part in parts if part is not None)
     return stack(
         *[jets.zeros(like.array.shape, like) if part is None else part for part in parts],

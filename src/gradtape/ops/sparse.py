@@ -54,7 +54,7 @@ def _by_b(g: Any, values: Any, rows: Any, columns: Any, b_shape: Shape) -> Any:
     return sparse_matmul(values, g, columns, rows, size=b_shape[0])
 
 
-def _links(call: links.Call, index: int) -> links.Link:
+def _links(call: links.LinkedCall, index: int) -> links.Link:
     """By the values: each with its row.
 
     By the dense factor: rows that a value joins, column by column.

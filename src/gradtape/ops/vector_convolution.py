@@ -35,7 +35,7 @@ def _by_v(g: Any, a: Any, full: bool) -> Any:
     return reverse(convolve(a, reverse(g, axis=(0,)), full=False), axis=(0,))
 
 
-def _links(call: links.Call, index: int) -> links.Link:
+def _links(call: links.LinkedCall, index: int) -> links.Link:
     """Each element with as many others in a row as the other vector is long; by a vector that is
     moved inside it, with all.
     """

@@ -16,7 +16,7 @@ from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients, as_unconnected
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import tensor_of
-from gradtape.core.xla.trace import Call, NeedsTracedConstants, NotTracedError, Trace
+from gradtape.core.xla.trace import NeedsTracedConstants, NotTracedError, Trace, TracedCall
 from gradtape.ops.registry import registry
 from gradtape.published import published
 from gradtape.transforms.functional import hessians_of
@@ -153,7 +153,7 @@ class _Again:
         self.sources = [known[id(t.array)] for t in sources]
 
     @staticmethod
-    def _depending(calls: Sequence[Call], sources: set[int], fixed: set[int]) -> set[int]:
+    def _depending(calls: Sequence[TracedCall], sources: set[int], fixed: set[int]) -> set[int]:
         """The arrays that calls compute from the sources, except those that are fixed."""
         reached, made = set(sources), set()
         for call in calls:
@@ -164,7 +164,9 @@ class _Again:
         return made
 
     @staticmethod
-    def _leading_to(calls: Sequence[Call], wanted: set[int], made: set[int]) -> list[Call]:
+    def _leading_to(
+        calls: Sequence[TracedCall], wanted: set[int], made: set[int]
+    ) -> list[TracedCall]:
         needed = []
         for call in reversed(calls):
             if any(id(array) in wanted and id(array) in made for array in call.results):

@@ -16,7 +16,7 @@ import pytest
 import gradtape as tf
 from gradtape import extend
 from gradtape.core.buffered import relying
-from gradtape.core.limit.calls import Call, Calls, Value
+from gradtape.core.limit.calls import Calls, KernelCall, Value
 from gradtape.core.limit.segments import Dropped
 from gradtape.core.thread import here
 from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
@@ -426,8 +426,10 @@ def test_an_op_may_say_that_it_is_pure():
 
 def test_each_call_runs_again_at_most_once(monkeypatch):
     ran = []
-    again = Call.again
-    monkeypatch.setattr(Call, "again", lambda call, values: ran.append(call) or again(call, values))
+    again = KernelCall.again
+    monkeypatch.setattr(
+        KernelCall, "again", lambda call, values: ran.append(call) or again(call, values)
+    )
     for limit in (1, 5 * ARRAY, 20 * ARRAY):
         ran.clear()
         x, weights = network(80)
@@ -494,7 +496,7 @@ def test_an_interrupt_while_segments_are_restored(stop, monkeypatch):
     with tf.GradientTape(persistent=True, memory_limit=6 * ARRAY) as tape:
         loss = loss_of(x, weights)
     expected = leaves(gradient(None))
-    again, count = Call.again, 0
+    again, count = KernelCall.again, 0
 
     def interrupted(call, values):
         nonlocal count
@@ -503,7 +505,7 @@ def test_an_interrupt_while_segments_are_restored(stop, monkeypatch):
             raise KeyboardInterrupt
         return again(call, values)
 
-    monkeypatch.setattr(Call, "again", interrupted)
+    monkeypatch.setattr(KernelCall, "again", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tape.gradient(loss, weights)
     for one, other in zip(leaves(tape.gradient(loss, weights)), expected, strict=True):
@@ -565,7 +567,7 @@ def test_other_ways_to_look_at_a_recording_restore_it():
 def test_what_was_given_is_forgotten():
     calls, given, made = Calls(), np.zeros(1000), np.ones(1000)
     value = calls.add(given, Value(None))
-    other = calls.add(made, Value(Call(np.sin, (value,), {}, 0)))
+    other = calls.add(made, Value(KernelCall(np.sin, (value,), {}, 0)))
     assert calls.find(given) is value
     calls.forget_given()
     assert calls.find(given) is None

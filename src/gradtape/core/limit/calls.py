@@ -31,12 +31,12 @@ class Value:
 
     __slots__ = ("call", "index")
 
-    def __init__(self, call: Call | None, index: int = 0) -> None:
+    def __init__(self, call: KernelCall | None, index: int = 0) -> None:
         self.call = call
         self.index = index
 
 
-class Call:
+class KernelCall:
     """A call of a kernel, with Values in place of arrays.
 
     Values refer to calls and calls to the Values that they were given, so that nothing is kept of
@@ -84,13 +84,13 @@ class Calls:
         self._known[id(array)] = (ref(array), value)
         return value
 
-    def made(self, call: Call, args: tuple[Any, ...], result: Any) -> int:
+    def made(self, call: KernelCall, args: tuple[Any, ...], result: Any) -> int:
         """Notes the results of a call; returns how many bytes they take."""
         self.count += 1
         total = 0
         results = result if isinstance(result, (list, tuple)) else (result,)
         for i, array in enumerate(results):
-            if is_value(array) and not any(array is arg for arg in args):
+            if keeps_much(array) and not any(array is arg for arg in args):
                 self.add(array, Value(call, i))
                 total += array.nbytes
         if len(self._known) > self._due:
@@ -112,7 +112,7 @@ class Calls:
         self._known.clear()
 
 
-def is_value(array: Any) -> bool:
+def keeps_much(array: Any) -> bool:
     """Whether an array is large, or keeps a large one alive."""
     return type(array) is np.ndarray and (
         array.nbytes > SMALL or (array.base is not None and owner(array).nbytes > SMALL)

@@ -20,7 +20,7 @@ from weakref import ref
 
 from gradtape.core import observers
 from gradtape.core.buffered import relying
-from gradtape.core.limit.calls import Call, Calls, Value, is_value, owner
+from gradtape.core.limit.calls import Calls, KernelCall, Value, keeps_much, owner
 from gradtape.core.limit.segments import Segment, merged, references
 from gradtape.core.messages import first_times, log_warning
 from gradtape.core.needed_ops import needed
@@ -132,14 +132,14 @@ class Plan(Observer):
         calls, current = self._calls, self._current
         given = []
         for arg in args:
-            if is_value(arg):
+            if keeps_much(arg):
                 value = calls.find(arg) or calls.add(arg, Value(None))
                 if value.call is None or value.call.number < current.start:
                     current.inputs[value] = arg
                 given.append(value)
             else:
                 given.append(arg)
-        call = Call(kernel, tuple(given), params, calls.count)
+        call = KernelCall(kernel, tuple(given), params, calls.count)
         self._fresh += calls.made(call, args, result)
         current.stop = calls.count
 
@@ -161,7 +161,7 @@ class Plan(Observer):
 
     def _all_saved(self, args: Sequence[Any]) -> bool:
         current = self._current
-        values = [self._calls.find(arg) for arg in args if is_value(arg)]
+        values = [self._calls.find(arg) for arg in args if keeps_much(arg)]
         return all(v is None or v in current.seen or not current.makes(v) for v in values)
 
     def _next_segment(self) -> None:

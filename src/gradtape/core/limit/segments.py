@@ -12,7 +12,7 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
-from gradtape.core.limit.calls import Call, Calls, Value, is_value
+from gradtape.core.limit.calls import Calls, KernelCall, Value, keeps_much
 from gradtape.core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def template_of(saved: Any, calls: Calls, arrays: dict[Value, Any]) -> Any:
     if kind is tuple or kind is list:
         return kind([template_of(part, calls, arrays) for part in saved])
     array = saved.array if kind is Tensor else saved
-    if not is_value(array):
+    if not keeps_much(array):
         return saved
     value = calls.find(array) or calls.add(array, Value(None))
     arrays[value] = array
@@ -200,11 +200,13 @@ class Segment:
             used.update(value for value in call.given() if value in self.inputs)
         return used
 
-    def _needed(self, wanted: Any, inputs: dict[Value, Any]) -> dict[int, tuple[Call, list[Value]]]:
+    def _needed(
+        self, wanted: Any, inputs: dict[Value, Any]
+    ) -> dict[int, tuple[KernelCall, list[Value]]]:
         """The calls that compute `wanted` from `inputs`, by number, and which of their results are
         needed.
         """
-        calls: dict[int, tuple[Call, list[Value]]] = {}
+        calls: dict[int, tuple[KernelCall, list[Value]]] = {}
         seen: set[Value] = set()
         pending = list(wanted)
         while pending:

@@ -303,11 +303,11 @@ def lend(variable: Variable) -> Any:
         known["lent"] = True
         loans.count += 1
         # Else a signal handler has written it since, and maybe over it.
-        if is_value(variable, value):
+        if is_still_held(variable, value):
             return value
 
 
-def is_value(variable: Variable, value: Any) -> bool:
+def is_still_held(variable: Variable, value: Any) -> bool:
     """Whether a JAX array is still what `held` returns for a Variable; assumed for a class that
     stores its array in its own way.
     """

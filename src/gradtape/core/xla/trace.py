@@ -13,9 +13,9 @@ A *path* leads from an input of a program to a result if every call in between h
 there; the inputs from which there is one are kept as the bits of an integer. So `stop_gradient`
 cuts paths in a program as it does in eager code.
 
-The user's code runs once. What it called (ops, other programs, loops) is kept as a list of `Call`s,
-which can be run again on other tensors, recorded by whatever records then: every derivative of a
-program, and its batched form, comes from that list.
+The user's code runs once. What it called (ops, other programs, loops) is kept as a list of
+`TracedCall`s, which can be run again on other tensors, recorded by whatever records then: every
+derivative of a program, and its batched form, comes from that list.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Capture:
         self.written = False
 
 
-class Call(NamedTuple):
+class TracedCall(NamedTuple):
     """Something that a program called while it was traced: `run` computes its results again, for
     other values of `given`.
 
@@ -150,7 +150,7 @@ class Trace:
         self.taken: dict[int, Capture] = {}
         self.made: set[int] = set()  # the Variables that were created while tracing
         self.beyond: str | None = None  # what XLA cannot compile, if anything was met
-        self.calls: list[Call] | None = [] if staged else None
+        self.calls: list[TracedCall] | None = [] if staged else None
         # The Tensors of eager code that are constants of this program, as far as it is known, by
         # identity: a tape may watch them later.
         self.constants: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
@@ -410,9 +410,9 @@ class Trace:
             found.append(array)
             has_gradient = array.dtype in dtypes.TRAINABLE
             self._paths[id(array)] = (
-                through(-1 if paths is None else paths[i], known) if has_gradient else 0
+                inputs_of_path(-1 if paths is None else paths[i], known) if has_gradient else 0
             )
-        calls.append(Call(run, list(given), found, caller()))
+        calls.append(TracedCall(run, list(given), found, caller()))
         return found
 
     def program(
@@ -463,7 +463,7 @@ def is_recorded_in(recordings: frozenset[Recording], tensor: Tensor) -> bool:
     return tensor.node is not None and not recordings.isdisjoint(tensor.node.scope.recordings)
 
 
-def through(path: int, paths: Sequence[int]) -> int:
+def inputs_of_path(path: int, paths: Sequence[int]) -> int:
     """The inputs at which a path begins, given that `paths` lead from inputs to where it begins."""
     found = 0
     for i, begin in enumerate(paths):

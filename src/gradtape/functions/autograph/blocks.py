@@ -1,4 +1,4 @@
-"""`Block`: a piece of the user's code that XLA runs, and the variables it changes.
+"""`ConvertedBlock`: a piece of the user's code that XLA runs, and the variables it changes.
 
 malt turns the body of an `if` or a loop into functions. They take and return nothing, but read and
 write the variables of the enclosing function; `get_state` and `set_state` read and write those that
@@ -15,7 +15,7 @@ GetState = Callable[[], tuple[Any, ...]]
 SetState = Callable[[tuple[Any, ...]], None]
 
 
-class Block:
+class ConvertedBlock:
     """The functions that malt has made from a statement, the `names` of the variables it changes,
     and their values `before` it.
     """

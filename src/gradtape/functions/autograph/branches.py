@@ -13,7 +13,7 @@ from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.tensor import is_traced
-from gradtape.functions.autograph.blocks import Block, GetState, SetState, in_a_block
+from gradtape.functions.autograph.blocks import ConvertedBlock, GetState, SetState, in_a_block
 from gradtape.functions.autograph.truth import known_if, truth
 from gradtape.functions.autograph.values import (
     UndefinedReturnValue,
@@ -33,7 +33,7 @@ from gradtape.functions.autograph.values import (
     specs_of,
     zeros,
 )
-from gradtape.functions.structured import Body, Closed, Spec, together, values_now, write_back
+from gradtape.functions.structured import Body, Closed, Spec, each_once, values_now, write_back
 from gradtape.functions.switch import Switch
 from gradtape.functions.traced import index_of
 
@@ -49,7 +49,7 @@ def if_stmt(
 ) -> None:
     """An `if` statement. The first `outputs` of the variables are used after it."""
     if is_traced(condition):
-        block = Block(get_state, set_state, names, body, orelse)
+        block = ConvertedBlock(get_state, set_state, names, body, orelse)
         traced_if(condition, block, body, orelse, outputs)
     elif condition:
         body()
@@ -58,7 +58,11 @@ def if_stmt(
 
 
 def traced_if(
-    condition: Any, block: Block, body: Callable[[], Any], orelse: Callable[[], Any], outputs: int
+    condition: Any,
+    block: ConvertedBlock,
+    body: Callable[[], Any],
+    orelse: Callable[[], Any],
+    outputs: int,
 ) -> None:
     """An `if` statement of the program."""
 
@@ -96,8 +100,8 @@ def _chosen(
             place + sum(len(_computed(leaf)) for leaf in nest.flatten(v))
             for place, v in zip(places, [a, b], strict=True)
         ]
-    taken = together(*(branch.closed.taken for branch in branches))
-    written = together(*(branch.closed.written for branch in branches))
+    taken = each_once(*(branch.closed.taken for branch in branches))
+    written = each_once(*(branch.closed.written for branch in branches))
     choices = [[choice for m in merged for choice in m.choices[i]] for i in range(len(branches))]
     bodies = [
         branch.body(taken, written, choice)

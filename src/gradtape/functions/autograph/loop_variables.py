@@ -18,7 +18,7 @@ from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.beyond import BeyondXlaError
-from gradtape.functions.autograph.blocks import Block
+from gradtape.functions.autograph.blocks import ConvertedBlock
 from gradtape.functions.autograph.values import (
     described,
     fits,
@@ -39,7 +39,7 @@ from gradtape.functions.autograph.values import (
 class OfBlockError(Exception):
     """An error that only the loop of this block can handle."""
 
-    def __init__(self, message: str, block: Block) -> None:
+    def __init__(self, message: str, block: ConvertedBlock) -> None:
         super().__init__(message)
         self.block = block
 
@@ -62,7 +62,7 @@ class _Again(Exception):  # noqa: N818 - it is no error
         self.values = values
 
 
-def looped(block: Block, run: Callable[[LoopVariables], list[Any]]) -> None:
+def looped(block: ConvertedBlock, run: Callable[[LoopVariables], list[Any]]) -> None:
     """Runs a loop, and gives its variables the values that they have after it."""
     values: Sequence[Any] = block.before
     while True:
@@ -81,7 +81,7 @@ class LoopVariables:
     through the loop.
     """
 
-    def __init__(self, block: Block, values: Sequence[Any]) -> None:
+    def __init__(self, block: ConvertedBlock, values: Sequence[Any]) -> None:
         self._block = block
         self._values = values
         self._leaves = [nest.flatten(value) for value in values]

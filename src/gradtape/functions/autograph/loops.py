@@ -17,7 +17,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.functions import traced
-from gradtape.functions.autograph.blocks import Block, GetState, SetState
+from gradtape.functions.autograph.blocks import ConvertedBlock, GetState, SetState
 from gradtape.functions.autograph.branches import traced_if
 from gradtape.functions.autograph.loop_variables import (
     FirstStepDiffersError,
@@ -25,7 +25,7 @@ from gradtape.functions.autograph.loop_variables import (
     LoopVariables,
     looped,
 )
-from gradtape.functions.autograph.rows import Progression, Rows, rows_of
+from gradtape.functions.autograph.rows import LoopRows, Progression, rows_of
 from gradtape.functions.autograph.truth import truth
 from gradtape.functions.autograph.values import location
 from gradtape.ops.arithmetic import add, less, logical_and
@@ -46,7 +46,7 @@ def while_stmt(
             return
         body()
         bound, found = None if bound is None else max(bound - 1, 0), test()
-    block = Block(get_state, set_state, names, test, body)
+    block = ConvertedBlock(get_state, set_state, names, test, body)
 
     def run(variables: LoopVariables) -> list[Any]:
         def holds(*tensors: Tensor) -> Tensor:
@@ -78,7 +78,7 @@ def for_stmt(
     `extra_test` is given if the loop may end early: it tells whether it continues.
     """
     rows = rows_of(iterated)
-    new_block = functools.partial(Block, get_state, set_state, names, extra_test, body)
+    new_block = functools.partial(ConvertedBlock, get_state, set_state, names, extra_test, body)
     if rows is None:
         _for_python(iterated, extra_test, body, new_block)
     elif isinstance(rows, Progression):
@@ -93,7 +93,7 @@ def _for_python(
     iterated: Any,
     extra_test: Callable[[], Any] | None,
     body: Callable[[Any], Any],
-    new_block: Callable[[], Block],
+    new_block: Callable[[], ConvertedBlock],
 ) -> None:
     """Python's loop.
 
@@ -114,7 +114,9 @@ def _for_python(
             return
 
 
-def _for_rows(rows: Rows, body: Callable[[Any], Any], new_block: Callable[[], Block]) -> None:
+def _for_rows(
+    rows: LoopRows, body: Callable[[Any], Any], new_block: Callable[[], ConvertedBlock]
+) -> None:
     """A loop over a known number of rows; if there are none, what its body reads has a gradient all
     the same, of zeros.
     """
@@ -158,7 +160,7 @@ def _for_rows(rows: Rows, body: Callable[[Any], Any], new_block: Callable[[], Bl
 
 
 def _for_rows_until(
-    rows: Rows, extra_test: Callable[[], Any], body: Callable[[Any], Any], block: Block
+    rows: LoopRows, extra_test: Callable[[], Any], body: Callable[[Any], Any], block: ConvertedBlock
 ) -> None:
     """A loop over rows that may end early; since it is bounded, it has a gradient."""
 
@@ -184,7 +186,7 @@ def _for_numbers(
     numbers: Progression,
     extra_test: Callable[[], Any] | None,
     body: Callable[[Any], Any],
-    block: Block,
+    block: ConvertedBlock,
     bound: int | None,
 ) -> None:
     """A loop over a range whose bounds are traced tensors."""

@@ -25,7 +25,7 @@ from gradtape.ops.broadcasting import cast
 from gradtape.ops.shaping import getitem
 
 
-class Rows:
+class LoopRows:
     """The rows of tensors of the same length; `entry` makes the loop variable's value from a row of
     each.
     """
@@ -45,16 +45,16 @@ class Rows:
         """The entries one by one, for what is not a loop of the program."""
         return map(self.number, range(self.length))
 
-    def first(self, count: int | None) -> Rows:
+    def first(self, count: int | None) -> LoopRows:
         """The first rows, at most this many."""
         return (
             self
             if count is None
-            else Rows([_part(t, slice(count)) for t in self.tensors], self.entry)
+            else LoopRows([_part(t, slice(count)) for t in self.tensors], self.entry)
         )
 
-    def after_first(self) -> Rows:
-        return Rows([_part(t, slice(1, None)) for t in self.tensors], self.entry)
+    def after_first(self) -> LoopRows:
+        return LoopRows([_part(t, slice(1, None)) for t in self.tensors], self.entry)
 
 
 def _part(tensor: Tensor, part: slice) -> Tensor:
@@ -100,9 +100,9 @@ class Progression:
         return self.__gradtape_tensor__()
 
 
-def rows_of(iterated: Any) -> Rows | Progression | None:
+def rows_of(iterated: Any) -> LoopRows | Progression | None:
     """What a loop over a value iterates over in a program; None if Python runs the loop."""
-    if isinstance(iterated, (Rows, Progression)):
+    if isinstance(iterated, (LoopRows, Progression)):
         return iterated
     value = source_object(iterated)
     if not inside_a_program() or not isinstance(value, (Tensor, Variable)):
@@ -112,7 +112,7 @@ def rows_of(iterated: Any) -> Rows | Progression | None:
         raise TypeError(f"{location()}: cannot iterate over a scalar tensor.")
     if tensor.array.dtype == object:  # strings, which are known
         return None
-    return Rows([tensor], lambda rows: rows[0])
+    return LoopRows([tensor], lambda rows: rows[0])
 
 
 def range_(*args: Any) -> Any:
@@ -151,15 +151,15 @@ def tensor_range(
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
     rows = rows_of(iterable)
-    if not isinstance(rows, Rows):
+    if not isinstance(rows, LoopRows):
         return builtins.enumerate(iterable, start)
     numbers = Tensor(np.arange(rows.length, dtype=np.int32)) + start
-    return Rows([numbers, *rows.tensors], lambda entries: (entries[0], rows.entry(entries[1:])))
+    return LoopRows([numbers, *rows.tensors], lambda entries: (entries[0], rows.entry(entries[1:])))
 
 
 def zip_(*iterables: Any, strict: bool = False) -> Any:
     found = [rows_of(iterable) for iterable in iterables]
-    rows = [r for r in found if isinstance(r, Rows)]
+    rows = [r for r in found if isinstance(r, LoopRows)]
     if not rows or len(rows) < len(found):
         return builtins.zip(*iterables, strict=strict)
     if strict and len({r.length for r in rows}) > 1:
@@ -174,4 +174,4 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
         ]
         return tuple(r.entry(part) for r, part in builtins.zip(rows, parts, strict=True))
 
-    return Rows([tensor for r in rows for tensor in r.tensors], entry)
+    return LoopRows([tensor for r in rows for tensor in r.tensors], entry)

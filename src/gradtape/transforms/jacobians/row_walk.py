@@ -35,7 +35,7 @@ def nothing_records() -> bool:
     return state.scope is None and not state.levels and state.trace is None and state.device is None
 
 
-class Rows:
+class CotangentRows:
     """A cotangent's rows; `own` if nothing else holds the array, so that it may be written to."""
 
     __slots__ = ("array", "own")
@@ -75,18 +75,18 @@ def pull_rows(
             pulled = _through_rule(node, g, parents, level)
         return pulled
 
-    found = walk(path, {node: Rows(rows, own) for node, rows in seeds.items()}, pull, _sum)
+    found = walk(path, {node: CotangentRows(rows, own) for node, rows in seeds.items()}, pull, _sum)
     return {node: rows.array for node, rows in found.items()}
 
 
 def _quickly(
     node: Node, g: Any, parents: Sequence[Node | None], level: Level
 ) -> Sequence[Any] | None:
-    """The cotangents of a Node's parents, as Rows, for the ops that most of a Jacobian goes
+    """The cotangents of a Node's parents, as rows, for the ops that most of a Jacobian goes
     through; None for others.
     """
     rule: Any = node.rule
-    if type(g) is not Rows or type(g.array) is not np.ndarray or g.array.dtype.kind != "f":
+    if type(g) is not CotangentRows or type(g.array) is not np.ndarray or g.array.dtype.kind != "f":
         return None
     if type(rule) is ElementwiseDerivative:
         return _through_elements(rule, node, g, parents)
@@ -96,24 +96,26 @@ def _quickly(
     if declared is None:
         return None
     return [
-        None if parent is None else _declared(declared, node, i, g, level)
+        None if parent is None else _by_row_rule(declared, node, i, g, level)
         for i, parent in enumerate(parents)
     ]
 
 
-def _declared(declared: RowRule, node: Node, index: int, g: Rows, level: Level) -> Rows:
+def _by_row_rule(
+    declared: RowRule, node: Node, index: int, g: CotangentRows, level: Level
+) -> CotangentRows:
     """The cotangent of one parent, by the rule that the op declares for rows."""
     rule: Any = node.rule
     found = here.state.run_on_host(declared.pulls[index], g.array, **rule.named(node, index))
     if found is not None:
-        return Rows(found, own=declared.fresh)
+        return CotangentRows(found, own=declared.fresh)
     return _through_rule(
         node, g, [parent if i == index else None for i, parent in enumerate(node.parents)], level
     )[index]
 
 
 def _through_elements(
-    rule: ElementwiseDerivative, node: Node, g: Rows, parents: Sequence[Node | None]
+    rule: ElementwiseDerivative, node: Node, g: CotangentRows, parents: Sequence[Node | None]
 ) -> Sequence[Any] | None:
     """An elementwise op: rows times its partial derivatives.
 
@@ -144,7 +146,7 @@ def _through_elements(
     return pulled
 
 
-def _times(g: Rows, partial: Any, *, own: bool, shared: bool) -> Rows:
+def _times(g: CotangentRows, partial: Any, *, own: bool, shared: bool) -> CotangentRows:
     """Rows times numbers that are the same for all of them; `own` if the rows are no longer
     needed.
     """
@@ -152,17 +154,17 @@ def _times(g: Rows, partial: Any, *, own: bool, shared: bool) -> Rows:
     if not partial.ndim and partial == 1:
         if shared:
             g.own = False
-        return Rows(array, own=own)
+        return CotangentRows(array, own=own)
     if own:
         here.state.run_on_host(np.multiply, array, partial, out=array)
-        return Rows(array, own=True)
-    return Rows(here.state.run_on_host(np.multiply, array, partial), own=True)
+        return CotangentRows(array, own=True)
+    return CotangentRows(here.state.run_on_host(np.multiply, array, partial), own=True)
 
 
-def _summed(rows: Rows, shape: Shape) -> Rows:
+def _summed(rows: CotangentRows, shape: Shape) -> CotangentRows:
     """Rows summed back to the shape from which they had been broadcast."""
     total = here.state.run_on_host(rows_summed, rows.array, shape)
-    return Rows(total, own=rows.own or total.size != rows.array.size)
+    return CotangentRows(total, own=rows.own or total.size != rows.array.size)
 
 
 def _through_rule(
@@ -177,7 +179,7 @@ def _through_rule(
 def _rows_of(pulled: Any, level: Level) -> Any:
     if pulled is None:
         return None
-    return mapped(dense(pulled), lambda p: Rows(whole(p, level).array, own=False))
+    return mapped(dense(pulled), lambda p: CotangentRows(whole(p, level).array, own=False))
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -199,4 +201,6 @@ def _sum(earlier: Any, cotangent: Any, parent: Node) -> Any:
     if into.own:
         here.state.run_on_host(np.add, into.array, other.array, out=into.array)
         return into
-    return Rows(here.state.run_on_host(operator.add, earlier.array, cotangent.array), own=True)
+    return CotangentRows(
+        here.state.run_on_host(operator.add, earlier.array, cotangent.array), own=True
+    )

@@ -28,8 +28,8 @@ from gradtape.core.variable import ReadRule
 from gradtape.core.walk import dense
 from gradtape.core.xla.beyond import attempt
 from gradtape.ops.broadcasting import cast
-from gradtape.ops.derivative import transposed
-from gradtape.ops.links import SAME, Call, Link, Pattern, Shape, aligned, pairs
+from gradtape.ops.derivative import declared, transposed
+from gradtape.ops.links import SAME, Link, LinkedCall, Pattern, Shape, aligned, pairs
 from gradtape.ops.shaping import getitem, reshape
 
 
@@ -197,15 +197,6 @@ def _spec(g: Any) -> Spec:
     return Spec(tuple(g.shape), g.values.dtype if type(g) is RawSlices else g.dtype)
 
 
-def _op_of(rule: Any) -> Any:
-    """The op of a rule, even if the rule is wrapped for complex numbers or half precision; None for
-    the rule of a function.
-    """
-    while hasattr(rule, "_rule"):
-        rule = rule._rule
-    return getattr(rule, "op", None)
-
-
 # The links of one Node with its parents: `push` takes the patterns of all, `pull` gives them
 
 
@@ -264,11 +255,11 @@ def _links(
         return Separate(
             [Link(pairs(places, whole.starts[rule.index] + places, spec.size, whole.size))]
         )
-    op = _op_of(rule)
+    op = declared(rule)
     if op is not None:
         if op.links is None and op.moves:
             return _moved(node, op, linked, specs)
-        call = Call(
+        call = LinkedCall(
             op,
             node,
             spec.shape,
@@ -350,6 +341,6 @@ def _seen_from_pull(
         if end is None:
             links.append(Link(pairs([], [], spec.size, parent.size)))
         else:
-            way = tape.scope, end, row.node, parent, spec.size, (*within, _op_of(rule) or rule)
+            way = tape.scope, end, row.node, parent, spec.size, (*within, declared(rule) or rule)
             links.append(Transposed(Dependence(*way), tape))  # type: ignore[arg-type]
     return Separate(links)

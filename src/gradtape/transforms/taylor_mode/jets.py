@@ -12,8 +12,8 @@ from gradtape.core.node import Node
 from gradtape.core.path import Path
 from gradtape.core.recording import Recording
 from gradtape.ops.broadcasting import broadcast_to
-from gradtape.ops.derivative import Conjugated, Derivative, ElementwiseDerivative, OnTensors
-from gradtape.ops.jets import Index, NoRule, Partials, Shape, Step, plus
+from gradtape.ops.derivative import Derivative, ElementwiseDerivative, unwrapped
+from gradtape.ops.jets import Index, JetCall, NoRule, Partials, Shape, plus
 
 
 class Jets:
@@ -112,7 +112,7 @@ class Jets:
         return self._shapes[node]
 
 
-class RecordedStep(Step):
+class RecordedStep(JetCall):
     """One recorded op as its rule sees it: the partials of its inputs and of its output,
     and what its pulls saved.
 
@@ -125,7 +125,7 @@ class RecordedStep(Step):
         self.node = node
         self.params: dict[str, Any] = node.params or {}
         self.at_release: list[Callable[[], None]] = []
-        self._rule = declared(node)
+        self._rule = unwrapped(node.rule)
 
     @property
     def op(self) -> Any:
@@ -220,21 +220,11 @@ class RecordedStep(Step):
         return value if value.array.shape == shape else broadcast_to(value, shape=shape)
 
 
-def declared(node: Node) -> Any:
-    """A Node's rule without what wraps it for complex numbers and half precision: jets follow the
-    pulls as they are declared.
-    """
-    rule: Any = node.rule
-    while isinstance(rule, (Conjugated, OnTensors)):
-        rule = rule._rule
-    return rule
-
-
 def _argument_shape(user: Node, i: int, out: Shape | None) -> Shape | None:
     """The shape of argument `i` of an op, from what its pulls saved and the shape of its output;
     None if they do not say.
     """
-    rule = declared(user)
+    rule = unwrapped(user.rule)
     if not isinstance(rule, Derivative):
         return None
     op = rule.op

@@ -17,15 +17,15 @@ from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.ops.arithmetic import equal, logical_and
 from gradtape.ops.broadcasting import identity
-from gradtape.ops.derivative import may_hold_nan
+from gradtape.ops.derivative import may_hold_nan, unwrapped
 from gradtape.ops.jets import Index, NoRule, Partials, plus, product_rule
 from gradtape.ops.selection import drop
-from gradtape.transforms.taylor_mode.jets import Jets, RecordedStep, declared
+from gradtape.transforms.taylor_mode.jets import Jets, RecordedStep
 
 
 def rule_for(step: RecordedStep) -> Partials:
     """The partials of a recorded op's output."""
-    if isinstance(declared(step.node), OutputRule):
+    if isinstance(unwrapped(step.node.rule), OutputRule):
         return _output(step)
     op = step.op
     partials = None if op.jet is None else op.jet(step)
@@ -61,7 +61,7 @@ def _with_zeros(step: RecordedStep, partials: Partials) -> Partials:
 
 def _output(step: RecordedStep) -> Partials:
     """One output of an op with several: their partials come as a list."""
-    parent, which = step.node.parents[0], declared(step.node).index
+    parent, which = step.node.parents[0], unwrapped(step.node.rule).index
 
     def partials(index: Index) -> Any:
         outputs = step.jets.of(parent, index)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gradtape.api.tensorflow.accepted import NUMERIC, of_kind
 from gradtape.api.tensorflow.arguments import TensorLike, as_float, as_int, integers
-from gradtape.api.tensorflow.nn.convolution import Layout
+from gradtape.api.tensorflow.nn.convolution import AxisLayout
 from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
@@ -264,7 +264,7 @@ def extract_patches(
     x = of_kind(images, NUMERIC, function, "images")
     if x.ndim != 4:
         raise invalid_argument(f"{function}: images must have 4 dimensions, got shape {x.shape}.")
-    layout = Layout(function, None, x, 2)
+    layout = AxisLayout(function, None, x, 2)
     if len(integers(sizes, f"{function}: sizes")) != 4:
         raise invalid_argument(f"{function}: sizes must have 4 entries, got {sizes!r}.")
     windows = layout.windows(

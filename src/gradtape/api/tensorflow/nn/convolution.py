@@ -36,7 +36,7 @@ _CONVOLVED = Kind("floating-point or int32", FLOATING.dtypes | {dtypes.int32.num
 _FORMATS = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
-class Layout:
+class AxisLayout:
     """Where an input of a function has its batch, spatial and channel axes,
     and how it gets them in the order of the ops.
     """
@@ -182,13 +182,13 @@ def _convolve(
 
 def _operands(
     function: str, x: Any, filters: Any, kind: Any, data_format: Any, spatial: int | None
-) -> tuple[Tensor, Tensor, Layout]:
+) -> tuple[Tensor, Tensor, AxisLayout]:
     """The input and the filters as Tensors of one dtype, and how the input is laid out; without
     `spatial`, the filters say how many axes are convolved.
     """
     x, w = tensors_of_kind(x, filters, kind, function, ("input", "filters"))
     spatial = _spatial_axes(w, function) if spatial is None else spatial
-    layout = Layout(function, data_format, x, spatial)
+    layout = AxisLayout(function, data_format, x, spatial)
     _check_filters(function, w, spatial)
     return x, w, layout
 
@@ -330,7 +330,7 @@ def depthwise_conv2d(
     """
     function = "depthwise_conv2d"
     x, w = tensors_of_kind(input, filter, FLOATING, function, ("input", "filter"))
-    layout = Layout(function, data_format, x, 2)
+    layout = AxisLayout(function, data_format, x, 2)
     _check_filters(function, w, 2, "filter")
     x = layout.enter(x)
     *kernel, channels, times = w.array.shape

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradtape.api.tensorflow.accepted import REAL, tensors_of_kind
 from gradtape.api.tensorflow.arguments import TensorLike
-from gradtape.api.tensorflow.nn.convolution import Layout, Padding, PerAxis
+from gradtape.api.tensorflow.nn.convolution import AxisLayout, Padding, PerAxis
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic
@@ -88,7 +88,7 @@ def _dilated(
             f"{function}: input must have the shape (batch, height, width, channels) and filters "
             f"(height, width, channels), got {x.shape} and {w.shape}."
         )
-    layout = Layout(function, data_format, x, 2)
+    layout = AxisLayout(function, data_format, x, 2)
     sizes = x.array.shape[1:3]
     windows = layout.windows(sizes, w.array.shape[:2], strides, padding, dilations)
     outputs = windows.outputs(sizes)

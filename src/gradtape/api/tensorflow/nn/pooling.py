@@ -17,7 +17,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.accepted import FLOATING, REAL, Kind, of_kind
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike, as_int, numpy_dtype
-from gradtape.api.tensorflow.nn.convolution import Layout, Padding, PerAxis
+from gradtape.api.tensorflow.nn.convolution import AxisLayout, Padding, PerAxis
 from gradtape.convert import TENSORFLOW
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
@@ -58,7 +58,7 @@ def _laid_out(
     data_format: Any,
     spatial: int | None,
     dilations: Any = None,
-) -> tuple[Layout, Windows]:
+) -> tuple[AxisLayout, Windows]:
     """The layout of `x`, and its windows."""
     if spatial is None:
         spatial = x.ndim - 2
@@ -66,7 +66,7 @@ def _laid_out(
             raise ValueError(
                 f"{function}: input must have 3, 4 or 5 dimensions, got shape {x.shape}."
             )
-    layout = Layout(function, data_format, x, spatial)
+    layout = AxisLayout(function, data_format, x, spatial)
     sizes = x.array.shape[-spatial:] if layout.channels_first else x.array.shape[-spatial - 1 : -1]
     windows = layout.windows(sizes, layout.per_axis(ksize, "ksize"), strides, padding, dilations)
     if padding != "SAME" and any(
@@ -365,12 +365,12 @@ def space_to_depth(
 
 def _blocked(
     function: str, value: Any, block_size: Any, data_format: str
-) -> tuple[Layout, Tensor, int]:
+) -> tuple[AxisLayout, Tensor, int]:
     x = TENSORFLOW.tensor(value, f"{function}: input")
     if x.ndim != 4:
         raise invalid_argument(f"{function}: input must have 4 dimensions, got shape {x.shape}.")
     block = as_int(block_size, f"{function}: block_size")
     if block < 2:
         raise invalid_argument(f"{function}: block_size must be at least 2, got {block}.")
-    layout = Layout(function, data_format, x, 2)
+    layout = AxisLayout(function, data_format, x, 2)
     return layout, layout.enter(x), block

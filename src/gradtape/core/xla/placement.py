@@ -65,7 +65,9 @@ class XlaDevice:
     def adopt(self, variable: Variable) -> None:
         """Moves a new Variable here; strings and instances of user classes stay on the host.
 
-        Whether it is moved is known only when it has its value, so its class changes then.
+        Which of the two it is, its value says, which `__init__` makes: too late for `__new__` to
+        choose the class, and the caller of `Variable(...)` gets this object and no other. So its
+        class changes, once, before anyone has seen it.
         """
         if type(variable) is Variable and variable.array.dtype.kind != "O":
             array = variable.__dict__.pop("array")

@@ -168,7 +168,9 @@ class HeldTensor(Tensor):
         if name != "array":
             raise AttributeError(f"'Tensor' object has no attribute {name!r}")
         array = self.array = xla_engine.to_numpy(self.held)
-        # Its class changes: what looks for exactly `Tensor` is several times as fast.
+        # It stays the same object, which others hold, and becomes what ops look for. A Tensor that
+        # could lack its array would need `__getattr__` in its own class, with which every read of
+        # an attribute of any Tensor takes two to three times as long.
         self.__class__ = Tensor  # type: ignore[assignment]
         return array
 

@@ -131,6 +131,67 @@ def for_with_a_branch(x, n):
     return y
 
 
+def joined(y, x):
+    return tf.concat([y, y[-1:] * x[0]], 0)
+
+
+GROWN = (
+    ((ONE, 0), [1.0, 4.0, 9.0], [2.0, -4.0, 6.0]),
+    ((ONE, 2), [1.0, 4.0, 9.0, 9.0, 9.0], [29.0, -4.0, 18.0]),
+    ((OTHER, 1), [1.0, 4.0, 9.0, -9.0], [7.0, -4.0, 0.0]),
+)
+
+
+@program(SHAPE, *GROWN)
+def while_loop_that_grows(x, n):
+    return tf.while_loop(
+        lambda i, y: i < n,
+        lambda i, y: (i + 1, joined(y, x)),
+        (tf.constant(0), x * x),
+        shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])),
+    )[1]
+
+
+@program(SHAPE, *GROWN)
+def while_that_grows(x, n):
+    y = x * x
+    while tf.size(y) < n + 3:
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(y, tf.TensorShape([None]))])
+        y = joined(y, x)
+    return y
+
+
+@program(SHAPE, *GROWN)
+def for_that_grows(x, n):
+    y = x * x
+    for _ in tf.range(n):
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(y, tf.TensorShape([None]))])
+        y = joined(y, x)
+    return y
+
+
+@program(SHAPE, *GROWN)
+def for_that_grows_in_a_structure(x, n):
+    state = {"y": x * x, "count": tf.constant(0)}
+    for i in tf.range(5):
+        tf.autograph.experimental.set_loop_options(
+            shape_invariants=[(state, {"y": tf.TensorShape([None]), "count": tf.TensorShape([])})]
+        )
+        if i >= n:
+            break
+        state = {"y": joined(state["y"], x), "count": state["count"] + 1}
+    return state["y"]
+
+
+@program(SHAPE, GROWN[1])
+def for_of_known_length_that_grows(x, n):
+    y = x * x
+    for _ in tf.range(2):
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(y, tf.TensorShape([None]))])
+        y = joined(y, x)
+    return y
+
+
 @program(
     SHAPE,
     ((ONE,), [1.0, 9.0], [2.0, 0.0, 6.0]),

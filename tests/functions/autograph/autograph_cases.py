@@ -842,6 +842,22 @@ def shape_in_a_for(x):
     return y
 
 
+def shape_not_declared(x):
+    y = x
+    for i in tf.range(3):
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(y, tf.TensorShape([3]))])
+        y = tf.concat([y, y], 0)
+    return y
+
+
+def shape_that_is_none(x):
+    y = x
+    for i in tf.range(3):
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(y, "any")])
+        y = tf.concat([y, y], 0)
+    return y
+
+
 def dtype_in_a_loop(x):
     y = tf.constant(1)
     for value in x:
@@ -923,6 +939,8 @@ ERRORS: dict[str, Refused] = {
     "condition_of_many": Refused(condition_of_many, ValueError, "if x", "shape .2,. is ambiguous"),
     "shape_in_a_loop": Refused(shape_in_a_loop, ValueError, "while y", "'y' has the shape"),
     "shape_in_a_for": Refused(shape_in_a_for, ValueError, "for i", "'y' has the shape"),
+    "shape_not_declared": Refused(shape_not_declared, ValueError, "for i", "the shape .3,."),
+    "shape_that_is_none": Refused(shape_that_is_none, TypeError, "for i", "pairs of a variable"),
     "dtype_in_a_loop": Refused(dtype_in_a_loop, TypeError, "for value", "'y' has the dtype int32"),
     "object_in_a_loop": Refused(
         object_in_a_loop, TypeError, "for value", "'name' changes from 'a' to 'aa'"

@@ -57,7 +57,7 @@ def while_stmt(
 
         return list(traced.while_loop(holds, step, variables.tensors, bound, may_add=True))
 
-    looped(block, run)
+    looped(block, run, _invariants(options))
 
 
 def _is_for_the_program(value: Any) -> bool:
@@ -82,11 +82,11 @@ def for_stmt(
     if rows is None:
         _for_python(iterated, extra_test, body, new_block)
     elif isinstance(rows, Progression):
-        _for_numbers(rows, extra_test, body, new_block(), _bound(options))
+        _for_numbers(rows, extra_test, body, new_block(), options)
     elif extra_test is not None:
-        _for_rows_until(rows.first(_bound(options)), extra_test, body, new_block())
+        _for_rows_until(rows.first(_bound(options)), extra_test, body, new_block(), options)
     else:
-        _for_rows(rows.first(_bound(options)), body, new_block)
+        _for_rows(rows.first(_bound(options)), body, new_block, options)
 
 
 def _for_python(
@@ -114,7 +114,12 @@ def _for_python(
             return
 
 
-def _for_rows(rows: Rows, body: Callable[[Any], Any], new_block: Callable[[], Block]) -> None:
+def _for_rows(
+    rows: Rows,
+    body: Callable[[Any], Any],
+    new_block: Callable[[], Block],
+    options: dict[str, Any],
+) -> None:
     """A loop over a known number of rows; if there are none, what its body reads has a gradient all
     the same, of zeros.
     """
@@ -142,14 +147,14 @@ def _for_rows(rows: Rows, body: Callable[[Any], Any], new_block: Callable[[], Bl
         return last
 
     try:
-        looped(block, run)
+        looped(block, run, _invariants(options))
     except FirstStepDiffersError as error:
         if error.block is not block:
             raise
         if rows.length:
             body(rows.number(0))
         if rows.length > 1:
-            _for_rows(rows.after_first(), body, new_block)
+            _for_rows(rows.after_first(), body, new_block, options)
     except ListGrowsError as error:
         if error.block is not block:
             raise
@@ -158,7 +163,11 @@ def _for_rows(rows: Rows, body: Callable[[Any], Any], new_block: Callable[[], Bl
 
 
 def _for_rows_until(
-    rows: Rows, extra_test: Callable[[], Any], body: Callable[[Any], Any], block: Block
+    rows: Rows,
+    extra_test: Callable[[], Any],
+    body: Callable[[Any], Any],
+    block: Block,
+    options: dict[str, Any],
 ) -> None:
     """A loop over rows that may end early; since it is bounded, it has a gradient."""
 
@@ -177,7 +186,7 @@ def _for_rows_until(
             traced.while_loop(holds, step, [first, *variables.tensors], rows.length, may_add=True)
         )[1:]
 
-    looped(block, run)
+    looped(block, run, _invariants(options))
 
 
 def _for_numbers(
@@ -185,9 +194,10 @@ def _for_numbers(
     extra_test: Callable[[], Any] | None,
     body: Callable[[Any], Any],
     block: Block,
-    bound: int | None,
+    options: dict[str, Any],
 ) -> None:
     """A loop over a range whose bounds are traced tensors."""
+    bound = _bound(options)
 
     def run(variables: LoopVariables) -> list[Any]:
         def holds(number: Tensor, *tensors: Tensor) -> Tensor:
@@ -206,7 +216,12 @@ def _for_numbers(
             traced.while_loop(holds, step, [numbers.start, *variables.tensors], bound, may_add=True)
         )[1:]
 
-    looped(block, run)
+    looped(block, run, _invariants(options))
+
+
+def _invariants(options: dict[str, Any]) -> Any:
+    """The shapes that `set_loop_options` declares for variables after a step."""
+    return options.get("shape_invariants") or ()
 
 
 def _bound(options: dict[str, Any]) -> int | None:

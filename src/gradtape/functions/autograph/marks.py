@@ -70,8 +70,11 @@ def set_loop_options(
     maximum_iterations: Any = None,
     shape_invariants: Any = None,
 ) -> None:
-    """Sets options of the loop whose first statement this is: in a function, `maximum_iterations`
-    bounds it and makes its higher derivatives faster.
+    """Sets options of the loop whose first statement this is.
+
+    In a function, `maximum_iterations` bounds it and makes its higher derivatives faster.
+    `shape_invariants`, pairs of a variable and a TensorShape, let variables change their shapes;
+    if one does, the function runs op by op.
 
     >>> import gradtape as tf
     >>> @tf.function

@@ -192,6 +192,63 @@ def for_of_known_length_that_grows(x, n):
     return y
 
 
+BOUNDED = (
+    ((ONE,), [4.0, 12.0], [4.0, 0.0, 4.0]),
+    ((OTHER,), [12.0], [0.0, 0.0, 4.0]),
+    (([500.0, -1.0, 400.0],), [1000.0, 800.0], [2.0, 0.0, 2.0]),
+)
+
+
+@program(SHAPE, *BOUNDED)
+def while_with_a_bound(x):
+    y = tf.boolean_mask(x, x > 0.0)
+    while tf.reduce_sum(y) < 1000.0:
+        tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+        y = y * 2.0
+    return y
+
+
+@program(SHAPE, *BOUNDED)
+def bound_that_is_a_tensor(x):
+    y = x[x > 0.0]
+    while tf.reduce_sum(y) < 1000.0:
+        tf.autograph.experimental.set_loop_options(maximum_iterations=tf.size(tf.unique([3, 4]).y))
+        y = y * 2.0
+    return y
+
+
+@program(SHAPE, *BOUNDED[:2])
+def for_with_a_bound(x):
+    y = tf.boolean_mask(x, x > 0.0)
+    for _ in tf.range(9):
+        tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+        y = y * 2.0
+    return y
+
+
+@program(SHAPE, *BOUNDED[:2])
+def for_with_a_bound_and_a_break(x):
+    y = tf.boolean_mask(x, x > 0.0)
+    for _ in tf.range(9):
+        tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+        if tf.reduce_sum(y) > 1000.0:
+            break
+        y = y * 2.0
+    return y
+
+
+def doubled_twice(y):
+    while tf.reduce_sum(y) < 1000.0:
+        tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+        y = y * 2.0
+    return y
+
+
+@program(SHAPE, *BOUNDED)
+def bound_in_a_helper(x):
+    return doubled_twice(tf.boolean_mask(x, x > 0.0))
+
+
 @program(
     SHAPE,
     ((ONE,), [1.0, 9.0], [2.0, 0.0, 6.0]),

@@ -220,7 +220,7 @@ class ConcreteFunction(Described):
         def eager() -> list[Tensor]:
             args, kwargs = arguments.rebuilt(arguments.tensors)
             outputs: list[Tensor] = []
-            for leaf in nest.flatten(self._function.python_function(*args, **kwargs)):
+            for leaf in nest.flatten(self._function.converted()(*args, **kwargs)):
                 planned(leaf, outputs, self.name)
             return outputs
 

@@ -86,7 +86,7 @@ class Function:
             "must_compile": must_compile,
         }
         self.must_compile = must_compile
-        self._autograph = autograph
+        self.autograph = autograph
         self._check_parity = check_parity
         self._checked: set[Any] = set()
         self._parameters = Parameters(python_function, self._name)
@@ -106,6 +106,7 @@ class Function:
         self._retracing = Retracing(self._name)
         self.created_variables = False
         self._first_call_done = False
+        self.runs_converted = False  # whether AutoGraph is needed where it runs op by op
         self.said_why = False  # whether the log has been told why it is not compiled
         self._why_never: Reason | None = None  # why it is not compiled any more
         self._is_checked = False
@@ -194,7 +195,7 @@ class Function:
                 if self._first_call_done:
                     raise ValueError(_CREATED_LATER.format(self._name)) from None
                 self._first_call_done = self.created_variables = self._kinds.add(arguments.key)
-                return self._as_python(self.python_function, args, kwargs)
+                return self._as_python(self.converted(), args, kwargs)
         self._first_call_done = True
         if (
             self._check_parity
@@ -346,7 +347,7 @@ class Function:
 
     def converted(self) -> Callable[..., Any]:
         """What is traced: the Python function, converted by AutoGraph."""
-        return to_trace(self.python_function, autograph=self._autograph)
+        return to_trace(self.python_function, autograph=self.autograph)
 
     def experimental_get_tracing_count(self) -> int:
         """How many kinds of arguments the Python function has been traced for,

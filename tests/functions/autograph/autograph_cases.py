@@ -913,13 +913,6 @@ def assigned_by_a_callee(x):
     return total
 
 
-def bound_that_is_a_tensor(x):
-    for value in x:
-        tf.autograph.experimental.set_loop_options(maximum_iterations=tf.cast(x[0], tf.int32))
-        x = x * value
-    return x
-
-
 ERRORS: dict[str, Refused] = {
     "undefined_in_one_branch": Refused(
         undefined_in_one_branch, ValueError, "if x", "'y' is undefined after the other branch"
@@ -955,8 +948,5 @@ ERRORS: dict[str, Refused] = {
     "used_before_it_is_there": Refused(used_before_it_is_there, UnboundLocalError, None, "'y'"),
     "assigned_by_a_callee": Refused(
         assigned_by_a_callee, TypeError, None, "or of a branch or loop in one, is used outside it"
-    ),
-    "bound_that_is_a_tensor": Refused(
-        bound_that_is_a_tensor, ValueError, "for value", "maximum_iterations"
     ),
 }

@@ -5,6 +5,7 @@ depends on tensors.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from gradtape.convert import as_tensor
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.tensor import is_traced
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.functions import traced
@@ -39,10 +41,12 @@ def while_stmt(
     names: Sequence[str],
     options: dict[str, Any],
 ) -> None:
-    """A `while` loop: from the first test that is a tensor, it is a loop of the program."""
+    """A `while` loop: from the first test that is a tensor, it is a loop of the program. In eager
+    code it is Python's, but with the bound that a loop on tensors has.
+    """
     bound, found = _bound(options), test()
     while not _is_for_the_program(found):
-        if not found:
+        if not found or (bound == 0 and _is_tensor(found)):
             return
         body()
         bound, found = None if bound is None else max(bound - 1, 0), test()
@@ -61,7 +65,11 @@ def while_stmt(
 
 
 def _is_for_the_program(value: Any) -> bool:
-    return inside_a_program() and isinstance(source_object(value), (Tensor, Variable))
+    return inside_a_program() and _is_tensor(value)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(source_object(value), (Tensor, Variable))
 
 
 def for_stmt(
@@ -80,7 +88,8 @@ def for_stmt(
     rows = rows_of(iterated)
     new_block = functools.partial(Block, get_state, set_state, names, extra_test, body)
     if rows is None:
-        _for_python(iterated, extra_test, body, new_block)
+        bound = _bound(options) if _is_tensor(iterated) else None
+        _for_python(itertools.islice(iterated, bound), extra_test, body, new_block)
     elif isinstance(rows, Progression):
         _for_numbers(rows, extra_test, body, new_block(), options)
     elif extra_test is not None:
@@ -230,7 +239,7 @@ def _bound(options: dict[str, Any]) -> int | None:
     if limit is None:
         return None
     if is_traced(limit):
-        raise ValueError(
+        raise BeyondXlaError(
             f"{location()}: set_loop_options: maximum_iterations must be known while the function "
             "is traced: use a Python integer."
         )

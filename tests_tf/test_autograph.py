@@ -72,9 +72,6 @@ ONLY_HERE = {
 OTHER_ERRORS = {
     "assigned_by_a_callee": ValueError,
     "list_in_a_while": ValueError,
-    "none_in_a_loop": None,
-    "object_in_a_loop": None,
-    "objects_of_branches": None,
     "used_before_it_is_there": ValueError,
 }
 

@@ -249,6 +249,42 @@ def bound_in_a_helper(x):
     return doubled_twice(tf.boolean_mask(x, x > 0.0))
 
 
+@program(SHAPE, ((2.0, 1), 4.0, 4.0), ((2.0, 3), 36.0, 36.0))
+def none_before_a_loop(x, n):
+    y = None
+    for i in tf.range(n):
+        y = (x * tf.cast(i + 1, x.dtype)) ** 2
+    return y
+
+
+@program(SHAPE, ((ONE,), -8.0, [-16.0, 4.0, 0.0]), ((OTHER,), -8.0, [16.0, 4.0, 0.0]))
+def none_before_a_while(x):
+    y = None
+    z = x[1]
+    while tf.abs(z) < 3.0:
+        z = z * 2.0
+        y = z * x[0] * x[0] * 2.0
+    return y
+
+
+@program(SHAPE, ((ONE,), 1.0, [1.0, 0.0, 0.0]), ((OTHER,), 1.0, [-1.0, 0.0, 0.0]))
+def words_of_branches(x):
+    if x[0] > 0.0:
+        name = "positive"
+    else:
+        name = "negative"
+    return x[0] if name == "positive" else -x[0]
+
+
+@program(SHAPE, ((ONE,), 3.0, [0.0, 0.0, 1.0]), ((OTHER,), 3.0, [0.0, 0.0, 1.0]))
+def words_of_a_loop(x):
+    name = "a"
+    for value in x:
+        if value > 2.0:
+            name = "b"
+    return x[0] if name == "a" else x[2]
+
+
 @program(
     SHAPE,
     ((ONE,), [1.0, 9.0], [2.0, 0.0, 6.0]),

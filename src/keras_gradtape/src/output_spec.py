@@ -60,7 +60,7 @@ def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> An
     with StatelessScope(), SymbolicScope():
         found = [] if is_sparse else [traced(size) for size in sizes]
         if any(spec is None for spec in found):
-            found = [computed(size, fill) for size in sizes for fill in (_ones, *_RANDOM)]
+            found = [computed(size, fill) for size in sizes for fill in _FILLS]
         elif is_sparse:
             found = [computed(size, _ones) for size in sizes]
         return reduce(lambda first, second: tree.map_structure(_common, first, second), found)
@@ -86,7 +86,7 @@ def _random(seed: int, shape: Sequence[int], like: KerasTensor) -> Any:
     return tf.cast(numbers if dtype.is_floating or dtype.is_complex else numbers > 0, dtype)
 
 
-_RANDOM = [partial(_random, seed) for seed in range(4)]
+_FILLS: list[Callable[..., Any]] = [_ones, *(partial(_random, seed) for seed in range(4))]
 
 
 def _spec(leaf: Any) -> Any:

@@ -26,6 +26,7 @@ from gradtape.functions.autograph.values import (
     is_like_a_tensor,
     is_number,
     is_same,
+    is_text,
     is_undefined,
     location,
     made_of,
@@ -47,9 +48,9 @@ class OfBlockError(Exception):
         self.block = block
 
 
-class FirstStepDiffersError(OfBlockError, ValueError):
+class FirstStepDiffersError(OfBlockError, BeyondXlaError):
     """A variable has a different kind before the loop than after a step; a loop of known length can
-    run its first step separately.
+    run its first step separately, others are beyond XLA.
     """
 
 
@@ -217,7 +218,7 @@ class LoopVariables:
                     f"step: {_SET}",
                     self._block,
                 )
-            raise TypeError(
+            raise (BeyondXlaError if is_text(before) and is_text(after) else TypeError)(
                 f"{in_words(name)} changes from {described(before)} to {described(after)} in a "
                 "loop on tensors: only tensors and numbers may change there."
             )

@@ -14,6 +14,7 @@ import numpy as np
 from gradtape.convert import as_tensor
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.tensor import is_traced
@@ -155,11 +156,15 @@ def _for_rows(
         )
         return last
 
+    trace = here.state.trace
+    assert trace is not None
+    beyond = trace.beyond
     try:
         looped(block, run, _invariants(options))
     except FirstStepDiffersError as error:
         if error.block is not block:
             raise
+        trace.beyond = beyond  # there is this other way
         if rows.length:
             body(rows.number(0))
         if rows.length > 1:

@@ -71,11 +71,7 @@ ONLY_HERE = {
 # error.
 OTHER_ERRORS = {
     "assigned_by_a_callee": ValueError,
-    "bound_that_is_a_tensor": None,
     "list_in_a_while": ValueError,
-    "none_in_a_loop": None,
-    "object_in_a_loop": None,
-    "objects_of_branches": None,
     "used_before_it_is_there": ValueError,
 }
 

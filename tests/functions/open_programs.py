@@ -131,6 +131,160 @@ def for_with_a_branch(x, n):
     return y
 
 
+def joined(y, x):
+    return tf.concat([y, y[-1:] * x[0]], 0)
+
+
+GROWN = (
+    ((ONE, 0), [1.0, 4.0, 9.0], [2.0, -4.0, 6.0]),
+    ((ONE, 2), [1.0, 4.0, 9.0, 9.0, 9.0], [29.0, -4.0, 18.0]),
+    ((OTHER, 1), [1.0, 4.0, 9.0, -9.0], [7.0, -4.0, 0.0]),
+)
+
+
+@program(SHAPE, *GROWN)
+def while_loop_that_grows(x, n):
+    return tf.while_loop(
+        lambda i, y: i < n,
+        lambda i, y: (i + 1, joined(y, x)),
+        (tf.constant(0), x * x),
+        shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])),
+    )[1]
+
+
+@program(SHAPE, *GROWN)
+def while_that_grows(x, n):
+    y = x * x
+    while tf.size(y) < n + 3:
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(y, tf.TensorShape([None]))])
+        y = joined(y, x)
+    return y
+
+
+@program(SHAPE, *GROWN)
+def for_that_grows(x, n):
+    y = x * x
+    for _ in tf.range(n):
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(y, tf.TensorShape([None]))])
+        y = joined(y, x)
+    return y
+
+
+@program(SHAPE, *GROWN)
+def for_that_grows_in_a_structure(x, n):
+    state = {"y": x * x, "count": tf.constant(0)}
+    for i in tf.range(5):
+        tf.autograph.experimental.set_loop_options(
+            shape_invariants=[(state, {"y": tf.TensorShape([None]), "count": tf.TensorShape([])})]
+        )
+        if i >= n:
+            break
+        state = {"y": joined(state["y"], x), "count": state["count"] + 1}
+    return state["y"]
+
+
+@program(SHAPE, GROWN[1])
+def for_of_known_length_that_grows(x, n):
+    y = x * x
+    for _ in tf.range(2):
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(y, tf.TensorShape([None]))])
+        y = joined(y, x)
+    return y
+
+
+BOUNDED = (
+    ((ONE,), [4.0, 12.0], [4.0, 0.0, 4.0]),
+    ((OTHER,), [12.0], [0.0, 0.0, 4.0]),
+    (([500.0, -1.0, 400.0],), [1000.0, 800.0], [2.0, 0.0, 2.0]),
+)
+
+
+@program(SHAPE, *BOUNDED)
+def while_with_a_bound(x):
+    y = tf.boolean_mask(x, x > 0.0)
+    while tf.reduce_sum(y) < 1000.0:
+        tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+        y = y * 2.0
+    return y
+
+
+@program(SHAPE, *BOUNDED)
+def bound_that_is_a_tensor(x):
+    y = x[x > 0.0]
+    while tf.reduce_sum(y) < 1000.0:
+        tf.autograph.experimental.set_loop_options(maximum_iterations=tf.size(tf.unique([3, 4]).y))
+        y = y * 2.0
+    return y
+
+
+@program(SHAPE, *BOUNDED[:2])
+def for_with_a_bound(x):
+    y = tf.boolean_mask(x, x > 0.0)
+    for _ in tf.range(9):
+        tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+        y = y * 2.0
+    return y
+
+
+@program(SHAPE, *BOUNDED[:2])
+def for_with_a_bound_and_a_break(x):
+    y = tf.boolean_mask(x, x > 0.0)
+    for _ in tf.range(9):
+        tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+        if tf.reduce_sum(y) > 1000.0:
+            break
+        y = y * 2.0
+    return y
+
+
+def doubled_twice(y):
+    while tf.reduce_sum(y) < 1000.0:
+        tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+        y = y * 2.0
+    return y
+
+
+@program(SHAPE, *BOUNDED)
+def bound_in_a_helper(x):
+    return doubled_twice(tf.boolean_mask(x, x > 0.0))
+
+
+@program(SHAPE, ((2.0, 1), 4.0, 4.0), ((2.0, 3), 36.0, 36.0))
+def none_before_a_loop(x, n):
+    y = None
+    for i in tf.range(n):
+        y = (x * tf.cast(i + 1, x.dtype)) ** 2
+    return y
+
+
+@program(SHAPE, ((ONE,), -8.0, [-16.0, 4.0, 0.0]), ((OTHER,), -8.0, [16.0, 4.0, 0.0]))
+def none_before_a_while(x):
+    y = None
+    z = x[1]
+    while tf.abs(z) < 3.0:
+        z = z * 2.0
+        y = z * x[0] * x[0] * 2.0
+    return y
+
+
+@program(SHAPE, ((ONE,), 1.0, [1.0, 0.0, 0.0]), ((OTHER,), 1.0, [-1.0, 0.0, 0.0]))
+def words_of_branches(x):
+    if x[0] > 0.0:
+        name = "positive"
+    else:
+        name = "negative"
+    return x[0] if name == "positive" else -x[0]
+
+
+@program(SHAPE, ((ONE,), 3.0, [0.0, 0.0, 1.0]), ((OTHER,), 3.0, [0.0, 0.0, 1.0]))
+def words_of_a_loop(x):
+    name = "a"
+    for value in x:
+        if value > 2.0:
+            name = "b"
+    return x[0] if name == "a" else x[2]
+
+
 @program(
     SHAPE,
     ((ONE,), [1.0, 9.0], [2.0, 0.0, 6.0]),

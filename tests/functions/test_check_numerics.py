@@ -352,3 +352,16 @@ def test_functions_that_run_eagerly():
             tf.function(lambda x: tf.math.log(x))(tf.constant(0.0))
     finally:
         tf.config.run_functions_eagerly(False)
+
+
+def test_a_loop_that_only_its_bound_ends_is_explained():
+    @tf.function
+    def f(x):
+        while tf.reduce_sum(x) < 1.0:
+            tf.autograph.experimental.set_loop_options(maximum_iterations=3)
+            x = x * 1.0
+        return tf.math.log(x)
+
+    with pytest.raises(InvalidArgumentError, match="the result has NaN") as raised:
+        f(tf.constant([-1.0]))
+    assert "made NaN at index" in raised.value.__notes__[0]

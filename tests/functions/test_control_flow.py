@@ -272,7 +272,24 @@ def test_loops_of_no_steps():
         (
             lambda x: tf.while_loop(lambda y: x > 0, lambda y: (tf.stack([y, y]),), (x,)),
             ValueError,
-            "must keep its shape",
+            "must keep its shape, unless shape_invariants",
+        ),
+        (
+            lambda x: tf.while_loop(
+                lambda y: x > 0, lambda y: (tf.stack([y, y]),), (x,), (tf.TensorShape([3]),)
+            ),
+            ValueError,
+            "they give it the shape \\(3,\\)",
+        ),
+        (
+            lambda x: tf.while_loop(lambda y: x > 0, lambda y: (y,), (x,), tf.TensorShape([])),
+            ValueError,
+            "shape_invariants must have the structure of loop_vars",
+        ),
+        (
+            lambda x: tf.while_loop(lambda y: x > 0, lambda y: (y,), (x,), ("a",)),
+            TypeError,
+            "shape_invariants must hold TensorShapes",
         ),
         (
             lambda x: tf.while_loop(lambda y: x > 0, lambda y: (tf.cast(y, tf.int32),), (x,)),

@@ -28,6 +28,11 @@ def compiled(name, **options):
     return tf.function(PROGRAMS[name].function, **options)
 
 
+def as_python(name):
+    """A program as eager code: converted, so that the bounds of its loops hold."""
+    return tf.autograph.to_graph(PROGRAMS[name].function)
+
+
 def check(found, expected):
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
 
@@ -114,7 +119,7 @@ def test_a_persistent_tape(name):
 @pytest.mark.sampled(4)
 @by_name
 def test_second_order(name):
-    f, plain = compiled(name), PROGRAMS[name].function
+    f, plain = compiled(name), as_python(name)
     for arguments, _, _ in every(name):
         for found, right in zip(
             second_order(f, *arguments), second_order(plain, *arguments), strict=True
@@ -124,7 +129,7 @@ def test_second_order(name):
 
 @by_name
 def test_forward_mode(name):
-    f, plain = compiled(name), PROGRAMS[name].function
+    f, plain = compiled(name), as_python(name)
     for (x, *others), _, _ in every(name):
         tangents = []
         for function in (f, plain):
@@ -548,3 +553,39 @@ def test_variables_that_are_arguments_are_not_captured():
     f(v, tf.constant([3.0, -1.0]))
     concrete = f.get_concrete_function(v, tf.TensorSpec([2]))
     assert concrete.variables == ()
+
+
+def test_a_bound_holds_whatever_handlers_there_are():
+    calls, total = [], tf.Variable(0.0)
+
+    @tf.function
+    def f(x):
+        total.assign_add(1.0)
+        calls.append(1)
+        y = tf.boolean_mask(x, x > 0.0)
+        try:
+            while tf.reduce_sum(y) < 1000.0:
+                tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+                y = y * 2.0
+        except Exception:  # noqa: BLE001
+            y = y * 0.0
+        return y
+
+    for i in (1, 2, 3):
+        np.testing.assert_array_equal(f(tf.constant(ONE)), [4.0, 12.0])
+        assert float(total) == i
+    before = len(calls)
+    f(tf.constant(ONE))
+    assert len(calls) == before + 1
+
+
+def test_without_autograph_a_bound_does_nothing():
+    @tf.function(autograph=False)
+    def f(x):
+        y = tf.boolean_mask(x, x > 0.0)
+        for _ in range(3):
+            tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+            y = y * 2.0
+        return y
+
+    np.testing.assert_array_equal(f(tf.constant(ONE)), [8.0, 24.0])

@@ -373,3 +373,14 @@ def test_without_it_nothing_is_compared(wrong):
         tf.function(lambda x: tf.tanh(x))(tf.constant(1.0)), np.sin(1.0), rtol=1e-6
     )
     assert "check_parity" in inspect.signature(tf.function).parameters
+
+
+def test_bounds_of_loops_hold_on_both_sides():
+    @tf.function(check_parity=True)
+    def f(x):
+        while tf.reduce_sum(x) < 1000.0:
+            tf.autograph.experimental.set_loop_options(maximum_iterations=2)
+            x = x * 2.0
+        return x
+
+    np.testing.assert_array_equal(f(tf.constant([1.0, 2.0])), [4.0, 8.0])

@@ -210,6 +210,58 @@ def test_an_error_while_finding_shapes_is_the_functions_own():
         backend.compute_output_spec(f, keras.KerasTensor((None, 4)))
 
 
+BY_VALUE = {
+    "boolean_mask": (lambda x: tf.boolean_mask(x, x > 0.0), (None,)),
+    "rows": (lambda x: tf.boolean_mask(x, x[:, 0] > 0.0), (None, 4)),
+    "places": (lambda x: tf.where(x > 0.0), (None, 2)),
+    "sum": (lambda x: tf.reduce_sum(tf.boolean_mask(x, x > 0.0)) + x[:, :1], (3, 1)),
+    "sizes": (lambda x: tf.zeros([tf.reduce_sum(tf.cast(x > 0.0, tf.int32)), 5]), (None, 5)),
+    "unique": (lambda x: tf.unique(tf.cast(3.0 * x[0], tf.int32))[0], (None,)),
+    "partition": (
+        lambda x: tf.dynamic_partition(x, tf.cast(x[:, 0] > 0.0, tf.int32), 2),
+        (None, 4),
+    ),
+}
+
+
+@pytest.mark.parametrize("batch", [3, None])
+@pytest.mark.parametrize("name", BY_VALUE)
+def test_shapes_that_depend_on_values_are_not_known(name, batch):
+    f, shape = BY_VALUE[name]
+    x = keras.KerasTensor((batch, 4))
+    if shape[0] == 3:
+        shape = (batch, *shape[1:])
+    for spec in tf.nest.flatten(backend.compute_output_spec(f, x)):
+        assert spec.shape == shape
+
+
+def test_shapes_that_depend_on_whole_numbers_are_not_known():
+    f = lambda i: tf.boolean_mask(tf.gather([1.0, 2.0], i), i > 0)
+    found = backend.compute_output_spec(f, keras.KerasTensor((6,), dtype="int32"))
+    assert (found.shape, found.dtype) == ((None,), "float32")
+
+
+@keras.saving.register_keras_serializable()
+class SumOfPositive(keras.layers.Layer):
+    def call(self, x):
+        return tf.reduce_sum(tf.boolean_mask(x * x, x > 0.0)) + x[:, :1]
+
+
+def test_layers_with_shapes_that_depend_on_values_are_trained():
+    inputs = np.linspace(-0.3, 0.7, 24, dtype=np.float32).reshape(6, 4)
+    targets = np.ones([6, 1], np.float32)
+
+    def trained(**options):
+        model = keras.Sequential(
+            [keras.Input((4,)), keras.layers.Dense(3, kernel_initializer="ones"), SumOfPositive()]
+        )
+        model.compile(keras.optimizers.SGD(0.001), "mse", **options)
+        history = model.fit(inputs, targets, batch_size=2, epochs=2, shuffle=False, verbose=0)
+        return [*history.history["loss"], model.evaluate(inputs, targets, verbose=0)]
+
+    np.testing.assert_allclose(trained(), trained(run_eagerly=True), rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("value", "dtype", "expected"),
     [

@@ -14,6 +14,7 @@ from gradtape import nest
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
+from gradtape.core.xla.beyond import UnforeseenError
 from gradtape.core.xla.held_variable import (
     DisturbedError,
     Writes,
@@ -219,7 +220,7 @@ class ConcreteFunction(Described):
         def eager() -> list[Tensor]:
             args, kwargs = arguments.rebuilt(arguments.tensors)
             outputs: list[Tensor] = []
-            for leaf in nest.flatten(self._function.python_function(*args, **kwargs)):
+            for leaf in nest.flatten(self._function.converted()(*args, **kwargs)):
                 planned(leaf, outputs, self.name)
             return outputs
 
@@ -343,7 +344,13 @@ class ConcreteFunction(Described):
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args, kwargs = self._function._parameters.in_order(args, kwargs)
         arguments = cast_to_kind(args, kwargs, self.structured_input_signature, self.name)
-        return self._function.for_this_thread()._traced_for(arguments).call(arguments)
+        function = self._function.for_this_thread()
+        try:
+            return function._traced_for(arguments).call(arguments)
+        except UnforeseenError as error:
+            if not function.gives_up(error):
+                raise
+            return function._traced_for(arguments).call(arguments)
 
     def written_variables(self) -> list[Variable]:
         """The Variables that it writes, of those that were there when it was traced."""

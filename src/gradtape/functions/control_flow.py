@@ -27,6 +27,7 @@ from gradtape.ops.arithmetic import equal, logical_and
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import concat, stack, unstack
 from gradtape.published import published
+from gradtape.shapes import TensorShape
 
 R = TypeVar("R")
 Other = TypeVar("Other")
@@ -180,6 +181,9 @@ def while_loop(
 ) -> Any:
     """`loop_vars = body(*loop_vars)` as long as `cond(*loop_vars)` is true.
 
+    In a function, `shape_invariants` (TensorShapes in the structure of `loop_vars`) say which
+    variables may change their shapes, and to what; if one does, the function runs op by op.
+
     >>> import gradtape as tf
     >>> i, total = tf.while_loop(
     ...     lambda i, total: i < 5,
@@ -202,7 +206,8 @@ def while_loop(
         else _whole(maximum_iterations, "while_loop: maximum_iterations")
     )
     if inside_a_program():
-        return _traced().while_loop(cond, body, values, limit)
+        may_become = _declared_shapes(shape_invariants, values)
+        return _traced().while_loop(cond, body, values, limit, may_become=may_become)
     steps, running, kind = 0, None, type(loop_vars)
     while limit is None or steps < limit:
         holds = cond(*values)
@@ -236,6 +241,26 @@ def while_loop(
         )
         steps += 1
     return values if type(values) is kind else kind(values)
+
+
+def _declared_shapes(invariants: Any, loop_vars: Any) -> list[TensorShape | None]:
+    """The shapes that loop variables may have after a step, or None, one for each leaf."""
+    if invariants is None:
+        return []
+    argument = "while_loop: shape_invariants"
+    try:
+        nest.assert_same_structure(loop_vars, invariants, check_types=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{argument} must have the structure of loop_vars: {error}") from None
+    found = []
+    for given in nest.flatten(invariants):
+        shape = getattr(given, "shape", given)
+        if shape is not None and not isinstance(shape, TensorShape):
+            raise TypeError(
+                f"{argument} must hold TensorShapes, TensorSpecs or None, got {given!r}."
+            )
+        found.append(shape)
+    return found
 
 
 def _loop_variable(value: Any, argument: str) -> Any:

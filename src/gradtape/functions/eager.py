@@ -12,6 +12,7 @@ from gradtape import nest
 from gradtape.core.messages import log_warning
 from gradtape.core.unchanged import Unwritten
 from gradtape.core.xla.trace import NotTracedError
+from gradtape.functions.autograph.marks import NeedsConversion, needing_conversion
 from gradtape.functions.reason import NotCompiled
 
 if TYPE_CHECKING:
@@ -28,12 +29,24 @@ def run_eagerly(
     if not function.said_why:
         function.said_why = True
         log_warning("%s runs op by op, without XLA, because of %s", function._name, why)
-    args, kwargs = arguments.rebuilt(arguments.tensors)
-    with call or Unwritten() as writes:
+    if not function.runs_converted:
         try:
-            result = nest.map_structure(function.output, function.python_function(*args, **kwargs))
+            return _run(function, arguments, why, call or Unwritten())
+        except NeedsConversion:
+            function.runs_converted = True
+    return _run(function, arguments, why, call or Unwritten())
+
+
+def _run(function: Function, arguments: Arguments, why: NotCompiled, call: Unwritten) -> Any:
+    """The Python function as it is, which is faster, unless AutoGraph has to bound its loops."""
+    args, kwargs = arguments.rebuilt(arguments.tensors)
+    converted = function.runs_converted
+    run = function.converted() if converted else function.python_function
+    with call, needing_conversion(possible=function.autograph and not converted):
+        try:
+            result = nest.map_structure(function.output, run(*args, **kwargs))
         except NotTracedError as error:
             error.say_why(f"{function._name} runs op by op, because of {why}")
             raise
-        writes.are_final = True
+        call.are_final = True
         return result

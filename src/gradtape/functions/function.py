@@ -20,6 +20,7 @@ from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
+from gradtape.core.xla.beyond import UnforeseenError
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
 from gradtape.core.xla.trace import NeedsValues
 from gradtape.engines.xla.loading import check_process
@@ -85,7 +86,7 @@ class Function:
             "must_compile": must_compile,
         }
         self.must_compile = must_compile
-        self._autograph = autograph
+        self.autograph = autograph
         self._check_parity = check_parity
         self._checked: set[Any] = set()
         self._parameters = Parameters(python_function, self._name)
@@ -105,7 +106,9 @@ class Function:
         self._retracing = Retracing(self._name)
         self.created_variables = False
         self._first_call_done = False
+        self.runs_converted = False  # whether AutoGraph is needed where it runs op by op
         self.said_why = False  # whether the log has been told why it is not compiled
+        self._why_never: NotCompiled | None = None  # why it is not compiled any more
         self._is_checked = False
         self._checked_twin: Function | None = None
         _functions.add(self)
@@ -163,6 +166,10 @@ class Function:
                 self._quick[key] = concrete.quick, arguments.key
                 self._only = concrete.shortcut if len(self._concrete) == 1 else None
             return result
+        except UnforeseenError as error:
+            if not self.gives_up(error):
+                raise
+            return self(*args, **kwargs)
         except Exception as error:
             if here.state.checker is not None:
                 # After a failure.
@@ -189,7 +196,7 @@ class Function:
                 if self._first_call_done:
                     raise ValueError(_CREATED_LATER.format(self._name)) from None
                 self._first_call_done = self.created_variables = self._kinds.add(arguments.key)
-                return self._as_python(self.python_function, args, kwargs)
+                return self._as_python(self.converted(), args, kwargs)
         self._first_call_done = True
         if (
             self._check_parity
@@ -200,6 +207,17 @@ class Function:
             concrete.check_parity(arguments)
             self._checked.add(arguments.key)
         return concrete.call(arguments)
+
+    def gives_up(self, error: UnforeseenError) -> bool:
+        """Whether it runs op by op from now on, because its programs cannot do what a call needs;
+        not if it must be compiled, nor in a program that is being traced.
+        """
+        if self.must_compile or here.state.trace is not None:
+            return False
+        with self._lock:
+            self._why_never = NotCompiled.of(error)
+            self._concrete, self._quick, self._only = Programs(self._name), {}, None
+        return True
 
     def for_this_thread(self) -> Function:
         """This function, or, while the results of ops are checked on this thread, a copy with its
@@ -291,6 +309,8 @@ class Function:
         not if the function needs the values of others. So are those that are inputs for other kinds
         of arguments.
         """
+        if self._why_never is not None:
+            return EagerFunction(self, arguments, self._why_never)
         programs = list(earlier.with_earlier()) if earlier is not None else []
         inputs = [tensor for program in programs for tensor in program.input_tensors()]
         others = [t for program in self._concrete.values() for t in program.input_tensors()]
@@ -328,7 +348,7 @@ class Function:
 
     def converted(self) -> Callable[..., Any]:
         """What is traced: the Python function, converted by AutoGraph."""
-        return to_trace(self.python_function, autograph=self._autograph)
+        return to_trace(self.python_function, autograph=self.autograph)
 
     def experimental_get_tracing_count(self) -> int:
         """How many kinds of arguments the Python function has been traced for,

@@ -48,7 +48,7 @@ def run_as_python(function: Function, args: tuple[Any, ...], kwargs: dict[str, A
     args, kwargs = arguments.rebuilt(arguments.tensors)
     before, state.op_by_op = state.op_by_op, IN_A_FUNCTION
     try:
-        return nest.map_structure(function.output, function.python_function(*args, **kwargs))
+        return nest.map_structure(function.output, function.converted()(*args, **kwargs))
     finally:
         state.op_by_op = before
 

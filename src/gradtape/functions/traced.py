@@ -31,6 +31,7 @@ from gradtape.functions.switch import Switch
 from gradtape.ops.arithmetic import equal
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.selection import where
+from gradtape.shapes import TensorShape
 
 
 class Flat:
@@ -137,16 +138,19 @@ def while_loop(
     limit: int | None,
     *,
     may_add: bool = False,
+    may_become: Sequence[TensorShape | None] = (),
 ) -> Any:
     """A loop whose number of steps is determined when the program runs.
 
     With `may_add`, the body returns further values after the variables; those of the last step come
-    after the variables in the result.
+    after the variables in the result. `may_become` has the shapes that loop variables are declared
+    to have after a step: one for each tensor or TensorArray, None where nothing is declared.
     """
     loop_vars = _with_shapes("while_loop", lambda values: body(*values), loop_vars, [])
     leaves = nest.flatten(loop_vars, expand_composites=True)
     values = [as_tensor(leaf, argument="while_loop: loop_vars") for leaf in leaves]
     specs = [spec_of(v) for v in values]
+    shapes = _for_each_tensor(may_become, loop_vars) if may_become else [None] * len(specs)
 
     def packed(tensors: Sequence[Tensor]) -> Any:
         return nest.pack_sequence_as(loop_vars, list(tensors), expand_composites=True)
@@ -163,8 +167,10 @@ def while_loop(
             )
         leaves = nest.flatten(result, expand_composites=True)
         after = [
-            _like(leaf, spec, "while_loop", i)
-            for i, (leaf, spec) in enumerate(zip(leaves, specs, strict=not may_add))
+            _like(leaf, spec, "while_loop", i, declared)
+            for i, (leaf, spec, declared) in enumerate(
+                zip(leaves, specs, shapes, strict=not may_add)
+            )
         ]
         return [*after, *leaves[len(specs) :]]
 
@@ -208,6 +214,17 @@ def while_loop(
     return [*packed(results[:count]), *results[count:start]] if may_add else packed(results[:count])
 
 
+def _for_each_tensor(shapes: Sequence[TensorShape | None], variables: Any) -> list[Any]:
+    """What is declared for each tensor of some loop variables: nothing for those in a
+    TensorArray.
+    """
+    return [
+        None if nest.is_composite(leaf) else shape
+        for leaf, shape in zip(nest.flatten(variables), shapes, strict=True)
+        for _ in nest.flatten([leaf], expand_composites=True)
+    ]
+
+
 def _with_shapes(
     function: str, step: Callable[[Any], Any], variables: Any, entries: Sequence[Spec]
 ) -> Any:
@@ -246,16 +263,21 @@ def _scalar_truth(value: Any) -> Tensor:
     return found
 
 
-def _like(value: Any, spec: Spec, function: str, number: int) -> Tensor:
-    """A loop variable after a step: of the shape and dtype that it began with."""
+def _like(
+    value: Any, spec: Spec, function: str, number: int, declared: TensorShape | None = None
+) -> Tensor:
+    """A loop variable after a step: of the shape and dtype that it began with. XLA cannot compile
+    a loop in which it has another shape, even if that is `declared`.
+    """
     shape, dtype = spec
     found = as_tensor(source_object(value), argument=f"{function}: a loop variable")
     what = f"loop variable {number}"
     if tuple(found.array.shape) != shape:
-        raise ValueError(
+        raise another_shape(
             f"{function}: {what} began with shape {shape}, but has shape "
-            f"{tuple(found.array.shape)} after a step; in a gradtape.function a loop variable "
-            "must keep its shape."
+            f"{tuple(found.array.shape)} after a step",
+            found.array.shape,
+            declared,
         )
     if found.array.dtype != dtype:
         raise TypeError(
@@ -264,6 +286,21 @@ def _like(value: Any, spec: Spec, function: str, number: int) -> Tensor:
             "cast it."
         )
     return found
+
+
+def another_shape(
+    what: str, shape: tuple[int, ...], declared: TensorShape | None
+) -> BeyondXlaError | ValueError:
+    """The error for a loop variable that changes its shape: eager code runs the loop if the new
+    shape is `declared`, as one of TensorFlow's shape invariants.
+    """
+    if declared is not None and declared.is_compatible_with(shape):
+        return BeyondXlaError(f"{what}.")
+    return ValueError(
+        f"{what}; in a gradtape.function a loop variable must keep its shape, unless "
+        "shape_invariants leave it open"
+        + ("." if declared is None else f", but they give it the shape {declared}.")
+    )
 
 
 def scan(

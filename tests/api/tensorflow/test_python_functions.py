@@ -119,3 +119,87 @@ def test_python_code_in_a_function_may_call_functions(wrap, captured, warm, out)
     f = tf.function(lambda x: wrap(called, [x], out) + 1.0)
     for x in (3.0, 4.0):
         assert float(f(tf.constant(x))) == 2.0 * x + 1.0
+
+
+UNFORESEEN = {
+    "fewer": lambda x: x[x > 0.0],
+    "turned": lambda x: x.T if x[0, 0] > 1.0 else x,
+    "more axes": lambda x: x[None] if x[0, 0] > 1.0 else x,
+    "none": lambda x: x[:0] if x[0, 0] > 1.0 else x,
+    "fails on ones": lambda x: x[: {2: 1}[int(x[0, 0])]],
+}
+TWO_ROWS = np.array([[2.0, -3.0, 4.0], [5.0, 6.0, -7.0]], np.float32)
+
+
+def with_unforeseen_shapes(wrap, name):
+    """A function whose Python code returns shapes that no trial run tells, and what it computes."""
+    python = UNFORESEEN[name]
+    if wrap is tf.numpy_function:
+        called = python
+    else:
+        turn = name == "turned"
+        called = lambda x: tf.transpose(x) if turn and x[0, 0] > 1.0 else x if turn else python(x)
+    return lambda x: wrap(called, [x * 1.0], tf.float32), python(TWO_ROWS)
+
+
+@pytest.mark.parametrize("wrap", [tf.py_function, tf.numpy_function])
+@pytest.mark.parametrize("name", UNFORESEEN)
+def test_results_of_unforeseen_shapes(name, wrap):
+    f, expected = with_unforeseen_shapes(wrap, name)
+    inner, total = tf.function(f), tf.Variable(0.0)
+
+    def counted(x):
+        total.assign_add(1.0)
+        return inner(x) * 2.0
+
+    outer = tf.function(counted)
+    for i in (1, 2):
+        np.testing.assert_array_equal(outer(tf.constant(TWO_ROWS)), 2.0 * expected)
+        assert float(total) == i
+    np.testing.assert_array_equal(inner(tf.constant(TWO_ROWS)), expected)
+    program = tf.function(f).get_concrete_function(tf.TensorSpec([2, 3]))
+    np.testing.assert_array_equal(program(tf.constant(TWO_ROWS)), expected)
+    assert inner.experimental_get_tracing_count() == outer.experimental_get_tracing_count() == 1
+    with pytest.raises(TypeError, match="give Tout as a TensorSpec"):
+        tf.function(f, jit_compile=True)(tf.constant(TWO_ROWS))
+
+
+@pytest.mark.parametrize("name", UNFORESEEN)
+def test_gradients_of_results_of_unforeseen_shapes(name):
+    f, _ = with_unforeseen_shapes(tf.py_function, name)
+
+    def derivatives(f):
+        x = tf.constant(TWO_ROWS)
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x) ** 3
+            first = tape.gradient(y, x)
+        with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+            z = f(x)
+        return first, outer.gradient(first, x), accumulator.jvp(z)
+
+    for found, wanted in zip(derivatives(tf.function(f)), derivatives(f), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("branch", [True, False])
+def test_results_of_unforeseen_shapes_in_a_branch(branch):
+    @tf.function
+    def f(x, condition):
+        y = tf.zeros([6])
+        if condition:
+            y = tf.numpy_function(UNFORESEEN["fewer"], [x], tf.float32)
+        return y + 1.0
+
+    found = f(tf.constant(TWO_ROWS), tf.constant(branch))
+    expected = UNFORESEEN["fewer"](TWO_ROWS) if branch else np.zeros(6)
+    np.testing.assert_array_equal(found, expected + 1.0)
+
+
+def test_a_result_of_an_unforeseen_dtype():
+    half = lambda x: x // 2 if x % 2 == 0 else x / np.float32(2)
+    f = tf.function(lambda x: tf.numpy_function(half, [x], tf.float64))
+    one, two = tf.constant(1), tf.constant(2)
+    assert [float(f(two)), float(f(one))] == [1.0, 0.5]

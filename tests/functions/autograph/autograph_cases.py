@@ -815,13 +815,6 @@ def structures_of_branches(x):
     return y
 
 
-def objects_of_branches(x):
-    y = "first"
-    if x[0] > 0:
-        y = "second"
-    return x if y == "first" else -x
-
-
 def condition_of_many(x):
     if x > 0:
         x = x * 2
@@ -842,18 +835,41 @@ def shape_in_a_for(x):
     return y
 
 
+def shape_not_declared(x):
+    y = x
+    for i in tf.range(3):
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(y, tf.TensorShape([3]))])
+        y = tf.concat([y, y], 0)
+    return y
+
+
+def shape_that_is_none(x):
+    y = x
+    for i in tf.range(3):
+        tf.autograph.experimental.set_loop_options(shape_invariants=[(y, "any")])
+        y = tf.concat([y, y], 0)
+    return y
+
+
+def object_in_a_loop(x):
+    name = int
+    for value in x:
+        name = float if name is int else int
+    return x if name is int else value
+
+
+def objects_of_branches(x):
+    y = int
+    if x[0] > 0:
+        y = float
+    return x if y is int else -x
+
+
 def dtype_in_a_loop(x):
     y = tf.constant(1)
     for value in x:
         y = tf.cast(y, x.dtype) + value
     return y
-
-
-def object_in_a_loop(x):
-    name = "a"
-    for value in x:
-        name = name + "a"
-    return x if name == "a" else value
 
 
 def structure_in_a_loop(x):
@@ -869,14 +885,6 @@ def list_in_a_while(x):
         x = x * 2
         found.append(x)
     return found
-
-
-def none_in_a_loop(x):
-    y = None
-    while x[0] < 3:
-        x = x * 2
-        y = x
-    return y
 
 
 def used_before_it_is_there(x):
@@ -897,13 +905,6 @@ def assigned_by_a_callee(x):
     return total
 
 
-def bound_that_is_a_tensor(x):
-    for value in x:
-        tf.autograph.experimental.set_loop_options(maximum_iterations=tf.cast(x[0], tf.int32))
-        x = x * value
-    return x
-
-
 ERRORS: dict[str, Refused] = {
     "undefined_in_one_branch": Refused(
         undefined_in_one_branch, ValueError, "if x", "'y' is undefined after the other branch"
@@ -919,26 +920,22 @@ ERRORS: dict[str, Refused] = {
     "structures_of_branches": Refused(
         structures_of_branches, TypeError, "if x", "'y' has a different structure"
     ),
-    "objects_of_branches": Refused(objects_of_branches, TypeError, "if x", "'y' is 'second'"),
     "condition_of_many": Refused(condition_of_many, ValueError, "if x", "shape .2,. is ambiguous"),
     "shape_in_a_loop": Refused(shape_in_a_loop, ValueError, "while y", "'y' has the shape"),
     "shape_in_a_for": Refused(shape_in_a_for, ValueError, "for i", "'y' has the shape"),
+    "shape_not_declared": Refused(shape_not_declared, ValueError, "for i", "the shape .3,."),
+    "shape_that_is_none": Refused(shape_that_is_none, TypeError, "for i", "pairs of a variable"),
+    "objects_of_branches": Refused(objects_of_branches, TypeError, "if x", "after one branch"),
+    "object_in_a_loop": Refused(object_in_a_loop, TypeError, "for value", "only tensors and"),
     "dtype_in_a_loop": Refused(dtype_in_a_loop, TypeError, "for value", "'y' has the dtype int32"),
-    "object_in_a_loop": Refused(
-        object_in_a_loop, TypeError, "for value", "'name' changes from 'a' to 'aa'"
-    ),
     "structure_in_a_loop": Refused(
         structure_in_a_loop, TypeError, "for value", "'y' has a different structure"
     ),
     "list_in_a_while": Refused(
         list_in_a_while, TypeError, "while x", "'found' is a list that grows"
     ),
-    "none_in_a_loop": Refused(none_in_a_loop, ValueError, "while x", "'y' is None before"),
     "used_before_it_is_there": Refused(used_before_it_is_there, UnboundLocalError, None, "'y'"),
     "assigned_by_a_callee": Refused(
         assigned_by_a_callee, TypeError, None, "or of a branch or loop in one, is used outside it"
-    ),
-    "bound_that_is_a_tensor": Refused(
-        bound_that_is_a_tensor, ValueError, "for value", "maximum_iterations"
     ),
 }

@@ -2,7 +2,8 @@
 
 A compiled program calls it on the host whenever it runs, in the program's order. XLA has to know
 the shapes of the results: they come from `Tout` if it holds TensorSpecs, else from one run on ones
-while the program is traced.
+while the program is traced. If that run fails, or a result has another shape when the program runs,
+the function around runs op by op.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.xla.beyond import BeyondXlaError
+from gradtape.core.xla.beyond import BeyondXlaError, UnforeseenError
 from gradtape.core.xla.host_calls import Spec, call_for_results, call_in_order
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import inside_a_program, outside_programs
@@ -49,7 +50,8 @@ def py_function(
 
     What it computes with gradtape functions is differentiable to any order; in a `function`, it
     runs again for every derivative. There, `Tout` may hold TensorSpecs, or else `func` runs once on
-    ones, to tell the shapes. Without `func` this is a decorator.
+    ones, to tell the shapes; if they turn out to be others, the call starts again, op by op.
+    Without `func` this is a decorator.
 
     >>> import gradtape as tf
     >>> x = tf.Variable(3.0)
@@ -92,7 +94,7 @@ def py_function(
     if inside_a_program():
         closed, tensors = _without_strings(run, tensors)
         specs = _specs("py_function", closed, nest.flatten(Tout), tensors)
-        found = _differentiable(closed, tensors, specs, call_in_order)
+        found = _differentiable("py_function", closed, tensors, specs, call_in_order)
     else:
         found = run(*tensors)
     return found if isinstance(Tout, (list, tuple)) else found[0]
@@ -132,7 +134,10 @@ def numpy_function(
         closed, tensors = _without_strings(run, tensors)
         specs = _specs("numpy_function", closed, nest.flatten(Tout), tensors)
         found: list[Any] = [
-            tensor_of(array) for array in call_in_order(_on_arrays(closed), specs, _arrays(tensors))
+            tensor_of(array)
+            for array in call_in_order(
+                _on_arrays("numpy_function", closed, specs), specs, _arrays(tensors)
+            )
         ]
     else:
         found = run(*inp)
@@ -191,7 +196,7 @@ def _specs(
     except (MemoryError, RecursionError):
         raise
     except Exception as error:
-        raise ValueError(
+        raise BeyondXlaError(
             f"{function}: in a gradtape.function the shapes of the results must be known. Tout "
             f"does not give them, and a trial run on ones failed ({error}): give Tout as a "
             "TensorSpec, or a list of them."
@@ -199,6 +204,7 @@ def _specs(
 
 
 def _differentiable(
+    function: str,
     run: Callable[..., Sequence[Tensor]],
     tensors: Sequence[Tensor],
     specs: Sequence[Spec],
@@ -210,7 +216,10 @@ def _differentiable(
     trace = here.state.trace
     assert trace is not None
     tensors = trace.taken_in(tensors)
-    outputs = [tensor_of(array) for array in call(_on_arrays(run), specs, _arrays(tensors))]
+    outputs = [
+        tensor_of(array)
+        for array in call(_on_arrays(function, run, specs), specs, _arrays(tensors))
+    ]
     followed = [i for i, tensor in enumerate(tensors) if tensor.dtype.is_trainable]
     trained = [i for i, output in enumerate(outputs) if output.dtype.is_trainable]
 
@@ -233,7 +242,7 @@ def _differentiable(
             found = dict(
                 zip(
                     followed,
-                    _differentiable(gradient, given, shapes, call_for_results),
+                    _differentiable(function, gradient, given, shapes, call_for_results),
                     strict=True,
                 )
             )
@@ -244,8 +253,24 @@ def _differentiable(
     return call_as_one("py_function", tensors, outputs, pull_of(tensors), pull_of)
 
 
-def _on_arrays(run: Callable[..., Sequence[Tensor]]) -> Callable[..., list[Any]]:
-    return lambda *arrays: [tensor.array for tensor in run(*map(Tensor, arrays))]
+def _on_arrays(
+    function: str, run: Callable[..., Sequence[Tensor]], specs: Sequence[Spec]
+) -> Callable[..., list[Any]]:
+    """The function on arrays; its results must be those that the program has been compiled for."""
+
+    def checked(*arrays: Any) -> list[Any]:
+        found = [tensor.array for tensor in run(*map(Tensor, arrays))]
+        for i, (array, (shape, dtype)) in enumerate(zip(found, specs, strict=True)):
+            if array.shape != shape or array.dtype != dtype:
+                raise UnforeseenError(
+                    f"{function}: result {i} has shape {array.shape} and dtype {array.dtype}, but "
+                    f"the program was compiled for shape {shape} and dtype {dtype}, which come "
+                    "from Tout or from a trial run on ones: give Tout as a TensorSpec, and make "
+                    "func return what it says."
+                )
+        return found
+
+    return checked
 
 
 def _arrays(tensors: Sequence[Tensor]) -> list[Any]:

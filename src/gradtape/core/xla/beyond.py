@@ -1,4 +1,4 @@
-"""What a function does that XLA cannot compile: the error for it, which cannot be hidden."""
+"""What a function does that XLA cannot compile: the errors for it, which cannot be hidden."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ class BeyondXlaError(NotTraceableError):
         super().__init__(message)
         if here.state.trace is not None:
             here.state.trace.beyond = message
+
+
+class UnforeseenError(NotTraceableError):
+    """A compiled program that is running has met something that its tracing did not foresee, and
+    that eager code can run: the call has written nothing yet, and is made again as Python code.
+    """
 
 
 def attempt(run: Callable[[], Result]) -> Result:

@@ -25,6 +25,7 @@ from gradtape.functions.autograph.values import (
     is_like_a_tensor,
     is_number,
     is_same,
+    is_text,
     is_undefined,
     made_of,
     parts_of,
@@ -257,7 +258,7 @@ class _Merged:
         if not (is_like_a_tensor(a) and is_like_a_tensor(b)) or nest.is_composite(
             a
         ) != nest.is_composite(b):
-            raise TypeError(
+            raise (BeyondXlaError if is_text(a) and is_text(b) else TypeError)(
                 f"{in_words(self._name)} is {described(a)} after one branch of an `if` on a tensor "
                 f"and {described(b)} after the other: only "
                 "tensors and numbers can depend on a tensor."

@@ -26,7 +26,9 @@ from gradtape.functions.autograph.values import (
     is_like_a_tensor,
     is_number,
     is_same,
+    is_text,
     is_undefined,
+    location,
     made_of,
     parts_of,
     shaped_like,
@@ -34,6 +36,8 @@ from gradtape.functions.autograph.values import (
     specs_of,
     tensors_in,
 )
+from gradtape.functions.traced import another_shape
+from gradtape.shapes import TensorShape, TensorSpec
 
 
 class OfBlockError(Exception):
@@ -44,9 +48,9 @@ class OfBlockError(Exception):
         self.block = block
 
 
-class FirstStepDiffersError(OfBlockError, ValueError):
+class FirstStepDiffersError(OfBlockError, BeyondXlaError):
     """A variable has a different kind before the loop than after a step; a loop of known length can
-    run its first step separately.
+    run its first step separately, others are beyond XLA.
     """
 
 
@@ -62,11 +66,18 @@ class _Again(Exception):  # noqa: N818 - it is no error
         self.values = values
 
 
-def looped(block: ConvertedBlock, run: Callable[[LoopVariables], list[Any]]) -> None:
-    """Runs a loop, and gives its variables the values that they have after it."""
+def looped(
+    block: ConvertedBlock, run: Callable[[LoopVariables], list[Any]], invariants: Sequence[Any] = ()
+) -> None:
+    """Runs a loop, and gives its variables the values that they have after it.
+
+    `invariants` are pairs of a variable's value before the loop and the shape, or the structure of
+    shapes, that it may have after a step.
+    """
     values: Sequence[Any] = block.before
+    declared = _declared(invariants)
     while True:
-        variables = LoopVariables(block, values)
+        variables = LoopVariables(block, values, declared)
         try:
             found = run(variables)
         except _Again as again:
@@ -81,9 +92,15 @@ class LoopVariables:
     through the loop.
     """
 
-    def __init__(self, block: ConvertedBlock, values: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        block: ConvertedBlock,
+        values: Sequence[Any],
+        declared: Sequence[tuple[Any, TensorShape]] = (),
+    ) -> None:
         self._block = block
         self._values = values
+        self._declared = declared
         self._leaves = [nest.flatten(value) for value in values]
         self._specs = [
             [specs_of(leaf) if _is_carried(leaf) else None for leaf in leaves]
@@ -204,7 +221,7 @@ class LoopVariables:
                     f"step: {_SET}",
                     self._block,
                 )
-            raise TypeError(
+            raise (BeyondXlaError if is_text(before) and is_text(after) else TypeError)(
                 f"{in_words(name)} changes from {described(before)} to {described(after)} in a "
                 "loop on tensors: only tensors and numbers may change there."
             )
@@ -230,16 +247,16 @@ class LoopVariables:
     def _with_dtype(self, name: str, before: Any, after: Any) -> Any:
         (shape, dtype), (new_shape, new) = spec(before), spec(after)
         if shape != new_shape:
-            message = (
+            declared = next((s for value, s in self._declared if value is before), None)
+            error = another_shape(
                 f"{in_words(name)} has the shape {shape} before a loop on tensors, and "
-                f"{new_shape} "
-                f"after a step: {_KEEP}"
+                f"{new_shape} after a step",
+                new_shape,
+                declared,
             )
-            raise (
-                FirstStepDiffersError(message, self._block)
-                if is_number(before)
-                else ValueError(message)
-            )
+            if is_number(before) and declared is None:
+                error = FirstStepDiffersError(str(error), self._block)
+            raise error
         if dtype == new or (is_number(after) and fits(after, dtype)):
             return before
         if is_number(before) and fits(before, new):
@@ -252,7 +269,27 @@ class LoopVariables:
 
 
 _SET = "give it a tensor of that kind before the loop."
-_KEEP = "in a gradtape.function a loop variable must keep its shape."
+
+
+def _declared(invariants: Sequence[Any]) -> list[tuple[Any, TensorShape]]:
+    """The tensors that may change their shapes in a loop, and the shapes that they may have."""
+    found = []
+    for value, shapes in invariants:
+        whole = isinstance(shapes, (TensorShape, TensorSpec)) and not nest.is_nested(value)
+        pairs = (
+            [(value, shapes)]
+            if whole
+            else list(zip(nest.flatten(value), nest.flatten(shapes), strict=False))
+        )
+        for tensor, given in pairs:
+            shape = getattr(given, "shape", given)
+            if not isinstance(shape, TensorShape):
+                raise TypeError(
+                    f"{location()}: set_loop_options: shape_invariants must be pairs of a "
+                    f"variable and a TensorShape or TensorSpec, got {shapes!r}."
+                )
+            found.append((tensor, shape))
+    return found
 
 
 def _filled(

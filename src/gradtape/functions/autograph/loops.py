@@ -5,6 +5,7 @@ depends on tensors.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +14,9 @@ import numpy as np
 from gradtape.convert import as_tensor
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
+from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.tensor import is_traced
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.functions import traced
@@ -39,10 +42,12 @@ def while_stmt(
     names: Sequence[str],
     options: dict[str, Any],
 ) -> None:
-    """A `while` loop: from the first test that is a tensor, it is a loop of the program."""
+    """A `while` loop: from the first test that is a tensor, it is a loop of the program. In eager
+    code it is Python's, but with the bound that a loop on tensors has.
+    """
     bound, found = _bound(options), test()
     while not _is_for_the_program(found):
-        if not found:
+        if not found or (bound == 0 and _is_tensor(found)):
             return
         body()
         bound, found = None if bound is None else max(bound - 1, 0), test()
@@ -57,11 +62,15 @@ def while_stmt(
 
         return list(traced.while_loop(holds, step, variables.tensors, bound, may_add=True))
 
-    looped(block, run)
+    looped(block, run, _invariants(options))
 
 
 def _is_for_the_program(value: Any) -> bool:
-    return inside_a_program() and isinstance(source_object(value), (Tensor, Variable))
+    return inside_a_program() and _is_tensor(value)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(source_object(value), (Tensor, Variable))
 
 
 def for_stmt(
@@ -80,13 +89,14 @@ def for_stmt(
     rows = rows_of(iterated)
     new_block = functools.partial(ConvertedBlock, get_state, set_state, names, extra_test, body)
     if rows is None:
-        _for_python(iterated, extra_test, body, new_block)
+        bound = _bound(options) if _is_tensor(iterated) else None
+        _for_python(itertools.islice(iterated, bound), extra_test, body, new_block)
     elif isinstance(rows, Progression):
-        _for_numbers(rows, extra_test, body, new_block(), _bound(options))
+        _for_numbers(rows, extra_test, body, new_block(), options)
     elif extra_test is not None:
-        _for_rows_until(rows.first(_bound(options)), extra_test, body, new_block())
+        _for_rows_until(rows.first(_bound(options)), extra_test, body, new_block(), options)
     else:
-        _for_rows(rows.first(_bound(options)), body, new_block)
+        _for_rows(rows.first(_bound(options)), body, new_block, options)
 
 
 def _for_python(
@@ -115,7 +125,10 @@ def _for_python(
 
 
 def _for_rows(
-    rows: LoopRows, body: Callable[[Any], Any], new_block: Callable[[], ConvertedBlock]
+    rows: LoopRows,
+    body: Callable[[Any], Any],
+    new_block: Callable[[], ConvertedBlock],
+    options: dict[str, Any],
 ) -> None:
     """A loop over a known number of rows; if there are none, what its body reads has a gradient all
     the same, of zeros.
@@ -143,15 +156,19 @@ def _for_rows(
         )
         return last
 
+    trace = here.state.trace
+    assert trace is not None
+    beyond = trace.beyond
     try:
-        looped(block, run)
+        looped(block, run, _invariants(options))
     except FirstStepDiffersError as error:
         if error.block is not block:
             raise
+        trace.beyond = beyond  # there is this other way
         if rows.length:
             body(rows.number(0))
         if rows.length > 1:
-            _for_rows(rows.after_first(), body, new_block)
+            _for_rows(rows.after_first(), body, new_block, options)
     except ListGrowsError as error:
         if error.block is not block:
             raise
@@ -160,7 +177,11 @@ def _for_rows(
 
 
 def _for_rows_until(
-    rows: LoopRows, extra_test: Callable[[], Any], body: Callable[[Any], Any], block: ConvertedBlock
+    rows: LoopRows,
+    extra_test: Callable[[], Any],
+    body: Callable[[Any], Any],
+    block: ConvertedBlock,
+    options: dict[str, Any],
 ) -> None:
     """A loop over rows that may end early; since it is bounded, it has a gradient."""
 
@@ -179,7 +200,7 @@ def _for_rows_until(
             traced.while_loop(holds, step, [first, *variables.tensors], rows.length, may_add=True)
         )[1:]
 
-    looped(block, run)
+    looped(block, run, _invariants(options))
 
 
 def _for_numbers(
@@ -187,9 +208,10 @@ def _for_numbers(
     extra_test: Callable[[], Any] | None,
     body: Callable[[Any], Any],
     block: ConvertedBlock,
-    bound: int | None,
+    options: dict[str, Any],
 ) -> None:
     """A loop over a range whose bounds are traced tensors."""
+    bound = _bound(options)
 
     def run(variables: LoopVariables) -> list[Any]:
         def holds(number: Tensor, *tensors: Tensor) -> Tensor:
@@ -208,7 +230,12 @@ def _for_numbers(
             traced.while_loop(holds, step, [numbers.start, *variables.tensors], bound, may_add=True)
         )[1:]
 
-    looped(block, run)
+    looped(block, run, _invariants(options))
+
+
+def _invariants(options: dict[str, Any]) -> Any:
+    """The shapes that `set_loop_options` declares for variables after a step."""
+    return options.get("shape_invariants") or ()
 
 
 def _bound(options: dict[str, Any]) -> int | None:
@@ -217,7 +244,7 @@ def _bound(options: dict[str, Any]) -> int | None:
     if limit is None:
         return None
     if is_traced(limit):
-        raise ValueError(
+        raise BeyondXlaError(
             f"{location()}: set_loop_options: maximum_iterations must be known while the function "
             "is traced: use a Python integer."
         )

@@ -4,11 +4,39 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from gradtape.blocks import block
+from gradtape.core.xla.trace import inside_a_program
 from gradtape.functions.autograph.fallback import run_as_it_is
 from gradtape.published import published
+
+
+class NeedsConversion(BaseException):
+    """Raised where code that is not converted bounds a loop, which only converted code can do. It
+    is not an Exception, so that an `except Exception` in the user's code does not catch it.
+    """
+
+
+class _Running(threading.local):
+    may_need_conversion = False
+
+
+_running = _Running()
+
+
+@block
+def needing_conversion(possible: bool) -> Iterator[None]:
+    """A block of the user's code as it is, in which a bound of a loop is a request to convert the
+    code, if that is `possible`.
+    """
+    before, _running.may_need_conversion = _running.may_need_conversion, possible
+    try:
+        yield
+    finally:
+        _running.may_need_conversion = before
 
 
 @published("autograph.experimental.Feature")
@@ -70,8 +98,11 @@ def set_loop_options(
     maximum_iterations: Any = None,
     shape_invariants: Any = None,
 ) -> None:
-    """Sets options of the loop whose first statement this is: in a function, `maximum_iterations`
-    bounds it and makes its higher derivatives faster.
+    """Sets options of the loop whose first statement this is.
+
+    In a function, `maximum_iterations` bounds it and makes its higher derivatives faster.
+    `shape_invariants`, pairs of a variable and a TensorShape, let variables change their shapes;
+    if one does, the function runs op by op.
 
     >>> import gradtape as tf
     >>> @tf.function
@@ -87,3 +118,6 @@ def set_loop_options(
     >>> y.numpy(), tape.gradient(y, x).numpy()
     (np.float32(120.0), np.float32(4.0))
     """
+    bounds = maximum_iterations is not None
+    if bounds and _running.may_need_conversion and not inside_a_program():
+        raise NeedsConversion

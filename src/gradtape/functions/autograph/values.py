@@ -77,6 +77,13 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic)
 
 
+def is_text(value: Any) -> bool:
+    """Whether a value is a string or a tensor of strings."""
+    return isinstance(value, (str, bytes)) or (
+        isinstance(value, Tensor) and value.array.dtype == object
+    )
+
+
 def is_like_a_tensor(value: Any) -> bool:
     """Whether XLA can hold a value."""
     if is_undefined(value):

@@ -59,6 +59,10 @@ ELSEWHERE = {
         "core/values core/operators",
         "plain values become Tensors, which have operators",
     ),
+    "core/test_tape.py": (
+        "core/pause",
+        "a pause shows in what the tape records; signals: test_interrupted_features.py",
+    ),
     "core/test_threads.py": (
         "core/xla/writing",
         "the lock matters where threads write and read the same Variables",

@@ -5,7 +5,7 @@ Jacobians and higher derivatives are in its base class, see `core.tape_methods`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any, overload
@@ -14,13 +14,14 @@ from weakref import ref
 from numpy import ndarray
 
 from gradtape import dtypes, nest
-from gradtape.blocks import Block, block
+from gradtape.blocks import Block
 from gradtape.core.departures import Departure, Departures, NoDepartures
-from gradtape.core.endings import End, Ending, Stopped, ending
+from gradtape.core.endings import End, Ending, ending
 from gradtape.core.late import imported_when_called
 from gradtape.core.location import caller
 from gradtape.core.messages import advice_about, first_times, log_warning, warn_not_trainable
 from gradtape.core.node import Node, VariableNode, watch_tensor
+from gradtape.core.pause import Pause
 from gradtape.core.recording import Recording
 from gradtape.core.strong_zeros import Ones, has_nan
 from gradtape.core.tape_arguments import (
@@ -139,11 +140,13 @@ class GradientTape(TapeMethods, Block):
             if self._resets or self._pauses:
                 self._resets = self._pauses = ()
         self._thread = state
-        self._recording = True
-        self._go_on(state, position)
+        self._go_on(position)
 
-    def _go_on(self, state: ThreadState, position: int | None) -> None:
-        state.add(self, position)
+    def _go_on(self, position: int | None) -> None:
+        """Records, in its thread; a call that was interrupted is made again."""
+        self._recording = True
+        if self not in self._thread.recorders:
+            self._thread.add(self, position)
         if self._plan is not None:
             self._plan.begin()
 
@@ -230,8 +233,7 @@ class GradientTape(TapeMethods, Block):
         node = self._nodes[id(variable)] = VariableNode(self.scope)  # type: ignore[arg-type]
         return node
 
-    @block
-    def stop_recording(self) -> Iterator[None]:
+    def stop_recording(self) -> Pause:
         """Pauses this tape for a block.
 
         >>> import gradtape as tf
@@ -242,34 +244,7 @@ class GradientTape(TapeMethods, Block):
         ...         print("not recorded:", (y * y).numpy())
         not recorded: 16.0
         """
-        if self.scope is None and not self._recording:
-            raise RuntimeError(
-                "stop_recording: this tape has never been entered; use it inside the tape's "
-                "`with` block."
-            )
-        if not self._recording:
-            raise ValueError(
-                "stop_recording: this tape is not recording; call it inside the tape's `with` "
-                "block."
-            )
-        position = self._position()
-        self._pauses = (*self._pauses[-_FEW:], caller())
-        self._stop()
-        looker: Stopped | None = None
-        if self.scope is not None:
-            self.scope.paused = True
-            if here.state.scope is None:
-                looker = Stopped(self.scope)
-                here.state.add(looker)
-        try:
-            yield
-        finally:
-            if looker is not None:
-                looker.end()
-            if self.scope is not None:
-                self.scope.paused = False
-                self._recording = True
-                self._go_on(self._thread, position)
+        return Pause(self)
 
     def _position(self) -> int | None:
         """The position of this tape among what records on this thread."""

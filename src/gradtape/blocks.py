@@ -46,7 +46,7 @@ class Block:
     """
 
     ending: Any = None
-    instead_of_a_copy = "make another one where you need it."
+    _instead_of_a_copy = "make another one where you need it."
 
     __exit__ = _Exit()
 
@@ -64,7 +64,7 @@ class Block:
         """Refuses copies: two would begin and end the same thing."""
         raise TypeError(
             f"A {self._kind()} belongs to one thread of this process and cannot be copied or "
-            f"pickled: {self.instead_of_a_copy}"
+            f"pickled: {self._instead_of_a_copy}"
         )
 
     def _kind(self) -> str:

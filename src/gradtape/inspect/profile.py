@@ -71,7 +71,7 @@ class profile(Observer, Block):  # noqa: N801 - it is used like a function
     [('matmul', 1, 1), ('reduce_sum', 1, 1), ('tanh', 1, 1)]
     """
 
-    instead_of_a_copy = "take its `rows`, `compilations` and `sections`."
+    _instead_of_a_copy = "take its `rows`, `compilations` and `sections`."
 
     def __init__(self) -> None:
         self._events: list[Event] = []

@@ -8,15 +8,24 @@ can go through all of them.
 
 from __future__ import annotations
 
+import gc
 import opcode
 import sys
+import threading
 from collections.abc import Callable
+from inspect import CO_GENERATOR
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gradtape
+from gradtape.core import buffered, collector
+from gradtape.core.thread import ThreadState, here
+from gradtape.core.xla import writing
+from gradtape.engines.xla import settings as xla_settings
+from gradtape.engines.xla.collector import Uncollected
 
 RAISES_WHERE_SIGNALS_DO = pytest.mark.skipif(
     sys.version_info >= (3, 12),
@@ -76,9 +85,11 @@ class Moments:
 
 
 def _is_ignored(frame: Any) -> bool:
-    """Whether Python itself would ignore an exception there: while it deletes something."""
+    """Whether Python itself would ignore an exception there: while it deletes something, or has
+    collected garbage.
+    """
     while frame is not None:
-        if frame.f_code.co_name in ("__del__", "_is_gone"):
+        if frame.f_code.co_name in ("__del__", "_is_gone", "_xla_gc_callback"):
             return True
         frame = frame.f_back
     return False
@@ -98,3 +109,62 @@ def at_moment(number: int | None, act: Callable[[], Any], call: Callable[[], Any
     finally:
         sys.settrace(before)
     return moments
+
+
+def anywhere_at(moment: int, act: Callable[[], Any], call: Callable[[], Any]) -> int:
+    """The same with a profile function, which also sees the code of NumPy, JAX and Keras; returns
+    how many moments there were.
+
+    It sees when functions begin and end, but not that a loop goes back. Generators are left out:
+    what is raised as they yield ends them, which no signal does.
+    """
+    count = 0
+
+    def look(frame: Any, event: str, _: Any) -> None:
+        nonlocal count
+        if event == "c_call" or frame.f_code.co_flags & CO_GENERATOR:
+            return
+        count += 1
+        if 0 < moment <= count and not _is_ignored(frame):
+            sys.setprofile(None)
+            act()
+
+    try:
+        sys.setprofile(look)
+        call()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def thread_now() -> dict[str, Any]:
+    """All that gradtape, NumPy and JAX keep for this thread, and what other threads could wait
+    for.
+    """
+    found = {name: getattr(here.state, name) for name in ThreadState.__slots__ if name != "watch"}
+    free: list[bool] = []
+    thread = threading.Thread(target=lambda: free.append(writing.is_free()))
+    thread.start()
+    thread.join()
+    found |= {
+        "the lock is free": free == [True],
+        "NumPy's settings": (np.geterr(), np.geterrcall()),
+        "the collector": (gc.isenabled(), gc.get_threshold(), collector._recordings),
+        "blocks without collection": set(Uncollected.entered),
+        "plans": list(buffered.relying),
+        "the preferred device": vars(xla_settings._preferred).get("device"),
+        "the outer switch": xla_settings._outside.switch,
+    }
+    if "jax" in sys.modules:
+        names = ("enable_x64", "default_device")
+        found |= {name: xla_settings._setting(name).get_local() for name in names}
+        found["JAX's trace"] = type(xla_settings._traces().trace)
+    return found
+
+
+def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    return [
+        f"{name}: {value!r} became {now[name]!r}"
+        for name, value in before.items()
+        if now[name] is not value and now[name] != value
+    ]

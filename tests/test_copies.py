@@ -326,3 +326,67 @@ def test_a_manager_is_refused(duplicate, tmp_path):
     ):
         duplicate(manager)
     assert manager.save() == str(tmp_path / "ckpt-1")
+
+
+# Blocks, and functions with gradients of their own
+
+
+def entered_tape():
+    x = tf.Variable(2.0)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.y = x * x
+    tape.x = x
+    return tape
+
+
+BLOCKS = {
+    "new tape": tf.GradientTape,
+    "tape": entered_tape,
+    "paused tape": lambda: entered_tape().stop_recording(),
+    "accumulator": lambda: tf.autodiff.ForwardAccumulator(X, X),
+    "profile": tf.profile,
+    "device": lambda: tf.device("CPU:0"),
+    "init_scope": tf.init_scope,
+}
+
+
+@COPIES
+@pytest.mark.parametrize("make", BLOCKS.values(), ids=BLOCKS.keys())
+def test_a_block_is_refused(duplicate, make):
+    with pytest.raises(TypeError, match=r"cannot be copied or pickled: (make another|take its)"):
+        duplicate(make())
+
+
+def test_a_refused_copy_leaves_the_tape_as_it_was():
+    tape = entered_tape()
+    with pytest.raises(TypeError, match="A GradientTape belongs to one thread"):
+        copy.copy(tape)
+    gc.collect()
+    assert float(tape.gradient(tape.y, tape.x)) == 4.0
+
+
+@tf.custom_gradient
+def halved_gradient(x):
+    return x * 2.0, lambda g: g
+
+
+@COPIES
+def test_a_function_with_its_own_gradient_is_itself(duplicate):
+    assert duplicate(halved_gradient) is halved_gradient
+
+
+class HasGradient(tf.Module):
+    def __init__(self, scale):
+        self.scale = tf.Variable(scale)
+        self.call = tf.custom_gradient(self.scaled)
+
+    def scaled(self, x):
+        return x * self.scale, lambda g, variables=None: (g, [g])
+
+
+@COPY
+def test_a_method_with_its_own_gradient_belongs_to_the_copy(duplicate):
+    first = HasGradient(2.0)
+    second = duplicate(first)
+    second.scale.assign(5.0)
+    assert (float(first.call(1.0)), float(second.call(1.0))) == (2.0, 5.0)

@@ -11,9 +11,10 @@ from gradtape.ops.computing import only_computes
 from gradtape.ops.registry import registry
 
 NAMES = [
-    "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget",
-    "hide_frames", "hold", "look_into", "op", "outside_programs", "random_states", "regions",
-    "scan", "trace_again", "unary", "undisturbed", "why_none", "writing",
+    "ON_HOST", "Block", "DisturbedError", "HeldTensor", "MadeBy", "binary", "block",
+    "combine_rows", "forget", "hide_frames", "hold", "look_into", "op", "outside_programs",
+    "quietly", "random_states", "regions", "scan", "trace_again", "unary", "undisturbed",
+    "why_none", "writing",
 ]  # fmt: skip
 
 

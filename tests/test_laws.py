@@ -1,6 +1,7 @@
 """Laws of the source beside those of imports (`test_layers.py`): facts about single ops stand in
 `ops/`, classes are defined where they stand, plain values become Tensors through one door, rules
-name no engine, private names stay in their module, lines are at most 100 wide.
+name no engine, private names stay in their module, blocks end whenever a signal comes, lines are at
+most 100 wide.
 
 Every checker is tested with code that breaks its law.
 """
@@ -555,6 +556,53 @@ def test_a_private_import_is_found():
 WIDTH = 100
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("src", "tests", "tests_tf", "tools", "examples")
+
+
+# Blocks end at whatever moment a signal comes
+
+
+def blocks_that_stay(source: str) -> list[str]:
+    """Where a module uses a context manager that stays entered if an exception comes as it begins
+    or ends: a `gradtape.blocks.Block` does not.
+    """
+    names = {"errstate", "contextmanager"}
+    return [
+        f"line {node.lineno}: {node.id if isinstance(node, ast.Name) else node.attr}"
+        for call in ast.walk(ast.parse(source))
+        for node in _entered(call)
+        if (isinstance(node, ast.Name) and node.id in names)
+        or (isinstance(node, ast.Attribute) and node.attr in names)
+    ]
+
+
+def _entered(node: ast.AST) -> list[ast.AST]:
+    """What is entered by a `with`, or makes what can be."""
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        return [getattr(item.context_expr, "func", item.context_expr) for item in node.items]
+    return list(getattr(node, "decorator_list", ()))
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_blocks_end_whenever_a_signal_comes(module):
+    assert blocks_that_stay(SOURCES[module]) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "with np.errstate(all='ignore'):\n    pass",
+        "with other(), errstate():\n    pass",
+        "@contextmanager\ndef f():\n    yield",
+        "class C:\n    @contextlib.contextmanager\n    def f(self):\n        yield",
+    ],
+)
+def test_a_block_that_stays_is_found(wrong):
+    assert len(blocks_that_stay(wrong)) == 1
+
+
+def test_other_blocks_pass():
+    right = "import numpy as np\nPUBLISHED = {'errstate': np.errstate}\nwith Quiet():\n    pass"
+    assert blocks_that_stay(right) == []
 
 
 def too_wide(source: str) -> list[int]:

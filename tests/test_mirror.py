@@ -60,6 +60,10 @@ ELSEWHERE = {
         "core/values core/operators core/reference core/tensor_values",
         "plain values become Tensors, which have operators and give values away",
     ),
+    "core/test_tape.py": (
+        "core/pause",
+        "a pause shows in what the tape records; signals: test_interrupted_features.py",
+    ),
     "core/test_threads.py": (
         "core/xla/writing",
         "the lock matters where threads write and read the same Variables",

@@ -46,6 +46,7 @@ class Block:
     """
 
     ending: Any = None
+    _instead_of_a_copy = "make another one where you need it."
 
     __exit__ = _Exit()
 
@@ -58,6 +59,16 @@ class Block:
     def __enter__(self) -> Self:
         self.enter()
         return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuses copies: two would begin and end the same thing."""
+        raise TypeError(
+            f"A {self._kind()} belongs to one thread of this process and cannot be copied or "
+            f"pickled: {self._instead_of_a_copy}"
+        )
+
+    def _kind(self) -> str:
+        return type(self).__name__
 
     def _is_gone(self, exit: Any) -> None:
         if self.ending is exit:
@@ -74,6 +85,9 @@ class _GeneratorBlock(Block, ContextDecorator):
     def __init__(self, make: Callable[[], Iterator[None]]) -> None:
         self._make = make
         self._generator: Any = None
+
+    def _kind(self) -> str:
+        return f"block of {getattr(self._make, 'func', self._make).__name__}"
 
     def enter(self) -> None:
         self._generator = self._make()

@@ -12,5 +12,15 @@ if typing.TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import_module("keras_gradtape").install()
-    return getattr(import_module("keras_gradtape.src.callbacks"), name)
+    try:
+        import_module("keras_gradtape").install()
+        return getattr(import_module("keras_gradtape.src.callbacks"), name)
+    except ImportError as error:
+        if error.name != "keras":
+            raise
+        # So that `hasattr` can ask for it.
+        raise AttributeError(str(error), name=name, obj=None) from None
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape.api.tensorflow.random.sequence import counts_kept, states_of_programs
+from gradtape.blocks import Block, block
 from gradtape.core.location import own_files
 from gradtape.core.thread import here
 from gradtape.core.xla.held_variable import DisturbedError, hold, undisturbed
@@ -39,9 +40,10 @@ if TYPE_CHECKING:
     from gradtape.inspect.nonfinite import NonFinite
 
 __all__ = [
-    "ON_HOST", "DisturbedError", "HeldTensor", "MadeBy", "binary", "combine_rows", "forget",
-    "hide_frames", "hold", "look_into", "op", "outside_programs", "random_states", "regions",
-    "scan", "trace_again", "unary", "undisturbed", "why_none", "writing",
+    "ON_HOST", "Block", "DisturbedError", "HeldTensor", "MadeBy", "binary", "block",
+    "combine_rows", "forget", "hide_frames", "hold", "look_into", "op", "outside_programs",
+    "quietly", "random_states", "regions", "scan", "trace_again", "unary", "undisturbed",
+    "why_none", "writing",
 ]  # fmt: skip
 
 
@@ -63,6 +65,11 @@ def look_into(
 
     with counts_kept():
         return looked_into(run, inputs, **options)
+
+
+def quietly(function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function of NumPy arrays without NumPy's warnings about overflow and the like."""
+    return here.state.quietly(function, *args)
 
 
 def random_states() -> list[Variable]:

@@ -251,6 +251,28 @@ def without_keras(tmp_path_factory):
     return os.pathsep.join([str(folder), SOURCES])
 
 
+ASKED_FOR = """
+import gradtape, types
+
+def absent(module):
+    for name in dir(module):
+        if name.startswith("_"):
+            continue
+        if not hasattr(module, name):
+            yield f"{module.__name__}.{name}"
+            continue
+        found = getattr(module, name)
+        own = isinstance(found, types.ModuleType) and found.__name__.startswith("gradtape.")
+        if own and found not in seen:
+            seen.append(found)
+            yield from absent(found)
+
+seen = []
+print(sorted(absent(gradtape)))
+"""
+"""Asks with `hasattr` for all that is public, which must not raise; prints what is not there."""
+
+
 @pytest.mark.parametrize(
     ("code", "shown"),
     [
@@ -270,6 +292,10 @@ def without_keras(tmp_path_factory):
         (PATH_FILE, ""),
         (PATH_FILE + "import keras", "ModuleNotFoundError: No module named 'keras'"),
         (PATH_FILE + "import gradtape; print(hasattr(gradtape, 'keras'))", "False"),
+        ("import gradtape; gradtape.callbacks.ExplainNonFinite",
+            ("AttributeError: gradtape.keras is Keras 3, which is not installed: pip install "
+             "'gradtape[keras]'.")),
+        (ASKED_FOR, "['gradtape.callbacks.ExplainNonFinite', 'gradtape.keras']"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("told", [{}, {"KERAS_BACKEND": "gradtape"}], ids=["", "told"])

@@ -119,34 +119,6 @@ class ReadEnding(Ending):
     variable: ref[Variable]
 
 
-class Stopped:
-    """Stands for a tape in a block of `stop_recording`, where nothing else records: what is read
-    from a Variable there says so.
-    """
-
-    pushes = False
-    scope = None
-
-    def __init__(self, recording: Recording) -> None:
-        self._recording = ref(recording)
-        self._state = here.state
-        self.recording = True
-
-    def variable_node(self, variable: Variable) -> Node | None:
-        if here.state.scope is not None:
-            return None  # what records has Nodes of its own
-        read = ReadEnding(("read_variable", End.PAUSED, ()), (), (self._recording,), caller())
-        read.variable = ref(variable)
-        return read
-
-    def before_write(self, variable: Variable, value: Any) -> None:
-        """Nothing is noted."""
-
-    def end(self) -> None:
-        self.recording = False
-        self._state.remove(self)
-
-
 class Endings(Ending):
     """What a call with several Endings among its arguments gives."""
 

@@ -1,8 +1,13 @@
-"""`name_scope`: prefixes for the names of Variables, one stack of them for each thread."""
+"""`name_scope`: prefixes for the names of Variables, one stack of them for each thread; and whether
+a name finds a function.
+"""
 
 from __future__ import annotations
 
+import sys
 import threading
+from functools import reduce
+from typing import Any
 
 from gradtape.blocks import Block
 from gradtape.published import published
@@ -58,3 +63,12 @@ class name_scope(Block):  # noqa: N801 - TensorFlow's name
         if self._before:  # else nothing was entered, or all was left
             _prefix.now = self._before[-1]
             del self._before[-1]
+
+
+def is_importable(function: Any) -> bool:
+    """Whether a function is found in its module by its name, as pickle finds it."""
+    try:
+        found = reduce(getattr, function.__qualname__.split("."), sys.modules[function.__module__])
+    except (AttributeError, KeyError):
+        return False
+    return found is function

@@ -19,12 +19,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gradtape.blocks import Block
 from gradtape.core.thread import here
-from gradtape.core.xla.placement import plain_run_becomes
+from gradtape.core.xla.placement import RunOnDevice
 from gradtape.engines.xla import engine as xla_engine
 
 if TYPE_CHECKING:
     from gradtape.core.location import Location
+    from gradtape.core.node import Node
 
 
 class Observer:
@@ -70,6 +72,22 @@ class Observer:
         """A block that the user named has ended."""
 
 
+class OtherRules(Block):
+    """A block in which Nodes have other rules, which see what theirs do."""
+
+    def __init__(self, nodes: Sequence[Node], other: Callable[[Any], Any]) -> None:
+        self._before = [(node, node.rule) for node in nodes]
+        self._other = other
+
+    def enter(self) -> None:
+        for node, rule in self._before:
+            node.rule = self._other(rule)
+
+    def leave(self) -> None:
+        for node, rule in self._before:
+            node.rule = rule
+
+
 def begin(observer: Observer) -> None:
     """Adds `observer` to those of this thread."""
     observers = here.state.observers
@@ -84,16 +102,20 @@ def end(observer: Observer) -> None:
 
 def _become(observers: tuple[Observer, ...]) -> None:
     state = here.state
-    state.observers = observers
     in_order = sorted(observers, key=lambda observer: observer.checks)
     run, run_on_xla = state.quiet_run, xla_engine.run
     for observer in in_order:
         run, run_on_xla = observer.around_run(run), observer.around_run_on_xla(run_on_xla)
-    plain_run_becomes(run)
-    state.run_on_xla = run_on_xla
-    state.checker = next((o.checker for o in in_order if o.checker is not None), None)
-    state.around_walk = partial(_walk, in_order) if observers else None
-    state.around_call = partial(_call, in_order) if observers else None
+    checker = next((o.checker for o in in_order if o.checker is not None), None)
+    around_walk = partial(_walk, in_order) if observers else None
+    around_call = partial(_call, in_order) if observers else None
+    # All at once: nothing is called here, after which a signal would be answered.
+    if state.run.__class__ is RunOnDevice:
+        state.run.plain = run
+    else:
+        state.run = run
+    state.observers, state.run_on_xla, state.checker = observers, run_on_xla, checker
+    state.around_walk, state.around_call = around_walk, around_call
 
 
 def _walk(observers: Sequence[Observer], walk: Callable[..., Any], *args: Any) -> Any:

@@ -122,11 +122,13 @@ class GradientTape(TapeMethods, TapeControl, Block):
             self._ended_by = None
             self._forget_notes()
         self._thread = state
-        self._recording = True
-        self._go_on(state, position)
+        self._go_on(position)
 
-    def _go_on(self, state: ThreadState, position: int | None) -> None:
-        state.add(self, position)
+    def _go_on(self, position: int | None) -> None:
+        """Records, in its thread; a call that was interrupted is made again."""
+        self._recording = True
+        if self not in self._thread.recorders:
+            self._thread.add(self, position)
         if self._plan is not None:
             self._plan.begin()
 

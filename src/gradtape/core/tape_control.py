@@ -4,12 +4,10 @@ which values left it, and whether it can be differentiated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gradtape.blocks import block
-from gradtape.core.endings import Stopped
 from gradtape.core.messages import first_times, log_warning
+from gradtape.core.pause import Pause
 from gradtape.core.tape_notes import TapeNotes
 from gradtape.core.thread import here
 
@@ -33,12 +31,11 @@ class TapeControl(TapeNotes):
         _departures: Departures | None
 
         def _start(self, state: ThreadState, position: int | None = None) -> None: ...
-        def _go_on(self, state: ThreadState, position: int | None) -> None: ...
+        def _go_on(self, position: int | None) -> None: ...
         def _stop(self) -> None: ...
         def _close(self) -> None: ...
 
-    @block
-    def stop_recording(self) -> Iterator[None]:
+    def stop_recording(self) -> Pause:
         """Pauses this tape for a block.
 
         >>> import gradtape as tf
@@ -49,34 +46,7 @@ class TapeControl(TapeNotes):
         ...         print("not recorded:", (y * y).numpy())
         not recorded: 16.0
         """
-        if self.scope is None and not self._recording:
-            raise RuntimeError(
-                "stop_recording: this tape has never been entered; use it inside the tape's "
-                "`with` block."
-            )
-        if not self._recording:
-            raise ValueError(
-                "stop_recording: this tape is not recording; call it inside the tape's `with` "
-                "block."
-            )
-        position = self._position()
-        self._note_pause()
-        self._stop()
-        looker: Stopped | None = None
-        if self.scope is not None:
-            self.scope.paused = True
-            if here.state.scope is None:
-                looker = Stopped(self.scope)
-                here.state.add(looker)
-        try:
-            yield
-        finally:
-            if looker is not None:
-                looker.end()
-            if self.scope is not None:
-                self.scope.paused = False
-                self._recording = True
-                self._go_on(self._thread, position)
+        return Pause(self)
 
     def _position(self) -> int | None:
         """The position of this tape among what records on this thread."""

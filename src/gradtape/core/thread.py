@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from gradtape.blocks import Block, block
 from gradtape.core.recording import Recording, Scope
 from gradtape.core.scopes import scope_of
 from gradtape.core.strong_zeros import INVALID
 from gradtape.engines.numpy import engine as numpy_engine
-from gradtape.engines.numpy.engine import is_reentry, quiet_runner
+from gradtape.engines.numpy.engine import Quiet, is_reentry, quiet_runner
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.published import published
@@ -165,7 +163,7 @@ class ThreadState:
         before, self.watch = self.watch, []
         try:
             if recording.foreign or self.walking:
-                with np.errstate(all="ignore", invalid="call", call=self._on_invalid):
+                with Quiet(self._on_invalid):
                     return walk(*args)
             try:
                 self.walking = True

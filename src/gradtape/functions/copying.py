@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import copy
 import pickle
-import sys
-from functools import reduce
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
+
+from gradtape.core.naming import is_importable
 
 if TYPE_CHECKING:
     from gradtape.functions.function import Function
@@ -35,7 +35,7 @@ def deepcopied(function: Function, memo: dict[int, Any]) -> Function:
 
 def reduced(function: Function) -> Any:
     """What pickle needs: where to find the function, or what it is made from."""
-    if _is_named(function):
+    if is_importable(function):
         return function._name
     source = _source(function)
     if isinstance(source, MethodType):
@@ -45,7 +45,7 @@ def reduced(function: Function) -> Any:
                 is source.__func__
             ):
                 return _of_method, (source.__self__, name)
-    if isinstance(source, FunctionType) and not _is_named(source):
+    if isinstance(source, FunctionType) and not is_importable(source):
         raise pickle.PicklingError(
             f"{function._name}: only a function that can be imported by name can be pickled: "
             "define it, with its decorator, at the top level of a module, or pickle the Python "
@@ -60,17 +60,6 @@ def _source(function: Function) -> Any:
     """
     bound = getattr(function.python_function, "weakly_bound", None)
     return function.python_function if bound is None else MethodType(bound[0], bound[1]())
-
-
-def _is_named(function: Any) -> bool:
-    """Whether a function can be found in its module by its name."""
-    try:
-        return (
-            reduce(getattr, function.__qualname__.split("."), sys.modules[function.__module__])
-            is function
-        )
-    except (AttributeError, KeyError):
-        return False
 
 
 def _made(kind: type[Function], source: Any, options: dict[str, Any]) -> Function:

@@ -25,6 +25,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import held
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.core.xla.trace import Constants, NeedsTracedConstants
+from gradtape.engines.numpy.engine import Quiet
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.functions.program import Program
 from gradtape.functions.staging import Spec
@@ -251,7 +252,7 @@ def _worst(compiled: Any, eager: Any) -> Worst | None:
     """
     wide = np.complex128 if eager.dtype.kind == "c" else np.float64
     a, b = compiled.astype(wide), eager.astype(wide)
-    with np.errstate(all="ignore"):
+    with Quiet():
         apart = np.abs(a - b)
     apart = np.where(
         (a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.where(np.isnan(apart), np.inf, apart)

@@ -281,6 +281,12 @@ class Part:
         return self._run(arrays if self._takes_all else [arrays[i] for i in self.used], writes)
 
     def _run(self, arrays: Sequence[Any], writes: Writes | None = None) -> list[Any]:
+        if not self.calls_host:
+            return self._tried(arrays, writes)
+        with xla_settings.Kept():
+            return self._tried(arrays, writes)
+
+    def _tried(self, arrays: Sequence[Any], writes: Writes | None) -> list[Any]:
         given = [*arrays, *self.large] if self.large else arrays
         try:
             # Throwing the switch takes as long as half a call.

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradtape.core.node import Node
 from gradtape.core.recording import Recording
+from gradtape.engines.numpy.engine import Quiet
 from gradtape.inspect.backward import WalkAgain
 
 
@@ -47,7 +48,7 @@ def norm(arrays: Sequence[Any]) -> float:
     """
     largest, total = 0.0, 0.0
     sizes = [np.abs(np.asarray(array)).astype(np.float64).ravel() for array in arrays]
-    with np.errstate(all="ignore"):
+    with Quiet():
         largest = max([float(size.max()) for size in sizes if size.size], default=0.0)
         if largest == 0 or not np.isfinite(largest):
             return largest

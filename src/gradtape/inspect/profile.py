@@ -21,7 +21,7 @@ from gradtape.blocks import Block
 from gradtape.core import observers
 from gradtape.core.location import Location, caller, outside, own_files
 from gradtape.core.node import Node
-from gradtape.core.observers import Observer
+from gradtape.core.observers import Observer, OtherRules
 from gradtape.core.path import Path
 from gradtape.core.recording import Recording
 from gradtape.core.thread import here
@@ -70,6 +70,8 @@ class profile(Observer, Block):  # noqa: N801 - it is used like a function
     >>> sorted((row.op, row.calls, row.pulls) for row in p.rows if row.calls)
     [('matmul', 1, 1), ('reduce_sum', 1, 1), ('tanh', 1, 1)]
     """
+
+    _instead_of_a_copy = "take its `rows`, `compilations` and `sections`."
 
     def __init__(self) -> None:
         self._events: list[Event] = []
@@ -178,22 +180,19 @@ class profile(Observer, Block):  # noqa: N801 - it is used like a function
         nodes = list(recording.nodes) if whole else Path(seeds, (), recording).nodes
         if None in nodes:  # a sweep was interrupted
             nodes = [node for node in nodes if node is not None]
-        before = [node.rule for node in nodes]
         timed: dict[Any, TimedRule] = {}
         timed_ops, events = self._timed_ops, self._events
-        try:
-            for node in nodes:
-                rule: Any = node.rule
-                found = timed_ops.get(rule) or timed.get(rule)
-                if found is None:
-                    found = TimedRule(rule, events)
-                    # The rules of ops stay; others hold what they saved.
-                    (timed if rule.pull_into is None else timed_ops)[rule] = found
-                node.rule = found
+
+        def timed_rule(rule: Any) -> TimedRule:
+            found = timed_ops.get(rule) or timed.get(rule)
+            if found is None:
+                found = TimedRule(rule, events)
+                # The rules of ops stay; others hold what they saved.
+                (timed if rule.pull_into is None else timed_ops)[rule] = found
+            return found
+
+        with OtherRules(nodes, timed_rule):
             return walk(seeds, sources, recording, release)
-        finally:
-            for node, rule in zip(nodes, before, strict=True):
-                node.rule = rule
 
     def around_call(self, function: Any, call: Callable[[], Any]) -> Any:
         name = getattr(function, "_name", None) or function.name

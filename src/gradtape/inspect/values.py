@@ -15,6 +15,7 @@ import numpy as np
 
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
+from gradtape.engines.numpy.engine import Quiet
 
 Index = tuple[int, ...]
 
@@ -39,7 +40,7 @@ def wrong(value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind not in "fcV":
         return np.zeros(array.shape, bool)
-    with np.errstate(all="ignore"):
+    with Quiet():
         return ~np.isfinite(array)
 
 

@@ -15,6 +15,7 @@ from gradtape.convert import as_tensor, beside, operand
 from gradtape.core.batching import BatchedTensor, Level
 from gradtape.core.endings import at_outputs
 from gradtape.core.indexed_slices import IndexedSlices, RawSlices
+from gradtape.core.naming import is_importable
 from gradtape.core.node import Node
 from gradtape.core.operators import TensorOperators
 from gradtape.core.record import PerOutput, record, with_node
@@ -367,6 +368,11 @@ class CustomGradient:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else CustomGradient(self._f.__get__(instance, owner))
+
+    def __reduce__(self) -> Any:
+        """As with Python's own functions: pickle knows it by its name, and a copy is itself."""
+        name: str = vars(self).get("__qualname__", "")
+        return name if is_importable(self) else (CustomGradient, (self._f,))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         inputs = [source_object(leaf) for leaf in nest.flatten(args)]

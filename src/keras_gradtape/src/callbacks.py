@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,7 +116,7 @@ class ExplainNonFinite(Callback):
             for k, count in enumerate(counts)
             for i in range(count)
         ]
-        with _named_layers(model, regions):
+        with _NamedLayers(model, regions):
             return extend.look_into(
                 run,
                 [leaf for leaves, _ in parts for leaf in leaves],
@@ -139,16 +139,19 @@ def _variables(model: Any) -> list[tf.Variable]:
     return [*unique.values(), *extend.random_states()]
 
 
-@contextlib.contextmanager
-def _named_layers(model: Any, regions: Any) -> Iterator[None]:
+class _NamedLayers(extend.Block):
     """A block in which the layers of a model say when they run."""
-    layers = [layer for layer in model._flatten_layers() if layer is not model]
-    try:
-        for layer in layers:
-            _put(layer, regions)
-        yield
-    finally:
-        for layer in layers:
+
+    def __init__(self, model: Any, regions: Any) -> None:
+        self._layers = [layer for layer in model._flatten_layers() if layer is not model]
+        self._regions = regions
+
+    def enter(self) -> None:
+        for layer in self._layers:
+            _put(layer, self._regions)
+
+    def leave(self) -> None:
+        for layer in self._layers:
             layer.__dict__.pop("call", None)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import gradtape as tf
-from gradtape.extend import DisturbedError, combine_rows, undisturbed, writing
+from gradtape.extend import DisturbedError, combine_rows, quietly, undisturbed, writing
 
 Array = np.ndarray[Any, Any]
 UpdateRule = Callable[[Any, Any, Any, Any], bool]
@@ -87,17 +87,14 @@ class Update:
             map(dict.get, self._emptied, repeat("held")),
             map(dict.get, self._emptied, repeat("array")),
         )
-        with np.errstate(all="ignore"):
-            deque(
-                chain(
-                    map(undisturbed, chain(as_they_were, map(is_, others, none))),
-                    starmap(call, self.steps),
-                    map(setitem, known, repeat("array"), self._values),
-                    map(dict.pop, known, repeat("aside"), none),
-                    map(dict.pop, known, repeat("held"), none),
-                ),
-                0,
-            )
+        in_order = chain(
+            map(undisturbed, chain(as_they_were, map(is_, others, none))),
+            starmap(call, self.steps),
+            map(setitem, known, repeat("array"), self._values),
+            map(dict.pop, known, repeat("aside"), none),
+            map(dict.pop, known, repeat("held"), none),
+        )
+        quietly(deque, in_order, 0)
         return True
 
 
@@ -118,6 +115,11 @@ def _in_turn(rule: Callable[..., bool]) -> Callable[..., bool]:
         return False
 
     return update
+
+
+def _corrected(rate: Any, keep_1: Any, keep_2: Any, steps: Any) -> Any:
+    """Adam's learning rate, corrected for averages that began with zeros."""
+    return rate * np.sqrt(1 - keep_2**steps) / (1 - keep_1**steps)
 
 
 @_in_turn
@@ -185,8 +187,7 @@ def _adapt(
     keep_1, keep_2 = kind(float(optimizer.beta_1)), kind(float(optimizer.beta_2))
     new_1, new_2 = kind(1 - float(optimizer.beta_1)), kind(1 - float(optimizer.beta_2))
     epsilon = kind(float(optimizer.epsilon))
-    with np.errstate(all="ignore"):
-        rate = kind(float(learning_rate)) * np.sqrt(1 - keep_2**steps) / (1 - keep_1**steps)
+    rate = quietly(_corrected, kind(float(learning_rate)), keep_1, keep_2, steps)
     dense = [] if rows else [_values(gradient, inner)]
     w_all, m_all, v_all = map(update.buffer, (inner, momentum, velocity))
     if rows:

@@ -5,18 +5,17 @@ instead.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from keras.src.backend.common import KerasVariable, global_state
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 import gradtape as tf
-from gradtape.extend import outside_programs
+from gradtape.extend import block, outside_programs
 from keras_gradtape.src import conversion, distribution_lib
 
 
-@contextmanager
+@block
 def at_once() -> Iterator[None]:
     """Computes what nothing records, with values that are there even while a function is traced."""
     with tf.init_scope(), outside_programs():

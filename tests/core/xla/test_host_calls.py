@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -346,6 +347,41 @@ def test_an_exception_in_python_is_that_of_eager_code():
     g = tf.function(lambda x: tf.numpy_function(fail, [x], tf.TensorSpec([], tf.float32)))
     with pytest.raises(ZeroDivisionError, match="because"):
         g(tf.constant(1.0))
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, TimeoutError])
+@pytest.mark.parametrize("place", ["python", "jax"])
+def test_what_a_signal_handler_raises_during_a_call_arrives(kind, place, monkeypatch):
+    """In the Python function, and in JAX's own code around it, where XLA keeps but the text."""
+    written, fails = tf.Variable(0.0), []
+
+    def on_host(x):
+        if fails and place == "python":
+            raise kind("of a handler")
+        return x + 1.0
+
+    @tf.function
+    def step():
+        written.assign_add(1.0)
+        return tf.numpy_function(on_host, [written], tf.float32)
+
+    assert float(step()) == 2.0
+    if place == "jax":
+        callback = import_module("jax._src.callback")
+        device_put = callback.api.device_put
+
+        def interrupted(*args, **kwargs):
+            if fails:
+                raise kind("of a handler")
+            return device_put(*args, **kwargs)
+
+        monkeypatch.setattr(callback.api, "device_put", interrupted)
+    fails.append(True)
+    with pytest.raises(kind, match="of a handler"):
+        step()
+    assert float(written) == 1.0
+    fails.clear()
+    assert float(step()) == 3.0
 
 
 def test_python_code_sees_no_tape_and_may_call_functions():

@@ -83,8 +83,15 @@ def record(ops, differentiate=True):
 def arrays():
     return len([np.ones(2**18, np.float32) for _ in range(400)])
 
-def in_threads():
-    threads = [threading.Thread(target=record, args=(150,)) for _ in range(8)]
+def some_arrays():
+    return len([np.ones(2**18, np.float32) for _ in range(100)])
+
+def arrays_and_an_op():
+    tf.tanh(x)
+    some_arrays()
+
+def in_threads(target, *args):
+    threads = [threading.Thread(target=target, args=args) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -96,14 +103,28 @@ before = resident()
     "arrays": arrays,
     "recording": lambda: record(1000),
     "no gradient": lambda: record(1000, False),
-    "threads": in_threads,
+    "threads": lambda: in_threads(record, 150),
+    "arrays in threads": lambda: in_threads(arrays_and_an_op),
+    "threads without gradtape": lambda: in_threads(some_arrays),
+    "threads again and again": lambda: [in_threads(some_arrays) for _ in range(3)],
 }[sys.argv[1]]()
 print(resident() - before)
 """
 
 
+WHAT = [
+    "arrays",
+    "recording",
+    "no gradient",
+    "threads",
+    "arrays in threads",
+    "threads without gradtape",
+    "threads again and again",
+]
+
+
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
-@pytest.mark.parametrize("what", ["arrays", "recording", "no gradient", "threads"])
+@pytest.mark.parametrize("what", WHAT)
 def test_what_is_retained_is_bounded(what):
     clean = {
         name: value

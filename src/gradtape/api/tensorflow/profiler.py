@@ -36,10 +36,13 @@ class ProfilerOptions(NamedTuple):
 
 
 class _Running:
-    """The folder of the profile that is running in this process, and what was in it before."""
+    """The folder of the profile that is running in this process, what was in it before, and the
+    block that began it, if it was one.
+    """
 
     logdir: str | None = None
     before: frozenset[str] = frozenset()
+    block: Profile | None = None
 
 
 @published("profiler.experimental.start")
@@ -54,6 +57,12 @@ def start(logdir: str | os.PathLike[str], options: ProfilerOptions | None = None
     >>> os.listdir(logdir)
     ['plugins']
     """
+    _start(logdir, options)
+
+
+def _start(
+    logdir: str | os.PathLike[str], options: ProfilerOptions | None, block: Profile | None = None
+) -> None:
     if _Running.logdir is not None:
         raise AlreadyExistsError(
             None, None,
@@ -66,8 +75,14 @@ def start(logdir: str | os.PathLike[str], options: ProfilerOptions | None = None
     folder = os.fspath(logdir)
     before = frozenset(_runs(folder))
     levels = {name: level for name, level in options._asdict().items() if name.endswith("_level")}
-    xla_profiler.start(folder, levels)
-    _Running.logdir, _Running.before = folder, before
+    _Running.logdir, _Running.before, _Running.block = folder, before, block
+    try:
+        xla_profiler.start(folder, levels)
+    except BaseException as error:
+        if not xla_profiler.is_another(error):
+            xla_profiler.stop()  # a signal may have come after it began
+        _Running.logdir = _Running.block = None
+        raise
 
 
 @published("profiler.experimental.stop")
@@ -83,8 +98,8 @@ def stop(save: bool = True) -> None:
         raise UnavailableError(
             None, None, "profiler.experimental.stop: no profile is running: start one first."
         )
-    _Running.logdir = None
     xla_profiler.stop()
+    _Running.logdir = _Running.block = None
     if not save:  # which the profiler itself does not ask
         for run in _runs(folder):
             if run not in _Running.before:
@@ -114,15 +129,12 @@ class Profile(Block):
     ) -> None:
         self._logdir = logdir
         self._options = options
-        self._is_on = False
 
     def enter(self) -> None:
-        start(self._logdir, self._options)
-        self._is_on = True
+        _start(self._logdir, self._options, self)
 
     def leave(self) -> None:
-        if self._is_on:
-            self._is_on = False
+        if _Running.block is self:
             stop()
 
 

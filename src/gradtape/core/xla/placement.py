@@ -187,11 +187,3 @@ def plain_run() -> Callable[..., Any]:
     """How this thread runs kernels where no device is named."""
     run = here.state.run
     return run.plain if isinstance(run, RunOnDevice) else run
-
-
-def plain_run_becomes(run: Callable[..., Any]) -> None:
-    """Changes how this thread runs kernels where no device is named."""
-    if isinstance(here.state.run, RunOnDevice):
-        here.state.run.plain = run
-    else:
-        here.state.run = run

@@ -5,9 +5,9 @@ to the system in between, and the system hands out pages one by one as they are 
 of a few hundred kilobytes that takes longer than computing them. So up to 64 MB of freed memory
 stay in the process, for the next arrays.
 
-Other threads have memory arenas of their own, in which glibc keeps whatever lies below a block that
-is still in use. What a thread has freed is returned when one of its large recordings ends, and when
-the thread ends; as long as there are such threads, all of them share the 64 MB.
+glibc would keep as much for each thread, in an arena of its own, so all threads share one. There
+it keeps whatever lies below a block that is still in use; what a thread has freed is returned when
+one of its large recordings ends, and when the thread ends.
 
 `GRADTAPE_MALLOC=default` in the environment, or any setting of glibc's own, leaves everything as it
 is.
@@ -21,16 +21,14 @@ import threading
 from time import monotonic
 from typing import Any
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the names of glibc's malloc.h
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # the names of glibc's malloc.h
 _LARGEST = 32 * 2**20  # arrays above this always come from the system; glibc allows no more
 # Seconds between two times that memory is given back: the pages that are used again have to be
 # fetched again.
 _PAUSE = 1.0
 
 _library: Any = None  # the C library, if it does as it was told
-_limit = 0  # the bytes that may be kept
 _last = 0.0
-_sharing = 0  # the threads, beside the main one, that have used much memory
 
 
 def keep_freed_memory(limit: int = 64 * 2**20) -> bool:
@@ -39,7 +37,7 @@ def keep_freed_memory(limit: int = 64 * 2**20) -> bool:
 
     Settings of glibc's malloc in the environment are left alone.
     """
-    global _library, _limit
+    global _library
     settings = [name for name in os.environ if name.startswith(("MALLOC_", "GLIBC_TUNABLES"))]
     if sys.platform != "linux" or settings or os.environ.get("GRADTAPE_MALLOC") == "default":
         return False
@@ -51,9 +49,10 @@ def keep_freed_memory(limit: int = 64 * 2**20) -> bool:
     if (
         library.mallopt(_MMAP_THRESHOLD, _LARGEST) != 1
         or library.mallopt(_TRIM_THRESHOLD, limit) != 1
+        or library.mallopt(_ARENA_MAX, 1) != 1
     ):
         return False
-    _library, _limit = library, limit
+    _library = library
     return True
 
 
@@ -70,31 +69,19 @@ class OfThread:
     """Belongs to one thread, and is freed when the thread ends."""
 
     def __init__(self) -> None:
-        self._shares = False
+        self._has_freed = False
         self._is_main = threading.current_thread() is threading.main_thread()
 
     def has_freed(self) -> None:
         """A large recording is over."""
         if self._is_main or _library is None:
             return
-        if not self._shares:
-            self._shares = True
-            _share(1)
+        self._has_freed = True
         give_back()
 
     def __del__(self) -> None:
-        if self._shares:
-            # When that much is freed, glibc looks at what it keeps for this thread.
-            bytearray(2**18)
+        if self._has_freed:
             give_back(at_once=True)
-            _share(-1)
-
-
-def _share(threads: int) -> None:
-    """Divides the memory that may be kept among the current number of threads."""
-    global _sharing
-    _sharing += threads
-    _library.mallopt(_TRIM_THRESHOLD, _limit // (1 + _sharing))
 
 
 class _PerThread(threading.local):

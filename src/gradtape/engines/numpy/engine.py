@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.blocks import Block
 from gradtape.engines.numpy.allocator import keep_freed_memory
 
 Kernel = str | Callable[..., Any]
@@ -56,8 +57,32 @@ def is_reentry(error: Exception) -> bool:
 
 def run(kernel: Callable[..., Any], /, *arrays: Any, **params: Any) -> Any:
     """What `quiet_runner` gives, slower and at any moment: also for such a call."""
-    with np.errstate(all="ignore"):
-        return kernel(*arrays, **params)
+    return quiet_runner()(kernel, *arrays, **params)
+
+
+class Quiet(Block):
+    """The same for a block, whose code keeps the context that it has.
+
+    `numpy.errstate` stays on for ever if a signal handler raises while it begins or ends.
+    """
+
+    def __init__(self, on_invalid: Callable[[str, int], Any] | None = None) -> None:
+        self._on_invalid = on_invalid
+        self._before: tuple[Any, Any] | None = None
+
+    def enter(self) -> None:
+        self._before = np.geterr(), np.geterrcall()
+        if self._on_invalid is None:
+            np.seterr(all="ignore")
+        else:
+            np.seterrcall(self._on_invalid)
+            np.seterr(all="ignore", invalid="call")
+
+    def leave(self) -> None:
+        if self._before is not None:
+            kinds, call = self._before
+            np.seterr(**kinds)
+            np.seterrcall(call)
 
 
 def to_numpy(array: Any) -> Any:

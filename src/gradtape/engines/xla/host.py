@@ -7,6 +7,7 @@ returns the original exception.
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines.numpy.engine import Quiet
 from gradtape.engines.xla.engine import namespace
 from gradtape.engines.xla.loading import load
 
@@ -25,7 +27,7 @@ class HostError(Exception):
     """An exception on its way through XLA: the text is the number under which it is kept."""
 
 
-_kept: dict[int, Exception] = {}
+_kept: dict[int, BaseException] = {}
 _numbers = count()
 
 
@@ -36,13 +38,13 @@ def host_kernel(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def call(*arrays: Any, **params: Any) -> Any:
-        with np.errstate(all="ignore"):
+        with Quiet():
             example = kernel(*[np.ones(a.shape, a.dtype) for a in arrays], **params)
         several = isinstance(example, (list, tuple))
         parts = [np.asarray(part) for part in (example if several else [example])]
 
         def on_numpy(*given: Any) -> Sequence[Any]:
-            with np.errstate(all="ignore"):
+            with Quiet():
                 found = kernel(*given, **params)
             return found if several else [found]
 
@@ -74,8 +76,8 @@ def call_host(
         ]
         try:
             found = function(*given)
-        except Exception as error:  # noqa: BLE001
-            # Whatever it is, the caller of the program is to see it.
+        except BaseException as error:  # noqa: BLE001
+            # Whatever it is, Ctrl-C too, the caller of the program is to see it.
             raise HostError(_keep(error)) from None
         return [
             _host_words(np.asarray(f, dtype).reshape(shape))
@@ -95,17 +97,35 @@ def call_host(
     ]
 
 
-def _keep(error: Exception) -> str:
+def _keep(error: BaseException) -> str:
     number = next(_numbers)
     _kept[number] = error
     _kept.pop(number - _MOST_KEPT, None)  # of programs whose errors nobody looked at
     return f"gradtape's exception number {number}"
 
 
-def original(error: Exception) -> Exception:
+def original(error: Exception) -> BaseException:
     """The exception on the host that caused XLA's error, or that error itself."""
-    found = re.search(r"gradtape's exception number (\d+)", str(error))
-    return error if found is None else _kept.pop(int(found[1]), error)
+    text = str(error)
+    found = re.search(r"gradtape's exception number (\d+)", text)
+    if found is not None:
+        return _kept.pop(int(found[1]), error)
+    return error if _IN_A_CALLBACK not in text else _in_jax(text) or error
+
+
+_IN_A_CALLBACK = "error calling callback: Traceback"
+
+
+def _in_jax(text: str) -> BaseException | None:
+    """An exception that a signal handler raised in JAX's own code around a callback, of which XLA
+    keeps the text alone; None if it is of a class that Python does not have itself.
+    """
+    *_, last = re.split(r'\n  File "[^\n]*', text)
+    name, _, message = last.strip().partition(":")
+    kind = getattr(builtins, name, None)
+    if not isinstance(kind, type) or not issubclass(kind, BaseException):
+        return None
+    return kind(message.strip()) if message.strip() else kind()
 
 
 @cache

@@ -51,8 +51,18 @@ def start(logdir: str, levels: dict[str, int]) -> None:
     jax.profiler.start_trace(logdir, profiler_options=options)
 
 
+def is_another(error: BaseException) -> bool:
+    """Whether an error of `start` says that a profile is running that JAX's own user began."""
+    return "already been started" in str(error)
+
+
 def stop() -> None:
-    load().profiler.stop_trace()
+    """Ends the profile and writes it, unless a call that was interrupted has done so."""
+    try:
+        load().profiler.stop_trace()
+    except RuntimeError as error:
+        if "No profile started" not in str(error):
+            raise
 
 
 def serve(port: int) -> Any:

@@ -102,6 +102,27 @@ class _Setting(Block):
             self._setting.set_local(self._before)
 
 
+class Kept(Block):
+    """A block after which JAX's settings for this thread are as before, and what it traces: for a
+    program that calls the host, where JAX changes settings of its own.
+    """
+
+    def __init__(self) -> None:
+        self._settings = [_setting("default_device"), _setting("enable_x64")]
+        self._before: list[Any] = []
+        self._trace = _traces().trace
+
+    def enter(self) -> None:
+        self._before = [setting.get_local() for setting in self._settings]
+
+    def leave(self) -> None:
+        if self._before:
+            trace_again(self._trace)
+            for setting, value in zip(self._settings, self._before, strict=True):
+                if setting.get_local() is not value:
+                    setting.set_local(value)
+
+
 class _Outside(threading.local):
     """The switch for 64-bit numbers as the user's code has it on this thread,
     outside all blocks of `wide`, if it is in any.

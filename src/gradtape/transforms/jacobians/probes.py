@@ -9,6 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from gradtape.engines.numpy.engine import Quiet
+
 
 def probe_for(array: Any) -> Any:
     """A cotangent of random numbers with absolute values between 1 and 2, so that no element is
@@ -27,7 +29,7 @@ def differ(found: Any, expected: Any, largest: Any, dtype: Any) -> bool:
     """
     finfo: Any = np.finfo if dtype.kind == "c" else ml_dtypes.finfo
     precision = finfo(dtype)
-    with np.errstate(all="ignore"):
+    with Quiet():
         allowed = float(precision.eps) ** (1 / 3 if dtype.itemsize == 2 else 1 / 2) * np.maximum(
             largest, np.abs(expected)
         )

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradtape import nest
+from gradtape.blocks import block
 from gradtape.core.recording import Recording
 from gradtape.core.tape import GradientTape
 from gradtape.core.tape_arguments import leaves_of
@@ -22,6 +22,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.engines.engine import XLA, engine_of
+from gradtape.engines.numpy.engine import Quiet
 from gradtape.transforms.jacobians.memory import in_chunks
 from gradtape.transforms.jacobians.pulls import Pace, Pulls, pull_identity
 from gradtape.transforms.jacobians.pushes import RecordedWalk
@@ -76,7 +77,7 @@ def sparse_jacobian(
         ]
 
 
-@contextmanager
+@block
 def _alone(method: str, targets: Sequence[Any], sources: Sequence[Any]) -> Iterator[None]:
     """A block that nothing records, and in which NumPy does not warn about infinities."""
     if here.state.levels:
@@ -89,7 +90,7 @@ def _alone(method: str, targets: Sequence[Any], sources: Sequence[Any]) -> Itera
             f"{method}: a sparse Jacobian is a SciPy array, which needs tensors on the CPU, "
             "outside gradtape.function: call it there, or leave out sparse=True."
         )
-    with here.state.only([]), np.errstate(all="ignore"):
+    with here.state.only([]), Quiet():
         yield
 
 

@@ -591,6 +591,38 @@ def test_a_path_needs_a_name():
         tf.train.Checkpoint().write("")
 
 
+DOORS = {
+    "save": ("file_prefix", lambda path: tf.train.Checkpoint().save(path)),
+    "write": ("file_prefix", lambda path: tf.train.Checkpoint().write(path)),
+    "read": ("save_path", lambda path: tf.train.Checkpoint().read(path)),
+    "restore": ("save_path", lambda path: tf.train.Checkpoint().restore(path)),
+    "latest": ("checkpoint_dir", lambda path: tf.train.latest_checkpoint(path)),
+    "manager": (
+        "directory",
+        lambda path: tf.train.CheckpointManager(tf.train.Checkpoint(), path, max_to_keep=1),
+    ),
+}
+
+
+@pytest.mark.parametrize(("argument", "use"), DOORS.values(), ids=DOORS.keys())
+def test_what_is_no_path_is_refused_by_name(argument, use):
+    for wrong in (5, ["a"], tf.constant("a")):
+        with pytest.raises(TypeError, match=f"{argument} must be a path"):
+            use(wrong)
+    with pytest.raises(ValueError, match=f"{argument} must not contain a null character"):
+        use("a\0b")
+
+
+def test_a_path_may_be_bytes(tmp_path):
+    v = tf.Variable(3.0)
+    path = tf.train.Checkpoint(v=v).save(os.fsencode(tmp_path / "model"))
+    assert path == str(tmp_path / "model-1")
+    v.assign(0.0)
+    assert tf.train.latest_checkpoint(os.fsencode(tmp_path)) == path
+    tf.train.Checkpoint(v=v).restore(os.fsencode(path)).assert_consumed()
+    assert float(v) == 3.0
+
+
 def test_files_are_as_readable_as_others(tmp_path):
     before = os.umask(0o022)
     try:

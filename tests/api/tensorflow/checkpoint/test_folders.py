@@ -106,6 +106,8 @@ STATES = {
     "a moment that is text": {"all_model_checkpoint_timestamps": ["yesterday"]},
     "a moment that is NaN": {"all_model_checkpoint_timestamps": [float("nan")]},
     "a moment that is infinite": {"last_preserved_timestamp": 1e999},
+    "a moment that is huge": {"all_model_checkpoint_timestamps": [10**400]},
+    "a moment that was never": {"last_preserved_timestamp": -(10**400)},
     "a moment that is true": {"last_preserved_timestamp": True},
     "moments that are a number": {"all_model_checkpoint_timestamps": 5},
 }

@@ -19,7 +19,7 @@ from gradtape.api.tensorflow.checkpoint.object_graph import (
     variable_of,
 )
 from gradtape.api.tensorflow.checkpoint.restoring import Restoration, RestoreStatus, Waiting
-from gradtape.api.tensorflow.checkpoint.state_file import State, write_state
+from gradtape.api.tensorflow.checkpoint.state_file import State, as_path, write_state
 from gradtape.api.tensorflow.checkpoint.tensor_file import read_tensors, write_tensors
 from gradtape.convert import on_host
 from gradtape.core.variable import Variable
@@ -124,9 +124,10 @@ class Checkpoint:
         >>> [os.path.basename(checkpoint.save(tempfile.mkdtemp() + "/model")) for _ in range(2)]
         ['model-1', 'model-2']
         """
+        prefix = as_path(file_prefix, "Checkpoint.save: file_prefix")
         taken = self._snapshot("save", counts=True)
         try:
-            path = _named(f"{os.fspath(file_prefix)}-{taken.number}")
+            path = _named(f"{prefix}-{taken.number}")
             taken.write(path)
             self._make_latest(*os.path.split(path), taken.order)
         except BaseException:
@@ -200,7 +201,7 @@ class Checkpoint:
         >>> os.listdir(folder)
         ['weights.safetensors']
         """
-        path = _named(os.fspath(file_prefix))
+        path = _named(as_path(file_prefix, "Checkpoint.write: file_prefix"))
         self._snapshot("write").write(path)
         return path
 
@@ -217,7 +218,7 @@ class Checkpoint:
         np.float32(3.0)
         """
         _refuse_in_a_program("read")
-        path = os.fspath(save_path)
+        path = as_path(save_path, "Checkpoint: save_path")
         return RestoreStatus(path, Restoration(self, path, read_tensors(path)))
 
     def restore(self, save_path: PathLike | None, options: Any = None) -> RestoreStatus:

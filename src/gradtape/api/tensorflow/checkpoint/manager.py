@@ -16,6 +16,7 @@ from gradtape.api.tensorflow.checkpoint.atomic_file import remove_abandoned
 from gradtape.api.tensorflow.checkpoint.checkpoint import Checkpoint
 from gradtape.api.tensorflow.checkpoint.state_file import (
     State,
+    as_path,
     is_bare,
     latest_checkpoint,
     read_state,
@@ -73,7 +74,7 @@ class CheckpointManager:
                 "folder as directory."
             )
         self._checkpoint = checkpoint
-        self._directory = os.fspath(directory)
+        self._directory = as_path(directory, "CheckpointManager: directory")
         self._max_to_keep = max_to_keep
         self._keep_every = (
             math.inf

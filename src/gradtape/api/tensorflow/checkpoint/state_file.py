@@ -9,7 +9,6 @@ untrusted source: a name that leads out of the folder is never followed.
 from __future__ import annotations
 
 import json
-import math
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -64,14 +63,29 @@ def latest_checkpoint(
     >>> tf.train.latest_checkpoint(folder) == path
     True
     """
-    state = read_state(checkpoint_dir, latest_filename)
+    folder = as_path(checkpoint_dir, "latest_checkpoint: checkpoint_dir")
+    state = read_state(folder, latest_filename)
     if state is None:
         return None
     candidates = [
-        os.path.join(checkpoint_dir, name)  # noqa: PTH118 - as given
+        os.path.join(folder, name)  # noqa: PTH118 - as given
         for name in (state.latest, *reversed(state.kept))
     ]
     return next((path for path in candidates if file_of(path).is_file()), None)
+
+
+def as_path(value: Any, argument: str) -> str:
+    """A path that a user gives, as a string."""
+    try:
+        path = os.fsdecode(value)
+    except TypeError:
+        raise TypeError(
+            f"{argument} must be a path: a string or a pathlib.Path, got {value!r} of type "
+            f"{type(value).__name__}."
+        ) from None
+    if "\0" in path:
+        raise ValueError(f"{argument} must not contain a null character, got {path!r}.")
+    return path
 
 
 def is_bare(name: Any) -> bool:
@@ -125,7 +139,7 @@ def _state(entries: Any) -> State:
         entries["last_preserved_timestamp"],
     )
     for moment in (*moments, last_preserved):
-        if moment is not None and (type(moment) not in (int, float) or not math.isfinite(moment)):
+        if moment is not None and not _is_time(moment):
             raise TypeError(f"{moment!r} is not a time")
     times = {name: moment for name, moment in zip(kept, moments, strict=True) if moment is not None}
     kept = list(dict.fromkeys(kept))
@@ -136,6 +150,10 @@ def _state(entries: Any) -> State:
         last_preserved,
         [name for name in leaving if name not in kept and name != latest],
     )
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) < 2**63  # and no NaN
 
 
 def write_state(folder: str | os.PathLike[str], state: State) -> None:

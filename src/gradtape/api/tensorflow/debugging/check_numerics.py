@@ -23,7 +23,7 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.location import caller, locate
 from gradtape.core.node import Node
-from gradtape.core.observers import Observer
+from gradtape.core.observers import Observer, OtherRules
 from gradtape.core.path import Path
 from gradtape.core.record import PerOutput
 from gradtape.core.recording import Recording
@@ -135,14 +135,8 @@ def _checked_walk(
 ) -> Any:
     """A backward walk through rules that look at what they pass on."""
     nodes = Path(seeds, (), recording).nodes
-    before = [node.rule for node in nodes]
-    for node in nodes:
-        node.rule = _CheckingRule(node.rule)
-    try:
+    with OtherRules(nodes, _CheckingRule):
         return walk(seeds, sources, recording, release)
-    finally:
-        for node, rule in zip(nodes, before, strict=True):
-            node.rule = rule
 
 
 class _Checks(Observer):

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import count
 from sys import getrefcount
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, WeakValueDictionary, ref
 
 from gradtape.core import collector
@@ -166,7 +166,9 @@ class Recording(Scope):
     notes which values left it. A `traced` one was begun while a function was traced.
     """
 
-    __slots__ = ("_joint", "departures", "foreign", "moved", "open", "paused", "sources", "traced")
+    __slots__ = (
+        "_joint", "departures", "foreign", "moved", "open", "paused", "sources", "thread", "traced",
+    )  # fmt: skip
 
     def __init__(self, departures: Departures | None = None, *, traced: bool = False) -> None:
         super().__init__()
@@ -176,6 +178,7 @@ class Recording(Scope):
         self.moved = False
         self.departures = departures
         self.traced = traced
+        self.thread: Any = None  # the state of the thread on which its tape is recording now
         self.sources = 0  # how many Nodes without rules there are
         self._joint: list[ref[JointScope]] = []
 

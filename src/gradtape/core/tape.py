@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from types import CodeType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 from weakref import ref
 
 from numpy import ndarray
@@ -49,6 +49,14 @@ _limited = imported_when_called("gradtape.core.limit.recording", "limited")
 
 Place = tuple[CodeType, int]
 _FEW = 15  # the last ones are enough to explain
+
+
+class Reset(NamedTuple):
+    """Where a tape was reset, the recording that ended there, and the Variables that it watched."""
+
+    recording: ref[Recording]
+    place: Place
+    variables: tuple[ref[Variable], ...]
 
 
 @published("GradientTape", "autodiff.GradientTape")
@@ -92,8 +100,8 @@ class GradientTape(TapeMethods, Block):
     # Where recorded values were assigned, by the identity of the Variable; None: nowhere.
     _assigned: dict[int, list[Ending]] | None = None
     _explained: Any = None  # what is known of gradients that were None
-    # Where it was reset in its block, each with the recording that ended there; and where stopped.
-    _resets: Sequence[tuple[ref[Recording], Place]] = ()
+    # Where it was reset in its block, and where stopped.
+    _resets: Sequence[Reset] = ()
     _pauses: Sequence[Place] = ()
 
     def __init__(
@@ -143,6 +151,7 @@ class GradientTape(TapeMethods, Block):
         self._go_on(state, position)
 
     def _go_on(self, state: ThreadState, position: int | None) -> None:
+        self.scope.thread = state  # type: ignore[union-attr]
         state.add(self, position)
         if self._plan is not None:
             self._plan.begin()
@@ -153,6 +162,8 @@ class GradientTape(TapeMethods, Block):
 
     def _stop(self) -> None:
         leave_thread(self, self._thread)
+        if self.scope is not None:
+            self.scope.thread = None
         if self._plan is not None:
             self._plan.end()
         self._recording = False
@@ -296,7 +307,9 @@ class GradientTape(TapeMethods, Block):
         position = self._position()
         place = caller()
         self._stop()
-        before = (*self._resets[-_FEW:], (ref(self.scope), place)) if self.scope else ()
+        watched = tuple(map(ref, self._variables.values()))
+        ended = () if self.scope is None else (Reset(ref(self.scope), place, watched),)
+        before = (*self._resets[-_FEW:], *ended)
         self._close()
         self._start(here.state, position)
         self._resets = before

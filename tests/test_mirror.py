@@ -137,6 +137,10 @@ ELSEWHERE = {
             "explanations are made of"
         ),
     ),
+    "inspect/test_flow.py": (
+        "inspect/bindings",
+        "what is bound and read shows in what reaches where",
+    ),
     "inspect/test_memory.py": (
         "inspect/tables",
         "a report of memory is such a table; those of a profile are made in the same way",

@@ -314,6 +314,20 @@ def test_none_and_nan_are_marked_at_their_lines(browser, opened):
     assert selected(browser) == "sqrt"
 
 
+def test_every_source_has_a_row_with_the_cause(browser, opened):
+    used, left = tf.Variable(1.0, name="used"), tf.Variable(2.0, name="<i>left</i>")
+    with tf.GradientTape() as tape:
+        tape.watch(left)
+        loss = used * 2.0
+    opened(tape, target=loss, sources=[used, left, tf.constant(1.0)])
+    browser.press("s")
+    rows = browser.texts("#details .sources tr td:first-child")
+    assert rows == ["<i>left</i>", "used", "a tensor"]
+    assert browser.texts("#details .sources em") == [
+        "no gradient: not used", "2", "no gradient: not watched",
+    ]  # fmt: skip
+
+
 class Scale:
     """Keras's way to write a layer, and to name its Variables."""
 

@@ -257,6 +257,23 @@ def loop_not_run():
     return tape.explain(y, x)
 
 
+def reset_after_a_use():
+    with tf.GradientTape() as tape:
+        h = W * 2.0
+        tape.reset()  # here
+        y = h * V
+    return tape.explain(y, W)
+
+
+def reset_after_the_watch():
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        tape.reset()  # here
+        y = x * W
+    return tape.explain(y, x)
+
+
 @tf.custom_gradient
 def _without_gradient(x):
     return x * 2.0, lambda g: None
@@ -351,6 +368,8 @@ BOTH = {
     paused_in_the_middle: Cause.PAUSED,
     branch_not_run: Cause.NOT_RUN,
     loop_not_run: Cause.NOT_RUN,
+    reset_after_a_use: Cause.RESET,
+    reset_after_the_watch: Cause.RESET,
     gradient_function_of_none: Cause.NO_GRADIENT,
     gradient_function_of_none_in_a_chain: Cause.NO_GRADIENT,
     gradient_function_that_fails: Cause.FAILED,
@@ -425,7 +444,10 @@ def test_gradient_functions_run_only_if_the_answer_depends_on_them():
 
 def test_every_cause_has_two_programs():
     few = (Cause.OTHER_TAPE, Cause.SOURCE_DTYPE, Cause.TARGET_DTYPE, Cause.REBOUND)
-    apart = (Cause.LEFT, Cause.USED_UP, Cause.NOTHING_RECORDED, Cause.INDEPENDENT, Cause.UNKNOWN)
+    apart = (
+        Cause.LEFT, Cause.USED_UP, Cause.NOTHING_RECORDED, Cause.INDEPENDENT, Cause.UNKNOWN,
+        Cause.OTHER_THREAD,
+    )  # fmt: skip
     for cause in Cause:
         count = sum(found is cause for found in BOTH.values())
         assert count >= (0 if cause in apart else 1 if cause in few else 2), cause
@@ -501,6 +523,77 @@ def test_without_sources_all_watched_variables_are_explained():
     found = tape.explain(y)
     assert {reason.cause for reason in found} == {Cause.CONNECTED, Cause.STOPPED}
     assert not found.connected
+
+
+@pytest.mark.parametrize(
+    ("tape", "compute", "cause", "says"),
+    [
+        (tf.GradientTape(), lambda tape: X * 2.0, Cause.NOT_WATCHED, "watches no Variable"),
+        (tf.GradientTape(), lambda tape: FIXED * 2.0, Cause.NOT_WATCHED, "no trainable one"),
+        (
+            tf.GradientTape(watch_accessed_variables=False),
+            lambda tape: W * 2.0,
+            Cause.NOT_ACCESSED,
+            "watch_accessed_variables=False",
+        ),
+        (
+            tf.GradientTape(),
+            lambda tape: tape.watch(X) or X * 2.0,
+            Cause.NOT_WATCHED,
+            "It does watch tensors",
+        ),
+    ],
+)
+def test_a_tape_that_watched_no_variable_says_so(tape, compute, cause, says):
+    with tape:
+        y = compute(tape)
+    found = tape.explain(y)
+    assert not found.connected
+    (reason,) = found
+    assert (reason.cause, reason.target) == (cause, "y")
+    assert says in str(reason)
+
+
+def test_a_tape_that_was_never_entered_says_so_without_sources():
+    (reason,) = tf.GradientTape().explain(X)
+    assert reason.cause is Cause.NOTHING_RECORDED
+
+
+def test_values_of_several_tensors_that_leave_at_one_place():
+    def take(h):
+        kept.append(h.numpy())
+
+    kept = []
+    with tf.GradientTape() as tape:
+        take(V * 2.0)
+        take(W * 2.0)
+        y = V * kept[1]
+    (reason,) = tape.explain(y, W)
+    assert reason.cause is Cause.UNKNOWN
+    assert "computed from W left the tape" in reason.message
+
+
+def test_values_that_left_where_it_is_forgotten_what_they_were_computed_from():
+    kept = []
+    with tf.GradientTape() as tape:
+        kept += [(W * 1.0).numpy() for _ in range(40)]
+        for _ in range(3000):
+            z = V * 2.0
+        y = z * kept[0]
+    (reason,) = tape.explain(y, W)
+    assert reason.cause is Cause.UNKNOWN
+    assert "is not known any more" in reason.message
+
+
+def test_elements_of_a_list_that_were_variables_have_names():
+    weights = [tf.Variable(1.0), tf.Variable(2.0)]
+    for _ in range(2):
+        with tf.GradientTape() as tape:
+            y = weights[0] * weights[1]
+        found = tape.explain(y, weights)
+        weights = [weight - 0.1 for weight in weights]
+    assert [reason.source for reason in found] == ["weights[0]", "weights[1]"]
+    assert {reason.cause for reason in found} == {Cause.REBOUND}
 
 
 def test_a_structure_of_sources_has_a_reason_for_each():

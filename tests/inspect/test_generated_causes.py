@@ -4,12 +4,32 @@ never a wrong cause, and never a wrong line.
 
 import importlib
 import logging
+import random
 import sys
 from itertools import count
 
 import pytest
 
 from gradtape.inspect.explanation import Cause
+from tests.inspect.broken_flows import (
+    BOUND,
+    COME_BACK,
+    CONDITIONS,
+    NAMED,
+    NEW,
+    OLD,
+    RESETS,
+    TAKEN,
+    THREADS,
+    USES,
+    WHEN,
+    bound_again,
+    come_back,
+    conditional,
+    named,
+    reset,
+    threaded,
+)
 from tests.inspect.broken_programs import (
     AROUND,
     ASKED,
@@ -100,6 +120,53 @@ def test_causes_that_are_in_the_order_of_lines(kind, run):
 @pytest.mark.parametrize("seed", range(12))
 def test_chains_that_an_expression_breaks(seed, run):
     programs = some_broken(25, seed)
+    assert [found for program in programs if (found := run(program)) is not None] == []
+
+
+def combined(make, count, *parts, seed=0):
+    """Programs of all first parts, each with several choices of the others."""
+    chosen = random.Random(seed)
+    found = []
+    for first in parts[0]:
+        made = []
+        for _ in range(100):
+            program = make(first, *map(chosen.choice, parts[1:]))
+            if program is not None and program.name not in {p.name for p in made}:
+                made.append(program)
+            if len(made) == count:
+                break
+        assert made, first
+        found += made
+    return found
+
+
+# A short way to say: any of these.
+ASKS, AROUNDS, SOURCE = list(ASKED), list(AROUND), ("w", "x", "net.w", "params['w']")
+FLOWS = {
+    "values that come back": (come_back, 4, list(COME_BACK), list(TAKEN), SOURCE),
+    "names that are bound again": (bound_again, 8, list(BOUND), list(NEW), list(OLD), WHEN),
+    "what old names are bound to": (
+        lambda new, way, *rest: bound_again(way, new, *rest), 10,
+        list(NEW), list(BOUND), list(OLD), WHEN,
+    ),
+    "lines that ran": (
+        lambda use, *rest: conditional(use, rest[0], True, *rest[1:]), 8,
+        [use for use, (_, computes) in USES.items() if not computes], list(CONDITIONS), ("w", "x"),
+    ),
+    "lines that did not run": (
+        lambda use, *rest: conditional(use, rest[0], False, *rest[1:]), 8,
+        list(USES), list(CONDITIONS), ("w", "x"),
+    ),
+    "resets": (reset, 5, list(RESETS)),
+    "threads": (threaded, 5, list(THREADS)),
+    "names of functions": (named, 6, list(NAMED)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FLOWS)
+def test_flows(kind, run):
+    make, count, *parts = FLOWS[kind]
+    programs = combined(make, count, *parts, ASKS, AROUNDS)
     assert [found for program in programs if (found := run(program)) is not None] == []
 
 

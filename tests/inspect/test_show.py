@@ -7,6 +7,7 @@ import json
 import linecache
 import math
 import re
+import warnings
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -287,6 +288,52 @@ def test_given_sources_are_the_ones_that_are_explained():
     assert tape.show(target=loss).data["findings"] == []
     (finding,) = tape.show(target=loss, sources=[x, y]).data["findings"]
     assert finding["title"] == "The gradient of x is None: not watched"
+
+
+def test_every_watched_variable_has_a_row_with_its_cause():
+    used, left, whole = (
+        tf.Variable(1.0, name="used"),
+        tf.Variable(2.0, name="left"),
+        tf.Variable([3, 4], name="whole", trainable=True),
+    )
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(left)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tape.watch(whole)
+        loss = used * 2.0 + tf.reduce_sum(tf.round(used * x))
+    data = tape.show(target=loss).data
+    rows = {row["name"]: row for row in data["sources"]}
+    assert rows["used"]["norm"] == 2.0
+    assert rows["used"]["why"] is None
+    assert (rows["left"]["norm"], rows["left"]["why"]) == (None, "not used")
+    assert rows["whole"]["why"] == "the source's dtype has no gradients"
+    assert rows["whole"]["shape"] == "int32[2]"
+    assert {data["sources"][f["source"]]["name"] for f in data["findings"]} == {"left", "whole"}
+
+
+def test_sources_that_are_asked_about_and_not_watched_have_rows():
+    x, hostile = tf.constant([1.0, 2.0]), tf.Variable(2.0, name="<b>hostile</b>", trainable=False)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(x) * hostile * tf.Variable(1.0, name="used")
+    page = tape.show(target=loss, sources=[x, hostile])
+    rows = {row["name"]: row["why"] for row in page.data["sources"]}
+    assert rows == {
+        "used": None, "a tensor": "not watched",
+        "<b>hostile</b>": "a Variable that is not trainable",
+    }  # fmt: skip
+    assert [f["source"] for f in page.data["findings"]] == [1, 2]
+    assert "<b>hostile" not in page.html
+
+
+def test_a_target_that_nothing_leads_to_still_says_why():
+    w = tf.Variable([1.0, 2.0], name="w")
+    with tf.GradientTape() as tape:
+        loss = tf.constant((w * 2.0).numpy())
+    data = tape.show(target=loss).data
+    assert data["noGradients"] is not None
+    assert [row["why"] for row in data["sources"]] == ["the values left the tape"]
 
 
 def test_a_small_gradient_beside_a_path_that_carries_it_is_no_finding():

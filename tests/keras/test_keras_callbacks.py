@@ -130,6 +130,180 @@ def test_random_numbers_of_layers_are_those_of_the_step():
     assert min(drawn[:-2], default=1.0) > 0.6
 
 
+COUNT = tf.Variable(0.0, trainable=False, name="count")
+OUTSIDE = keras.metrics.Mean(name="outside")
+SEEDS = keras.random.SeedGenerator(3)
+
+
+class Counting(keras.Model):
+    """Its step assigns Variables that are not the model's; at the third, the loss turns."""
+
+    def __init__(self, key="loss"):
+        super().__init__()
+        self.dense = keras.layers.Dense(1)
+        self.key = key
+
+    def call(self, x):
+        return self.dense(x)
+
+    def train_step(self, data):
+        x, _ = data
+        COUNT.assign_add(1.0)
+        noise = keras.random.normal([1], seed=SEEDS)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.math.log(self(x) * 0.0 + 3.0 - COUNT)) + 0.0 * noise[0]
+        OUTSIDE.update_state(COUNT)
+        weights = self.trainable_weights
+        self.optimizer.apply(tape.gradient(loss, weights), weights)
+        return {self.key: loss}
+
+
+ALL_OPTIONS = [
+    {},
+    {"run_eagerly": True},
+    {"jit_compile": True},
+    {"steps_per_execution": 2},
+    {"steps_per_execution": 3, "run_eagerly": True},
+]
+
+
+@pytest.mark.parametrize("options", ALL_OPTIONS, ids=str)
+def test_variables_that_are_not_the_model_s_are_as_without_it(options):
+    states = []
+    for callbacks in ([], [tf.callbacks.ExplainNonFinite(stop=False, report=lambda found: None)]):
+        keras.utils.set_random_seed(1)
+        COUNT.assign(0.0)
+        OUTSIDE.reset_state()
+        SEEDS.state.assign([3, 0])
+        model = Counting()
+        model.compile("sgd", **options)
+        x, _ = data(24)
+        model.fit(x, x, batch_size=4, verbose=0, shuffle=False, callbacks=callbacks)
+        states.append([
+            COUNT.numpy(), OUTSIDE.result().numpy(), np.array(SEEDS.state), *state_of(model),
+        ])  # fmt: skip
+    for plain, watched in zip(*states, strict=True):
+        np.testing.assert_array_equal(plain, watched)
+    found = callbacks[0].found
+    assert found.op == "log"
+    knows = not options.get("run_eagerly")  # a program shows what it writes
+    assert any("'count" in note for note in found.notes) != knows
+    if knows:  # the step that turned it, not what a step after it would do
+        assert found.value == -math.inf
+
+
+@pytest.mark.parametrize("key", ["loss", "my_loss", "objective"])
+def test_losses_by_other_names(key, capsys):
+    COUNT.assign(0.0)
+    model, watcher = Counting(key), tf.callbacks.ExplainNonFinite()
+    model.compile("sgd")
+    x, _ = data(24)
+    model.fit(x, x, batch_size=4, verbose=0, callbacks=[watcher])
+    assert watcher.found.op == "log"
+    assert f"the {key} is -inf" in capsys.readouterr().out
+
+
+class Penalty(keras.layers.Layer):
+    def call(self, x):
+        self.add_loss(tf.math.log(tf.reduce_min(tf.square(x)) * 0.0))
+        return x
+
+
+@pytest.mark.parametrize("options", ALL_OPTIONS, ids=str)
+def test_a_loss_that_a_layer_adds(options):
+    model = keras.Sequential([keras.Input([4]), keras.layers.Dense(3), Penalty(name="penalty")])
+    model.compile("sgd", "mse", **options)
+    watcher = tf.callbacks.ExplainNonFinite(report=lambda found: None)
+    model.fit(*data(), batch_size=8, verbose=0, callbacks=[watcher])
+    assert watcher.found.op == "log"
+    assert watcher.found.layer.endswith("penalty")
+    assert len(model.losses) == 1
+
+
+@pytest.mark.parametrize(
+    ("structure", "options"), [(list, {}), *((dict, options) for options in ALL_OPTIONS)], ids=str
+)
+def test_a_model_with_several_outputs(structure, options):
+    x, y = data()
+    entry = keras.Input([4])
+    ends = {name: keras.layers.Dense(3, name=name)(entry) for name in ("first", "second")}
+    losses = {"first": "mse", "second": lambda y, p: tf.math.log(p * 0.0 - y - 1.0)}
+    targets = {"first": y, "second": y}
+    if structure is list:
+        ends, losses, targets = (list(part.values()) for part in (ends, losses, targets))
+    model = keras.Model(entry, ends)
+    model.compile("sgd", losses, **options)
+    watcher = tf.callbacks.ExplainNonFinite(report=lambda found: None)
+    model.fit(x, targets, batch_size=8, verbose=0, callbacks=[watcher])
+    why = watcher.found
+    assert (why.op, why.location.file) == ("log", __file__)
+
+
+def test_validation_is_no_training_step():
+    model = classifier(loss="categorical_crossentropy", rate=0.01)
+    watcher = tf.callbacks.ExplainNonFinite()
+    x, y = data()
+    history = model.fit(
+        x, y, epochs=2, verbose=0, callbacks=[watcher], validation_data=(x * np.nan, y)
+    ).history
+    assert np.isnan(history["val_loss"]).all()
+    assert watcher.found is None
+    model.evaluate(x * np.nan, y, verbose=0, callbacks=[watcher])
+    assert watcher.found is None
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_the_batch_of_an_execution(steps):
+    model = classifier(loss="categorical_crossentropy", rate=0.01, steps_per_execution=steps)
+    x, y = data()
+    x[20, 2] = np.nan
+    watcher = tf.callbacks.ExplainNonFinite(report=lambda found: None)
+    model.fit(x, y, batch_size=8, shuffle=False, verbose=0, callbacks=[watcher])
+    why = watcher.found
+    name = "the batch" if steps == 1 else f"batch {2 % steps}"
+    assert (why.kind, why.op, why.index) == ("source", f"tensor 0 of {name}", (4, 2))
+
+
+class Once(keras.layers.Layer):
+    """Depends on a Python object, which no replay can set back."""
+
+    failing = False
+
+    def call(self, x):
+        if not tf.executing_eagerly():
+            return tf.math.log(x * 0.0)
+        if self.failing:
+            raise ArithmeticError("not again")
+        return x
+
+
+@pytest.mark.parametrize(
+    ("failing", "says"), [(True, "failed with ArithmeticError"), (False, "is finite")]
+)
+def test_a_step_that_does_not_run_again_as_it_did(failing, says):
+    model = keras.Sequential([keras.Input([4]), keras.layers.Dense(3), Once()])
+    model.compile("sgd", "mse")
+    watcher = tf.callbacks.ExplainNonFinite(stop=False, report=lambda found: None)
+    x, y = data()
+    model.layers[1].failing = failing
+    before = [np.array(v) for v in model.layers[0].variables]
+    model.fit(x, y, batch_size=32, verbose=0, callbacks=[watcher])
+    why = watcher.found
+    assert (why.kind, why.op, why.certain) == ("unknown", "the loss", False)
+    assert says in why.notes[0]
+    assert str(why).startswith("The loss is Inf.")
+    assert len(before) == 2
+    assert np.isnan(np.array(model.layers[0].kernel)).any()
+
+
+def test_it_is_for_fit_alone():
+    watcher = tf.callbacks.ExplainNonFinite()
+    watcher.set_model(classifier())
+    watcher.on_train_begin()
+    with pytest.raises(RuntimeError, match="callback for fit"):
+        watcher.on_train_batch_begin(0)
+
+
 def test_training_that_stays_finite():
     model = classifier(loss="categorical_crossentropy", rate=0.01)
     watcher = tf.callbacks.ExplainNonFinite()

@@ -27,13 +27,16 @@ if TYPE_CHECKING:
     from gradtape.core.tensor import Tensor
 
 
+_FEW = 16  # enough to tell where values came from
+
+
 class Departure(NamedTuple):
     """A place where the values of recorded tensors left the tape.
 
     `method` is what took them first, such as "numpy", "float" or "__array__", from a tensor of this
     `shape` and `dtype`; `count` says how often values were taken there, and `callers` are the
-    places in the user's code that had led to it the first time, and `origin` is the Node of the
-    tensor, as long as anything else has it.
+    places in the user's code that had led to it the first time, and `origins` are the Nodes of the
+    first few tensors, as long as anything else has them.
     """
 
     method: str
@@ -43,7 +46,7 @@ class Departure(NamedTuple):
     count: int  # type: ignore[assignment]
     location: Location
     callers: tuple[Location, ...] = ()
-    origin: ref[Node] | None = None
+    origins: tuple[ref[Node], ...] = ()
 
 
 class Departures(dict[tuple[CodeType, int], list[Any]]):
@@ -59,16 +62,17 @@ class Departures(dict[tuple[CodeType, int], list[Any]]):
         known = self.get(place)
         if known is None:
             known = self[place] = [
-                method, tensor.shape, tensor.dtype, 0, tuple(_callers(frame.f_back)),
-                ref(tensor.node),
+                method, tensor.shape, tensor.dtype, 0, tuple(_callers(frame.f_back)), (),
             ]  # fmt: skip
         known[3] += 1
+        if len(known[5]) < _FEW:
+            known[5] += (ref(tensor.node),)
 
     def records(self) -> tuple[Departure, ...]:
         """The departures, in the order in which their places were first reached."""
         return tuple(
-            Departure(method, shape, dtype, count, locate(*place), callers, origin)
-            for place, (method, shape, dtype, count, callers, origin) in self.items()
+            Departure(method, shape, dtype, count, locate(*place), callers, origins)
+            for place, (method, shape, dtype, count, callers, origins) in self.items()
         )
 
 

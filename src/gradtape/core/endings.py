@@ -9,7 +9,7 @@ that is None. Calls whose arguments and results are all recorded, or none, never
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ class End(Enum):
     NO_PATH = "no path leads through the function from this argument to this result"
     OUTSIDE = "the call ran outside the tape's block"
     PAUSED = "the call ran while the tape was stopped"
+    OTHER_THREAD = "the call ran on another thread than the tape"
     ASSIGNED = "the value was assigned to a Variable"
 
 
@@ -168,8 +169,8 @@ def ending(
         return earlier
     found = None if more is None else dict.fromkeys(one for one in more if one.is_open())
     if scope is not None:
-        if end is End.OUTSIDE and any(recording.paused for recording in _recordings(nodes)):
-            end = End.PAUSED
+        if end is End.OUTSIDE:
+            end = _how_outside(nodes)
         followed = (
             (ref(scope),)
             if type(scope) is Recording
@@ -186,8 +187,15 @@ def ending(
     return Endings(tuple(found)) if len(found) > 1 else next(iter(found), None)
 
 
-def _recordings(nodes: Sequence[Node | None]) -> Iterator[Recording]:
-    return (recording for node in nodes if node is not None for recording in node.scope.recordings)
+def _how_outside(nodes: Sequence[Node | None]) -> End:
+    """Why a call on these is not recorded, if nothing on this thread records it."""
+    recordings = {r for node in nodes if node is not None for r in node.scope.recordings}
+    if any(recording.paused for recording in recordings):
+        return End.PAUSED
+    state = here.state
+    if any(recording.thread not in (None, state) for recording in recordings):
+        return End.OTHER_THREAD
+    return End.OUTSIDE
 
 
 def ended(name: str, end: End, nodes: tuple[Node | None, ...], depth: int) -> Ending | None:

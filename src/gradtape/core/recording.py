@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
 from gradtape.core import collector
@@ -132,7 +132,9 @@ class Recording(Scope):
     notes which values left it. A `traced` one was begun while a function was traced.
     """
 
-    __slots__ = ("departures", "foreign", "joint", "moved", "open", "paused", "sources", "traced")
+    __slots__ = (
+        "departures", "foreign", "joint", "moved", "open", "paused", "sources", "thread", "traced",
+    )  # fmt: skip
 
     def __init__(self, departures: Departures | None = None, *, traced: bool = False) -> None:
         super().__init__()
@@ -142,6 +144,7 @@ class Recording(Scope):
         self.moved = False
         self.departures = departures
         self.traced = traced
+        self.thread: Any = None  # the state of the thread on which its tape is recording now
         self.sources = 0  # how many Nodes without rules there are
         self.joint: list[ref[JointScope]] = []  # that it is part of: see `core.scopes`
 

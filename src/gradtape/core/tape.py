@@ -127,6 +127,7 @@ class GradientTape(TapeMethods, TapeControl, Block):
     def _go_on(self, position: int | None) -> None:
         """Records, in its thread; a call that was interrupted is made again."""
         self._recording = True
+        self.scope.thread = self._thread  # type: ignore[union-attr]
         if self not in self._thread.recorders:
             self._thread.add(self, position)
         if self._plan is not None:
@@ -138,6 +139,8 @@ class GradientTape(TapeMethods, TapeControl, Block):
 
     def _stop(self) -> None:
         leave_thread(self, self._thread)
+        if self.scope is not None:
+            self.scope.thread = None
         if self._plan is not None:
             self._plan.end()
         self._recording = False

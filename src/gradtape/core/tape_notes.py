@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from gradtape.core.endings import End, Ending, ending
@@ -22,16 +22,27 @@ Place = tuple[CodeType, int]
 _FEW = 15  # the last ones are enough to explain
 
 
+class Reset(NamedTuple):
+    """Where a tape was reset, the recording that ended there, and the Variables that it watched."""
+
+    recording: ref[Recording]
+    place: Place
+    variables: tuple[ref[Variable], ...]
+
+
 class TapeNotes:
     """The notes of a `GradientTape`."""
+
+    if TYPE_CHECKING:
+        _variables: dict[int, Variable]
 
     # Of a persistent tape: what the gradients that it computed last are of.
     _asked: Sequence[tuple[ref[Node], Any]] = ()
     # Where recorded values were assigned, by the identity of the Variable; None: nowhere.
     _assigned: dict[int, list[Ending]] | None = None
     _explained: Any = None  # what is known of gradients that were None
-    # Where it was reset in its block, each with the recording that ended there; and where stopped.
-    _resets: Sequence[tuple[ref[Recording], Place]] = ()
+    # Where it was reset in its block, and where stopped.
+    _resets: Sequence[Reset] = ()
     _pauses: Sequence[Place] = ()
 
     def _forget_notes(self) -> None:
@@ -44,9 +55,10 @@ class TapeNotes:
     def _note_pause(self) -> None:
         self._pauses = (*self._pauses[-_FEW:], caller())
 
-    def _with_reset(self, recording: Recording) -> Sequence[tuple[ref[Recording], Place]]:
+    def _with_reset(self, recording: Recording) -> Sequence[Reset]:
         """The resets, with one that ends this recording here."""
-        return (*self._resets[-_FEW:], (ref(recording), caller()))
+        watched = tuple(map(ref, self._variables.values()))
+        return (*self._resets[-_FEW:], Reset(ref(recording), caller(), watched))
 
     def _note_asked(self, seeds: dict[Node, Any], given: Sequence[Any] | None) -> None:
         """Cotangents that were not given are ones, so that their shape and dtype are enough."""

@@ -106,16 +106,31 @@ def looked_into(
             "traced or inside vmap. Ask outside."
         )
     copies = [Tensor(value.array) if isinstance(value, Tensor) else value for value in inputs]
+    given = list(state)
     with here.state.only([]), Unwritten() as writes:
-        for variable, array in state:
+        for variable, array in given:
             variable.assign(array, read_value=False)
+        earlier = _newest_variable()
         with _Quietly(IN_A_FUNCTION if in_a_function else OP_BY_OP) as walks, Everything() as tape:
             tape.watch_inputs(copies, names)
             walks.look = lambda *walk: _in_a_walk(tape, label, *walk)
             result = run(copies)
         found = _in_results(tape, label, result, writes.written(), walks.found)
     tape._close()
+    if given and found:
+        known = {id(variable) for variable, _ in given}
+        found.notes += tuple(
+            f"The Variable '{v.name}' is assigned too, and what it was before is not known: it had "
+            "the value from after that."
+            for v in writes.written()
+            if id(v) not in known and v.creation <= earlier and not getattr(v, "hidden", False)
+        )
     return found
+
+
+def _newest_variable() -> int:
+    """The number of a Variable that is newer than all there are."""
+    return Variable(0.0, trainable=False).creation
 
 
 class Regions:

@@ -20,6 +20,8 @@ class Cause(StrEnum):
     WATCHED_LATE = "watched after it was used"
     OUTSIDE = "computed outside the tape's block"
     PAUSED = "computed while the tape was stopped"
+    OTHER_THREAD = "computed on another thread"
+    RESET = "recorded before the tape was reset"
     OTHER_TAPE = "followed by another tape"
     UNUSED = "not used"
     NOT_RUN = "used only where the code did not run"

@@ -36,7 +36,8 @@ Placed = Sequence[tuple[Node, Location]]
 class Finding(NamedTuple):
     """Something that is wrong: `kind` is "none", "nonfinite", "vanishing", "exploding", "zero", or
     "failed" for a gradient function; `nodes` are the ops that it shows at, and `sources` what it is
-    about. `mark` is a word for it.
+    about. `mark` is a word for it. Of a gradient that is None, `why` is the cause, and `of` the
+    identity of the source, which need not have a Node.
     """
 
     kind: str
@@ -46,6 +47,8 @@ class Finding(NamedTuple):
     nodes: Sequence[Node] = ()
     sources: Sequence[Node] = ()
     mark: str = ""
+    why: str | None = None
+    of: int | None = None
 
 
 def found_in(
@@ -135,7 +138,7 @@ def _none(
         tape, targets, sources, place, only={id(source) for source in missing[:_MOST]}
     )
     found = [
-        _missing(reason, tape._node_of(source), nodes)
+        _missing(reason, source, tape._node_of(source), nodes)
         for reason, source in zip(reasons, missing, strict=False)
         if not reason.connected
     ]
@@ -145,7 +148,7 @@ def _none(
     return found
 
 
-def _missing(reason: Reason, source: Node | None, nodes: Placed) -> Finding:
+def _missing(reason: Reason, source: Any, node: Node | None, nodes: Placed) -> Finding:
     at = _called(reason.path[-1].op if reason.path else None, reason.location, nodes)
     return Finding(
         "none",
@@ -153,7 +156,9 @@ def _missing(reason: Reason, source: Node | None, nodes: Placed) -> Finding:
         f"{reason.message} {reason.advice}".rstrip(),
         reason.location,
         at,
-        [] if source is None else [source],
+        [] if node is None else [node],
+        why=reason.cause.value,
+        of=id(source),
     )
 
 

@@ -100,8 +100,8 @@ class _Likeness:
         for target in targets:
             end = getattr(target, "node", None)
             parts.append(self._ends(end) if isinstance(end, Ending) else known.get(end))
-        for place, (*_, origin) in (tape._departures or {}).items():
-            parts.append((self._place(place), known.get(origin())))
+        for place, (*_, origins) in (tape._departures or {}).items():
+            parts.append((self._place(place), *(known.get(origin()) for origin in origins)))
         for variable, several in (tape._assigned or {}).items():
             parts.append((variable, *map(self._ends, several)))
         self._hash = hash(tuple(parts))

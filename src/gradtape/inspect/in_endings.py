@@ -170,6 +170,11 @@ _ENDS = {
         "{op} at {at} ran while the tape was stopped by stop_recording",
         "Move that line out of the stop_recording block.",
     ),
+    End.OTHER_THREAD: (
+        Cause.OTHER_THREAD,
+        "{op} at {at} ran on another thread; a tape records only the thread that entered it",
+        "Run that line on the tape's thread, or use a tape in that one.",
+    ),
     End.ASSIGNED: (
         Cause.ASSIGNED,
         "The value was assigned to a Variable at {at}",

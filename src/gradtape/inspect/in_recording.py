@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradtape import dtypes
 from gradtape.core.location import locate
 from gradtape.core.node import Node
 from gradtape.core.record import OutputRule
+from gradtape.core.recording import Recording
 from gradtape.core.tape_arguments import ones_like
 from gradtape.core.thread import here
 from gradtape.core.unchanged import unchanged
 from gradtape.core.variable import Variable
 from gradtape.core.walk import finished, walk
 from gradtape.inspect.explanation import Cause, Reason
-from gradtape.inspect.in_code import is_inside, not_run, rebound, watch_of
+from gradtape.inspect.in_code import is_inside, not_run, rebound, used_by_functions, watch_of
 from gradtape.inspect.in_endings import by_endings, endings_of, name_of, reason_of, step
-from gradtape.inspect.question import Question
+from gradtape.inspect.question import Place, Question
+
+if TYPE_CHECKING:
+    from gradtape.core.tape import GradientTape
 
 
 def by_the_tape(q: Question) -> Reason | None:
@@ -57,12 +61,54 @@ def by_dtypes(q: Question) -> Reason | None:
     )
 
 
+def by_resets(q: Question) -> Reason | None:
+    """What the tape followed only until it was reset."""
+    if not q.tape._resets or (q.source_node is not None and q.target_nodes):
+        return None
+    last = locate(*q.tape._resets[-1].place)
+    advice = f"Compute {q.target} from {q.name} after the reset, or do without the reset."
+    before = [recording for r in q.tape._resets if (recording := r.recording()) is not None]
+    if q.source_node is None and not isinstance(q.source, Variable):
+        if _was_followed(q.source, before):
+            return q.reason(
+                Cause.RESET,
+                f"This tape followed {q.name} until tape.reset() at {last}, and not since",
+                f"Call {q.tape_name}.watch({q.name}) after the reset.",
+                last,
+            )
+    elif q.source_node is None:
+        if any(known() is q.source for reset in q.tape._resets for known in reset.variables):
+            return q.reason(
+                Cause.RESET,
+                f"{q.name} was read only before tape.reset() at {last}, which forgets what was "
+                "recorded",
+                advice,
+                last,
+            )
+    elif any(_was_followed(target, before) for target in q.targets):
+        return q.reason(
+            Cause.RESET,
+            f"{q.target} was recorded before tape.reset() at {last}, which forgets it",
+            advice,
+            last,
+        )
+    return None
+
+
+def _was_followed(value: Any, recordings: Sequence[Recording]) -> bool:
+    node = getattr(value, "node", None)
+    return node is not None and any(recording in node.scope for recording in recordings)
+
+
 def by_watching(q: Question) -> Reason | None:
     if q.source_node is not None or any(t is q.source for t in q.targets):
         return None
     source, name = q.source, q.name
     if isinstance(source, Variable):
         return unwatched_variable(q, source)
+    bound = rebound(q)
+    if bound is not None:
+        return bound
     for last in endings_of(source):
         found = reason_of(q, last, [])
         return q.reason(
@@ -71,9 +117,6 @@ def by_watching(q: Question) -> Reason | None:
             found.advice,
             found.location,
         )
-    bound = rebound(q)
-    if bound is not None:
-        return bound
     node = getattr(source, "node", None)
     if node is not None and node.scope.any_open():
         return q.reason(
@@ -120,9 +163,14 @@ def unwatched_variable(q: Question, variable: Variable) -> Reason:
     stopped = by_endings(q)
     if stopped is not None:
         return stopped
+    bound = rebound(q)
+    if bound is not None:
+        return bound
     used = q.uses()
     outside = [
-        s for s in q.uses(direct=True) if q.block and not is_inside(s, q.block) and q.is_sure(s)
+        s
+        for s in q.uses(direct=True, sure=True)
+        if q.block and not is_inside(s, q.block) and q.is_sure(s)
     ]
     if outside:
         line = outside[-1].line
@@ -132,11 +180,38 @@ def unwatched_variable(q: Question, variable: Variable) -> Reason:
             "Move that line into the `with` block.",
             q.at(line),
         )
+    unread = f"{q.name} was not read while this tape recorded, on its thread"
+    where = used_by_functions(q)
+    if where is not None:
+        return q.reason(
+            Cause.UNKNOWN,
+            f"{unread}. Whether a function that uses it, in line {where.line}, ran on another "
+            "thread, nothing shows",
+            "Call it on the tape's own thread, which is the only one that it records.",
+            where,
+        )
     return not_run(q, used) or q.reason(
-        Cause.UNUSED,
-        f"{q.name} was not read while this tape recorded",
-        f"Compute {q.target} from it inside the tape's block.",
+        Cause.UNUSED, unread, f"Compute {q.target} from it inside the tape's block."
     )
+
+
+def nothing_watched(tape: GradientTape, target: str, place: Place) -> Reason:
+    """Why there is no source to explain: the tape watches no Variable."""
+    if tape.scope is None and tape._ended_by is None:
+        cause, message = Cause.NOTHING_RECORDED, "This tape has recorded nothing."
+    elif tape._watch_accessed:
+        cause = Cause.NOT_WATCHED
+        message = "This tape watches no Variable: it read no trainable one while it recorded."
+    else:
+        cause = Cause.NOT_ACCESSED
+        message = (
+            "This tape was made with watch_accessed_variables=False and was told to watch no "
+            "Variable."
+        )
+    advice = "Compute the target from Variables inside its block, or call watch() there."
+    if tape.scope is not None and tape.scope.sources:
+        advice = "It does watch tensors: name the sources to ask about, tape.explain(target, x)."
+    return Reason("nothing", target, cause, message, advice, locate(*place))
 
 
 def by_paths(q: Question) -> Reason | None:

@@ -136,7 +136,11 @@ class _Picture:
         rows, groups, row_of = self._rows()
         times = [] if profile is None else self._times(profile)
         buffers = self._buffers()
-        marks = [self._finding(finding) for finding in findings]
+        unwatched = self._unwatched(question)
+        apart = {id(source): len(self.sources) + i for i, source in enumerate(unwatched)}
+        marks = [self._finding(finding, apart) for finding in findings]
+        why = {mark["source"]: f.why for mark, f in zip(marks, findings, strict=True) if f.why}
+        sources = [*map(self._source, self.sources), *map(_source_apart, unwatched)]
         return {
             "totals": {
                 "ops": len(self.nodes),
@@ -151,7 +155,7 @@ class _Picture:
             ],
             "rows": rows,
             "ops": self._ops(row_of),
-            "sources": [self._source(node) for node in self.sources],
+            "sources": [source | {"why": why.get(i)} for i, source in enumerate(sources)],
             "times": times,
             "buffers": buffers,
             "findings": marks,
@@ -254,7 +258,16 @@ class _Picture:
             for row in self.kept.rows
         ]
 
-    def _finding(self, finding: Finding) -> dict[str, Any]:
+    def _unwatched(self, question: PageQuestion) -> list[Any]:
+        """What no gradient can reach: Variables that are watched in vain, and sources that the
+        question names and the tape does not follow.
+        """
+        found = [v for key, v in self.tape._variables.items() if key not in self.tape._nodes]
+        found += [s for s in question.sources or () if self.tape._node_of(s) not in self.index]
+        return list({id(source): source for source in found}.values())
+
+    def _finding(self, finding: Finding, apart: dict[int, int]) -> dict[str, Any]:
+        source = next((-1 - self.index[n] for n in finding.sources if n in self.index), None)
         return {
             "kind": finding.kind,
             "mark": finding.mark or _MARKS[finding.kind],
@@ -262,8 +275,14 @@ class _Picture:
             "text": finding.text,
             "place": None if finding.place is None else self._place(finding.place),
             "ops": sorted(self.index[node] for node in finding.nodes if node in self.index),
-            "source": next((-1 - self.index[n] for n in finding.sources if n in self.index), None),
+            "source": apart.get(finding.of or 0) if source is None else source,
         }
+
+
+def _source_apart(source: Any) -> dict[str, Any]:
+    """A source that the tape does not follow."""
+    name = source.name.removesuffix(":0") if isinstance(source, Variable) else "a tensor"
+    return {"name": name, "shape": _shape_of(source), "norm": None, "place": None}
 
 
 class _Words:
@@ -280,9 +299,9 @@ class _Words:
         return list(self._numbers)
 
 
-def _shape_of(variable: Variable) -> str:
+def _shape_of(source: Any) -> str:
     try:
-        return dtype_and_shape(variable.array)
+        return dtype_and_shape(source.array)
     except RuntimeError:  # on a device that is gone, for example
         return ""
 

@@ -4,17 +4,20 @@ the tape recorded, and the statements around the call that asks.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from functools import cached_property
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtape.core.departures import Departure
 from gradtape.core.location import Location, locate
 from gradtape.core.node import Node
 from gradtape.core.path import Path
 from gradtape.core.recording import Recording
-from gradtape.inspect.code import CallSite, Statement, mentions
+from gradtape.inspect.bindings import ANY, Binding, path_of
+from gradtape.inspect.bindings import Path as SourcePath
+from gradtape.inspect.code import CallSite, Statement
 from gradtape.inspect.explanation import Cause, Reason, Step
 
 if TYPE_CHECKING:
@@ -25,6 +28,25 @@ Place = tuple[CodeType, int]
 
 # Functions of their own, in some versions of Python.
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+
+
+class Use(NamedTuple):
+    """A statement that reads the name of the source on the way to the target.
+
+    It is `sure` if the target depends on what is read, if it ran; `direct` if it reads it itself,
+    and not a function that it makes; and `same` if the name may have meant the same object then.
+    """
+
+    statement: Statement
+    sure: bool
+    direct: bool
+    same: bool
+
+    def either(self, other: Use) -> Use:
+        return Use(
+            self.statement, self.sure or other.sure, self.direct or other.direct,
+            self.same or other.same,
+        )  # fmt: skip
 
 
 class Question:
@@ -89,6 +111,8 @@ class Question:
 
     def is_used(self) -> bool:
         """Whether anything that was recorded uses the source."""
+        if self.source_node is None:
+            return False
         return any(
             parent is self.source_node for node in self.all() for parent in node.parents
         ) or any(
@@ -111,11 +135,16 @@ class Question:
         """Whether values that left the tape were computed from the source, as far as it is
         known.
         """
-        node = None if departure.origin is None else departure.origin()
-        if node is None:
-            return False
-        path = Path([node], [self.source_node], self.recording)
-        return self.source_node in path.reached
+        nodes = [node for origin in departure.origins if (node := origin()) is not None]
+        path = Path(nodes, [self.source_node], self.recording)
+        return self.source_node is not None and self.source_node in path.reached
+
+    def may_come_from_source(self, departure: Departure) -> bool:
+        """Whether they were, or it is not known any more: a long recording forgets."""
+        forgotten = len(departure.origins) < departure.count or any(
+            origin() is None for origin in departure.origins
+        )
+        return forgotten or self.comes_from_source(departure)
 
     # What the source code says
 
@@ -130,23 +159,87 @@ class Question:
         return self.site.body.block_of(self.site.on, self.site.line)
 
     @cached_property
-    def behind(self) -> list[Statement]:
-        """The statements that the target may have been computed by."""
-        if self.site is None:
-            return []
-        found = {s.line: s for t in self.target_names for s in self.statements_behind(t)}
-        return [found[line] for line in sorted(found)]
-
-    def statements_behind(self, target: str) -> list[Statement]:
-        assert self.site is not None
+    def target_expression(self) -> ast.AST | None:
+        """The targets as the user writes them, if the call shows it."""
         try:
-            return self.site.body.behind(target, self.site.line)
+            return ast.parse(f"({self.target},)", mode="eval").body
         except SyntaxError:  # not an expression: a description
-            return []
+            return None
 
-    def uses(self, *, direct: bool = False) -> list[Statement]:
-        """Those of them that use the source; `direct` leaves out what functions use later."""
-        return [s for s in self.behind if mentions(s.direct if direct else s.uses, self.name)]
+    @cached_property
+    def behind(self) -> list[Binding]:
+        """What the target may have been computed by."""
+        if self.site is None or self.target_expression is None:
+            return []
+        flow = self.site.body.flow
+        return flow.behind(self.target_expression, flow.at(self.site.line))
+
+    def leads_to_target(self, binding: Binding) -> bool:
+        """Whether it is sure that the target was computed from a binding, if it ran."""
+        assert self.site is not None
+        assert self.target_expression is not None
+        flow = self.site.body.flow
+        at = flow.at(self.site.line)
+        return flow.is_sure(self.target_expression, at, binding, self.block)
+
+    @cached_property
+    def source_path(self) -> SourcePath | None:
+        """The source as the user writes it: a name, an attribute, an element."""
+        try:
+            found = path_of(ast.parse(self.name, mode="eval").body)
+        except SyntaxError:
+            return None
+        return None if found is None or ANY in found else found
+
+    def bound_at(self, statement: ast.stmt | None) -> frozenset[Binding]:
+        """The bindings of which one gave the source's name its meaning when a statement began."""
+        path = self.source_path
+        if self.site is None or path is None:
+            return frozenset()
+        body = self.site.body
+        reaching = body.flow.reaching(path, statement)
+        found = [b for b in reaching if not b.adds and path[: len(b.path)] == b.path]
+        line = self.site.line if statement is None else statement.lineno
+        # `ws[0] = ...` hides what `ws = ...` has put there, if it is sure to have run.
+        sure = [len(b.path) for b in found if body.is_sure(body.statement(b.statement), line)]
+        return frozenset(b for b in found if len(b.path) >= max(sure, default=0))
+
+    @cached_property
+    def bound_here(self) -> frozenset[Binding]:
+        """The same for the call that asks."""
+        site = self.site
+        return self.bound_at(None if site is None else site.body.flow.at(site.line))
+
+    @cached_property
+    def all_uses(self) -> list[Use]:
+        """Where the target may have been computed from what the source's name meant then."""
+        path = self.source_path
+        if self.site is None or path is None:
+            return []
+        found: dict[ast.stmt, Use] = {}
+        for binding in self.behind:
+            for read in self.site.body.flow.reads(binding):
+                if read.path[: len(path)] != path:
+                    continue
+                at = binding.statement
+                bound = self.bound_at(at)
+                same = (not bound and not self.bound_here) or bool(bound & self.bound_here)
+                direct = not binding.deferred and not read.later
+                sure = read.sure and self.leads_to_target(binding)
+                use = Use(self.site.body.statement(at), sure, direct, same)
+                known = found.get(at)
+                found[at] = use if known is None else known.either(use)
+        return sorted(found.values(), key=lambda use: use.statement.line)
+
+    def uses(self, *, direct: bool = False, sure: bool = False) -> list[Statement]:
+        """The statements that use the source and that the target may come from; `direct` leaves
+        out what functions use later, and `sure` what need not lead to the target.
+        """
+        return [
+            use.statement
+            for use in self.all_uses
+            if use.same and (use.direct or not direct) and (use.sure or not sure)
+        ]
 
     def is_sure(self, statement: Statement) -> bool:
         """Whether a statement has run, since the call that asks has."""

@@ -24,6 +24,7 @@ from gradtape.inspect.causes import (
     Passed,
     Suspect,
     first_of,
+    is_wrong_value,
     trace,
 )
 from gradtape.inspect.evidence import Evidence, Known, saved_output
@@ -116,7 +117,8 @@ def in_backward(
     targets = [
         (Forward(evidence, n), None)
         for n in seeds
-        if (value := evidence.value(n)) is not None and value.exact and is_wrong(value.array)
+        # Made-up constants are finite, so what is not finite with them is not without them.
+        if (value := evidence.value(n)) is not None and is_wrong_value(value)
     ]
     if targets:
         return report(targets, "the target")

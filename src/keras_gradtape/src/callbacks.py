@@ -33,13 +33,16 @@ class ExplainNonFinite(Callback):
     its line, its inputs and its Keras layer, and says what to do.
 
     The step runs once more, op by op, on its own batch, with the weights, the optimizer's state and
-    the random numbers that it began with; then everything is as it would be without the callback.
-    If the weights were not finite by then, the step before is looked at too. `stop` ends the
-    training; the result is in `found`, a `gradtape.debugging.NonFinite`, and is given to `report`,
-    which prints it by default.
+    the random numbers that it began with; then all Variables are as they would be without the
+    callback. If the weights were not finite by then, the step before is looked at too. With
+    `steps_per_execution`, it is the steps of one execution that run again, together. Variables that
+    are not the model's, and Python objects, are not known to have been what they were when the step
+    began; the report names such Variables. `stop` ends the training; the result is in `found`, a
+    `gradtape.debugging.NonFinite`, and is given to `report`, which prints it by default.
 
-    It copies the weights and the optimizer's state before each step, and waits for each loss.
-    Remove it when the model trains.
+    Of the logs of a training step, it looks at those whose name has "loss" in it; at all, if a
+    `train_step` of your own gives none. It copies the weights and the optimizer's state before each
+    step, and waits for each loss. Remove it when the model trains.
 
     >>> import gradtape as tf
     >>> from gradtape import keras
@@ -66,23 +69,31 @@ class ExplainNonFinite(Callback):
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         if self.found is None:
+            if not self.model.batches_now:
+                raise RuntimeError(
+                    "ExplainNonFinite: it is a callback for fit(), which says what each step is "
+                    "trained on. In a loop of your own, ask tape.why_nonfinite(loss), or "
+                    "gradtape.debugging.why_nonfinite(train_step, batch)."
+                )
             if not self._moments:
                 self._build()
             state = [(v, v.numpy()) for v in _variables(self.model)]
             self._moments = [*self._moments[-1:], _Moment(self.model.batches_now, state)]
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        loss = (logs or {}).get("loss")
-        if self.found is not None or loss is None or math.isfinite(float(loss)):
+        turned = _not_finite(logs or {}) if self.found is None else None
+        if turned is None:
             return
-        found = self._looked_into(self._moments[-1])
-        if found.kind == "source" and len(self._moments) > 1:
-            found = self._looked_into(self._moments[0]) or found
+        name, value = turned
+        found = self._looked_into(self._moments[-1], name, value)
+        if found.kind in ("source", "unknown") and len(self._moments) > 1:
+            before = self._looked_into(self._moments[0], name, value)
+            found = found if before.kind == "unknown" else before
         self.found, self._moments = found, []
         if self._report is not None:
             self._report(found)
         else:
-            io_utils.print_msg(f"\nBatch {batch}: the loss is {float(loss)}.\n{found}")
+            io_utils.print_msg(f"\nBatch {batch}: the {name} is {value}.\n{found}")
         if self.stop:
             self.model.stop_training = True
 
@@ -99,7 +110,31 @@ class ExplainNonFinite(Callback):
         with contextlib.suppress(Exception):
             self.model._symbolic_build(data_batch=structure.unflatten(leaves))
 
-    def _looked_into(self, moment: _Moment) -> tf.debugging.NonFinite:
+    def _looked_into(self, moment: _Moment, name: str, value: float) -> tf.debugging.NonFinite:
+        """What running a step once more shows; if nothing, that the cause is not known."""
+        try:
+            found = self._run_again(moment)
+        except Exception as error:  # noqa: BLE001 - the training goes on as it would without
+            note = f"Running the step once more failed with {type(error).__name__}: {error}"
+        else:
+            if found:
+                return found
+            note = (
+                "Run once more, op by op, the step is finite: it depends on something that is "
+                "neither its batch nor a Variable of the model, or the compiled program rounds in "
+                "another way."
+            )
+        return tf.debugging.NonFinite(
+            "unknown",
+            op=f"the {name}",
+            value=value,
+            certain=False,
+            notes=(note,),
+            advice="run it with gradtape.debugging.enable_check_numerics(), which looks at every "
+            "result of an op.",
+        )
+
+    def _run_again(self, moment: _Moment) -> tf.debugging.NonFinite:
         model, regions = self.model, extend.regions()
         parts = [flat(batch) for batch in moment.batches]
         counts = [len(leaves) for leaves, _ in parts]
@@ -127,8 +162,18 @@ class ExplainNonFinite(Callback):
             )
 
 
+def _not_finite(logs: dict[str, Any]) -> tuple[str, float] | None:
+    """A loss among the logs of a step that is not finite, with its name."""
+    names = [name for name in logs if "loss" in name] or list(logs)
+    for name in names:
+        value = np.asarray(logs[name])
+        if value.size == 1 and value.dtype.kind in "fV" and not math.isfinite(float(value)):
+            return name, float(value)
+    return None
+
+
 def _variables(model: Any) -> list[tf.Variable]:
-    """Everything that a step may assign."""
+    """Everything that a step may assign, as far as it is known."""
     found = [*model.variables, *model.metrics_variables]
     if model.optimizer is not None:
         found += model.optimizer.variables
@@ -136,7 +181,11 @@ def _variables(model: Any) -> list[tf.Variable]:
     if shared is not None:  # to ask for it would make one, and draw its seed
         found.append(shared.state)
     unique = {id(v): v for v in (variable.__gradtape_variable__ for variable in found)}
-    return [*unique.values(), *extend.random_states()]
+    unique.update({id(v): v for v in extend.random_states()})
+    train = model.train_function
+    if train is not None:  # what compiled steps have assigned that is not the model's
+        unique.update({id(v): v for v in train.step.written_variables()})
+    return list(unique.values())
 
 
 class _NamedLayers(extend.Block):

@@ -88,13 +88,13 @@ class Trainer(base_trainer.Trainer):
     def make_train_function(self, force: bool = False) -> Callable[[Sequence[Any]], Any]:
         """The function that `fit` calls; made anew if `force` says so."""
         if self.train_function is None or force:
-            self.train_function = _last_of(self._compiled(self.train_step))
+            self.train_function = _LastOf(self._compiled(self.train_step))
         return self.train_function
 
     def make_test_function(self, force: bool = False) -> Callable[[Sequence[Any]], Any]:
         """The function that `evaluate` calls."""
         if self.test_function is None or force:
-            self.test_function = _last_of(self._compiled(self.test_step))
+            self.test_function = _LastOf(self._compiled(self.test_step))
         return self.test_function
 
     def make_predict_function(self, force: bool = False) -> Callable[[Sequence[Any]], Any]:
@@ -103,7 +103,7 @@ class Trainer(base_trainer.Trainer):
             self.predict_function = _all_of(self._compiled(self.predict_step))
         return self.predict_function
 
-    def _compiled(self, step: Step) -> Step:
+    def _compiled(self, step: Step) -> _Eager | _Compiled:
         """A step as it is to be run on batches of arrays."""
         return (_Compiled if self.jit_compile and not self.run_eagerly else _Eager)(step)
 
@@ -168,7 +168,8 @@ class Trainer(base_trainer.Trainer):
             logs: Logs = {}
             for first, last, data in batches:
                 if told:
-                    self.batches_now = data
+                    # Not as Keras sets it, which would put its own containers in the batch.
+                    object.__setattr__(self, "batches_now", data)
                     callbacks.on_train_batch_begin(first)
                 logs = run(data)
                 if told:
@@ -182,7 +183,7 @@ class Trainer(base_trainer.Trainer):
                 break
         if isinstance(self.optimizer, optimizers.Optimizer) and epochs > 0:
             self.optimizer.finalize_variable_values(self.trainable_weights)
-        self.batches_now = ()
+        object.__setattr__(self, "batches_now", ())
         callbacks.on_train_end(logs=epoch_logs)
         return self.history
 
@@ -360,6 +361,10 @@ class _Eager:
     def __init__(self, step: Step) -> None:
         self._step = step
 
+    def written_variables(self) -> list[tf.Variable]:
+        """None are known."""
+        return []
+
     def __call__(self, batch: Any) -> Any:
         leaves, structure = flat(batch)
         return self._step(optree.tree_unflatten(structure, leaves))
@@ -380,6 +385,10 @@ class _Compiled:
         if function is None:
             function = self._functions[structure] = self._of(structure)
         return function(*leaves)
+
+    def written_variables(self) -> list[tf.Variable]:
+        """The Variables that the steps so far have written, in the model or not."""
+        return [v for function in self._functions.values() for v in function.written_variables()]
 
     def _of(self, structure: Any) -> Any:
         return tf.function(
@@ -444,13 +453,14 @@ def _tensor(leaf: Any) -> tf.Tensor:
 _USUAL = {np.float32: np.float32, np.int32: np.int32, np.int64: np.int32, np.uint8: np.uint8}
 
 
-def _last_of(step: Step) -> Callable[[Sequence[Any]], Any]:
+class _LastOf:
     """A function of batches that gives what the step gives for the last one."""
 
-    def run(batches: Sequence[Any]) -> Any:
-        return [step(batch) for batch in batches][-1]
+    def __init__(self, step: _Eager | _Compiled) -> None:
+        self.step = step
 
-    return run
+    def __call__(self, batches: Sequence[Any]) -> Any:
+        return [self.step(batch) for batch in batches][-1]
 
 
 def _all_of(step: Step) -> Callable[[Sequence[Any]], Any]:

@@ -33,7 +33,8 @@ const details = {
       const row = table.insertRow();
       row.insertCell().textContent = source.name;
       row.insertCell().textContent = source.shape;
-      const norm = totals.seed === null ? "" : source.norm === null ? "no gradient" : normText(source.norm);
+      const none = source.why ? "no gradient: " + source.why : totals.seed === null ? "" : "no gradient";
+      const norm = source.norm === null ? none : normText(source.norm);
       row.insertCell().append(make("em", tone(source.norm), norm));
       if (!source.users.length) continue;
       row.className = "used";
@@ -91,7 +92,7 @@ const details = {
         const source = data.sources[-1 - op];
         const chip = make("span", "source", source.name + " " + source.shape);
         if (source.norm !== null) chip.append(make("em", tone(source.norm), " " + normText(source.norm)));
-        chip.title = source.norm === null ? "no gradient" : "the norm of its gradient is " + normText(source.norm);
+        chip.title = source.norm === null ? (source.why ? "no gradient: " + source.why : "no gradient") : "the norm of its gradient is " + normText(source.norm);
         line.append(chip);
         continue;
       }

@@ -50,7 +50,6 @@ ELSEWHERE = {
         ),
     ),
     "core/test_gradient.py": ("core/unconnected core/tape_arguments", "arguments of gradient()"),
-    "core/test_tape.py": ("core/tape_control", "methods of the tape itself"),
     "core/test_nested_tapes.py": (
         "core/recording core/scopes core/sweeping core/thread core/record",
         "which recordings are open shows where tapes meet",
@@ -61,8 +60,8 @@ ELSEWHERE = {
         "plain values become Tensors, which have operators and give values away",
     ),
     "core/test_tape.py": (
-        "core/pause",
-        "a pause shows in what the tape records; signals: test_interrupted_features.py",
+        "core/pause core/tape_control",
+        "what it does shows in what the tape records; signals: test_interrupted_features.py",
     ),
     "core/test_threads.py": (
         "core/xla/writing",

@@ -61,7 +61,7 @@ ELSEWHERE = {
         "plain values become Tensors, which have operators and give values away",
     ),
     "core/test_threads.py": (
-        "core/xla/writing",
+        "core/writing",
         "the lock matters where threads write and read the same Variables",
     ),
     "core/test_variable.py": ("core/variable_options", "options of a Variable"),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape.core.thread import here
 from gradtape.core.xla.placement import plain_run_becomes
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.engine import XLA
 
 if TYPE_CHECKING:
     from gradtape.core.location import Location
@@ -86,7 +86,7 @@ def _become(observers: tuple[Observer, ...]) -> None:
     state = here.state
     state.observers = observers
     in_order = sorted(observers, key=lambda observer: observer.checks)
-    run, run_on_xla = state.quiet_run, xla_engine.run
+    run, run_on_xla = state.quiet_run, XLA.run
     for observer in in_order:
         run, run_on_xla = observer.around_run(run), observer.around_run_on_xla(run_on_xla)
     plain_run_becomes(run)

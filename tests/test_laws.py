@@ -1,7 +1,7 @@
 """Laws of the source beside those of imports (`test_layers.py`): facts about single ops stand in
 `ops/`, classes are defined where they stand, plain values become Tensors through one door, rules
-name no engine, private names stay in their module, blocks end whenever a signal comes, lines are at
-most 100 wide.
+name no engine, few know XLA's, private names stay in their module, blocks end whenever a signal
+comes, lines are at most 100 wide.
 
 Every checker is tested with code that breaks its law.
 """
@@ -410,6 +410,7 @@ ENGINES = {
     "engine_of",
     "generic",
     "is_traced",
+    "is_traced_array",
     "is_xla",
     "jax",
     "jnp",
@@ -523,6 +524,36 @@ def test_an_engine_in_a_rule_is_found(wrong):
 )
 def test_the_checker_of_rules_lets_others_pass(right):
     assert engines_in_rules(right) == []
+
+
+# XLA's engine is known to few
+
+KNOW_XLA = {
+    "gradtape.api.tensorflow.config": "devices, and the cache of programs",
+    "gradtape.api.tensorflow.profiler": "XLA's profiler",
+    "gradtape.api.tensorflow.python_functions": "Python that a program calls back",
+    "gradtape.api.tensorflow.random.draws": "random numbers of programs",
+    "gradtape.api.tensorflow.random.generator": "random numbers of programs",
+    "gradtape.api.tensorflow.random.sequence": "random numbers of programs",
+    "gradtape.core.buffered": "a Variable's memory may have gone to a program",
+    "gradtape.core.device": "devices",
+    "gradtape.core.sparse_writes": "XLA writes to parts of an array in a way of its own",
+    "gradtape.core.thread": "`init_scope` leaves a program that is being traced",
+    "gradtape.inspect.profile": "XLA's profiler",
+    "gradtape.ops.checks": "a check that a program calls back",
+    "gradtape.ops.computing": "errors of what a program calls back",
+}
+"""The modules outside the engines, `core/xla` and `functions/` that import from `engines.xla`, and
+why. Others ask `engines.engine` and `core.xla`.
+"""
+AT_HOME = ("gradtape.engines", "gradtape.core.xla", "gradtape.functions")
+
+
+@pytest.mark.parametrize("module", [m for m in FILES if not m.startswith(AT_HOME)])
+def test_few_modules_know_xla(module):
+    found = imports(SOURCES[module], module, package=FILES[module].name == "__init__.py")
+    knows = any(name.startswith("gradtape.engines.xla") for name, *_ in found)
+    assert knows == (module in KNOW_XLA), "ask engines.engine, or say in KNOW_XLA why not"
 
 
 # What begins with an underscore is its module's own

@@ -64,7 +64,7 @@ ELSEWHERE = {
         "what it does shows in what the tape records; signals: test_interrupted_features.py",
     ),
     "core/test_threads.py": (
-        "core/xla/writing",
+        "core/writing",
         "the lock matters where threads write and read the same Variables",
     ),
     "core/test_variable.py": ("core/variable_options", "options of a Variable"),

@@ -179,3 +179,40 @@ def test_the_demo_reaches_its_accuracy_and_leaves_its_files(tmp_path):
     page = (tmp_path / "tape.html").read_text(encoding="utf-8")
     for part in ("matmul", '"dense_1"', "ops.matmul(inputs, self.kernel)", '"seed":1.0'):
         assert part in page
+
+
+# What the tours of the source say is there
+
+
+def missing_files(text: str) -> list[str]:
+    """The files that a text names in backquotes and that do not exist, as paths from the root, or
+    from a package.
+    """
+    bases = [ROOT, *(ROOT / "src" / name for name in ("gradtape", "keras_gradtape/src"))]
+    named = re.findall(r"`([\w./-]+\.(?:py|md|yaml|toml))`", _FENCED.sub("", text))
+    return [name for name in named if not any((base / name).exists() for base in bases)]
+
+
+def misplaced_names(text: str) -> list[str]:
+    """What a text says is in a file, as in `walk` in `core/walk.py`, and is not defined there."""
+    said = re.findall(r"`(\w+)` in\s+`([\w/]+\.py)`|`(\w+)` \(`([\w/]+\.py)`\)", text)
+    pairs = [(a or c, b or d) for a, b, c, d in said]
+    defined = r"^(?:class |def |    def |)%s\b"
+    return [
+        f"{name} in {file}"
+        for name, file in pairs
+        if not re.search(defined % name, (ROOT / "src/gradtape" / file).read_text(), re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize("document", ["docs/how-it-works.md", "CONTRIBUTING.md"])
+def test_a_tour_names_what_is_there(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    assert missing_files(text) == []
+    assert misplaced_names(text) == []
+
+
+def test_what_a_tour_names_wrongly_is_found():
+    assert missing_files("`core/nowhere.py` and `core/tape.py`, `make test`") == ["core/nowhere.py"]
+    wrong = "`nothing` in `core/walk.py`, `walk` in\n`core/walk.py`, `Node` (`core/tape.py`)"
+    assert misplaced_names(wrong) == ["nothing in core/walk.py", "Node in core/tape.py"]

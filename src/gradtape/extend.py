@@ -23,10 +23,10 @@ from gradtape.api.tensorflow.random.sequence import counts_kept, states_of_progr
 from gradtape.blocks import Block, block
 from gradtape.core.location import own_files
 from gradtape.core.thread import here
+from gradtape.core.writing import writing
 from gradtape.core.xla.held_variable import DisturbedError, hold, undisturbed
 from gradtape.core.xla.tensor import HeldTensor
 from gradtape.core.xla.trace import outside_programs
-from gradtape.core.xla.writing import writing
 from gradtape.engines.numpy.scatter import combine_rows
 from gradtape.functions.traced import scan
 from gradtape.ops.declare import binary, op, unary

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.core.xla.writing import is_free, writing
+from gradtape.core.writing import is_free, writing
 from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import engine as xla_engine
 

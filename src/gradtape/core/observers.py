@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from gradtape.blocks import Block
 from gradtape.core.thread import here
 from gradtape.core.xla.placement import RunOnDevice
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.engine import XLA
 
 if TYPE_CHECKING:
     from gradtape.core.location import Location
@@ -103,7 +103,7 @@ def end(observer: Observer) -> None:
 def _become(observers: tuple[Observer, ...]) -> None:
     state = here.state
     in_order = sorted(observers, key=lambda observer: observer.checks)
-    run, run_on_xla = state.quiet_run, xla_engine.run
+    run, run_on_xla = state.quiet_run, XLA.run
     for observer in in_order:
         run, run_on_xla = observer.around_run(run), observer.around_run_on_xla(run_on_xla)
     checker = next((o.checker for o in in_order if o.checker is not None), None)

@@ -12,7 +12,7 @@ import numpy as np
 from gradtape.core.buffered import Buffered
 from gradtape.core.thread import here
 from gradtape.core.values import array_of, to_array
-from gradtape.core.xla.writing import writing
+from gradtape.core.writing import writing
 from gradtape.engines.numpy.scatter import all_within, rows_to_combine
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument

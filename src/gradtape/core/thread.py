@@ -11,9 +11,9 @@ from gradtape.blocks import Block, block
 from gradtape.core.recording import Recording, Scope
 from gradtape.core.scopes import scope_of
 from gradtape.core.strong_zeros import INVALID
+from gradtape.engines.engine import XLA
 from gradtape.engines.numpy import engine as numpy_engine
 from gradtape.engines.numpy.engine import Quiet, is_reentry, quiet_runner
-from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.published import published
 
@@ -93,7 +93,7 @@ class ThreadState:
         self.where: tuple[CodeType, int] | None = None
         self.run: Callable[..., Any] = quiet_runner()
         self.quiet_run = self.run  # what is below all that looks on
-        self.run_on_xla: Callable[..., Any] = xla_engine.run
+        self.run_on_xla: Callable[..., Any] = XLA.run
         self.observers: tuple[Observer, ...] = ()  # see `core.observers`
         # Sees what an op gives on XLA, and gives it back.
         self.checker: Callable[..., Any] | None = None

@@ -28,10 +28,10 @@ from gradtape.core.tensor_values import values_text
 from gradtape.core.thread import Recorder, here
 from gradtape.core.values import array_of, on_host, to_array
 from gradtape.core.variable_options import VariableAggregation, VariableSynchronization, member
+from gradtape.core.writing import writing
 from gradtape.core.xla.trace import NeedsValues
-from gradtape.core.xla.writing import writing
 from gradtape.dtypes import DType
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.engine import XLA, is_traced_array
 from gradtape.errors import invalid_argument
 from gradtape.published import published, shown
 from gradtape.shapes import TensorShape
@@ -367,7 +367,7 @@ class Variable(SparseWrites, TensorOperators):
         if trace is not None:
             trace.write(
                 self,
-                xla_engine.run(xla_engine.bind(ufunc.__name__), trace.value(self).array, change),
+                XLA.run(XLA.bind(ufunc.__name__), trace.value(self).array, change),
             )
         else:
             here.state.run_on_host(self._combine, ufunc, change)
@@ -524,7 +524,7 @@ def _initial_array(value: Any, dtype: Any) -> Any:
     array = array_of(value)
     if array is None:
         array = _plain_array(value, wanted, "initial_value")
-    elif xla_engine.is_traced(array):
+    elif is_traced_array(array):
         raise NeedsValues
     elif wanted is not None and array.dtype != wanted:
         raise ValueError(

@@ -2,7 +2,8 @@
 array.
 
 There are two, a module each: `engines.numpy.engine` and `engines.xla.engine`. The second loads JAX
-when it is first used.
+when it is first used. What code that knows no engine may ask of XLA's arrays and errors is here
+too; only what is about XLA itself imports from `engines.xla`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,20 @@ import numpy as np
 from gradtape.engines.numpy import engine as numpy_engine
 from gradtape.engines.numpy.engine import Kernel
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla.engine import (
+    EndedError,
+    NotTraceableError,
+    address_of,
+    is_xla,
+    waited_for,
+)
+from gradtape.engines.xla.engine import is_traced as is_traced_array
+from gradtape.engines.xla.host import host_kernel
+
+__all__ = [
+    "NUMPY", "XLA", "EndedError", "Engine", "NotTraceableError", "address_of", "engine_of",
+    "host_kernel", "is_traced_array", "is_xla", "waited_for",
+]  # fmt: skip
 
 
 class Engine(Protocol):

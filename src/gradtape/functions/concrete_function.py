@@ -14,6 +14,7 @@ from gradtape import nest
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
+from gradtape.core.writing import writing
 from gradtape.core.xla.beyond import UnforeseenError
 from gradtape.core.xla.held_variable import (
     DisturbedError,
@@ -31,7 +32,6 @@ from gradtape.core.xla.tensor import (
     held_tensors,
 )
 from gradtape.core.xla.trace import Constants, is_recorded_in, recordings_now
-from gradtape.core.xla.writing import writing
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.loading import check_process

@@ -13,9 +13,9 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any
 
+from gradtape.core.writing import writing
 from gradtape.core.xla.held_variable import DisturbedError, Writes, copy_lent_values, loans
 from gradtape.core.xla.tensor import held_tensors
-from gradtape.core.xla.writing import writing
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings

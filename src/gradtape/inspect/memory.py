@@ -21,7 +21,7 @@ from gradtape.core.location import Location
 from gradtape.core.node import Node
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.engine import address_of, is_traced_array, is_xla
 from gradtape.inspect.tables import Table, place, size, source
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def owner_of(array: Any) -> Any:
     while isinstance(array, np.ndarray) and array.base is not None:
         base = array.base
         base = base.obj if isinstance(base, memoryview) else base
-        if not isinstance(base, np.ndarray) and not xla_engine.is_xla(base):
+        if not isinstance(base, np.ndarray) and not is_xla(base):
             return array  # of some other owner, such as a file
         array = base
     return array
@@ -311,7 +311,7 @@ def address(array: Any) -> int:
     """Where an array's memory begins; for one that is on no single device, what identifies it."""
     if isinstance(array, np.ndarray):
         return int(array.__array_interface__["data"][0])
-    return xla_engine.address_of(array) if xla_engine.is_xla(array) else id(array)
+    return address_of(array) if is_xla(array) else id(array)
 
 
 def _arrays(value: Any, name: str, seen: set[int]) -> Iterator[tuple[Any, str]]:
@@ -333,7 +333,7 @@ def _arrays(value: Any, name: str, seen: set[int]) -> Iterator[tuple[Any, str]]:
         yield from _captured(value, seen)
     elif isinstance(value, MethodType):
         yield from _arrays(value.__func__, name, seen)
-    elif xla_engine.is_xla(value) and not xla_engine.is_traced(value):
+    elif is_xla(value) and not is_traced_array(value):
         yield value, name
 
 
@@ -426,7 +426,7 @@ class Freeing:
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, np.generic)) or xla_engine.is_xla(value)
+    return isinstance(value, (np.ndarray, np.generic)) or is_xla(value)
 
 
 def _referents(value: Any) -> list[Any]:

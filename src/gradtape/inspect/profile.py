@@ -25,8 +25,8 @@ from gradtape.core.observers import Observer, OtherRules
 from gradtape.core.path import Path
 from gradtape.core.recording import Recording
 from gradtape.core.thread import here
+from gradtape.engines.engine import waited_for
 from gradtape.engines.numpy.threads import shared
-from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import profiler as xla_profiler
 from gradtape.inspect.timed import TimedRule, bytes_made, nbytes, when_done
 from gradtape.inspect.timeline import (
@@ -149,7 +149,7 @@ class profile(Observer, Block):  # noqa: N801 - it is used like a function
             if state.trace is not None:
                 return run(kernel, *arrays, **params)
             start = perf_counter_ns()
-            result = xla_engine.waited_for(run(kernel, *arrays, **params))
+            result = waited_for(run(kernel, *arrays, **params))
             end = perf_counter_ns()
             made = bytes_made(result)
             # It may have XLA compile, like a call of a function.

@@ -13,7 +13,7 @@ from gradtape.core.node import Node
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import XlaTensor
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.engine import waited_for
 from gradtape.inspect.timeline import BACKWARD, Event
 
 
@@ -97,8 +97,8 @@ def when_done(function: Any, result: Any) -> Any:
     """A call's result when it is there, and what the call has written: XLA works on while Python
     goes on.
     """
-    xla_engine.waited_for([_on_xla(leaf) for leaf in nest.flatten(result)])
-    xla_engine.waited_for([_on_xla(variable) for variable in function.written_variables()])
+    waited_for([_on_xla(leaf) for leaf in nest.flatten(result)])
+    waited_for([_on_xla(variable) for variable in function.written_variables()])
     return result
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla.engine import is_traced
+from gradtape.engines.engine import is_traced_array
 from gradtape.engines.xla.host import call_host
 from gradtape.errors import invalid_argument
 from gradtape.ops.batching import as_it_is
@@ -29,7 +29,7 @@ def _check_numerics(xp: Any, x: Any, *, message: str) -> Any:
 
 def check_numerics_on_xla(xp: Any, x: Any, *, message: str) -> Any:
     """The values; in a program, they wait for the host to refuse them if some are not finite."""
-    if not is_traced(x):
+    if not is_traced_array(x):
         return _check_numerics(xp, x, message=message)
 
     def refused(x: Any) -> Any:

@@ -14,9 +14,9 @@ from gradtape import dtypes
 from gradtape.core.location import caller, locate, own_files
 from gradtape.core.thread import here
 from gradtape.core.xla.beyond import BeyondXlaError
+from gradtape.engines.engine import EndedError, NotTraceableError
 from gradtape.engines.numpy import engine as numpy_engine
 from gradtape.engines.numpy.engine import is_reentry
-from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.host import original
 from gradtape.errors import OpError, invalid_argument
 
@@ -101,11 +101,11 @@ class Runs:
         self, error: Exception, arrays: Sequence[Any], params: dict[str, Any] | None
     ) -> Exception:
         """A kernel's error with the op, the shapes and the dtypes that it was given."""
-        if isinstance(error, (OpError, RecursionError, xla_engine.EndedError)) or not isinstance(
+        if isinstance(error, (OpError, RecursionError, EndedError)) or not isinstance(
             error, _OF_KERNELS
         ):
             return error
-        if isinstance(error, xla_engine.NotTraceableError):
+        if isinstance(error, NotTraceableError):
             return BeyondXlaError(f"{self.name} at {locate(*caller())}: {error}")
         inputs = ", ".join(_described(array) for array in arrays)
         given = "".join(f", {key}={value!r}" for key, value in (params or {}).items())

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
-from gradtape.engines.xla.engine import is_traced
+from gradtape.engines.engine import is_traced_array
 from gradtape.ops.decompositions import rounding
 
 
@@ -21,7 +21,7 @@ def known_values(x: Any) -> Any:
     while isinstance(x, BatchedTensor):
         x = x.inner
     array = x.array if isinstance(x, Tensor) else x
-    return None if is_traced(array) else np.asarray(array)
+    return None if is_traced_array(array) else np.asarray(array)
 
 
 def are_ill_conditioned(x: Any, inverted: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradtape import nest
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import tensor_of
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.engine import is_traced_array
 
 if TYPE_CHECKING:
     from gradtape.core.xla.trace import Trace
@@ -71,4 +71,4 @@ def _with_leaves(
 
 
 def _is_traced(leaf: Any) -> bool:
-    return xla_engine.is_traced(leaf.array if isinstance(leaf, Tensor) else leaf)
+    return is_traced_array(leaf.array if isinstance(leaf, Tensor) else leaf)

@@ -33,9 +33,8 @@ from gradtape.core.scopes import NOWHERE, connect
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
 from gradtape.core.xla.placement import Elsewhere
+from gradtape.engines.engine import XLA, host_kernel
 from gradtape.engines.numpy.engine import Kernel, bind
-from gradtape.engines.xla import engine as xla_engine
-from gradtape.engines.xla.host import host_kernel
 from gradtape.ops import batching, jets
 from gradtape.ops.computing import HALF, Runs, only_computes
 from gradtape.ops.derivative import (
@@ -222,7 +221,7 @@ class Op(Runs):
     @cached_property
     def xla_kernel(self) -> Callable[..., Any]:
         """The kernel on JAX arrays."""
-        return host_kernel(self.kernel) if self.xla == ON_HOST else xla_engine.bind(self.xla)
+        return host_kernel(self.kernel) if self.xla == ON_HOST else XLA.bind(self.xla)
 
     def call_any(self, *args: Any, **params: Any) -> Any:
         """A call with arguments of any kind and number."""

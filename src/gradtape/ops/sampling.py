@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradtape.engines.xla.host import host_kernel
+from gradtape.engines.engine import host_kernel
 from gradtape.ops.arithmetic import times
 from gradtape.ops.batching import elementwise, every_mapped
 from gradtape.ops.broadcasting import sum_to_shape

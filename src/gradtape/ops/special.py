@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla.engine import is_xla
-from gradtape.engines.xla.host import host_kernel
+from gradtape.engines.engine import host_kernel, is_xla
 from gradtape.ops import special_on_xla
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.elementary import cos, exp, one_unless_zero, sin, xdivy

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla.host import host_kernel
+from gradtape.engines.engine import host_kernel
 from gradtape.ops.arithmetic import sign
 from gradtape.ops.declare import op
 from gradtape.ops.special import scipy_kernel, scipy_special

@@ -25,9 +25,9 @@ import numpy as np
 from gradtape.core.tensor import Tensor, full_name
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
+from gradtape.core.writing import writing
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.core.xla.trace import outside_programs
-from gradtape.core.xla.writing import writing
 from gradtape.engines.engine import XLA, engine_of
 from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import devices as xla_devices

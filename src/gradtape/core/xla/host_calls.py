@@ -15,10 +15,10 @@ from gradtape.blocks import block
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.core.writing import being_called_back
 from gradtape.core.xla.held_variable import HiddenState
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import outside_programs
-from gradtape.core.xla.writing import being_called_back
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.host import call_host

@@ -276,7 +276,7 @@ def test_a_handler_that_saves_while_another_thread_saves_and_the_program_writes(
     """The other thread waits for the Variables that the interrupted code writes, and the handler
     for nothing that the thread has.
     """
-    from gradtape.core.xla.writing import writing
+    from gradtape.core.writing import writing
 
     a, b, manager = program(tmp_path)
     give(a, b, 1.0)

@@ -23,8 +23,8 @@ from gradtape.api.tensorflow.checkpoint.state_file import State, as_path, write_
 from gradtape.api.tensorflow.checkpoint.tensor_file import read_tensors, write_tensors
 from gradtape.convert import on_host
 from gradtape.core.variable import Variable
+from gradtape.core.writing import writing
 from gradtape.core.xla.trace import inside_a_program, outside_programs
-from gradtape.core.xla.writing import writing
 from gradtape.published import published
 
 PathLike = str | os.PathLike[str]

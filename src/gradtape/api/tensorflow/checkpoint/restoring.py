@@ -23,8 +23,8 @@ from gradtape.api.tensorflow.checkpoint.object_graph import (
 from gradtape.api.tensorflow.checkpoint.tensor_file import Contents
 from gradtape.core.module import Module
 from gradtape.core.variable import Variable
+from gradtape.core.writing import writing
 from gradtape.core.xla.trace import outside_programs
-from gradtape.core.xla.writing import writing
 from gradtape.shapes import TensorShape
 
 _LISTED = 20  # names in a message

@@ -30,8 +30,8 @@ from gradtape.core.recording import Recording
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import is_traced
+from gradtape.engines.engine import XLA, is_traced_array, is_xla
 from gradtape.engines.numpy.engine import quiet_runner
-from gradtape.engines.xla import engine as xla_engine
 from gradtape.errors import invalid_argument
 from gradtape.ops.checks import FOUND, FOUND_BY_CHECK, check_numerics, check_numerics_on_xla
 from gradtape.ops.derivative import Derivative
@@ -101,7 +101,7 @@ class _CheckingRun:
 def _checked_on_xla(op: Op, arrays: Sequence[Any], params: dict[str, Any], result: Any) -> Any:
     """An op's result on XLA: refused at once if it is there, or else by the program."""
     results = list(result) if op.several else [result]
-    if op.chooses or not any(map(xla_engine.is_xla, results)):
+    if op.chooses or not any(map(is_xla, results)):
         return result
     place = locate(*caller())
     error = op.explained(
@@ -118,12 +118,12 @@ def _checked_on_xla(op: Op, arrays: Sequence[Any], params: dict[str, Any], resul
 def _looked_at(array: Any, message: str) -> Any:
     if array.dtype.kind not in "fcV":
         return array
-    if not xla_engine.is_traced(array):
+    if not is_traced_array(array):
         found = _not_finite(array)
         if found:
             raise invalid_argument(message.replace(FOUND, found))
         return array
-    return xla_engine.run(xla_engine.bind(check_numerics_on_xla), array, message=message)
+    return XLA.run(XLA.bind(check_numerics_on_xla), array, message=message)
 
 
 def _checked_walk(
@@ -201,7 +201,7 @@ class _CheckingRule:
                 self._looked_at(node, number, cotangent.values), cotangent.indices, cotangent.shape
             )
         # From a loop, a branch or a function, which has checks of its own.
-        if xla_engine.is_traced(cotangent):
+        if is_traced_array(cotangent):
             return cotangent
         if is_traced(cotangent):
             return (

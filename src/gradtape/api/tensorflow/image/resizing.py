@@ -22,8 +22,7 @@ from gradtape.api.tensorflow.arguments import TensorLike, as_float, as_int, inte
 from gradtape.api.tensorflow.image.geometry import as_batch, pad_to_bounding_box
 from gradtape.convert import as_indices
 from gradtape.core.tensor import Tensor
-from gradtape.engines.engine import NUMPY, engine_of
-from gradtape.engines.xla.engine import NotTraceableError
+from gradtape.engines.engine import NUMPY, NotTraceableError, engine_of
 from gradtape.errors import OutOfRangeError, invalid_argument
 from gradtape.ops import arithmetic, broadcasting
 from gradtape.ops.indexing import take

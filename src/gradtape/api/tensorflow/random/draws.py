@@ -32,8 +32,7 @@ from gradtape.core.thread import IN_A_FUNCTION, here
 from gradtape.core.xla.placement import XlaDevice
 from gradtape.core.xla.tensor import is_traced, tensor_of
 from gradtape.core.xla.trace import inside_a_program
-from gradtape.engines.engine import NUMPY, engine_of
-from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.engine import NUMPY, engine_of, is_traced_array
 from gradtape.engines.xla import random as xla_random
 from gradtape.engines.xla.random import XlaRandom
 from gradtape.errors import invalid_argument
@@ -83,7 +82,7 @@ class Source(NamedTuple):
         if trace is None or not isinstance(self.rng, XlaRandom):
             return placed(self.array(sample, shape, *params))
         (pair, draws), each = self.rng.state, self.each
-        traced = [i for i, value in enumerate(params) if xla_engine.is_traced(value)]
+        traced = [i for i, value in enumerate(params) if is_traced_array(value)]
 
         def again(tensors: list[Tensor]) -> list[Tensor]:
             values = dict(zip(traced, [t.array for t in tensors[1:]], strict=True))
@@ -444,7 +443,7 @@ def poisson(numbers: Source, shape: Shape, rates: Any, dtype: Any, function: str
         raise invalid_argument(
             f"{function}: lam must be real, got dtype {dtypes.from_numpy(rates.dtype).name}."
         )
-    if not xla_engine.is_traced(rates) and not (rates >= 0).all():
+    if not is_traced_array(rates) and not (rates >= 0).all():
         raise invalid_argument(f"{function}: lam must not be negative, got {rates}.")
     return numbers.tensor(lambda rng, sizes: rng.poisson(rates, sizes).astype(wanted.numpy), shape)
 

@@ -5,12 +5,17 @@ and the line, which a comment marks.
 import gc
 import json
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.core.departures import Departures
+from gradtape.core.endings import Ending
+from gradtape.core.recording import Recording
+from gradtape.functions.concrete_function import ConcreteFunction
 from gradtape.inspect.code import body_around, call_at
 from gradtape.inspect.explanation import Cause, Explanation, Reason
 
@@ -797,3 +802,70 @@ def test_where_a_chain_ends_keeps_no_recording_and_no_function_alive():
     del tape, floors, h, y
     gc.collect()
     assert [reference() for reference in (program, *recordings)] == [None] * 3
+
+
+def _compared(tape):
+    return W * W > 2.0
+
+
+def _compared_twice(tape):
+    h = W * W
+    return tf.logical_or(h > 2.0, tf.round(h) > 1.0)
+
+
+def _of_a_function(tape):
+    return tf.function(lambda x: tf.floor(x))(W * W)
+
+
+def _of_a_loop_in_a_function(tape):
+    @tf.function
+    def floored(x):
+        for _ in tf.range(3):
+            x = tf.floor(x)
+        return x
+
+    return floored(W * W)
+
+
+def _carried_on(tape):
+    return (tf.function(lambda x: tf.floor(x))(W * W) + tf.round(W)) * 2.0
+
+
+def _on_another_thread(tape):
+    h = W * W
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(tf.sin, h).result()
+
+
+@pytest.mark.parametrize("ended", [True, False], ids=["used up", "deleted"])
+@pytest.mark.parametrize(
+    "options", [{}, {"persistent": True}, {"memory_limit": "1MB"}], ids=lambda o: str(o) or "plain"
+)
+@pytest.mark.parametrize(
+    "compute",
+    [
+        _compared, _compared_twice, _of_a_function, _of_a_loop_in_a_function, _carried_on,
+        _on_another_thread,
+    ],
+)  # fmt: skip
+def test_a_tensor_behind_the_end_of_a_chain_keeps_nothing_of_the_tape(compute, options, ended):
+    def kept():
+        gc.collect()
+        objects = gc.get_objects()
+        return sum(isinstance(o, (Recording, ConcreteFunction, Departures)) for o in objects)
+
+    def run():
+        with tf.GradientTape(**options) as outer, tf.GradientTape(**options) as tape:
+            result = compute(tape)
+            float(tf.reduce_sum(W * 1.0))
+            y = W * 2.0
+        assert not tape.explain(result, W)[0].connected
+        if ended:
+            tape.gradient(y, W)
+            outer.gradient(y, W)
+        return result
+
+    before = kept()
+    result = run()
+    assert isinstance(result.node, Ending)
+    assert kept() == before

@@ -711,3 +711,92 @@ def test_gradients_are_forgotten_with_their_recording():
     with tape:
         tape.reset()
     assert tape._asked == ()
+
+
+def _half(values):
+    return tf.constant(values, tf.float16)
+
+
+def _overflow_in_a_function():
+    x = _half([1.0, 300.0])
+    f = tf.function(lambda x: tf.reduce_sum(x * x * 8.0))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x * 0.5) * 1.0
+    return tape.why_nonfinite(y), "multiply", 22496.0
+
+
+def _overflow_backward():
+    x = _half([1e-3, 1.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(tf.math.log(x) * 100.0) + tf.reduce_sum(x * 1e-3 * 5e4)
+    return tape.why_nonfinite(y), "the gradient of log", 100.0
+
+
+def _overflow_backward_in_a_function():
+    x = _half([1e-2])
+    f = tf.function(lambda x: tf.reduce_sum(1.0 / x * 10.0))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    return tape.why_nonfinite(y), "the gradient of divide", 10.0
+
+
+def _overflow_of_a_sum_of_gradients():
+    x = _half([1.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        h = x * 1.0
+        y = (h * 6e4 - 6e4) + (h * 5e4 - 5e4)
+    return tape.why_nonfinite(y), "what the gradient of multiply passes on", 60000.0
+
+
+def _overflow_of_second_order():
+    x = _half([1e-2, 1.0])
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = tf.reduce_sum(1.0 / x)
+        total = tf.reduce_sum(inner.gradient(y, x))
+    return outer.why_nonfinite(total), "the gradient of divide", 1.0
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        _overflow_in_a_function, _overflow_backward, _overflow_backward_in_a_function,
+        _overflow_of_a_sum_of_gradients, _overflow_of_second_order,
+    ],
+)  # fmt: skip
+def test_the_largest_number_is_one_that_the_overflow_was_computed_from(program):
+    why, op, value = program()
+    assert why.certain
+    assert math.isinf(why.value)
+    assert (why.largest.op, why.largest.value) == (op, value)
+
+
+def test_no_largest_number_is_named_where_values_were_not_kept():
+    x = tf.constant([12.0, 1.0], tf.bfloat16)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(tf.exp(x * 10.0))
+    unknown, known = tape.why_nonfinite(y), tape.why_nonfinite(y, x)
+    assert not unknown.certain
+    assert unknown.largest is None
+    assert known.certain
+    assert known.largest.value == 120.0
+
+
+def test_a_target_with_constants_that_were_not_kept_is_still_seen():
+    """The gradient is finite, and a sum does not keep its constant."""
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = 0.0 + tf.reduce_sum(tf.math.log(x * 0.0 - 1.0))
+        return loss, tape.gradient(loss, x)
+
+    why = tf.debugging.why_nonfinite(step, tf.constant([4.0, 1.0]))
+    assert (why.op, why.phase) == ("log", "forward")

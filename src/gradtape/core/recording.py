@@ -161,6 +161,7 @@ class Recording(Scope):
     def close(self) -> None:
         """Ends the recording, and releases what its Nodes keep alive."""
         self.open = False
+        self.departures = self.thread = None
         super().close()
         if self.joint:
             for joint in self._joint_scopes():

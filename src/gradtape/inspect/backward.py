@@ -100,7 +100,8 @@ class Backward(WalkAgain):
     `passed` are the cotangents that are not finite, by the Node that they were passed to: each with
     the Node that passed it and the number of the argument. `totals` are the cotangents of the Nodes
     that passed those on, and all that are not finite themselves. `largest` is the largest finite
-    number in each cotangent of half precision.
+    number in each cotangent of half precision; `parts` are, by Node, the Nodes that passed it
+    something, each with the largest finite number in that, if it is of half precision.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class Backward(WalkAgain):
         self.passed: dict[Node, list[tuple[Node, int, Any]]] = {}
         self.totals: dict[Node, Any] = {}
         self.largest: dict[Node, float] = {}
+        self.parts: dict[Node, list[tuple[Node, float | None]]] = {}
         super().__init__(recording, seeds, sources)
         self.totals.update({n: g for n, g in self.gradients.items() if is_wrong_cotangent(g)})
 
@@ -124,12 +126,14 @@ class Backward(WalkAgain):
         for i, (parent, cotangent) in enumerate(zip(parents, pulled, strict=True)):
             if parent is not None and cotangent is not None:
                 array = as_array(cotangent)
+                size = largest_finite(array) if _is_half(array) else None
+                self.parts.setdefault(parent, []).append((node, size))
                 if is_wrong_cotangent(array):
                     self.passed.setdefault(parent, []).append((node, i, array))
                     spoiled = True
         if spoiled or is_wrong_cotangent(total):
             self.totals[node] = total
-        if type(total) is not dict and np.asarray(total).dtype.itemsize == 2:
+        if _is_half(total):
             self.largest[node] = largest_finite(total)
 
 
@@ -142,6 +146,10 @@ def as_array(cotangent: Any) -> Any:
 
 def is_wrong_cotangent(array: Any) -> bool:
     return any(map(is_wrong, array.values())) if type(array) is dict else is_wrong(array)
+
+
+def _is_half(array: Any) -> bool:
+    return type(array) is not dict and np.asarray(array).dtype.itemsize == 2
 
 
 def largest_finite(array: Any) -> float:

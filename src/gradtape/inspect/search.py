@@ -280,19 +280,18 @@ def _input(name: str, array: Any, index: Any, elementwise: bool) -> Input:
 
 
 def _largest(culprit: Culprit, value: Any) -> Ancestor | None:
-    """For an overflow in half precision, the largest finite number that led to it."""
+    """For an overflow in half precision, the largest finite number that led to it; None if it is
+    not known what did.
+    """
     step = culprit.step
-    if not isinstance(value, float) or not np.isinf(value) or culprit.kind not in {"op", "sum"}:
+    is_overflow = isinstance(value, float) and bool(np.isinf(value))
+    if not is_overflow or not culprit.certain or culprit.kind not in {"op", "sum"}:
         return None
     if isinstance(step, (Passed, Cotangent)):
         made = _made(step) if isinstance(step, Passed) else step.backward.totals[step.node]
         if type(made) is dict or np.asarray(made).dtype.itemsize != 2:
             return None
-        before = {n: v for n, v in step.backward.largest.items() if n.number >= step.node.number}
-        node = max(before, key=lambda n: before[n], default=None)
-        if node is None:
-            return None
-        return Ancestor(f"the gradient of {_name(node)}", node.location(), before[node])
+        return max(_gradients_before(step), key=lambda found: found.value, default=None)
     evidence, known = step.evidence, step.evidence.value(step.node)
     if (
         known is None
@@ -316,6 +315,28 @@ def _largest(culprit: Culprit, value: Any) -> Ancestor | None:
                 seen.add(parent)
                 stack.append(parent)
     return best
+
+
+def _gradients_before(step: Passed | Cotangent) -> Iterable[Ancestor]:
+    """The largest numbers of the gradients that one was computed from."""
+    backward = step.backward
+    stack = [step.node]
+    if isinstance(step, Cotangent):
+        parts = backward.parts.get(step.node, [])
+        stack = [child for child, _ in parts]
+        for child, size in parts:
+            if size is not None:
+                name = f"what the gradient of {_name(child)} passes on"
+                yield Ancestor(name, child.location(), size)
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        if node in backward.largest:
+            name = f"the gradient of {_name(node)}"
+            yield Ancestor(name, node.location(), backward.largest[node])
+        new = {child for child, _ in backward.parts.get(node, ())} - seen
+        seen |= new
+        stack += new
 
 
 def _size(value: Known | None) -> float | None:

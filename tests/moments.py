@@ -21,9 +21,8 @@ import numpy as np
 import pytest
 
 import gradtape
-from gradtape.core import buffered, collector
+from gradtape.core import buffered, collector, writing
 from gradtape.core.thread import ThreadState, here
-from gradtape.core.xla import writing
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.collector import Uncollected
 

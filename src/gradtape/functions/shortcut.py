@@ -134,7 +134,7 @@ def _is_of_a_handler(error: Exception) -> bool:
     """Whether an error of a call came from a signal handler: from code outside gradtape and JAX, or
     from what such code has called.
 
-    No other user code runs there.
+    No other user code runs there. JAX itself is called through decorators of Python's.
     """
     trace = error.__traceback__
     while trace is not None:
@@ -145,4 +145,4 @@ def _is_of_a_handler(error: Exception) -> bool:
     return False
 
 
-_OURS = ("gradtape", "jax", "jaxlib")
+_OURS = ("gradtape", "jax", "jaxlib", "contextlib", "functools")

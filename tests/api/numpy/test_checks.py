@@ -9,7 +9,8 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from gradtape.core.tensor import Tensor, TensorOperators
+from gradtape.core.operators import TensorOperators
+from gradtape.core.tensor import Tensor
 from gradtape.transforms.custom_gradient import custom_gradient
 
 from . import checks

@@ -146,8 +146,8 @@ ELSEWHERE = {
     ),
     "inspect/test_nonfinite.py": (
         (
-            "inspect/advice inspect/backward inspect/causes inspect/evidence inspect/search "
-            "inspect/values"
+            "inspect/advice inspect/backward inspect/backward_steps inspect/causes "
+            "inspect/evidence inspect/forward_steps inspect/search inspect/values"
         ),
         "one search goes through all of them; test_every_op.py makes one for each op",
     ),

@@ -28,8 +28,8 @@ from gradtape.core.unchanged import Unwritten
 from gradtape.core.variable import Variable
 from gradtape.engines.numpy.engine import quiet_runner
 from gradtape.errors import InvalidArgumentError
-from gradtape.inspect.causes import Forward
 from gradtape.inspect.evidence import Evidence
+from gradtape.inspect.forward_steps import Forward
 from gradtape.inspect.nonfinite import NonFinite, finite, not_recorded
 from gradtape.inspect.search import in_backward, report
 from gradtape.inspect.values import first, is_wrong, plain, wrong

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.inspect.causes import Culprit, Passed
+from gradtape.inspect.backward_steps import Passed
+from gradtape.inspect.causes import Culprit
 from gradtape.inspect.nonfinite import BACKWARD
 from gradtape.ops.derivative import declared
 

@@ -16,18 +16,10 @@ from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.inspect.advice import advice_for
 from gradtape.inspect.backward import Backward, as_array, largest_finite
-from gradtape.inspect.causes import (
-    Cotangent,
-    Culprit,
-    Forward,
-    Next,
-    Passed,
-    Suspect,
-    first_of,
-    is_wrong_value,
-    trace,
-)
+from gradtape.inspect.backward_steps import Cotangent, Passed
+from gradtape.inspect.causes import Culprit, Next, Suspect, first_of, trace
 from gradtape.inspect.evidence import Evidence, Known, saved_output
+from gradtape.inspect.forward_steps import Forward, is_wrong_value
 from gradtape.inspect.nonfinite import FORWARD, Ancestor, Carrier, Input, NonFinite, finite
 from gradtape.inspect.values import at, first, is_wrong, plain, spread, wrong
 from gradtape.ops.derivative import declared

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import gradtape
+from gradtape.start import OF_KERAS
 
 HERE = Path(__file__).parent
 ROOT = Path(gradtape.__file__).parents[2]
@@ -53,7 +54,7 @@ def public_names():
             continue
         found.append(name)
         # Keras's own names are its own matter.
-        if isinstance(value, ModuleType) and name != "keras":
+        if isinstance(value, ModuleType) and name not in OF_KERAS:
             found.extend(f"{name}.{member}" for member in value.__all__)
     return sorted(found)
 

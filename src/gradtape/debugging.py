@@ -40,6 +40,7 @@ from gradtape.api.tensorflow.debugging.printing import (
     assert_rank,
     check_numerics,
 )
+from gradtape.api.tensorflow.execution import get_log_device_placement, set_log_device_placement
 from gradtape.inspect.explanation import Cause, Explanation, Reason
 from gradtape.inspect.hints import disable_hints, enable_hints
 from gradtape.inspect.nonfinite import NonFinite
@@ -52,6 +53,6 @@ __all__ = [
     "assert_rank_at_least", "assert_rank_in", "assert_same_float_dtype", "assert_scalar",
     "assert_shapes", "assert_type", "check_numerics", "disable_check_numerics", "disable_hints",
     "disable_traceback_filtering", "enable_check_numerics", "enable_hints",
-    "enable_traceback_filtering", "is_numeric_tensor", "is_traceback_filtering_enabled",
-    "why_nonfinite",
+    "enable_traceback_filtering", "get_log_device_placement", "is_numeric_tensor",
+    "is_traceback_filtering_enabled", "set_log_device_placement", "why_nonfinite",
 ]  # fmt: skip

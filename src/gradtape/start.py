@@ -14,12 +14,12 @@ from gradtape.api.tensorflow.creation import cast
 from gradtape.ops import operators  # noqa: F401 - Tensors have their operators from it
 
 # `tf.dtypes` has functions too; the module itself is the lowest layer, and knows no op.
+dtypes.bool = dtypes.bool_  # type: ignore[attr-defined]
 dtypes.cast = cast  # type: ignore[attr-defined]
 dtypes.complex = complex  # type: ignore[attr-defined]
 dtypes.saturate_cast = saturate_cast  # type: ignore[attr-defined]
 dtypes.experimental = experimental_dtypes  # type: ignore[attr-defined]
 
-keras_imports.serve_keras()
 choice.serve_choice()
 
 LOADED_WHEN_USED = (
@@ -30,24 +30,47 @@ LOADED_WHEN_USED = (
     "config",
     "experimental",
     "image",
-    "keras",
     "numpy",
     "profiler",
     "quantization",
     "signal",
     "sparse",
+    "sysconfig",
     "test",
     "testing",
     "train",
     "types",
+    "version",
 )
 """Namespaces that few programs use, which keeps `import gradtape` short.
 
 Read by `tools/names.py`.
 """
 
+OF_KERAS = (
+    "activations",
+    "initializers",
+    "keras",
+    "losses",
+    "metrics",
+    "optimizers",
+    "regularizers",
+)
+"""Keras, and those of its namespaces that `gradtape` has too.
+
+Read by `tools/names.py`.
+"""
+
+keras_imports.serve_keras(OF_KERAS)
+
 if typing.TYPE_CHECKING:  # what `__getattr__` finds and is not a module of gradtape
     import keras as keras  # noqa: PLC0414 - `gradtape` imports it from here
+    from keras import activations as activations  # noqa: PLC0414
+    from keras import initializers as initializers  # noqa: PLC0414
+    from keras import losses as losses  # noqa: PLC0414
+    from keras import metrics as metrics  # noqa: PLC0414
+    from keras import optimizers as optimizers  # noqa: PLC0414
+    from keras import regularizers as regularizers  # noqa: PLC0414
 
     __version__: str
     """TensorFlow's version whose interface this is, and then gradtape's own: programs that ask for
@@ -59,8 +82,8 @@ def __getattr__(name: str) -> object:
     so that it finds a misspelt name.
     """
     if name == "__version__":
-        return _versions()
-    if name in LOADED_WHEN_USED:
+        return import_module("gradtape.api.tensorflow.library").full_version()
+    if name in LOADED_WHEN_USED or name in OF_KERAS:
         try:
             return import_module(f"gradtape.{name}")
         except ImportError as error:
@@ -77,14 +100,4 @@ def __dir__() -> list[str]:
     """
     gradtape = import_module("gradtape")
     own = [name for name in vars(gradtape) if name.startswith("__")]
-    return sorted({*gradtape.__all__, *LOADED_WHEN_USED, *own, "__version__"})
-
-
-def _versions() -> str:
-    from importlib import metadata  # noqa: PLC0415 - it takes long to import, and few ask
-
-    try:
-        own = metadata.version("gradtape")
-    except metadata.PackageNotFoundError:  # used from a folder, without having been installed
-        own = "unknown"
-    return f"2.21.0+gradtape.{own}"
+    return sorted({*gradtape.__all__, *LOADED_WHEN_USED, *OF_KERAS, *own, "__version__"})

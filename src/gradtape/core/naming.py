@@ -58,3 +58,15 @@ class name_scope(Block):  # noqa: N801 - TensorFlow's name
         if self._before:  # else nothing was entered, or all was left
             _prefix.now = self._before[-1]
             del self._before[-1]
+
+
+@published("get_current_name_scope")
+def get_current_name_scope() -> str:
+    """The name scopes that are open on this thread, joined with "/".
+
+    >>> import gradtape as tf
+    >>> with tf.name_scope("model"), tf.name_scope("layer"):
+    ...     print(tf.get_current_name_scope())
+    model/layer
+    """
+    return _prefix.now.removesuffix("/")

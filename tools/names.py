@@ -18,10 +18,21 @@ PACKAGE = Path(__file__).parents[1] / "src" / "gradtape"
 WIDTH = 100
 INDENT = "    "
 
-HAND_WRITTEN = ("array_api.special", "callbacks", "dtypes", "errors", "experimental.numpy", "nest")
+HAND_WRITTEN = (
+    "array_api.special", "callbacks", "compat.v1", "compat.v2", "dtypes", "errors",
+    "experimental.numpy", "nest", "raw_ops",
+)  # fmt: skip
 """Public modules that hold definitions of their own."""
 
 NOTICE = "# Written by `make names`: the decorators at the definitions say what is public."
+
+ABSENT = """
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
+"""
+"""What a namespace has for names that it has not."""
 
 
 class NamesError(Exception):
@@ -160,7 +171,8 @@ def _text(path: Path, namespace: str, members: dict[str, Place], later: Later) -
     docstring = ast.parse(source).body[0]
     opening = "\n".join(source.splitlines()[: docstring.end_lineno])
     listed = {name: place for name, place in members.items() if namespace or name not in later.own}
-    before, after = ("import typing as _typing\n\n", _root(later)) if not namespace else ("", "")
+    after = ABSENT if namespace else _root(later)
+    before = "import typing as _typing\n\n"
     return f"{opening}\n\n{NOTICE}\n\n{before}{_imports(listed)}{after}\n{_all(listed)}"
 
 

@@ -250,12 +250,14 @@ if _typing.TYPE_CHECKING:
     from gradtape import autograph as autograph
     from gradtape import bitwise as bitwise
     from gradtape import callbacks as callbacks
+    from gradtape import compat as compat
     from gradtape import config as config
     from gradtape import experimental as experimental
     from gradtape import image as image
     from gradtape import numpy as numpy
     from gradtape import profiler as profiler
     from gradtape import quantization as quantization
+    from gradtape import raw_ops as raw_ops
     from gradtape import signal as signal
     from gradtape import sparse as sparse
     from gradtape import sysconfig as sysconfig

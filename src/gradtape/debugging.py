@@ -4,6 +4,8 @@ and the search for NaN and infinity.
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.debugging.assertions import (
     assert_integer,
     assert_proper_iterable,
@@ -44,6 +46,11 @@ from gradtape.api.tensorflow.execution import get_log_device_placement, set_log_
 from gradtape.inspect.explanation import Cause, Explanation, Reason
 from gradtape.inspect.hints import disable_hints, enable_hints
 from gradtape.inspect.nonfinite import NonFinite
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "Assert", "Cause", "Explanation", "NonFinite", "Reason", "assert_all_finite", "assert_equal",

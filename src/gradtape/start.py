@@ -5,7 +5,8 @@ when they are first used.
 import typing
 from importlib import import_module
 
-from gradtape import dtypes
+from gradtape import dtypes, errors, nest
+from gradtape.absent import absent_from, found_below, serve_absent
 from gradtape.api.numpy import choice
 from gradtape.api.tensorflow import experimental_dtypes, keras_imports
 from gradtape.api.tensorflow.complex_numbers import complex
@@ -21,18 +22,23 @@ dtypes.saturate_cast = saturate_cast  # type: ignore[attr-defined]
 dtypes.experimental = experimental_dtypes  # type: ignore[attr-defined]
 
 choice.serve_choice()
+serve_absent()
+for _module in (dtypes, errors, nest):  # the lowest layer, which knows nothing of this
+    vars(_module)["__getattr__"] = absent_from(_module.__name__)
 
 LOADED_WHEN_USED = (
     "array_api",
     "autograph",
     "bitwise",
     "callbacks",
+    "compat",
     "config",
     "experimental",
     "image",
     "numpy",
     "profiler",
     "quantization",
+    "raw_ops",
     "signal",
     "sparse",
     "sysconfig",
@@ -91,7 +97,7 @@ def __getattr__(name: str) -> object:
                 raise
             # So that `hasattr` can ask for it.
             raise AttributeError(str(error), name=name, obj=None) from None
-    raise AttributeError(f"module 'gradtape' has no attribute '{name}'")
+    raise found_below("", name)
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.config import (
     LogicalDevice,
     PhysicalDevice,
@@ -30,6 +32,11 @@ from gradtape.api.tensorflow.execution import (
     set_logical_device_configuration,
 )
 from gradtape.config import experimental, optimizer, threading
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "LogicalDevice", "LogicalDeviceConfiguration", "PhysicalDevice", "disable_compile_cache",

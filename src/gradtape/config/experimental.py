@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.config import (
     enable_op_determinism,
     enable_tensor_float_32_execution,
@@ -34,6 +36,11 @@ from gradtape.api.tensorflow.execution import (
 from gradtape.api.tensorflow.execution import (
     set_logical_device_configuration as set_virtual_device_configuration,
 )
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "VirtualDeviceConfiguration", "disable_mlir_bridge", "enable_mlir_bridge",

@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from numpy import (
     array2string,
     array_repr,
@@ -412,6 +414,11 @@ from gradtape.api.numpy.vector_convolution import convolve, correlate
 from gradtape.api.numpy.windows import bartlett, blackman, hamming, hanning, kaiser
 from gradtape.api.tensorflow.dlpack import from_dlpack
 from gradtape.numpy import fft, linalg, random
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any",

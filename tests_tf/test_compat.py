@@ -1,10 +1,13 @@
 """`tf.compat.v1` and `tf.raw_ops` of TensorFlow and of gradtape give the same numbers."""
 
+import importlib
+
 import numpy as np
 import pytest
 import tensorflow as real  # noqa: ICN001 - both are tf here
 
 import gradtape as ours
+from gradtape.compat.private_modules import rows
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(3, 4)).astype(np.float32)
@@ -156,3 +159,17 @@ def test_optimizers(name, options):
 @pytest.mark.parametrize("name", RAW)
 def test_raw_ops(name):
     same(getattr(ours.raw_ops, name)(**RAW[name]), getattr(real.raw_ops, name)(**RAW[name]))
+
+
+OLDER = {
+    "eager.function", "ops.inplace_ops", "training.tracking.base", "training.tracking.util",
+    "training.tracking.data_structures", "training.tracking.tracking",
+}  # fmt: skip
+"""Private modules that older versions of TensorFlow had."""
+
+
+@pytest.mark.parametrize("module", sorted(set(rows()) - OLDER))
+def test_private_modules_are_tensorflows(module):
+    theirs = importlib.import_module(f"tensorflow.python.{module}")
+    for name in rows()[module].names:
+        assert hasattr(theirs, name), name

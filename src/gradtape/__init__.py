@@ -230,6 +230,7 @@ from gradtape.functions.control_flow import (
 from gradtape.functions.decorator import function
 from gradtape.inspect.profile import profile
 from gradtape.shapes import TensorShape, TensorSpec
+from gradtape.start import install_as_tensorflow
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
 from gradtape.transforms.functional import (
     diag_hessian,
@@ -296,9 +297,9 @@ __all__ = [
     "get_current_name_scope", "get_logger", "get_static_value", "grad", "grad_pass_through",
     "gradients", "greater", "greater_equal", "group", "guarantee_const", "half", "hessian",
     "hessians", "histogram_fixed_width", "histogram_fixed_width_bins", "hvp", "identity",
-    "identity_n", "init_scope", "inside_function", "int8", "int16", "int32", "int64",
-    "is_symbolic_tensor", "is_tensor", "jvp", "laplacian", "less", "less_equal", "linalg",
-    "linspace", "logical_and", "logical_not", "logical_or", "map_fn", "math", "matmul",
+    "identity_n", "init_scope", "inside_function", "install_as_tensorflow", "int8", "int16",
+    "int32", "int64", "is_symbolic_tensor", "is_tensor", "jvp", "laplacian", "less", "less_equal",
+    "linalg", "linspace", "logical_and", "logical_not", "logical_or", "map_fn", "math", "matmul",
     "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply", "name_scope", "negative",
     "nest", "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal", "numpy_function",
     "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pow", "print", "profile",

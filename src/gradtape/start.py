@@ -13,6 +13,7 @@ from gradtape.api.tensorflow.complex_numbers import complex
 from gradtape.api.tensorflow.conversion import saturate_cast
 from gradtape.api.tensorflow.creation import cast
 from gradtape.ops import operators  # noqa: F401 - Tensors have their operators from it
+from gradtape.published import published
 
 # `tf.dtypes` has functions too; the module itself is the lowest layer, and knows no op.
 dtypes.bool = dtypes.bool_  # type: ignore[attr-defined]
@@ -81,6 +82,23 @@ if typing.TYPE_CHECKING:  # what `__getattr__` finds and is not a module of grad
     __version__: str
     """TensorFlow's version whose interface this is, and then gradtape's own: programs that ask for
     TensorFlow 2.x find it."""
+
+
+@published("install_as_tensorflow")
+def install_as_tensorflow() -> None:
+    """Lets `import tensorflow` import gradtape from now on, in a notebook for instance.
+
+    `python -m gradtape script.py` does it for a program. It refuses if TensorFlow itself has been
+    imported. Processes that `multiprocessing` starts know `tensorflow` too.
+
+    >>> import subprocess, sys
+    >>> program = "import gradtape; gradtape.install_as_tensorflow(); import tensorflow as tf; "
+    >>> program += "print(tf.reduce_sum([1.0, 2.0]).numpy())"
+    >>> print(subprocess.check_output([sys.executable, "-c", program], text=True))
+    3.0
+    <BLANKLINE>
+    """
+    import_module("gradtape.compat.tensorflow_imports").install()
 
 
 def __getattr__(name: str) -> object:

@@ -33,3 +33,9 @@ def has(full: str) -> bool:
     """Whether TensorFlow has a name, such as `math.sin`."""
     namespace, _, name = full.removeprefix("compat.v2.").rpartition(".")
     return name in namespaces().get(namespace, ())
+
+
+def is_namespace(full: str) -> bool:
+    """Whether a name of TensorFlow's is a namespace, such as `math`."""
+    full = full.removeprefix("compat.v2").lstrip(".")
+    return full in namespaces() or full.startswith("compat.v1.keras")

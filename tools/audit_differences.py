@@ -19,7 +19,7 @@ NAMESPACES = ("", "nn", "math", "linalg", "random", "signal", "train", "autodiff
 
 ALSO = {
     "indices and labels out of range": "function gather",
-    "random numbers in a function": "random.Generator random.normal random.uniform",
+    "random numbers in a function": "random.Generator",
     "a VALID window": "nn.max_pool nn.max_pool2d nn.avg_pool nn.conv2d nn.convolution",
     "devices": "device",
     "warnings": "get_logger",

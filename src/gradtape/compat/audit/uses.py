@@ -151,10 +151,10 @@ class _Aliases:
 
 
 def _relative(module: str) -> str | None:
-    """The name of a module relative to `tf`; None for a module that is not TensorFlow's."""
+    """The name of a module relative to `tf`; None for a module that is not TensorFlow's, as
+    `keras` is not.
+    """
     root, _, below = module.partition(".")
     if root == "tensorflow":
         return below.removeprefix("compat.v2").lstrip(".")
-    if root == "keras" and not below.startswith("src"):
-        return module
     return None

@@ -239,6 +239,6 @@ def sparse_softmax_cross_entropy(
         labels = tf.squeeze(labels, axis=-1)
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
     weights = tf.convert_to_tensor(weights)
-    if weights.shape.rank == losses.shape.rank + 1:
+    if len(weights.shape) == len(losses.shape) + 1:
         weights = tf.squeeze(weights, axis=-1)
     return compute_weighted_loss(losses, weights, reduction=reduction)

@@ -146,13 +146,16 @@ def get_checkpoint_state(
     state = read_state(checkpoint_dir, latest_filename)
     if state is None:
         return None
-    in_folder = lambda name: os.path.join(checkpoint_dir, name)  # noqa: PTH118 - as it was given
     return CheckpointState(
-        in_folder(state.latest),
-        [in_folder(name) for name in state.kept],
+        _in_folder(checkpoint_dir, state.latest),
+        [_in_folder(checkpoint_dir, name) for name in state.kept],
         [state.times[name] for name in state.kept if name in state.times],
         state.last_preserved or 0.0,
     )
+
+
+def _in_folder(folder: PathLike, name: str) -> str:
+    return os.path.join(folder, name)  # noqa: PTH118 - the folder as it was given
 
 
 @published("train.checkpoints_iterator")

@@ -45,6 +45,7 @@ METHODS = (
 # Libraries that few modules know: one makes them work with Tensors, or offers what they have.
 KERAS_IS_KNOWN_BY = ("gradtape.api.tensorflow.keras_imports", "gradtape.callbacks")
 SERVED_BY = {
+    "absl": ("gradtape.compat.v1.flags",),
     "einops": ("gradtape.api.tensorflow.einops_backend",),
     "keras": KERAS_IS_KNOWN_BY,
     "keras_gradtape": KERAS_IS_KNOWN_BY,

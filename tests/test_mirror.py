@@ -13,7 +13,7 @@ import gradtape
 
 SOURCES = Path(gradtape.__file__).parent
 TESTS = Path(__file__).parent
-FOLDERS = ("core", "engines", "transforms", "functions", "inspect")
+FOLDERS = ("core", "engines", "transforms", "functions", "inspect", "compat")
 AUTOGRAPH = [f"functions/autograph/{name}" for name in (
     "blocks", "branches", "builtins", "calls", "conversion", "fallback", "loop_variables", "loops",
     "marks", "operators", "prepare", "requests", "rows", "source", "truth", "values",
@@ -33,6 +33,29 @@ ELSEWHERE = {
     "api/tensorflow/test_sparse.py": (
         "core/sparse_tensor",
         "what it promises shows in the functions of tf.sparse",
+    ),
+    "compat/audit/test_command.py": (
+        "compat/audit/report compat/audit/verdicts",
+        "what is said of names shows in what the command writes",
+    ),
+    "compat/audit/test_uses.py": ("compat/audit/sources", "names are found in files and cells"),
+    "compat/test_aliases.py": ("compat/v2", "it is an alias of gradtape"),
+    "compat/test_private_modules.py": (
+        "compat/decorators compat/local_devices",
+        "what private modules of TensorFlow's have",
+    ),
+    "compat/test_respelled.py": ("compat/v1/spellings", "a table of other spellings"),
+    "compat/test_running.py": (
+        "compat/installed",
+        "it is for processes that a program starts with a server",
+    ),
+    "compat/test_sentences.py": (
+        "compat/tensorflow_names",
+        "the list of names that need a sentence",
+    ),
+    "compat/v1/test_namespace.py": (
+        "compat/v1/flags compat/v1/logging",
+        "namespaces that are those of other libraries",
     ),
     "core/limit/test_plan.py": (
         "core/limit/amount core/limit/calls core/limit/recording core/limit/segments",

@@ -29,3 +29,8 @@ def test_it_has_the_page(files):
 
 def test_it_has_the_marks_of_types_and_the_start_of_keras(files):
     assert {"gradtape/py.typed", "keras_gradtape/py.typed", "keras_gradtape.pth"} <= files
+
+
+def test_it_has_the_tables_of_names(files):
+    tables = ("sentences.txt", "tensorflow_names.txt", "audit/differences.txt")
+    assert {f"gradtape/compat/{table}" for table in tables} <= files

@@ -18,10 +18,21 @@ PACKAGE = Path(__file__).parents[1] / "src" / "gradtape"
 WIDTH = 100
 INDENT = "    "
 
-HAND_WRITTEN = ("array_api.special", "callbacks", "dtypes", "errors", "experimental.numpy", "nest")
+HAND_WRITTEN = (
+    "array_api.special", "callbacks", "compat.v1", "compat.v2", "dtypes", "errors",
+    "experimental.numpy", "nest", "raw_ops",
+)  # fmt: skip
 """Public modules that hold definitions of their own."""
 
 NOTICE = "# Written by `make names`: the decorators at the definitions say what is public."
+
+ABSENT = """
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
+"""
+"""What a namespace has for names that it has not."""
 
 
 class NamesError(Exception):
@@ -99,13 +110,23 @@ def _place(value: ast.expr, imported: dict[str, str], module: str) -> Place:
     )
 
 
-def loaded_when_used(package: Path = PACKAGE) -> list[str]:
-    """The namespaces that `gradtape` imports when they are first used."""
+class Later(NamedTuple):
+    """The namespaces that `gradtape` imports when they are first used: its own, and Keras's."""
+
+    own: Sequence[str]
+    of_keras: Sequence[str]
+
+
+def loaded_when_used(package: Path = PACKAGE) -> Later:
+    """What `start.py` says of the namespaces that are not imported at once."""
+    found = {}
     for statement in ast.parse((package / "start.py").read_text(encoding="utf-8")).body:
         match statement:
-            case ast.Assign([ast.Name("LOADED_WHEN_USED")], value):
-                return sorted(ast.literal_eval(value))
-    raise NamesError(f"{package / 'start.py'} has no LOADED_WHEN_USED.")
+            case ast.Assign([ast.Name("LOADED_WHEN_USED" | "OF_KERAS" as name)], value):
+                found[name] = sorted(ast.literal_eval(value))
+    if "LOADED_WHEN_USED" not in found:
+        raise NamesError(f"{package / 'start.py'} has no LOADED_WHEN_USED.")
+    return Later(found["LOADED_WHEN_USED"], found.get("OF_KERAS", ()))
 
 
 # Writing
@@ -145,27 +166,26 @@ def _file(package: Path, namespace: str) -> Path:
     )
 
 
-def _text(path: Path, namespace: str, members: dict[str, Place], later: Sequence[str]) -> str:
+def _text(path: Path, namespace: str, members: dict[str, Place], later: Later) -> str:
     source = path.read_text(encoding="utf-8")
     docstring = ast.parse(source).body[0]
     opening = "\n".join(source.splitlines()[: docstring.end_lineno])
-    listed = {name: place for name, place in members.items() if namespace or name not in later}
-    before, after = ("import typing as _typing\n\n", _root(later)) if not namespace else ("", "")
+    listed = {name: place for name, place in members.items() if namespace or name not in later.own}
+    after = ABSENT if namespace else _root(later)
+    before = "import typing as _typing\n\n"
     return f"{opening}\n\n{NOTICE}\n\n{before}{_imports(listed)}{after}\n{_all(listed)}"
 
 
-def _root(later: Sequence[str]) -> str:
+def _root(later: Later) -> str:
     """What `gradtape` itself has beside its imports:
     names that are found when they are first used.
     """
-    modules = "".join(
-        f"    from gradtape import {name} as {name}\n" for name in later if name != "keras"
-    )
+    modules = "".join(f"    from gradtape import {name} as {name}\n" for name in later.own)
+    of_keras = "".join(f"    from gradtape.start import {n} as {n}\n" for n in later.of_keras)
     return f"""
 if _typing.TYPE_CHECKING:
 {modules}    from gradtape.start import __version__ as __version__
-    from gradtape.start import keras as keras
-else:
+{of_keras}else:
     from gradtape.start import __dir__ as __dir__
     from gradtape.start import __getattr__ as __getattr__
 """
@@ -188,7 +208,7 @@ def _imports(members: dict[str, Place]) -> str:
         if name == place.name:
             plain[place.module].append(name)
         else:
-            renamed[place.module].append(f"from {place.module} import {place.name} as {name}\n")
+            renamed[place.module].append(_import(place.module, [f"{place.name} as {name}"]))
     sections: dict[bool, list[str]] = {False: [], True: []}
     for module in sorted({*plain, *renamed}):
         own = sections[module.partition(".")[0] == "gradtape"]

@@ -79,6 +79,7 @@ from gradtape.api.tensorflow.environment import (
     get_logger,
     get_static_value,
     group,
+    guarantee_const,
     identity_n,
     inside_function,
     is_symbolic_tensor,
@@ -187,7 +188,7 @@ from gradtape.api.tensorflow.type_specs import (
 from gradtape.core.device import device
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.module import Module
-from gradtape.core.naming import name_scope
+from gradtape.core.naming import get_current_name_scope, name_scope
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
@@ -230,6 +231,7 @@ from gradtape.functions.control_flow import (
 from gradtape.functions.decorator import function
 from gradtape.inspect.profile import profile
 from gradtape.shapes import TensorShape, TensorSpec
+from gradtape.start import install_as_tensorflow
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
 from gradtape.transforms.functional import (
     diag_hessian,
@@ -250,20 +252,30 @@ if _typing.TYPE_CHECKING:
     from gradtape import autograph as autograph
     from gradtape import bitwise as bitwise
     from gradtape import callbacks as callbacks
+    from gradtape import compat as compat
     from gradtape import config as config
     from gradtape import experimental as experimental
     from gradtape import image as image
     from gradtape import numpy as numpy
     from gradtape import profiler as profiler
     from gradtape import quantization as quantization
+    from gradtape import raw_ops as raw_ops
     from gradtape import signal as signal
     from gradtape import sparse as sparse
+    from gradtape import sysconfig as sysconfig
     from gradtape import test as test
     from gradtape import testing as testing
     from gradtape import train as train
     from gradtape import types as types
+    from gradtape import version as version
     from gradtape.start import __version__ as __version__
+    from gradtape.start import activations as activations
+    from gradtape.start import initializers as initializers
     from gradtape.start import keras as keras
+    from gradtape.start import losses as losses
+    from gradtape.start import metrics as metrics
+    from gradtape.start import optimizers as optimizers
+    from gradtape.start import regularizers as regularizers
 else:
     from gradtape.start import __dir__ as __dir__
     from gradtape.start import __getattr__ as __getattr__
@@ -283,16 +295,17 @@ __all__ = [
     "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum", "ensure_shape", "equal",
     "errors", "executing_eagerly", "exp", "expand_dims", "extract_volume_patches", "eye", "fill",
     "float16", "float32", "float64", "floor", "foldl", "foldr", "function", "gather", "gather_nd",
-    "get_logger", "get_static_value", "grad", "grad_pass_through", "gradients", "greater",
-    "greater_equal", "group", "half", "hessian", "hessians", "histogram_fixed_width",
-    "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "init_scope", "inside_function",
-    "int8", "int16", "int32", "int64", "is_symbolic_tensor", "is_tensor", "jvp", "laplacian",
-    "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or",
-    "map_fn", "math", "matmul", "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply",
-    "name_scope", "negative", "nest", "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal",
-    "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pow", "print",
-    "profile", "py_function", "random", "random_normal_initializer", "random_uniform_initializer",
-    "range", "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
+    "get_current_name_scope", "get_logger", "get_static_value", "grad", "grad_pass_through",
+    "gradients", "greater", "greater_equal", "group", "guarantee_const", "half", "hessian",
+    "hessians", "histogram_fixed_width", "histogram_fixed_width_bins", "hvp", "identity",
+    "identity_n", "init_scope", "inside_function", "install_as_tensorflow", "int8", "int16",
+    "int32", "int64", "is_symbolic_tensor", "is_tensor", "jvp", "laplacian", "less", "less_equal",
+    "linalg", "linspace", "logical_and", "logical_not", "logical_or", "map_fn", "math", "matmul",
+    "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply", "name_scope", "negative",
+    "nest", "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal", "numpy_function",
+    "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pow", "print", "profile",
+    "py_function", "random", "random_normal_initializer", "random_uniform_initializer", "range",
+    "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
     "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reshape",
     "reverse", "reverse_sequence", "roll", "round", "saturate_cast", "scalar_mul", "scan",
     "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "sin",

@@ -2,7 +2,14 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.core.forward import ForwardAccumulator
 from gradtape.core.tape import GradientTape
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = ["ForwardAccumulator", "GradientTape"]

@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.bitwise import (
     bitwise_and,
     bitwise_or,
@@ -10,5 +12,10 @@ from gradtape.api.tensorflow.bitwise import (
     left_shift,
     right_shift,
 )
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"]

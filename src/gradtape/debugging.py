@@ -4,6 +4,8 @@ and the search for NaN and infinity.
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.debugging.assertions import (
     assert_integer,
     assert_proper_iterable,
@@ -40,9 +42,15 @@ from gradtape.api.tensorflow.debugging.printing import (
     assert_rank,
     check_numerics,
 )
+from gradtape.api.tensorflow.execution import get_log_device_placement, set_log_device_placement
 from gradtape.inspect.explanation import Cause, Explanation, Reason
 from gradtape.inspect.hints import disable_hints, enable_hints
 from gradtape.inspect.nonfinite import NonFinite
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "Assert", "Cause", "Explanation", "NonFinite", "Reason", "assert_all_finite", "assert_equal",
@@ -52,6 +60,6 @@ __all__ = [
     "assert_rank_at_least", "assert_rank_in", "assert_same_float_dtype", "assert_scalar",
     "assert_shapes", "assert_type", "check_numerics", "disable_check_numerics", "disable_hints",
     "disable_traceback_filtering", "enable_check_numerics", "enable_hints",
-    "enable_traceback_filtering", "is_numeric_tensor", "is_traceback_filtering_enabled",
-    "why_nonfinite",
+    "enable_traceback_filtering", "get_log_device_placement", "is_numeric_tensor",
+    "is_traceback_filtering_enabled", "set_log_device_placement", "why_nonfinite",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.sparse.mathematics import (
     add,
     maximum,
@@ -34,6 +36,11 @@ from gradtape.api.tensorflow.sparse.tensors import (
     transpose,
 )
 from gradtape.core.sparse_tensor import SparseTensor
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "SparseTensor", "add", "concat", "expand_dims", "eye", "fill_empty_rows", "from_dense",

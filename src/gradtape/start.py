@@ -5,53 +5,100 @@ when they are first used.
 import typing
 from importlib import import_module
 
-from gradtape import dtypes
+from gradtape import dtypes, errors, nest
+from gradtape.absent import absent_from, found_below, serve_absent
 from gradtape.api.numpy import choice
 from gradtape.api.tensorflow import experimental_dtypes, keras_imports
 from gradtape.api.tensorflow.complex_numbers import complex
 from gradtape.api.tensorflow.conversion import saturate_cast
 from gradtape.api.tensorflow.creation import cast
 from gradtape.ops import operators  # noqa: F401 - Tensors have their operators from it
+from gradtape.published import published
 
 # `tf.dtypes` has functions too; the module itself is the lowest layer, and knows no op.
+dtypes.bool = dtypes.bool_  # type: ignore[attr-defined]
 dtypes.cast = cast  # type: ignore[attr-defined]
 dtypes.complex = complex  # type: ignore[attr-defined]
 dtypes.saturate_cast = saturate_cast  # type: ignore[attr-defined]
 dtypes.experimental = experimental_dtypes  # type: ignore[attr-defined]
 
-keras_imports.serve_keras()
 choice.serve_choice()
+serve_absent()
+for _module in (dtypes, errors, nest):  # the lowest layer, which knows nothing of this
+    vars(_module)["__getattr__"] = absent_from(_module.__name__)
 
 LOADED_WHEN_USED = (
     "array_api",
     "autograph",
     "bitwise",
     "callbacks",
+    "compat",
     "config",
     "experimental",
     "image",
-    "keras",
     "numpy",
     "profiler",
     "quantization",
+    "raw_ops",
     "signal",
     "sparse",
+    "sysconfig",
     "test",
     "testing",
     "train",
     "types",
+    "version",
 )
 """Namespaces that few programs use, which keeps `import gradtape` short.
 
 Read by `tools/names.py`.
 """
 
+OF_KERAS = (
+    "activations",
+    "initializers",
+    "keras",
+    "losses",
+    "metrics",
+    "optimizers",
+    "regularizers",
+)
+"""Keras, and those of its namespaces that `gradtape` has too.
+
+Read by `tools/names.py`.
+"""
+
+keras_imports.serve_keras(OF_KERAS)
+
 if typing.TYPE_CHECKING:  # what `__getattr__` finds and is not a module of gradtape
     import keras as keras  # noqa: PLC0414 - `gradtape` imports it from here
+    from keras import activations as activations  # noqa: PLC0414
+    from keras import initializers as initializers  # noqa: PLC0414
+    from keras import losses as losses  # noqa: PLC0414
+    from keras import metrics as metrics  # noqa: PLC0414
+    from keras import optimizers as optimizers  # noqa: PLC0414
+    from keras import regularizers as regularizers  # noqa: PLC0414
 
     __version__: str
     """TensorFlow's version whose interface this is, and then gradtape's own: programs that ask for
     TensorFlow 2.x find it."""
+
+
+@published("install_as_tensorflow")
+def install_as_tensorflow() -> None:
+    """Lets `import tensorflow` import gradtape from now on, in a notebook for instance.
+
+    `python -m gradtape script.py` does it for a program. It refuses if TensorFlow itself has been
+    imported. Processes that `multiprocessing` starts know `tensorflow` too.
+
+    >>> import subprocess, sys
+    >>> program = "import gradtape; gradtape.install_as_tensorflow(); import tensorflow as tf; "
+    >>> program += "print(tf.reduce_sum([1.0, 2.0]).numpy())"
+    >>> print(subprocess.check_output([sys.executable, "-c", program], text=True))
+    3.0
+    <BLANKLINE>
+    """
+    import_module("gradtape.compat.tensorflow_imports").install()
 
 
 def __getattr__(name: str) -> object:
@@ -59,8 +106,8 @@ def __getattr__(name: str) -> object:
     so that it finds a misspelt name.
     """
     if name == "__version__":
-        return _versions()
-    if name in LOADED_WHEN_USED:
+        return import_module("gradtape.api.tensorflow.library").full_version()
+    if name in LOADED_WHEN_USED or name in OF_KERAS:
         try:
             return import_module(f"gradtape.{name}")
         except ImportError as error:
@@ -68,7 +115,7 @@ def __getattr__(name: str) -> object:
                 raise
             # So that `hasattr` can ask for it.
             raise AttributeError(str(error), name=name, obj=None) from None
-    raise AttributeError(f"module 'gradtape' has no attribute '{name}'")
+    raise found_below("", name)
 
 
 def __dir__() -> list[str]:
@@ -77,14 +124,4 @@ def __dir__() -> list[str]:
     """
     gradtape = import_module("gradtape")
     own = [name for name in vars(gradtape) if name.startswith("__")]
-    return sorted({*gradtape.__all__, *LOADED_WHEN_USED, *own, "__version__"})
-
-
-def _versions() -> str:
-    from importlib import metadata  # noqa: PLC0415 - it takes long to import, and few ask
-
-    try:
-        own = metadata.version("gradtape")
-    except metadata.PackageNotFoundError:  # used from a folder, without having been installed
-        own = "unknown"
-    return f"2.21.0+gradtape.{own}"
+    return sorted({*gradtape.__all__, *LOADED_WHEN_USED, *OF_KERAS, *own, "__version__"})

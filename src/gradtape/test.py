@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.debugging.gradients import (
     compute_gradient,
     gpu_device_name,
@@ -11,6 +13,11 @@ from gradtape.api.tensorflow.debugging.gradients import (
     is_built_with_xla,
     is_gpu_available,
 )
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "compute_gradient", "gpu_device_name", "is_built_with_cuda", "is_built_with_gpu_support",

@@ -2,8 +2,27 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.checkpoint.checkpoint import Checkpoint
 from gradtape.api.tensorflow.checkpoint.manager import CheckpointManager
+from gradtape.api.tensorflow.checkpoint.reader import (
+    checkpoints_iterator,
+    get_checkpoint_state,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+)
 from gradtape.api.tensorflow.checkpoint.state_file import latest_checkpoint
+from gradtape.api.tensorflow.moving_average import ExponentialMovingAverage
 
-__all__ = ["Checkpoint", "CheckpointManager", "latest_checkpoint"]
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
+
+__all__ = [
+    "Checkpoint", "CheckpointManager", "ExponentialMovingAverage", "checkpoints_iterator",
+    "get_checkpoint_state", "latest_checkpoint", "list_variables", "load_checkpoint",
+    "load_variable",
+]  # fmt: skip

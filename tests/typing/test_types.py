@@ -46,6 +46,7 @@ ANYTHING = {
         "sparse.add", "sparse.reduce_max", "sparse.reduce_sum",
     },
     "an array, or what it was given, or None": {"get_static_value"},
+    "an array, or bytes for one string": {"train.load_variable"},
     "a path for NumPy's einsum": {"numpy.einsum_path"},
     "an array or a dict of them, as the file says": {"numpy.load"},
     "a window is any function": {"signal.inverse_stft_window_fn"},

@@ -7,6 +7,8 @@ Libraries reach it through `tensor.__array_namespace__()`. Its functions are tho
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from numpy import e, inf, nan, newaxis, pi
 
 from gradtape.api.array_api.data_types import (
@@ -153,6 +155,11 @@ from gradtape.dtypes import (
     uint32,
     uint64,
 )
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "__array_api_version__", "__array_namespace_info__", "abs", "acos", "acosh", "add", "all",

@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.numpy.linalg import (
     cross,
     det,
@@ -20,6 +22,11 @@ from gradtape.api.numpy.linalg import (
 )
 from gradtape.api.numpy.linalg_decompositions import cholesky, eigh, eigvalsh, qr, svd, svdvals
 from gradtape.api.numpy.linalg_norms import matrix_norm, matrix_rank, vector_norm
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm",

@@ -65,6 +65,18 @@ class name_scope(Block):  # noqa: N801 - TensorFlow's name
             del self._before[-1]
 
 
+@published("get_current_name_scope")
+def get_current_name_scope() -> str:
+    """The name scopes that are open on this thread, joined with "/".
+
+    >>> import gradtape as tf
+    >>> with tf.name_scope("model"), tf.name_scope("layer"):
+    ...     print(tf.get_current_name_scope())
+    model/layer
+    """
+    return _prefix.now.removesuffix("/")
+
+
 def is_importable(function: Any) -> bool:
     """Whether a function is found in its module by its name, as pickle finds it."""
     try:

@@ -4,6 +4,23 @@ and `scipy`.
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
+from gradtape.api.tensorflow.experimental_dtypes import (
+    float8_e4m3b11fnuz,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+)
 from gradtape.experimental import dlpack, numpy
 
-__all__ = ["dlpack", "numpy"]
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
+
+__all__ = [
+    "dlpack", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+    "float8_e5m2fnuz", "numpy",
+]  # fmt: skip

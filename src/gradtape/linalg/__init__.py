@@ -4,6 +4,8 @@ decompositions and functions of matrices.
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.clipping import global_norm
 from gradtape.api.tensorflow.creation import eye
 from gradtape.api.tensorflow.linalg.decompositions import (
@@ -57,6 +59,11 @@ from gradtape.api.tensorflow.linalg.solvers import (
 )
 from gradtape.api.tensorflow.nn.normalization import l2_normalize
 from gradtape.linalg import experimental
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "adjoint", "band_part", "banded_triangular_solve", "cholesky", "cholesky_solve", "cross", "det",

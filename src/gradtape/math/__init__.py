@@ -4,6 +4,8 @@ reductions and segments.
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.approximation import approx_max_k, approx_min_k, sobol_sample
 from gradtape.api.tensorflow.arithmetic import (
     accumulate_n,
@@ -143,6 +145,11 @@ from gradtape.api.tensorflow.trigonometry import (
     tanh,
 )
 from gradtape.math import special
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "angle", "approx_max_k", "approx_min_k",

@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.approximation import approx_max_k, approx_min_k
 from gradtape.api.tensorflow.elementwise import sigmoid, softplus
 from gradtape.api.tensorflow.nn.activations import (
@@ -93,6 +95,11 @@ from gradtape.api.tensorflow.ordering import top_k
 from gradtape.api.tensorflow.rearranging import space_to_batch
 from gradtape.api.tensorflow.trigonometry import tanh
 from gradtape.nn import experimental
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "all_candidate_sampler", "approx_max_k", "approx_min_k", "atrous_conv2d",

@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from numpy import (
     array2string,
     array_repr,
@@ -32,6 +34,7 @@ from numpy import (
     int16,
     int32,
     int64,
+    int_,
     integer,
     intp,
     isdtype,
@@ -44,6 +47,7 @@ from numpy import (
     ndindex,
     newaxis,
     number,
+    object_,
     pi,
     printoptions,
     promote_types,
@@ -62,6 +66,10 @@ from numpy import (
     uint64,
     unsignedinteger,
 )
+from numpy import bytes_ as string_
+from numpy import complex128 as complex_
+from numpy import float64 as float_
+from numpy import str_ as unicode_
 
 from gradtape.api.numpy.arithmetic import (
     absolute,
@@ -329,6 +337,7 @@ from gradtape.api.numpy.quantiles import (
     percentile,
     quantile,
 )
+from gradtape.api.numpy.random import experimental_enable_numpy_behavior
 from gradtape.api.numpy.rearranging import (
     delete,
     flip,
@@ -398,12 +407,18 @@ from gradtape.api.numpy.shaping import (
     transpose,
     view,
 )
+from gradtape.api.numpy.shaping import ravel as flatten
 from gradtape.api.numpy.shaping import transpose as permute_dims
 from gradtape.api.numpy.statistics import average, corrcoef, cov, ptp, std, var
 from gradtape.api.numpy.vector_convolution import convolve, correlate
 from gradtape.api.numpy.windows import bartlett, blackman, hamming, hanning, kaiser
 from gradtape.api.tensorflow.dlpack import from_dlpack
-from gradtape.numpy import fft, linalg
+from gradtape.numpy import fft, linalg, random
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "angle", "any",
@@ -416,45 +431,46 @@ __all__ = [
     "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
     "bitwise_xor", "blackman", "block", "bool", "bool_", "broadcast_arrays", "broadcast_shapes",
     "broadcast_to", "c_", "can_cast", "cbrt", "ceil", "choose", "clip", "column_stack", "complex64",
-    "complex128", "complexfloating", "compress", "concat", "concatenate", "conj", "conjugate",
-    "convolve", "copy", "copysign", "corrcoef", "correlate", "cos", "cosh", "count_nonzero", "cov",
-    "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "deg2rad", "degrees",
-    "delete", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff",
-    "digitize", "divide", "divide_no_nan", "divmod", "dot", "double", "dsplit", "dstack", "dtype",
-    "e", "ediff1d", "einsum", "einsum_path", "empty", "empty_like", "equal", "errstate",
-    "euler_gamma", "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs", "fft", "finfo",
-    "fix", "flatnonzero", "flip", "fliplr", "flipud", "float16", "float32", "float64",
-    "float_power", "floating", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp",
-    "from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "full",
-    "full_like", "gcd", "generic", "genfromtxt", "geomspace", "gradient", "greater",
-    "greater_equal", "half", "hamming", "hanning", "heaviside", "histogram", "histogram2d",
-    "histogram_bin_edges", "histogramdd", "hsplit", "hstack", "hypot", "i0", "identity", "iinfo",
-    "imag", "index_exp", "indices", "inexact", "inf", "inner", "insert", "int8", "int16", "int32",
-    "int64", "integer", "interp", "intersect1d", "intp", "invert", "isclose", "iscomplex",
-    "iscomplexobj", "isdtype", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
-    "isreal", "isrealobj", "isscalar", "issubdtype", "iterable", "ix_", "kaiser", "kron", "lcm",
-    "ldexp", "left_shift", "less", "less_equal", "lexsort", "linalg", "linspace", "load", "loadtxt",
-    "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "logspace", "mask_indices", "matmul", "matrix_transpose", "matvec",
-    "max", "maximum", "may_share_memory", "mean", "median", "meshgrid", "mgrid", "min", "minimum",
-    "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin",
-    "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
-    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndim", "ndindex",
-    "negative", "newaxis", "nextafter", "nonzero", "not_equal", "number", "ogrid", "ones",
+    "complex128", "complex_", "complexfloating", "compress", "concat", "concatenate", "conj",
+    "conjugate", "convolve", "copy", "copysign", "corrcoef", "correlate", "cos", "cosh",
+    "count_nonzero", "cov", "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
+    "deg2rad", "degrees", "delete", "diag", "diag_indices", "diag_indices_from", "diagflat",
+    "diagonal", "diff", "digitize", "divide", "divide_no_nan", "divmod", "dot", "double", "dsplit",
+    "dstack", "dtype", "e", "ediff1d", "einsum", "einsum_path", "empty", "empty_like", "equal",
+    "errstate", "euler_gamma", "exp", "exp2", "expand_dims", "experimental_enable_numpy_behavior",
+    "expm1", "extract", "eye", "fabs", "fft", "finfo", "fix", "flatnonzero", "flatten", "flip",
+    "fliplr", "flipud", "float16", "float32", "float64", "float_", "float_power", "floating",
+    "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "from_dlpack", "frombuffer",
+    "fromfile", "fromfunction", "fromiter", "fromstring", "full", "full_like", "gcd", "generic",
+    "genfromtxt", "geomspace", "gradient", "greater", "greater_equal", "half", "hamming", "hanning",
+    "heaviside", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "hsplit",
+    "hstack", "hypot", "i0", "identity", "iinfo", "imag", "index_exp", "indices", "inexact", "inf",
+    "inner", "insert", "int8", "int16", "int32", "int64", "int_", "integer", "interp",
+    "intersect1d", "intp", "invert", "isclose", "iscomplex", "iscomplexobj", "isdtype", "isfinite",
+    "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar",
+    "issubdtype", "iterable", "ix_", "kaiser", "kron", "lcm", "ldexp", "left_shift", "less",
+    "less_equal", "lexsort", "linalg", "linspace", "load", "loadtxt", "log", "log1p", "log2",
+    "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "logspace", "mask_indices", "matmul", "matrix_transpose", "matvec", "max", "maximum",
+    "may_share_memory", "mean", "median", "meshgrid", "mgrid", "min", "minimum", "mod", "modf",
+    "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod",
+    "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod",
+    "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndim", "ndindex", "negative",
+    "newaxis", "nextafter", "nonzero", "not_equal", "number", "object_", "ogrid", "ones",
     "ones_like", "outer", "packbits", "pad", "partition", "percentile", "permute_dims", "pi",
     "piecewise", "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul",
     "polysub", "polyval", "positive", "pow", "power", "printoptions", "prod", "promote_types",
-    "ptp", "quantile", "r_", "rad2deg", "radians", "ravel", "ravel_multi_index", "real",
+    "ptp", "quantile", "r_", "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real",
     "real_if_close", "reciprocal", "remainder", "repeat", "reshape", "resize", "result_type",
     "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "s_", "save", "savetxt",
     "savez", "savez_compressed", "searchsorted", "select", "set_printoptions", "setdiff1d",
     "setxor1d", "shape", "shares_memory", "sign", "signbit", "signedinteger", "sin", "sinc",
     "single", "sinh", "size", "slogdet", "sort", "sort_complex", "spacing", "split", "sqrt",
-    "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis",
-    "tan", "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid", "tri", "tril",
-    "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from",
-    "true_divide", "trunc", "uint8", "uint16", "uint32", "uint64", "union1d", "unique",
-    "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "unravel_index",
-    "unsignedinteger", "unstack", "unwrap", "vander", "var", "vdot", "vecdot", "vecmat",
-    "vectorize", "view", "vsplit", "vstack", "where", "zeros", "zeros_like",
+    "square", "squeeze", "stack", "std", "string_", "subtract", "sum", "swapaxes", "take",
+    "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace", "transpose", "trapezoid", "tri",
+    "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
+    "triu_indices_from", "true_divide", "trunc", "uint8", "uint16", "uint32", "uint64", "unicode_",
+    "union1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    "unpackbits", "unravel_index", "unsignedinteger", "unstack", "unwrap", "vander", "var", "vdot",
+    "vecdot", "vecmat", "vectorize", "view", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from numpy.linalg import LinAlgError
 
 from gradtape.api.numpy.linalg import (
@@ -35,6 +37,11 @@ from gradtape.api.numpy.linalg_decompositions import (
     svdvals,
 )
 from gradtape.api.numpy.linalg_norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",

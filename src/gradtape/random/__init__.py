@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.nn.candidates import (
     all_candidate_sampler,
     log_uniform_candidate_sampler,
@@ -37,6 +39,11 @@ from gradtape.api.tensorflow.random.stateless import (
     stateless_uniform,
 )
 from gradtape.random import experimental
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = [
     "Algorithm", "Generator", "all_candidate_sampler", "categorical", "create_rng_state",

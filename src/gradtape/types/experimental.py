@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+import typing as _typing
+
 from gradtape.api.tensorflow.function_types import (
     Callable,
     ConcreteFunction,
@@ -9,5 +11,10 @@ from gradtape.api.tensorflow.function_types import (
     TensorLike,
 )
 from gradtape.api.tensorflow.function_types import GenericFunction as PolymorphicFunction
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
 
 __all__ = ["Callable", "ConcreteFunction", "GenericFunction", "PolymorphicFunction", "TensorLike"]

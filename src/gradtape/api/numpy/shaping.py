@@ -86,7 +86,7 @@ def _reversed(x: Tensor) -> Tensor:
     return shaping.transpose(x, perm=tuple(reversed(range(x.array.ndim))))
 
 
-@published("numpy.ravel")
+@published("numpy.ravel", "numpy.flatten")
 def ravel(a: TensorLike, order: str = "C") -> Tensor:
     """All elements in one row.
 

@@ -127,7 +127,7 @@ def set_soft_device_placement(enabled: bool) -> None:
     settings.soft_device_placement = bool(enabled)
 
 
-@published("config.functions_run_eagerly")
+@published("config.functions_run_eagerly", "config.experimental_functions_run_eagerly")
 def functions_run_eagerly() -> bool:
     """Whether compiled functions run as plain Python.
 
@@ -138,7 +138,7 @@ def functions_run_eagerly() -> bool:
     return settings.functions_run_eagerly
 
 
-@published("config.run_functions_eagerly")
+@published("config.run_functions_eagerly", "config.experimental_run_functions_eagerly")
 def run_functions_eagerly(run_eagerly: bool) -> None:
     """Lets compiled functions run as plain Python, so that they can be stepped through,
     or ends that.

@@ -220,6 +220,17 @@ def inside_function() -> bool:
     return here.state.trace is not None
 
 
+@published("guarantee_const")
+def guarantee_const(input: TensorLike, name: str | None = None) -> Tensor:
+    """The same tensor; a promise to TensorFlow's graphs that it never changes.
+
+    >>> import gradtape as tf
+    >>> tf.guarantee_const([1, 2]).numpy()
+    array([1, 2], dtype=int32)
+    """
+    return identity(TENSORFLOW.tensor(input, "guarantee_const: input"))
+
+
 @published("get_logger")
 def get_logger() -> Logger:
     """The logger to which gradtape writes its warnings.

@@ -23,3 +23,11 @@ __all__ = [
     "float8_e5m2",
     "float8_e5m2fnuz",
 ]
+
+PUBLISHED = {
+    "experimental.float8_e4m3b11fnuz": float8_e4m3b11fnuz,
+    "experimental.float8_e4m3fn": float8_e4m3fn,
+    "experimental.float8_e4m3fnuz": float8_e4m3fnuz,
+    "experimental.float8_e5m2": float8_e5m2,
+    "experimental.float8_e5m2fnuz": float8_e5m2fnuz,
+}

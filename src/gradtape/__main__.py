@@ -1,0 +1,44 @@
+"""`python -m gradtape`: runs a program with `tensorflow` meaning gradtape, or audits a project."""
+
+from __future__ import annotations
+
+import sys
+
+_USAGE = """\
+usage: python -m gradtape script.py [arguments]
+       python -m gradtape -m module [arguments]
+       python -m gradtape audit [--json | --html] path...
+
+The first two run a program in which `import tensorflow` imports gradtape.
+The third lists the names of TensorFlow that a project uses, and which of them are there."""
+
+
+def main(arguments: list[str]) -> int:
+    """What the command line asks for; the exit status, if the program gives none."""
+    from gradtape.compat.running import UsageError, run_module, run_script  # noqa: PLC0415
+
+    try:
+        match arguments:
+            case [] | ["-h" | "--help", *_]:
+                print(_USAGE)  # noqa: T201 - it is what was asked for
+                return 0 if arguments else 2
+            case ["audit", *rest]:
+                from gradtape.compat.audit.command import audit  # noqa: PLC0415
+
+                return audit(rest)
+            case ["-m", module, *rest]:
+                run_module(module, rest)
+            case ["-m"]:
+                raise UsageError("-m needs the name of a module.")
+            case [option, *_] if option.startswith("-"):
+                raise UsageError(f"there is no option {option}.")
+            case [script, *rest]:
+                run_script(script, rest)
+    except UsageError as error:
+        print(f"gradtape: {error}\n\n{_USAGE}", file=sys.stderr)  # noqa: T201
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

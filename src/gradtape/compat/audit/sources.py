@@ -1,0 +1,111 @@
+"""The files of a project: Python files and notebooks, and what in them is code."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import tokenize
+import warnings
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import NamedTuple
+
+_SKIPPED = frozenset((
+    ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", "env", "__pycache__", "node_modules",
+    "site-packages", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".eggs",
+))  # fmt: skip
+_ENDINGS = (".py", ".ipynb")
+_COMMAND = re.compile(r"\s*[%!]|\s*\w+\s*=\s*[!%]|[^#\"']*\?\s*$")
+
+
+class Code(NamedTuple):
+    """A piece of code: a file, or a cell of a notebook, whose first line is line 1."""
+
+    place: str
+    tree: ast.Module
+
+
+class Unread(NamedTuple):
+    """A file, or a cell, that could not be read, and why."""
+
+    place: str
+    reason: str
+
+
+def files(paths: Sequence[str]) -> Iterator[str]:
+    """The Python files and notebooks of files and folders, each once, sorted in their folder."""
+    seen: set[str] = set()
+    for path in paths:
+        for file in _below(path) if Path(path).is_dir() else [path]:
+            real = os.path.realpath(file)
+            if real not in seen:
+                seen.add(real)
+                yield file
+
+
+def _below(folder: str) -> Iterator[str]:
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        yield from (
+            os.path.join(where, name)  # noqa: PTH118 - as the folder was given
+            for name in sorted(names)
+            if name.endswith(_ENDINGS)
+        )
+
+
+def codes(file: str) -> Iterator[Code | Unread]:
+    """The code of one file."""
+    try:
+        data = Path(file).read_bytes()
+    except OSError as error:
+        yield Unread(file, error.strerror or str(error))
+        return
+    if file.endswith(".ipynb"):
+        yield from _cells(file, data)
+        return
+    try:
+        encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)
+        yield _parsed(file, data.decode(encoding))
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        yield Unread(file, f"its encoding is not that of Python code: {error}")
+
+
+def _cells(file: str, data: bytes) -> Iterator[Code | Unread]:
+    try:
+        notebook = json.loads(data)
+        cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
+        sources = [
+            (number, cell.get("source", cell.get("input", "")))
+            for number, cell in enumerate(cells, 1)
+            if cell.get("cell_type") == "code"
+        ]
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        yield Unread(file, f"it is not a notebook: {error}")
+        return
+    for number, source in sources:
+        text = source if isinstance(source, str) else "".join(source)
+        if text.lstrip().startswith("%%") and not text.lstrip().startswith(("%%time", "%%capture")):
+            continue  # another language
+        lines = [_without_command(line) for line in text.splitlines()]
+        yield _parsed(f"{file}, cell {number}", "\n".join(lines))
+
+
+def _without_command(line: str) -> str:
+    """A line of a cell; one that is not Python but a command of the notebook does nothing."""
+    if not _COMMAND.match(line):
+        return line
+    return line[: len(line) - len(line.lstrip())] + "pass"
+
+
+def _parsed(place: str, source: str) -> Code | Unread:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the project's strings are its own matter
+            return Code(place, ast.parse(source))
+    except SyntaxError as error:
+        return Unread(place, f"line {error.lineno}: {error.msg}")
+    except (ValueError, RecursionError, MemoryError) as error:
+        return Unread(place, f"it cannot be parsed: {error}")

@@ -1,0 +1,160 @@
+"""The names of TensorFlow that a piece of code uses: what its imports call them, and the attributes
+that follow.
+
+A name is followed through imports (`import tensorflow as tf`, `from tensorflow.keras import
+layers as L`) and plain assignments of modules (`K = tf.keras.backend`), in the whole file. What a
+function gets as an argument, or finds by a string, is not seen.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from gradtape.compat import tensorflow_names
+from gradtape.compat.audit.sources import Code
+
+_Import: TypeAlias = ast.Import | ast.ImportFrom
+
+
+class Use(NamedTuple):
+    """A name, relative to `tf`, and where it is used; `` is TensorFlow itself."""
+
+    name: str
+    place: str
+    line: int
+
+
+def uses(codes: Sequence[Code]) -> Iterator[Use]:
+    """Every use of a name of TensorFlow's in the pieces of one file, which share their names, in
+    the order of their lines.
+    """
+    parts = [(code, _parts(code.tree)) for code in codes]
+    aliases = _Aliases()
+    for _, (imports, _, _) in parts:
+        for statement in imports:
+            aliases.add(statement)
+    if not aliases.known and not aliases.imported:
+        return
+    for _, (_, assignments, _) in parts:
+        for assignment in assignments:
+            aliases.follow(assignment)
+    for code, (imports, _, attributes) in parts:
+        found = {Use(name, code.place, line) for name, line in aliases.imported_by(imports)}
+        for node in attributes:
+            name = aliases.name_of(node)
+            if name:
+                found.add(Use(_as_far_as_known(name), code.place, node.lineno))
+        yield from sorted(found, key=lambda use: (use.line, use.name))
+
+
+def _parts(tree: ast.Module) -> tuple[list[_Import], list[ast.Assign], list[ast.Attribute]]:
+    """The imports, the assignments of attributes, and the longest attributes: `a.b.c`, but not
+    `a.b`.
+    """
+    imports: list[_Import] = []
+    assignments: list[ast.Assign] = []
+    attributes: list[ast.Attribute] = []
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        kind = type(node)
+        if kind is ast.Name or kind is ast.Constant:
+            continue
+        if kind is ast.Attribute:
+            attributes.append(node)  # type: ignore[arg-type]
+            while type(node) is ast.Attribute:
+                node = node.value
+            waiting.append(node)
+            continue
+        if kind is ast.Import or kind is ast.ImportFrom:
+            imports.append(node)  # type: ignore[arg-type]
+            continue
+        if kind is ast.Assign and type(node.value) is ast.Attribute:  # type: ignore[attr-defined]
+            assignments.append(node)  # type: ignore[arg-type]
+        for value in vars(node).values():
+            if type(value) is list:
+                waiting += [part for part in value if isinstance(part, ast.AST)]
+            elif isinstance(value, ast.AST):
+                waiting.append(value)
+    return imports, assignments, attributes
+
+
+def _as_far_as_known(name: str) -> str:
+    """`nn.relu` of `nn.relu.__name__`, and `Variable` of `Variable.assign`: attributes of what is
+    no namespace are not names of TensorFlow's.
+    """
+    parts = name.split(".")
+    for length in range(1, len(parts)):
+        shorter = ".".join(parts[:length])
+        if shorter.startswith("python"):
+            return name
+        if tensorflow_names.has(shorter) and not tensorflow_names.is_namespace(shorter):
+            return shorter
+    return name
+
+
+class _Aliases:
+    """What the names of a file stand for."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, str] = {}
+        self.imported: list[tuple[_Import, str]] = []
+
+    def imported_by(self, statements: Sequence[_Import]) -> Iterator[tuple[str, int]]:
+        """What some import statements name themselves, and their lines."""
+        own = set(map(id, statements))
+        return ((name, node.lineno) for node, name in self.imported if id(node) in own)
+
+    def add(self, node: _Import) -> None:
+        """What an import statement brings."""
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                full = _relative(alias.name)
+                if full is None:
+                    continue
+                if full:
+                    self.imported.append((node, full))
+                root = alias.name.partition(".")[0]
+                whole = alias.asname is not None
+                self.known[alias.asname or root] = full if whole else _relative(root) or ""
+        elif node.module and not node.level:
+            parent = _relative(node.module)
+            if parent is None:
+                return
+            for alias in node.names:
+                if alias.name == "*":
+                    self.imported.append((node, parent))
+                    continue
+                full = f"{parent}.{alias.name}".lstrip(".")
+                self.imported.append((node, full))
+                self.known[alias.asname or alias.name] = full
+
+    def follow(self, node: ast.Assign) -> None:
+        """Adds a name that is given to a module: `K = tf.keras.backend`."""
+        match node:
+            case ast.Assign([ast.Name(name)], value):
+                full = self.name_of(value)
+                if full and tensorflow_names.is_namespace(full):
+                    self.known.setdefault(name, full)
+
+    def name_of(self, node: ast.expr) -> str | None:
+        """The name of an attribute, relative to `tf`; None if it is none of TensorFlow's."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id not in self.known:
+            return None
+        return ".".join([*filter(None, [self.known[node.id]]), *reversed(parts)])
+
+
+def _relative(module: str) -> str | None:
+    """The name of a module relative to `tf`; None for a module that is not TensorFlow's, as
+    `keras` is not.
+    """
+    root, _, below = module.partition(".")
+    if root == "tensorflow":
+        return below.removeprefix("compat.v2").lstrip(".")
+    return None

@@ -1,0 +1,224 @@
+"""`tensorflow.python`: modules that are private to TensorFlow, and that programs import all the
+same.
+
+A row says where what such a module has is public: the namespaces of gradtape that are searched, `.`
+for gradtape itself, and single names, there and here. Only public names are found; what else such
+a module has is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from gradtape.compat.respelled import here
+
+ROOT = "tensorflow.python"
+
+_ROWS = """
+client.device_lib: list_local_devices=compat.local_devices.list_local_devices
+client.session: compat.v1
+data: data
+data.ops.dataset_ops: data DatasetV2=data.Dataset DatasetV1=data.Dataset
+distribute.distribute_lib: distribute
+eager.backprop: . GradientTape=GradientTape
+eager.context: . config
+eager.def_function: .
+eager.forwardprop: autodiff
+eager.function: . types.experimental
+eager.polymorphic_function.polymorphic_function: .
+framework.constant_op: .
+framework.config: config config.experimental
+framework.device: compat.v1
+framework.dtypes: dtypes .
+framework.errors: errors
+framework.errors_impl: errors
+framework.function: .
+framework.indexed_slices: .
+framework.ops: . compat.v1 EagerTensor=Tensor NotDifferentiable=no_gradient
+framework.random_seed: random set_random_seed=random.set_seed
+framework.smart_cond: smart_cond=cond smart_constant_value=get_static_value
+framework.sparse_tensor: .
+framework.tensor: .
+framework.tensor_shape: . as_shape=TensorShape dimension_value=compat.dimension_value
+framework.tensor_spec: .
+framework.tensor_util: . constant_value=get_static_value is_tf_type=is_tensor
+framework.type_spec: .
+framework.versions: version
+keras: keras
+lib.io.file_io: io.gfile io
+lib.io.tf_record: io
+module.module: .
+ops.array_ops: . nn linalg compat.v1
+ops.array_ops_stack: .
+ops.bitwise_ops: bitwise
+ops.check_ops: debugging .
+ops.clip_ops: . linalg
+ops.cond: .
+ops.control_flow_assert: .
+ops.control_flow_case: .
+ops.control_flow_ops: .
+ops.custom_gradient: .
+ops.data_flow_ops: .
+ops.embedding_ops: nn
+ops.functional_ops: .
+ops.gen_array_ops: . compat.v1
+ops.gen_math_ops: math . compat.v1 mat_mul=matmul
+ops.gen_nn_ops: nn
+ops.gradient_checker_v2: test
+ops.gradients: .
+ops.gradients_impl: . gradients_v2=gradients
+ops.gradients_util: .
+ops.image_ops: image
+ops.image_ops_impl: image
+ops.init_ops: . compat.v1
+ops.init_ops_v2: . random initializers
+ops.inplace_ops: .
+ops.linalg.linalg: linalg
+ops.linalg.linalg_impl: linalg
+ops.linalg_ops: linalg . compat.v1
+ops.logging_ops: . print_v2=print
+ops.lookup_ops: lookup
+ops.losses.losses: compat.v1.losses
+ops.manip_ops: .
+ops.map_fn: .
+ops.math_ops: math . linalg compat.v1
+ops.nn: nn
+ops.nn_impl: nn
+ops.nn_ops: nn
+ops.numpy_ops: experimental.numpy
+ops.numpy_ops.np_config: numpy enable_numpy_behavior=numpy.experimental_enable_numpy_behavior
+ops.parallel_for: . pfor=vectorized_map
+ops.parallel_for.control_flow_ops: .
+ops.parsing_ops: io
+ops.ragged.ragged_tensor: .
+ops.random_ops: random compat.v1
+ops.resource_variable_ops: . ResourceVariable=Variable BaseResourceVariable=Variable
+ops.script_ops: . compat.v1
+ops.signal: signal
+ops.sparse_ops: sparse compat.v1
+ops.special_math_ops: math.special math .
+ops.standard_ops: .
+ops.state_ops: compat.v1
+ops.stateless_random_ops: random
+ops.string_ops: strings
+ops.summary_ops_v2: summary
+ops.tensor_array_ops: .
+ops.variable_v1: VariableV1=Variable
+ops.variables: .
+ops.while_loop: .
+platform.app: compat.v1.app
+platform.build_info: sysconfig build_info=sysconfig
+platform.flags: compat.v1.flags
+platform.gfile: compat.v1.gfile
+platform.test: test
+platform.tf_logging: compat.v1.logging
+profiler.profiler_v2: profiler.experimental
+summary.summary: summary
+trackable.autotrackable: AutoTrackable=Module
+trackable.base: Trackable=Module
+trackable.data_structures: NoDependency=identity
+trackable.resource: .
+training.adagrad: compat.v1.train
+training.adam: compat.v1.train
+training.checkpoint_management: train
+training.checkpoint_utils: train
+training.gradient_descent: compat.v1.train
+training.learning_rate_decay: compat.v1.train
+training.momentum: compat.v1.train
+training.moving_averages: train
+training.optimizer: compat.v1.train
+training.py_checkpoint_reader: compat.v1.train
+training.rmsprop: compat.v1.train
+training.saver: train compat.v1.train
+training.tracking.base: Trackable=Module
+training.tracking.data_structures: NoDependency=identity
+training.tracking.tracking: AutoTrackable=Module
+training.tracking.util: train
+training.training: train compat.v1.train
+training.training_util: compat.v1.train
+util.compat: compat
+util.deprecation: deprecated=compat.decorators.deprecated
+    deprecated_args=compat.decorators.deprecated
+    deprecated_arg_values=compat.decorators.deprecated
+util.dispatch: add_dispatch_support=compat.decorators.as_it_is
+util.nest: nest
+util.tf_decorator: make_decorator=compat.decorators.make_decorator
+util.tf_export: tf_export=compat.decorators.exported keras_export=compat.decorators.exported
+util.tf_inspect: compat.decorators
+"""
+
+
+class Row(NamedTuple):
+    """Where the names of a private module are: namespaces, and single names."""
+
+    namespaces: list[str]
+    names: dict[str, str]
+
+
+@cache
+def rows() -> dict[str, Row]:
+    """The rows by module, relative to `tensorflow.python`."""
+    found = {}
+    for line in _ROWS.strip().replace("\n ", " ").split("\n"):
+        module, _, text = line.partition(":")
+        words = text.split()
+        names = dict(word.split("=", 1) for word in words if "=" in word)
+        found[module] = Row([word for word in words if "=" not in word], names)
+    return found
+
+
+def is_private_module(name: str) -> bool:
+    """Whether the table has a module, or something below it."""
+    if name == ROOT:
+        return True
+    own = name.removeprefix(f"{ROOT}.")
+    return own in rows() or any(module.startswith(f"{own}.") for module in rows())
+
+
+def finds(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a private module."""
+    own = module.removeprefix(ROOT).removeprefix(".")
+    row = rows().get(own, Row([], {}))
+
+    def find(name: str) -> Any:
+        below = f"{module}.{name}"
+        if not name.startswith("__"):
+            if name in row.names:
+                return _named(row.names[name])
+            for namespace in row.namespaces:
+                found = _member(namespace, name)
+                if found is not None:
+                    return found
+            if is_private_module(below):
+                return import_module(below)
+        raise AttributeError(
+            f"gradtape has no {below}: tensorflow.python is private to TensorFlow, and this has no "
+            "public name here: use a public function of tf instead."
+        )
+
+    return find
+
+
+def _member(namespace: str, name: str) -> Any:
+    """A public name of a namespace; None if it has none, or is not there itself."""
+    try:
+        return here(name if namespace == "." else f"{namespace}.{name}")
+    except AttributeError:
+        return None
+
+
+def _named(full: str) -> Any:
+    """What a row names: something public, or of a module of `gradtape.compat`."""
+    namespace, _, name = full.rpartition(".")
+    if namespace.startswith("compat."):
+        return getattr(import_module(f"gradtape.{namespace}"), name)
+    return here(full)
+
+
+def fill(module: ModuleType) -> None:
+    """Gives a private module its names."""
+    vars(module)["__getattr__"] = finds(module.__name__)

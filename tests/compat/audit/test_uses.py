@@ -1,0 +1,116 @@
+"""The names of TensorFlow that code uses, and the files that have code."""
+
+import ast
+import json
+
+import pytest
+
+from gradtape.compat.audit.sources import Code, Unread, codes, files
+from gradtape.compat.audit.uses import uses
+
+
+def names(source):
+    return [(use.name, use.line) for use in uses([Code("file.py", ast.parse(source))])]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import tensorflow as tf\ntf.math.sin(1)", [("math.sin", 2)]),
+        ("import tensorflow\ntensorflow.exp(1)", [("exp", 2)]),
+        ("import tensorflow.keras\ntensorflow.exp(1)", [("keras", 1), ("exp", 2)]),
+        ("import tensorflow.keras as k\nk.layers.Dense", [("keras", 1), ("keras.layers.Dense", 2)]),
+        ("from tensorflow import nn as n\nn.relu", [("nn", 1), ("nn.relu", 2)]),
+        ("from tensorflow.keras.layers import Dense", [("keras.layers.Dense", 1)]),
+        ("from tensorflow.math import *", [("math", 1)]),
+        ("import keras\nkeras.saving.save_model", []),
+        ("import tensorflow as tf\nK = tf.keras.backend\nK.mean(1)",
+         [("keras.backend", 2), ("keras.backend.mean", 3)]),
+        ("import tensorflow.compat.v1 as tf\ntf.Session()",
+         [("compat.v1", 1), ("compat.v1.Session", 2)]),
+        ("import tensorflow.compat.v2 as tf\ntf.exp", [("exp", 2)]),
+        ("import tensorflow as tf\ntf.Variable.assign", [("Variable", 2)]),
+        ("import tensorflow as tf\ntf.nn.relu(1).numpy()", [("nn.relu", 2)]),
+        ("import tensorflow as tf\nx = tf.constant(1).shape.nonsense", [("constant", 2)]),
+        ("from tensorflow.python.framework import ops\nops.Tensor",
+         [("python.framework.ops", 1), ("python.framework.ops.Tensor", 2)]),
+        ("def f():\n    import tensorflow as tf\n    return tf.exp(tf.ones([tf.rank(1)]))",
+         [("exp", 3), ("ones", 3), ("rank", 3)]),
+        ("try:\n    import tensorflow as tf\nexcept ImportError:\n    tf = None", []),
+        ("import numpy as tf\ntf.exp", []),
+        ("from .tensorflow import x\nx.y", []),
+        ("import tensorflow_probability as tfp\ntfp.x", []),
+    ],
+)  # fmt: skip
+def test_names_are_found_where_they_are_used(source, expected):
+    assert names(source) == expected
+
+
+def test_files_of_folders(tmp_path):
+    for name in ("b.py", "a.ipynb", "c.txt", ".venv/x.py", "sub/d.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    found = [file.removeprefix(f"{tmp_path}/") for file in files([str(tmp_path)])]
+    assert found == ["a.ipynb", "b.py", "sub/d.py"]
+    assert list(files([str(tmp_path / "c.txt"), str(tmp_path / "c.txt")])) == [
+        str(tmp_path / "c.txt")
+    ]
+
+
+def write_notebook(path, *cells):
+    content = [{"cell_type": kind, "source": source} for kind, source in cells]
+    path.write_text(json.dumps({"cells": content, "nbformat": 4}))
+
+
+def test_a_notebook(tmp_path):
+    write_notebook(
+        tmp_path / "n.ipynb",
+        ("markdown", "# import tensorflow"),
+        ("code", ["%matplotlib inline\n", "!pip install x\n", "import tensorflow as tf\n"]),
+        ("code", "if True:\n    !ls\n    tf.exp(1)\nfiles = !ls\ntf.exp?"),
+        ("code", "%%bash\nls"),
+        ("code", "%%time\nimport tensorflow as tf; tf.sin(1)"),
+        ("code", "def f(:"),
+    )
+    first, second, third, broken = codes(str(tmp_path / "n.ipynb"))
+    assert first.place.endswith("n.ipynb, cell 2")
+    found = [(use.name, use.place[-6:], use.line) for use in uses([first, second, third])]
+    assert found == [("exp", "cell 3", 3), ("sin", "cell 5", 2)]
+    assert broken == Unread(f"{tmp_path}/n.ipynb, cell 6", "line 1: invalid syntax")
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"def f(:", "line 1: invalid syntax"),
+        (b"\xff\xfe\x00", "encoding"),
+        (b"# coding: nonsense\n", "encoding"),
+        (b"x = 1\x00", "null"),
+        (b"(" * 100_000, ""),
+    ],
+)
+def test_files_that_are_no_code_are_named(tmp_path, data, says):
+    (tmp_path / "x.py").write_bytes(data)
+    (found,) = codes(str(tmp_path / "x.py"))
+    assert isinstance(found, Unread)
+    assert says in found.reason
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"cells": 1}', '{"cells": [1]}'])
+def test_what_is_no_notebook_is_named(tmp_path, text):
+    (tmp_path / "x.ipynb").write_text(text)
+    (found,) = codes(str(tmp_path / "x.ipynb"))
+    assert "not a notebook" in found.reason
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    (found,) = codes(str(tmp_path / "nothing.py"))
+    assert found.reason == "No such file or directory"
+
+
+def test_an_older_encoding(tmp_path):
+    (tmp_path / "x.py").write_bytes(
+        "# coding: latin-1\nimport tensorflow as tf; tf.exp('ä')".encode("latin-1")
+    )
+    (found,) = codes(str(tmp_path / "x.py"))
+    assert [use.name for use in uses([found])] == ["exp"]

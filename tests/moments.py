@@ -99,7 +99,7 @@ def at_moment(number: int | None, act: Callable[[], Any], call: Callable[[], Any
     None; what it raises, is raised there.
     """
     moments = Moments(number, act)
-    before = sys.gettrace()
+    before, collects = sys.gettrace(), gc.isenabled()
     # Some Pythons must know beforehand that a frame will ask for it.
     sys._getframe().f_trace_opcodes = True
     sys.settrace(moments.trace)
@@ -107,6 +107,10 @@ def at_moment(number: int | None, act: Callable[[], Any], call: Callable[[], Any
         call()
     finally:
         sys.settrace(before)
+        if collects:
+            # What a trace function raises after the last call in a `try` passes its `finally` by,
+            # which what a signal handler raises does not: see `call_uncollected`.
+            gc.enable()
     return moments
 
 

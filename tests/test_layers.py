@@ -30,6 +30,7 @@ LAYERS = (
     ("inspect",),
     ("functions",),
     ("api",),
+    ("saved_model",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}

@@ -255,6 +255,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import numpy as numpy
     from gradtape import profiler as profiler
     from gradtape import quantization as quantization
+    from gradtape import saved_model as saved_model
     from gradtape import signal as signal
     from gradtape import sparse as sparse
     from gradtape import test as test

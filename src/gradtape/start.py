@@ -34,6 +34,7 @@ LOADED_WHEN_USED = (
     "numpy",
     "profiler",
     "quantization",
+    "saved_model",
     "signal",
     "sparse",
     "test",

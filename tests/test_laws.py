@@ -530,11 +530,13 @@ def test_the_checker_of_rules_lets_others_pass(right):
 
 KNOW_XLA = {
     "gradtape.api.tensorflow.config": "devices, and the cache of programs",
+    "gradtape.api.tensorflow.execution": "devices",
     "gradtape.api.tensorflow.profiler": "XLA's profiler",
     "gradtape.api.tensorflow.python_functions": "Python that a program calls back",
     "gradtape.api.tensorflow.random.draws": "random numbers of programs",
     "gradtape.api.tensorflow.random.generator": "random numbers of programs",
     "gradtape.api.tensorflow.random.sequence": "random numbers of programs",
+    "gradtape.compat.local_devices": "devices",
     "gradtape.core.buffered": "a Variable's memory may have gone to a program",
     "gradtape.core.device": "devices",
     "gradtape.core.sparse_writes": "XLA writes to parts of an array in a way of its own",

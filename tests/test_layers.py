@@ -21,7 +21,7 @@ ROOT = Path(gradtape.__file__).parent
 # The lowest layer first. A module that is in none of these, such as `gradtape` itself or
 # `gradtape.math`, is a public namespace: the top.
 LAYERS = (
-    ("blocks", "errors", "dtypes", "nest", "published", "shapes"),
+    ("absent", "blocks", "crc32c", "errors", "extras", "dtypes", "nest", "published", "shapes"),
     ("engines",),
     ("core",),
     ("convert",),
@@ -30,6 +30,7 @@ LAYERS = (
     ("inspect",),
     ("functions",),
     ("api",),
+    ("saved_model",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}

@@ -28,6 +28,8 @@ SHOWN = (
     "optree",
     "safetensors",
     "jax",
+    "flatbuffers",
+    "google-crc32c",
     "jaxlib",
     "diastatic-malt",
     "keras",

@@ -23,7 +23,9 @@ SHOWN = {
     "safetensors": ("safetensors", "the files of checkpoints"),
     "jax": ("JAX", "`tf.function`, XLA, GPUs"),
     "diastatic-malt": ("diastatic-malt", "AutoGraph: Python's `if` and `while` on Tensors"),
+    "flatbuffers": ("flatbuffers", "`tf.saved_model`: programs in files"),
     "keras": ("Keras", "`tf.keras`"),
+    "google-crc32c": ("google-crc32c", "TensorFlow's checkpoints"),
 }
 """By requirement, its name in the table and what it is for."""
 
@@ -56,7 +58,7 @@ def requirements() -> dict[str, tuple[str, str]]:
     """By name, the bounds of each requirement, and the command that installs it."""
     extras = project()["optional-dependencies"]
     found = {}
-    for extra in ("", "xla", "keras"):
+    for extra in ("", "xla", "keras", "io"):
         for requirement in extras[extra] if extra else project()["dependencies"]:
             name, at_least, bounds = requirement.partition(">=")
             command = f"pip install '.[{extra}]'" if extra else "pip install ."

@@ -260,6 +260,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import profiler as profiler
     from gradtape import quantization as quantization
     from gradtape import raw_ops as raw_ops
+    from gradtape import saved_model as saved_model
     from gradtape import signal as signal
     from gradtape import sparse as sparse
     from gradtape import sysconfig as sysconfig

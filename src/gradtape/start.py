@@ -40,6 +40,7 @@ LOADED_WHEN_USED = (
     "profiler",
     "quantization",
     "raw_ops",
+    "saved_model",
     "signal",
     "sparse",
     "sysconfig",

@@ -284,11 +284,6 @@ def test_a_saved_model_is_the_same_model(tmp_path):
     np.testing.assert_array_equal(fresh.predict(X, verbose=0), model.predict(X, verbose=0))
 
 
-def test_exporting_says_what_to_do_instead(tmp_path):
-    with pytest.raises(NotImplementedError, match=r"model\.save\('model\.keras'\)"):
-        dense_model().export(tmp_path / "exported", format="tf_saved_model")
-
-
 def test_a_model_without_weights_to_train_warns():
     model = keras.Sequential([keras.Input((8,)), layers.Dense(1)])
     model.trainable = False

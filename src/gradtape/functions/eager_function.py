@@ -41,7 +41,7 @@ class EagerFunction(ConcreteFunction):
         self.name = function._name
         self._function = function
         self._arguments = arguments.without_values()
-        self._why = why
+        self.why = why
         self._taken, self._written = [], []
         self._used, self._same, self._captured, self.otherwise = {}, {}, frozenset(), None
         self._is_closed = False
@@ -68,9 +68,9 @@ class EagerFunction(ConcreteFunction):
 
     def call(self, arguments: Arguments) -> Any:
         if here.state.trace is not None:  # the program around is run this way then, as a whole
-            raise BeyondXlaError(str(self._why))
+            raise BeyondXlaError(str(self.why))
         call = Unwritten()
-        result = run_eagerly(self._function, arguments, self._why, call)
+        result = run_eagerly(self._function, arguments, self.why, call)
         self._note(call, arguments)
         self._specs = nest.map_structure(spec_or_itself, result)
         return result

@@ -325,7 +325,14 @@ class Program:
         """The gradients with respect to the connected inputs, recorded by whatever records: a call
         of the gradient's own program.
         """
-        count = len(inputs)
+        given = [*inputs, *cotangents]
+        return self.gradient_program(connected, given).call(given)[0]
+
+    def gradient_program(self, connected: tuple[bool, ...], given: Sequence[Tensor]) -> Program:
+        """The program of the gradients with respect to the connected inputs, as a function of the
+        inputs and the cotangents, of which `given` has the shapes and dtypes.
+        """
+        count = len(connected)
 
         def body(tensors: list[Tensor]) -> list[Tensor]:
             sources = [t for t, c in zip(tensors, connected, strict=False) if c]
@@ -337,8 +344,7 @@ class Program:
             )
             return [dense_gradient(g) for g in found]
 
-        given = [*inputs, *cotangents]
-        return self._derive(("gradient", connected), given, body, primals=count).call(given)[0]
+        return self._derive(("gradient", connected), given, body, primals=count)
 
     def tangents_of(
         self, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None]
@@ -370,6 +376,7 @@ class Program:
             specs = [(tuple(a.array.shape), a.array.dtype) for a in inputs]
             program = Program(self.name, body, specs, recompute=recompute)
             program._primals = primals
+            program.must_compile = True  # nobody runs a derivative in another way
             program.trace()
             self._derived[key] = program
         return self._derived[key]

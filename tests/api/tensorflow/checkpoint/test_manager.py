@@ -176,7 +176,7 @@ def test_latest_checkpoint_of_nothing(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", 'model_checkpoint_path: "ckpt-1"\n'],
+    ["", "[]", "{}", 'model_checkpoint_path: "ckpt-1"\nand more'],
     ids=["empty", "list", "dict", "tensorflow"],
 )
 def test_a_state_file_of_others_is_refused(tmp_path, text):

@@ -124,6 +124,15 @@ def is_keras_like(thing: Any) -> bool:
     )
 
 
+def keras_paths(below: Mapping[str, Any]) -> list[str]:
+    """The names below a thing that are paths of Keras's variables."""
+    return [
+        name
+        for name, child in below.items()
+        if _wraps_variable(child) and name.startswith(getattr(child, "path", "/"))
+    ]
+
+
 def matched_names(below: Mapping[str, Any], saved: Sequence[str]) -> dict[str, str]:
     """The name in a file of each name below a thing.
 
@@ -133,11 +142,7 @@ def matched_names(below: Mapping[str, Any], saved: Sequence[str]) -> dict[str, s
     """
     in_file = set(saved)
     matched = {name: name for name in below if name in in_file}
-    paths = [
-        name
-        for name, child in below.items()
-        if _wraps_variable(child) and name.startswith(getattr(child, "path", "/"))
-    ]
+    paths = keras_paths(below)
     of_file = _alike([name for name in saved if name not in matched or name in paths])
     for kind, alike in _alike(paths).items():
         others = of_file.get(kind, [])
@@ -146,10 +151,17 @@ def matched_names(below: Mapping[str, Any], saved: Sequence[str]) -> dict[str, s
     return matched
 
 
+def without_counters(path: str) -> str:
+    """A path of Keras's without the numbers that it gives to names: `dense_1/kernel` is
+    `dense/kernel`.
+    """
+    return _COUNTER.sub("", path)
+
+
 def _alike(names: Sequence[str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(_COUNTER.sub("", name), []).append(name)
+        groups.setdefault(without_counters(name), []).append(name)
     return groups
 
 

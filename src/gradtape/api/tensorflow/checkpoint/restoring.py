@@ -11,12 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradtape import dtypes
+from gradtape.api.tensorflow.checkpoint.bundle.graph import by_path
 from gradtape.api.tensorflow.checkpoint.object_graph import (
     children,
     graph_of,
     identity,
     is_followed,
+    keras_paths,
     matched_names,
     variable_of,
 )
@@ -34,9 +38,15 @@ class Restoration:
     """One reading of a checkpoint: what has got its value, and what still waits."""
 
     def __init__(self, root: Any, path: Any, contents: Contents) -> None:
+        if not contents.nodes:
+            raise ValueError(
+                f"restore: '{path}' has values by name only, as TensorFlow 1 saved them: read them "
+                "with gradtape.train.load_checkpoint(path).get_tensor(name), and assign them."
+            )
         self._root = root
         self._path = path
         self._nodes = contents.nodes
+        self._full_names = contents.full_names
         self._arrays = contents.arrays
         self._keys = list(contents.arrays)
         self._used: set[str] = set()
@@ -48,6 +58,8 @@ class Restoration:
         """Gives values to all objects below one, or raises and gives none."""
         places, holders = self._follow(thing, number)
         for leaf, key in places:
+            if self._full_names:
+                self._fit_integers(leaf, key)
             self._check(leaf, key)
         # A compiled function in another thread sees all old values or all new ones.
         with outside_programs(), writing.lock:
@@ -82,11 +94,33 @@ class Restoration:
             if isinstance(thing, Module) or hasattr(type(thing), "__gradtape_children__"):
                 holders.append((thing, number))
             below = children(thing)
-            for name, saved in matched_names(below, list(node.children)).items():
+            in_file = self._below(number, keras_paths(below))
+            for name, saved in matched_names(below, list(in_file)).items():
                 if identity(below[name]) not in seen:
                     seen.add(identity(below[name]))
-                    queue.append((below[name], node.children[saved]))
+                    queue.append((below[name], in_file[saved]))
         return places, holders
+
+    def _below(self, number: int, paths: list[str]) -> dict[str, int]:
+        """The objects below one in the file, by name; where the program has Keras's variables
+        there, those of a file of TensorFlow's by their paths too.
+        """
+        named = self._nodes[number].children
+        if not paths or not self._full_names:
+            return named
+        return by_path(self._nodes, self._full_names, number, paths) | named
+
+    def _fit_integers(self, leaf: Any, key: str) -> None:
+        """Gives an integer of TensorFlow's the Variable's dtype if it has that value there too:
+        Keras counts in int64 on TensorFlow, and in int32 here.
+        """
+        variable, array = variable_of(leaf), self._arrays[key]
+        assert variable is not None
+        wanted = variable.dtype.numpy
+        if array.dtype.kind in "iu" and np.dtype(wanted).kind in "iu":
+            fitted = array.astype(wanted)
+            if np.array_equal(fitted, array):
+                self._arrays[key] = fitted
 
     def _check(self, leaf: Any, key: str) -> None:
         variable, array = variable_of(leaf), self._arrays[key]

@@ -2,20 +2,23 @@
 `latest_checkpoint` reads it.
 
 It is JSON, with TensorFlow's names for the entries, and the bare names of files in the folder, so
-that a folder can be moved. Files that it names may be deleted, and a folder may come from an
-untrusted source: a name that leads out of the folder is never followed.
+that a folder can be moved. A file that TensorFlow wrote is read too. Files that it names may be
+deleted, and a folder may come from an untrusted source: a name that leads out of the folder is
+never followed.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradtape.api.tensorflow.checkpoint.atomic_file import write_atomically
+from gradtape.api.tensorflow.checkpoint.bundle.reader import prefix_of
 from gradtape.api.tensorflow.checkpoint.strict_json import parsed
 from gradtape.api.tensorflow.checkpoint.tensor_file import file_of
 from gradtape.errors import DataLossError
@@ -24,6 +27,7 @@ from gradtape.published import published
 _NAME = "checkpoint"
 _LARGEST = 2**26  # bytes; a million names take half of it
 _DEPTH = 2  # lists in an object
+_TENSORFLOW_ENTRY = re.compile(rb'([a-z_]+): (?:"((?:[^"\\]|\\.)*)"|[0-9.e+-]+)')
 _ENTRIES = {
     "model_checkpoint_path",
     "all_model_checkpoint_paths",
@@ -71,7 +75,10 @@ def latest_checkpoint(
         os.path.join(folder, name)  # noqa: PTH118 - as given
         for name in (state.latest, *reversed(state.kept))
     ]
-    return next((path for path in candidates if file_of(path).is_file()), None)
+    return next(
+        (path for path in candidates if file_of(path).is_file() or prefix_of(path) is not None),
+        None,
+    )
 
 
 def as_path(value: Any, argument: str) -> str:
@@ -109,7 +116,8 @@ def read_state(folder: str | os.PathLike[str], name: str | None = None) -> State
     try:
         if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
             raise ValueError("it is not a regular file, or a very large one")
-        return _state(parsed(file.read_bytes(), _DEPTH))
+        text = file.read_bytes()
+        return _of_tensorflow(text) or _state(parsed(text, _DEPTH))
     except (ValueError, TypeError) as error:
         message = (
             f"'{file}' is not a list of checkpoints written by gradtape ({error}), so the latest "
@@ -117,6 +125,34 @@ def read_state(folder: str | os.PathLike[str], name: str | None = None) -> State
             "file."
         )
         raise DataLossError(None, None, message) from error
+
+
+def _of_tensorflow(text: bytes) -> State | None:
+    """The state in a file that TensorFlow wrote; None if this is none.
+
+    It may hold whole paths, of which the last part counts: the checkpoint lies in this folder, or
+    the folder was moved.
+    """
+    found: dict[bytes, list[str]] = {}
+    for line in text.splitlines():
+        entry = _TENSORFLOW_ENTRY.fullmatch(line)
+        if entry is None:
+            return None
+        if entry[2] is not None:
+            found.setdefault(entry[1], []).append(_bare_name(entry[2]))
+    latest = found.get(b"model_checkpoint_path")
+    if not latest:
+        return None
+    return State(latest[-1], found.get(b"all_model_checkpoint_paths", []))
+
+
+def _bare_name(quoted: bytes) -> str:
+    """The last part of a path in quotation marks, in which bytes may be escaped as in C."""
+    path = quoted.decode("unicode_escape").encode("latin-1").decode()
+    name = path.replace("\\", "/").rpartition("/")[2]
+    if not is_bare(name):
+        raise ValueError(f"{path!r} does not name a checkpoint of this folder")
+    return name
 
 
 def _state(entries: Any) -> State:

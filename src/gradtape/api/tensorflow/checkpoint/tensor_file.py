@@ -23,6 +23,8 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.checkpoint.atomic_file import write_atomically
+from gradtape.api.tensorflow.checkpoint.bundle.graph import read_graph
+from gradtape.api.tensorflow.checkpoint.bundle.reader import OBJECT_GRAPH, Bundle, prefix_of
 from gradtape.api.tensorflow.checkpoint.layout import (
     FORMAT,
     NO_CHECKSUM,
@@ -42,10 +44,15 @@ _PIECE = 2**22  # bytes that are read at once where an array is checked only
 
 
 class Contents(NamedTuple):
-    """What a checkpoint holds: the objects, the first being the root, and the arrays by key."""
+    """What a checkpoint holds: the objects, the first being the root, and the arrays by key.
+
+    `full_names` are those of the variables in a file of TensorFlow's, by the object's number. One
+    that TensorFlow 1 wrote has no objects.
+    """
 
     nodes: Sequence[GraphNode]
     arrays: dict[str, Any]
+    full_names: Mapping[int, str] = {}
 
 
 def file_of(path: Any) -> Path:
@@ -90,9 +97,12 @@ def write_tensors(
 
 
 def read_tensors(path: Any) -> Contents:
-    """Reads and checks a whole checkpoint."""
+    """Reads and checks a whole checkpoint, of gradtape's or of TensorFlow's."""
     file = file_of(path)
     if not file.exists():
+        prefix = prefix_of(path)
+        if prefix is not None:
+            return _read_bundle(prefix)
         raise NotFoundError(
             None, None, f"There is no checkpoint '{path}': {_what_is_there(file, path)}"
         )
@@ -112,6 +122,21 @@ def read_tensors(path: Any) -> Contents:
             None, None, f"The checkpoint '{file}' is damaged ({error}): {advice}."
         ) from error
     return Contents(layout.nodes, arrays)
+
+
+def _read_bundle(prefix: Path) -> Contents:
+    """A checkpoint that TensorFlow wrote, whole."""
+    try:
+        bundle = Bundle(prefix)
+        graph = read_graph(bundle)
+        arrays = {key: bundle.read(key) for key in bundle.entries if key != OBJECT_GRAPH}
+    except DamagedError as error:
+        raise DataLossError(
+            None, None, f"The checkpoint '{prefix}' of TensorFlow's is damaged ({error})."
+        ) from error
+    return (
+        Contents((), arrays) if graph is None else Contents(graph.nodes, arrays, graph.full_names)
+    )
 
 
 def is_checkpoint(file: Path) -> bool:
@@ -247,8 +272,6 @@ def _is_unchanged(opened: BufferedReader, place: Place) -> bool:
 
 def _what_is_there(file: Path, path: Any) -> str:
     """What the caller may have meant instead of a file that is not there."""
-    if Path(f"{path}.index").exists():
-        return "this is a TensorFlow checkpoint, which gradtape cannot read."
     if Path(path).is_dir():
         return (
             "this is a folder; gradtape.train.latest_checkpoint(folder) gives the path of its "

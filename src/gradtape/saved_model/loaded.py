@@ -1,0 +1,212 @@
+"""What a loaded SavedModel consists of: objects with attributes, and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+import optree
+
+from gradtape import nest
+from gradtape.convert import as_tensor
+from gradtape.core.module import Module
+from gradtape.core.tape_arguments import source_object
+from gradtape.core.tensor import Tensor
+from gradtape.core.variable import Variable
+from gradtape.functions.decorator import function
+from gradtape.functions.exported import ExportedProgram, LoadedLevel
+from gradtape.shapes import TensorSpec
+
+_KINDS = {kind.name: kind for kind in (
+    Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL,
+    Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD,
+)}  # fmt: skip
+EMPTY = Signature.empty
+
+
+class LoadedModel(Module):
+    """An object of a SavedModel: its Variables, functions and objects are its attributes.
+
+    It is callable if the object that was saved was. `signatures` are the functions that were saved
+    as such, by name.
+    """
+
+    signatures: Mapping[str, Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        own = vars(self).get("__call__")
+        if own is None:
+            raise TypeError(
+                "This object of a SavedModel is not callable, since the one that was saved has no "
+                f"__call__ that is a tf.function: it has {', '.join(sorted(vars(self)))}."
+            )
+        return own(*args, **kwargs)
+
+
+class LoadedKind:
+    """A function for one kind of arguments."""
+
+    def __init__(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], results: Any,
+        levels: Sequence[LoadedLevel],
+    ) -> None:  # fmt: skip
+        self.structured_input_signature = tuple(args), dict(kwargs)
+        self.structured_outputs = results
+        kind: Any = self.structured_input_signature
+        self._specs, self._form = optree.tree_flatten(kind, none_is_leaf=True)
+        self._program = ExportedProgram(name, levels)
+        self._count = len(levels[0].outputs)
+        self._captured, self._written = levels[0].captured, levels[0].written
+        self._compiled = function(self._run, autograph=False, jit_compile=True)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(v for v in self._captured if isinstance(v, Variable))
+
+    def _run(self, *tensors: Tensor) -> list[Tensor]:
+        found = self._program.call(tensors)
+        for variable, value in zip(self._written, found[self._count :], strict=True):
+            variable.assign(value, read_value=False)
+        return found[: self._count]
+
+    def tensors(self, arguments: Any) -> list[Tensor] | None:
+        """The arguments, a tuple and a dict, as the program takes them; None if they are of another
+        kind.
+        """
+        try:
+            given = self._form.flatten_up_to(arguments)
+        except (ValueError, TypeError):
+            return None
+        found = []
+        for spec, value in zip(self._specs, given, strict=True):
+            if isinstance(spec, TensorSpec):
+                tensor = _as_tensor(value, spec)
+                if tensor is None:
+                    return None
+                found.append(tensor)
+            elif isinstance(value, (Tensor, Variable, np.ndarray)) or value != spec:
+                return None
+        return found
+
+    def call(self, tensors: Sequence[Tensor]) -> Any:
+        found = iter(self._compiled(*tensors))
+        return nest.map_structure(
+            lambda leaf: next(found) if isinstance(leaf, TensorSpec) else leaf,
+            self.structured_outputs,
+        )
+
+
+def _as_tensor(value: Any, spec: TensorSpec) -> Any:
+    """A value as a Tensor of a spec's kind, or None."""
+    value = source_object(value)
+    if isinstance(value, Variable):
+        value = value.read_value()
+    if not isinstance(value, Tensor):
+        try:
+            value = as_tensor(value, spec.dtype)
+        except (ValueError, TypeError):
+            return None
+    fits = value.dtype == spec.dtype and spec.shape.is_compatible_with(value.shape)
+    return value if fits else None
+
+
+class LoadedFunction:
+    """A function of a SavedModel. It runs compiled; tapes and accumulators see it as one op."""
+
+    def __init__(
+        self, name: str, parameters: Sequence[Parameter] | None, kinds: Sequence[LoadedKind]
+    ) -> None:
+        self.__name__ = name
+        self._signature = None if parameters is None else Signature(parameters)
+        self.concrete_functions = list(kinds)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        given = args, kwargs
+        if self._signature is not None:
+            try:
+                bound = self._signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{self.__name__}: {error}.") from None
+            bound.apply_defaults()
+            given = bound.args, bound.kwargs
+        for kind in self.concrete_functions:
+            tensors = kind.tensors(given)
+            if tensors is not None:
+                return kind.call(tensors)
+        raise ValueError(self._refusal(given))
+
+    def _refusal(self, given: Any) -> str:
+        args, kwargs = given
+        shown = [_described(a) for a in args] + [f"{k}={_described(a)}" for k, a in kwargs.items()]
+        saved = "\n".join(
+            f"  {kind.structured_input_signature}" for kind in self.concrete_functions
+        )
+        return (
+            f"{self.__name__}: this function of a SavedModel was not saved for these arguments: "
+            f"({', '.join(shown)}). It was saved for\n{saved or '  no arguments at all'}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<LoadedFunction {self.__name__}>"
+
+
+def _described(value: Any) -> str:
+    value = source_object(value)
+    if isinstance(value, (Tensor, Variable)):
+        return f"{value.dtype.name}{list(value.shape)}"
+    return repr(value)
+
+
+class LoadedSignature:
+    """A signature: called with tensors by name, it returns a dict of tensors."""
+
+    def __init__(self, saved: LoadedFunction) -> None:
+        self._function = saved
+        (self._kind, *_) = saved.concrete_functions
+        self.structured_input_signature = (), self._inputs()
+        self.structured_outputs = _named_outputs(self._kind.structured_outputs)
+
+    def _inputs(self) -> dict[str, Any]:
+        args, kwargs = self._kind.structured_input_signature
+        leaves = [leaf for leaf in nest.flatten((args, kwargs)) if isinstance(leaf, TensorSpec)]
+        names = [] if self._function._signature is None else [*self._function._signature.parameters]
+        flat = len(args) == len(leaves) and len(names) >= len(args)
+        return {
+            leaf.name or (names[i] if flat else f"input_{i}"): leaf for i, leaf in enumerate(leaves)
+        }
+
+    def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        inputs = self.structured_input_signature[1]
+        if args and len(inputs) == len(args) == 1 and not kwargs:
+            kwargs = dict(zip(inputs, args, strict=True))
+        elif args:
+            raise TypeError(
+                f"A signature takes tensors by name: {', '.join(f'{name}=...' for name in inputs)}."
+            )
+        if kwargs.keys() != inputs.keys():
+            raise TypeError(f"The arguments of this signature are {', '.join(inputs)}, got "
+                            f"{', '.join(kwargs) or 'none'}.")  # fmt: skip
+        given = []
+        for name, spec in inputs.items():
+            tensor = _as_tensor(kwargs[name], spec)
+            if tensor is None:
+                raise ValueError(f"{name} must be a tensor of the kind {spec}, got "
+                                 f"{_described(kwargs[name])}.")  # fmt: skip
+            given.append(tensor)
+        return _named_outputs(self._kind.call(given))
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return self._kind.variables
+
+
+def _named_outputs(results: Any) -> dict[str, Any]:
+    if isinstance(results, Mapping):
+        return dict(results)
+    return {f"output_{i}": leaf for i, leaf in enumerate(nest.flatten(results))}
+
+
+def parameter(name: str, kind: str, default: Any) -> Parameter:
+    return Parameter(name, _KINDS[kind], default=default)

@@ -1,0 +1,265 @@
+"""`tf.saved_model.save`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from inspect import Parameter, Signature
+from typing import Any
+
+from gradtape import nest
+from gradtape.api.tensorflow.checkpoint.object_graph import (
+    children,
+    identity,
+    is_followed,
+    is_keras_like,
+    variable_of,
+)
+from gradtape.convert import on_host
+from gradtape.core.module import Module
+from gradtape.core.tensor import Tensor
+from gradtape.core.variable import Variable
+from gradtape.core.writing import writing
+from gradtape.core.xla.trace import inside_a_program
+from gradtape.functions.concrete_function import ConcreteFunction
+from gradtape.functions.decorator import function
+from gradtape.functions.exporting import Exported, Level, export
+from gradtape.functions.function import Function
+from gradtape.functions.open_function import OpenFunction
+from gradtape.published import published
+from gradtape.saved_model.folder import Writing
+from gradtape.saved_model.structures import to_json
+from gradtape.shapes import TensorSpec
+
+DEFAULT = "serving_default"
+
+
+@published("saved_model.save")
+def save(
+    obj: Any, export_dir: str | os.PathLike[str], signatures: Any = None, options: Any = None
+) -> None:
+    """Saves an object's Variables and its functions, so that `load` needs none of its source.
+
+    Functions are saved for their `input_signature`, in which sizes may be open, and for the kinds
+    of arguments that they have been called with; with gradients to the second order.
+
+    >>> import gradtape as tf
+    >>> import tempfile
+    >>> class Line(tf.Module):
+    ...     def __init__(self):
+    ...         self.slope = tf.Variable(2.0)
+    ...
+    ...     @tf.function(input_signature=[tf.TensorSpec([None])])
+    ...     def __call__(self, x):
+    ...         return self.slope * x
+    >>> folder = tempfile.mkdtemp()
+    >>> tf.saved_model.save(Line(), folder)
+    >>> line = tf.saved_model.load(folder)
+    >>> x = tf.constant([1.0, 2.0, 3.0])
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.reduce_sum(line(x))
+    >>> tape.gradient(y, line.slope).numpy()
+    np.float32(6.0)
+    """
+    if inside_a_program():
+        raise NotImplementedError(
+            "saved_model.save writes files, which a compiled function cannot: call it outside."
+        )
+    if isinstance(obj, (Function, ConcreteFunction, OpenFunction)) or not is_followed(obj):
+        raise ValueError(
+            "saved_model.save: obj must be a tf.Module, a Keras model, or a list or dict of "
+            f"Variables, got {obj!r}: make the function an attribute of a tf.Module."
+        )
+    Saving(obj, signatures).write(Writing(export_dir))
+
+
+class Saving:
+    """An object, and everything below it, as entries of a SavedModel."""
+
+    def __init__(self, root: Any, signatures: Any) -> None:
+        self._numbers: dict[int, int] = {}
+        self._things: list[Any] = []  # kept alive, so that identities stay theirs
+        self._objects: list[dict[str, Any]] = []
+        self._variables: dict[str, Any] = {}
+        self._kinds: dict[int, list[tuple[Any, Exported]]] = {}
+        self._programs: list[dict[str, Any]] = []
+        self._root = root
+        self._signatures = _named_signatures(signatures, root)
+
+    def write(self, folder: Writing) -> None:
+        self._number(self._root, "")
+        queue = 0
+        while queue < len(self._things):
+            self._describe(queue, folder)
+            queue += 1
+        given = {
+            name: self._function(found, folder, f"signature {name}", names=True)
+            for name, found in self._signatures.items()
+        }
+        with writing.lock:  # all of one moment
+            arrays = {key: on_host(value.array) for key, value in self._variables.items()}
+        folder.finish(
+            {
+                "objects": self._objects,
+                "signatures": given,
+                "variables": folder.variables(arrays),
+            }
+        )
+
+    def _number(self, thing: Any, path: str) -> int:
+        """The number of an object, which is a new one if it was not met before."""
+        found = self._numbers.get(identity(thing))
+        if found is None:
+            found = self._numbers[identity(thing)] = len(self._things)
+            self._things.append(thing)
+            self._objects.append({"path": path})
+        return found
+
+    def _describe(self, number: int, folder: Writing) -> None:
+        thing, entry = self._things[number], self._objects[number]
+        path = entry.pop("path")
+        variable = variable_of(thing)
+        if variable is not None or isinstance(thing, Tensor):
+            entry |= self._of_variable(thing, variable, path or "root")
+        elif isinstance(thing, Function):
+            entry |= {"kind": "function", **self._function(thing, folder, path)}
+        else:
+            kind = "list" if isinstance(thing, (list, tuple)) else "object"
+            kind = "dict" if isinstance(thing, Mapping) else kind
+            below = {name: child for name, child in children(thing).items() if name != "optimizer"}
+            below |= dict(_functions_of(thing))
+            entry |= {
+                "kind": kind,
+                "children": {
+                    name: self._number(child, f"{path}/{name}" if path else name)
+                    for name, child in below.items()
+                },
+            }
+
+    def _of_variable(self, thing: Any, variable: Variable | None, path: str) -> dict[str, Any]:
+        key, again = path, 1
+        while key in self._variables:
+            again += 1
+            key = f"{path} ({again})"
+        self._variables[key] = variable if variable is not None else thing
+        if variable is None:
+            return {"kind": "constant", "key": key}
+        return {
+            "kind": "variable",
+            "key": key,
+            "name": getattr(thing, "path", None) or variable.name.removesuffix(":0"),
+            "trainable": bool(variable.trainable),
+            "hidden": bool(getattr(variable, "hidden", False)),
+        }
+
+    def _function(
+        self, found: Any, folder: Writing, path: str, *, names: bool = False
+    ) -> dict[str, Any]:
+        """A function's parameters, and its programs for each kind of arguments."""
+        made, kinds = _kinds_of(found)
+        if names and not kinds:
+            raise ValueError(
+                f"saved_model.save: {path} has no input_signature and was never called: give it "
+                "one, or pass function.get_concrete_function(...)."
+            )
+        parameters = made._parameters._signature
+        return {
+            "name": made._name,
+            "parameters": [_parameter(p) for p in parameters.parameters.values()]
+            if parameters is not None
+            else None,
+            "kinds": [self._kind(made, args, kwargs, folder) for args, kwargs in kinds],
+        }
+
+    def _kind(
+        self, made: Function, args: tuple[Any, ...], kwargs: dict[str, Any], folder: Writing
+    ) -> dict[str, Any]:
+        known = self._kinds.setdefault(id(made), [])
+        exported = next((e for kind, e in known if kind == (args, kwargs)), None)
+        if exported is None:
+            exported = export(made, args, kwargs)
+            known.append(((args, kwargs), exported))
+        return {
+            "arguments": to_json([list(args), kwargs], made._name),
+            "results": to_json(exported.results, made._name),
+            "levels": [self._level(level, folder) for level in exported.levels],
+        }
+
+    def _level(self, level: Level, folder: Writing) -> dict[str, Any]:
+        return {
+            "program": folder.program(level.data),
+            "captured": [self._number(outside, "captured") for outside in level.captured],
+            "written": [self._number(outside, "captured") for outside in level.written],
+            "outputs": to_json(list(level.outputs), "a program"),
+            "connected": list(level.connected),
+            "why": level.why,
+        }
+
+
+def _functions_of(thing: Any) -> Iterator[tuple[str, Function]]:
+    """The functions of a Module: attributes and methods, and what a dict or list holds."""
+    held: Iterable[tuple[Any, Any]]
+    if isinstance(thing, Module):
+        for owner in reversed(type(thing).__mro__):
+            for name, value in vars(owner).items():
+                if isinstance(value, Function):
+                    yield name, getattr(thing, name)
+        held = vars(thing).items()
+    elif isinstance(thing, Mapping):
+        held = thing.items()
+    elif isinstance(thing, (list, tuple)):
+        held = ((str(i), value) for i, value in enumerate(thing))
+    elif is_keras_like(thing):
+        held = vars(thing).items()
+    else:
+        return
+    yield from ((str(name), value) for name, value in held if isinstance(value, Function))
+
+
+def _kinds_of(found: Any) -> tuple[Function, list[tuple[tuple[Any, ...], dict[str, Any]]]]:
+    """A function, and the kinds of arguments that it is saved for."""
+    if isinstance(found, (ConcreteFunction, OpenFunction)):
+        args, kwargs = found.structured_input_signature
+        return found._function, [(tuple(args), dict(kwargs))]
+    if found.input_signature is not None:
+        signature = found._parameters.in_order(tuple(found.input_signature), {})
+        return found, [signature]
+    kinds = [one.structured_input_signature for one in found._concrete.values()]
+    return found, [(tuple(args), dict(kwargs)) for args, kwargs in kinds]
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": parameter.name, "kind": parameter.kind.name}
+    if parameter.default is not Signature.empty:
+        with suppress(TypeError):  # then it has to be given
+            entry["default"] = to_json(parameter.default, parameter.name)
+    return entry
+
+
+def _named_signatures(signatures: Any, root: Any) -> dict[str, Any]:
+    """The functions that `load` gives as `signatures`, by name."""
+    if signatures is None:
+        own = dict(_functions_of(root)).get("__call__")
+        if is_keras_like(root) and getattr(root, "inputs", None):
+            return {DEFAULT: _of_model(root)}
+        if own is not None and own.input_signature is not None:
+            return {DEFAULT: own}
+        return {}
+    given = signatures if isinstance(signatures, Mapping) else {DEFAULT: signatures}
+    for name, found in given.items():
+        if not isinstance(found, (Function, ConcreteFunction, OpenFunction)):
+            raise ValueError(
+                f"saved_model.save: the signature {name!r} must be a tf.function or one of its "
+                f"concrete functions, got {found!r}."
+            )
+    return dict(given)
+
+
+def _of_model(model: Any) -> Any:
+    """What a Keras model predicts, as a function of its inputs."""
+    specs = [TensorSpec([None, *tuple(one.shape)[1:]], one.dtype, one.name) for one in model.inputs]
+    single = specs[0] if len(specs) == 1 else specs
+    held = getattr(model, "_inputs_struct", single)  # a functional model may take a dict
+    structure = nest.pack_sequence_as(held, specs) if nest.is_nested(held) else specs[0]
+    return function(lambda inputs: model(inputs, training=False), input_signature=[structure])

@@ -1,0 +1,91 @@
+"""Checkpoints and SavedModels that TensorFlow writes are restored by gradtape."""
+
+import numpy as np
+import pytest
+import tensorflow  # noqa: ICN001  # `tf` is the library that a program is given
+
+import gradtape
+
+DTYPES = [
+    "float16", "float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8",
+    "uint16", "uint32", "uint64", "bool", "complex64", "complex128", "string", "float8_e5m2",
+    "float8_e4m3fn",
+]  # fmt: skip
+SHAPES = [(), (0,), (3,), (2, 3), (2, 0, 4), (1, 1, 1, 1, 5)]
+
+
+def values_of(dtype, shape):
+    numbers = np.arange(np.prod(shape, dtype=int)).reshape(shape) % 7
+    if dtype == "string":
+        texts = np.empty(shape, object)
+        texts[...] = np.array([b"\0\xff" * n for n in numbers.ravel()], object).reshape(shape)
+        return texts
+    if dtype.startswith(("complex", "float", "bfloat")):
+        numbers = numbers - 1.5
+    return numbers
+
+
+def module(tf, seed):
+    """Variables of all dtypes and shapes in lists, dicts and Modules; 0 for seed 0."""
+    held = tf.Module()
+    held.by_name = {}
+    for dtype in DTYPES:
+        for number, shape in enumerate(SHAPES):
+            array = values_of(dtype, shape)
+            if not seed:
+                array = np.full(shape, b"", object) if dtype == "string" else array * 0
+            value = tf.constant(array) if dtype == "string" else tf.cast(array, dtype)
+            held.by_name[f"{dtype}_{number}"] = tf.Variable(value)
+    held.nested = [tf.Variable(float(seed)), (tf.Variable(seed), [tf.Variable([seed])])]
+    return held
+
+
+def as_lists(held):
+    nested = held.nested[0], held.nested[1][0], held.nested[1][1][0]
+    variables = [*held.by_name.values(), *nested]
+    return [(v.dtype.name, np.asarray(v.numpy()).tolist()) for v in variables]
+
+
+@pytest.mark.parametrize("how", ["save", "write", "saved_model"])
+def test_every_dtype_and_shape(tmp_path, how):
+    theirs = module(tensorflow, 3)
+    checkpoint = tensorflow.train.Checkpoint(held=theirs)
+    if how == "saved_model":
+        outer = tensorflow.Module()
+        outer.held = theirs
+        tensorflow.saved_model.save(outer, tmp_path / "saved")
+        path = tmp_path / "saved"
+    else:
+        path = getattr(checkpoint, how)(str(tmp_path / "ckpt"))
+    ours = module(gradtape, 0)
+    assert as_lists(ours) != as_lists(theirs)
+    status = gradtape.train.Checkpoint(held=ours).restore(path)
+    status.assert_existing_objects_matched()
+    assert as_lists(ours) == as_lists(theirs)
+
+
+def test_many_variables_in_several_blocks_of_the_table(tmp_path):
+    theirs = tensorflow.train.Checkpoint(v=[tensorflow.Variable([float(n)]) for n in range(3000)])
+    ours = gradtape.train.Checkpoint(v=[gradtape.Variable([-1.0]) for _ in range(3000)])
+    ours.restore(theirs.save(str(tmp_path / "ckpt"))).assert_consumed()
+    assert [float(v[0]) for v in ours.v] == [*range(3000)]
+
+
+@pytest.mark.parametrize("latest", [True, False])
+def test_a_folder_of_a_manager(tmp_path, latest):
+    step = tensorflow.Variable(0)
+    manager = tensorflow.train.CheckpointManager(
+        tensorflow.train.Checkpoint(step=step), str(tmp_path / "a b"), max_to_keep=2
+    )
+    for _ in range(3):
+        step.assign_add(1)
+        manager.save()
+    if not latest:
+        for file in (tmp_path / "a b").glob("ckpt-3.*"):
+            file.unlink()
+    assert gradtape.train.latest_checkpoint(tmp_path / "a b") == str(
+        tmp_path / "a b" / ("ckpt-3" if latest else "ckpt-2")
+    )
+    ours = gradtape.train.Checkpoint(step=gradtape.Variable(0))
+    ours.restore(gradtape.train.latest_checkpoint(tmp_path / "a b")).assert_consumed()
+    assert int(ours.step) == (3 if latest else 2)

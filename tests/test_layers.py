@@ -30,6 +30,7 @@ LAYERS = (
     ("inspect",),
     ("functions",),
     ("api",),
+    ("ragged",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}

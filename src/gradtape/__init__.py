@@ -6,7 +6,7 @@ import typing as _typing
 
 from numpy import newaxis
 
-from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
+from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, ragged, random
 from gradtape.api.tensorflow.arithmetic import realdiv, truncatediv, truncatemod
 from gradtape.api.tensorflow.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
 from gradtape.api.tensorflow.complex_numbers import complex
@@ -228,6 +228,8 @@ from gradtape.functions.control_flow import (
 )
 from gradtape.functions.decorator import function
 from gradtape.inspect.profile import profile
+from gradtape.ragged.spec import RaggedTensorSpec
+from gradtape.ragged.tensor import RaggedTensor
 from gradtape.shapes import TensorShape, TensorSpec
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
 from gradtape.transforms.functional import (
@@ -269,28 +271,29 @@ else:
 
 __all__ = [
     "AggregationMethod", "Assert", "DType", "GradientTape", "IndexedSlices", "IndexedSlicesSpec",
-    "Module", "RegisterGradient", "SparseTensor", "SparseTensorSpec", "Tensor", "TensorArray",
-    "TensorShape", "TensorSpec", "TypeSpec", "UnconnectedGradients", "Variable",
-    "VariableAggregation", "VariableSynchronization", "abs", "acos", "acosh", "add", "add_n",
-    "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh", "assert_equal", "assert_greater",
-    "assert_less", "assert_rank", "atan", "atan2", "atanh", "autodiff", "batch_to_space",
-    "bfloat16", "bitcast", "bool", "boolean_mask", "broadcast_dynamic_shape",
-    "broadcast_static_shape", "broadcast_to", "case", "cast", "clip_by_global_norm", "clip_by_norm",
-    "clip_by_value", "complex", "complex64", "complex128", "concat", "cond", "constant",
-    "constant_initializer", "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumsum",
-    "custom_gradient", "debugging", "device", "diag_hessian", "divide", "double", "dtypes",
-    "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum", "ensure_shape", "equal",
-    "errors", "executing_eagerly", "exp", "expand_dims", "extract_volume_patches", "eye", "fill",
-    "float16", "float32", "float64", "floor", "foldl", "foldr", "function", "gather", "gather_nd",
-    "get_logger", "get_static_value", "grad", "grad_pass_through", "gradients", "greater",
-    "greater_equal", "group", "half", "hessian", "hessians", "histogram_fixed_width",
-    "histogram_fixed_width_bins", "hvp", "identity", "identity_n", "init_scope", "inside_function",
-    "int8", "int16", "int32", "int64", "is_symbolic_tensor", "is_tensor", "jvp", "laplacian",
-    "less", "less_equal", "linalg", "linspace", "logical_and", "logical_not", "logical_or",
-    "map_fn", "math", "matmul", "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply",
-    "name_scope", "negative", "nest", "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal",
-    "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pow", "print",
-    "profile", "py_function", "random", "random_normal_initializer", "random_uniform_initializer",
+    "Module", "RaggedTensor", "RaggedTensorSpec", "RegisterGradient", "SparseTensor",
+    "SparseTensorSpec", "Tensor", "TensorArray", "TensorShape", "TensorSpec", "TypeSpec",
+    "UnconnectedGradients", "Variable", "VariableAggregation", "VariableSynchronization", "abs",
+    "acos", "acosh", "add", "add_n", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh",
+    "assert_equal", "assert_greater", "assert_less", "assert_rank", "atan", "atan2", "atanh",
+    "autodiff", "batch_to_space", "bfloat16", "bitcast", "bool", "boolean_mask",
+    "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast",
+    "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128",
+    "concat", "cond", "constant", "constant_initializer", "control_dependencies",
+    "convert_to_tensor", "cos", "cosh", "cumsum", "custom_gradient", "debugging", "device",
+    "diag_hessian", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch", "eig",
+    "eigvals", "einsum", "ensure_shape", "equal", "errors", "executing_eagerly", "exp",
+    "expand_dims", "extract_volume_patches", "eye", "fill", "float16", "float32", "float64",
+    "floor", "foldl", "foldr", "function", "gather", "gather_nd", "get_logger", "get_static_value",
+    "grad", "grad_pass_through", "gradients", "greater", "greater_equal", "group", "half",
+    "hessian", "hessians", "histogram_fixed_width", "histogram_fixed_width_bins", "hvp", "identity",
+    "identity_n", "init_scope", "inside_function", "int8", "int16", "int32", "int64",
+    "is_symbolic_tensor", "is_tensor", "jvp", "laplacian", "less", "less_equal", "linalg",
+    "linspace", "logical_and", "logical_not", "logical_or", "map_fn", "math", "matmul",
+    "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply", "name_scope", "negative",
+    "nest", "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal", "numpy_function",
+    "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pow", "print", "profile",
+    "py_function", "ragged", "random", "random_normal_initializer", "random_uniform_initializer",
     "range", "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
     "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reshape",
     "reverse", "reverse_sequence", "roll", "round", "saturate_cast", "scalar_mul", "scan",

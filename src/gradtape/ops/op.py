@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from gradtape import dtypes
 from gradtape.convert import beside, operand, pair_of_floats
 from gradtape.core.batching import BatchedTensor
+from gradtape.core.composite import CompositeOperand
 from gradtape.core.endings import End, ending, note_endings
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
@@ -178,6 +179,7 @@ class Op(Runs):
         self.input_shape = jets.same_shape if elementwise else input_shape
         in_place = elementwise or batch is batching.elementwise
         self.links = elementwise_links if links is None and in_place else links
+        self.by_element = in_place or links is elementwise_links
         self.rows = rows
         self.when_not_finite = when_not_finite
         self.batch = batching.elementwise if elementwise else batch
@@ -243,6 +245,9 @@ class Op(Runs):
         tensors = [i for i, a in enumerate(read) if isinstance(a, Tensor)]
         if not tensors:
             return self.kernel(*read, **params)
+        composite = next((a for a in read if isinstance(a, CompositeOperand)), None)
+        if composite is not None:
+            return composite.call(self, read, params)
         strong = next((read[i].array.dtype for i in tensors if i not in self.apart), None)
         operands = self._promoted([
             a if isinstance(a, Tensor)

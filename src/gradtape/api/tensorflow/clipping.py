@@ -17,6 +17,7 @@ from gradtape.api.tensorflow.accepted import FLOATING, of_kind
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike
 from gradtape.api.tensorflow.arguments import axes as reduced_axes
 from gradtape.convert import TENSORFLOW
+from gradtape.core.composite import takes_composites
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
@@ -40,6 +41,7 @@ def clip_by_value(
     name: str | None = None,
 ) -> Tensor: ...
 @published("clip_by_value")
+@takes_composites
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Any:

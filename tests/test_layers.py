@@ -31,6 +31,7 @@ LAYERS = (
     ("functions",),
     ("api",),
     ("ragged",),
+    ("strings",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}

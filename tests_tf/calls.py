@@ -72,6 +72,8 @@ def same(ours: Any, theirs: Any) -> bool:
         return ours.keys() == theirs.keys() and all(same(ours[k], theirs[k]) for k in theirs)
     if isinstance(theirs, (float, np.floating)):
         return bool(np.isclose(ours, theirs, rtol=1e-5, atol=1e-6, equal_nan=True))
+    if isinstance(theirs, bytes):
+        return isinstance(ours, bytes) and ours == theirs
     return bool(ours == theirs)
 
 

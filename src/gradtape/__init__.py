@@ -231,6 +231,7 @@ from gradtape.inspect.profile import profile
 from gradtape.ragged.spec import RaggedTensorSpec
 from gradtape.ragged.tensor import RaggedTensor
 from gradtape.shapes import TensorShape, TensorSpec
+from gradtape.strings.joining import as_string
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
 from gradtape.transforms.functional import (
     diag_hessian,
@@ -259,6 +260,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import quantization as quantization
     from gradtape import signal as signal
     from gradtape import sparse as sparse
+    from gradtape import strings as strings
     from gradtape import test as test
     from gradtape import testing as testing
     from gradtape import train as train
@@ -274,9 +276,9 @@ __all__ = [
     "Module", "RaggedTensor", "RaggedTensorSpec", "RegisterGradient", "SparseTensor",
     "SparseTensorSpec", "Tensor", "TensorArray", "TensorShape", "TensorSpec", "TypeSpec",
     "UnconnectedGradients", "Variable", "VariableAggregation", "VariableSynchronization", "abs",
-    "acos", "acosh", "add", "add_n", "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh",
-    "assert_equal", "assert_greater", "assert_less", "assert_rank", "atan", "atan2", "atanh",
-    "autodiff", "batch_to_space", "bfloat16", "bitcast", "bool", "boolean_mask",
+    "acos", "acosh", "add", "add_n", "argmax", "argmin", "argsort", "as_dtype", "as_string", "asin",
+    "asinh", "assert_equal", "assert_greater", "assert_less", "assert_rank", "atan", "atan2",
+    "atanh", "autodiff", "batch_to_space", "bfloat16", "bitcast", "bool", "boolean_mask",
     "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast",
     "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128",
     "concat", "cond", "constant", "constant_initializer", "control_dependencies",

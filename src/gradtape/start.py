@@ -36,6 +36,7 @@ LOADED_WHEN_USED = (
     "quantization",
     "signal",
     "sparse",
+    "strings",
     "test",
     "testing",
     "train",

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from gradtape.api.tensorflow.accepted import FLOATING, of_kind
+from gradtape.api.tensorflow.accepted import FLOATING, NUMERIC, of_kind
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike
 from gradtape.api.tensorflow.arguments import axes as reduced_axes
 from gradtape.convert import TENSORFLOW
@@ -54,6 +54,7 @@ def clip_by_value(
     """
     names = ["clip_by_value: t", "clip_by_value: clip_value_min", "clip_by_value: clip_value_max"]
     values, low, high = TENSORFLOW.tensors([_values(t), clip_value_min, clip_value_max], names)
+    of_kind(values, NUMERIC, "clip_by_value", "t")
     for bound, argument in ((high, names[2]), (low, names[1])):
         _check_bound(values, bound, argument)
     return _like(t, arithmetic.maximum(arithmetic.minimum(values, high), low))

@@ -32,6 +32,7 @@ LAYERS = (
     ("api",),
     ("ragged",),
     ("strings",),
+    ("lookup",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}

@@ -255,6 +255,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import config as config
     from gradtape import experimental as experimental
     from gradtape import image as image
+    from gradtape import lookup as lookup
     from gradtape import numpy as numpy
     from gradtape import profiler as profiler
     from gradtape import quantization as quantization

@@ -31,6 +31,7 @@ LOADED_WHEN_USED = (
     "experimental",
     "image",
     "keras",
+    "lookup",
     "numpy",
     "profiler",
     "quantization",

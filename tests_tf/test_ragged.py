@@ -374,6 +374,13 @@ CALLS = {
     "segment ids": lambda tf: tf.ragged.row_splits_to_segment_ids([0, 1, 1, 3]),
     "row splits": lambda tf: tf.ragged.segment_ids_to_row_splits([0, 2, 2]),
     "row splits count": lambda tf: tf.ragged.segment_ids_to_row_splits([0, 2, 2], 5),
+    "bincount": lambda tf: tf.math.bincount(r(tf), axis=-1),
+    "bincount lengths": lambda tf: tf.math.bincount(r(tf), axis=-1, minlength=4, maxlength=5),
+    "bincount binary": lambda tf: tf.math.bincount(
+        tf.ragged.constant([[1, 1], [2]]), axis=-1, binary_output=True, minlength=5
+    ),
+    "bincount all": lambda tf: tf.math.bincount(r(tf)),
+    "bincount negative": lambda tf: tf.math.bincount(tf.ragged.constant([[-1]]), axis=-1),
     "matmul": lambda tf: tf.matmul(f(tf), [[1.0]]),
     "nest": lambda tf: tf.nest.flatten([r(tf), 1], expand_composites=True),
     "nest packed": lambda tf: tf.nest.pack_sequence_as(

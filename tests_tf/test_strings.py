@@ -200,6 +200,29 @@ CALLS = {
         [*BROKEN, b"a\x01"], "UTF-8", "UTF-8", replace_control_characters=True
     ),
     "unicode_transcode ragged": lambda tf: tf.strings.unicode_transcode(rag(tf), "UTF-8", "UTF-8"),
+    "cross_hashed": lambda tf: tf.sparse.cross_hashed(
+        [tf.constant(v) for v in ([["a"], ["b"]], [[1], [-2]], [["x" * 70], [""]])], 100
+    ),
+    "cross_hashed all": lambda tf: tf.sparse.cross_hashed(
+        [tf.constant(v) for v in ([["a", "b"], ["c", "d"]], [["e"], ["f"]])]
+    ),
+    "cross_hashed key": lambda tf: tf.sparse.cross_hashed(
+        [tf.constant([["a"]]), tf.constant([["e"]])], 10, hash_key=7
+    ),
+    "cross_hashed sparse": lambda tf: tf.sparse.cross_hashed(
+        [tf.SparseTensor([[0, 0], [0, 1]], ["a", "b"], [2, 2]), tf.constant([["e"], ["f"]])], 10
+    ),
+    "cross_hashed rows": lambda tf: tf.sparse.cross_hashed(
+        [tf.constant([["a"]]), tf.constant([["e"], ["f"]])], 10
+    ),
+    "cross_hashed floats": lambda tf: tf.sparse.cross_hashed(
+        [tf.constant([[1.5]]), tf.constant([["e"]])], 10
+    ),
+    "paddings": lambda tf: list(tf.required_space_to_batch_paddings([5, 4], [2, 3])),
+    "paddings base": lambda tf: list(
+        tf.required_space_to_batch_paddings([5, 4], [2, 3], [[1, 0], [2, 1]])
+    ),
+    "paddings sizes": lambda tf: list(tf.required_space_to_batch_paddings([5], [2, 3])),
     # the functions of tensors
     "==": lambda tf: tf.constant(M) == "a",
     "!=": lambda tf: tf.constant(M) != tf.constant(M),

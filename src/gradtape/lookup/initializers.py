@@ -48,7 +48,11 @@ class KeyValueTensorInitializer:
     def value_dtype(self) -> dtypes.DType:
         return self._values.dtype
 
-    def entries(self) -> tuple[Any, Any]:
+    def initialize(self, table: Any) -> None:
+        """Fills a table."""
+        table.fill(*self._entries())
+
+    def _entries(self) -> tuple[Any, Any]:
         """The arrays of keys and of values."""
         keys, values = (
             known(part, f"KeyValueTensorInitializer: {name}", "make the table outside the function")
@@ -134,7 +138,11 @@ class TextFileInitializer:
     def value_dtype(self) -> dtypes.DType:
         return self._value_dtype
 
-    def entries(self) -> tuple[Any, Any]:
+    def initialize(self, table: Any) -> None:
+        """Fills a table with what the file says."""
+        table.fill(*self._entries())
+
+    def _entries(self) -> tuple[Any, Any]:
         """The arrays of keys and of values, read from the file."""
         try:
             text = self._path.read_bytes()

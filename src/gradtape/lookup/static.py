@@ -44,13 +44,14 @@ class StaticHashTable:
         name: str | None = None,
         experimental_is_anonymous: bool = False,
     ) -> None:
-        if not hasattr(initializer, "entries"):
+        if not hasattr(initializer, "initialize"):
             raise TypeError(
                 "StaticHashTable: initializer must be a KeyValueTensorInitializer or a "
                 f"TextFileInitializer, got {type(initializer).__name__}."
             )
-        check_key_dtype(initializer.key_dtype, "StaticHashTable")
-        self._key_dtype, self._value_dtype = initializer.key_dtype, initializer.value_dtype
+        self._key_dtype = dtypes.as_dtype(initializer.key_dtype)
+        self._value_dtype = dtypes.as_dtype(initializer.value_dtype)
+        check_key_dtype(self._key_dtype, "StaticHashTable")
         self._default = as_tensor(
             default_value, self._value_dtype, argument="StaticHashTable: default_value"
         )
@@ -59,8 +60,13 @@ class StaticHashTable:
                 f"StaticHashTable: default_value must be a scalar, got {self._default.shape}."
             )
         self._name = name
-        keys, values = initializer.entries()
         self._places: dict[Any, int] = {}
+        self._values: Any = np.empty(0, self._value_dtype.numpy)
+        initializer.initialize(self)
+
+    def fill(self, keys: Any, values: Any) -> None:
+        """What an initializer calls: sets all entries."""
+        self._places = {}
         self._values = _without_repetitions(listed(keys), values, self._places)
 
     @property

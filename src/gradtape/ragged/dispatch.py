@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape.api.tensorflow import clipping, creation, indexing, reductions, shaping
+from gradtape.api.tensorflow import clipping, counting, creation, indexing, reductions, shaping
 from gradtape.api.tensorflow.nn import dropout, embeddings
 from gradtape.ragged import indexing as ragged_indexing
 from gradtape.ragged import reductions as ragged_reductions
@@ -21,6 +21,7 @@ def _boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean
 
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    counting.bincount: ragged_reductions.bincount,
     reductions.reduce_sum: ragged_reductions.reduce_sum,
     reductions.reduce_mean: ragged_reductions.reduce_mean,
     reductions.reduce_prod: ragged_reductions.reduce_prod,

@@ -7,14 +7,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradtape import dtypes
 from gradtape.api.tensorflow import reductions, segments
 from gradtape.api.tensorflow.arguments import integers, known
+from gradtape.api.tensorflow.counting import bincount as counts_of_tensors
 from gradtape.api.tensorflow.creation import cast
 from gradtape.api.tensorflow.elementwise import divide, maximum, sqrt, square
 from gradtape.api.tensorflow.indexing import gather
 from gradtape.api.tensorflow.shaping import reshape
 from gradtape.core.tensor import Tensor
+from gradtape.errors import invalid_argument
 from gradtape.ragged import partitions
 from gradtape.ragged.structure import axis_of, expand_dims, ones_like, rank_of
 from gradtape.ragged.tensor import RaggedTensor
@@ -93,6 +97,37 @@ def _all_by_segment(values: Tensor, ids: Tensor, count: int) -> Tensor:
 
 reduce_any = _reduction(reductions.reduce_any, _any_by_segment)
 reduce_all = _reduction(reductions.reduce_all, _all_by_segment)
+
+
+def bincount(
+    arr: RaggedTensor,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = dtypes.int32,
+    name: str | None = None,
+    axis: int | None = None,
+    binary_output: bool = False,
+) -> Any:
+    """`tf.math.bincount`, of all values or, with `axis=-1`, of each row."""
+    if isinstance(weights, RaggedTensor):
+        weights = weights.flat_values
+    options: dict[str, Any] = {"dtype": dtype, "binary_output": binary_output}
+    if axis is None or axis == 0:
+        return counts_of_tensors(arr.flat_values, weights, minlength, maxlength, **options)
+    if axis != -1 or rank_of(arr) != 2:
+        raise ValueError("bincount: of a RaggedTensor, axis must be None or -1, and its rank 2.")
+    instead = "call it outside the function"
+    numbers = known(arr.flat_values, "bincount: arr", instead)
+    if (numbers < 0).any():
+        raise invalid_argument("bincount: of a RaggedTensor, numbers must not be negative.")
+    size = max(int(numbers.max(initial=-1)) + 1, int(minlength or 0))
+    size = size if maxlength is None else min(size, int(maxlength))
+    rows = known(arr.value_rowids(), "bincount: arr", instead)
+    # Numbers beyond the last one counted go to a row of their own, which is cut off.
+    places = np.where(numbers < size, rows * size + numbers, arr.rows * size)
+    found = counts_of_tensors(places, weights, arr.rows * size + 1, **options)
+    return reshape(found[: arr.rows * size], (arr.rows, size))
 
 
 def reduce_mean(

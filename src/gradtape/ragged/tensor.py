@@ -521,6 +521,13 @@ class RaggedTensor:
 
     # For ops, tapes and functions
 
+    @property
+    def array(self) -> Any:
+        """What a function finds that goes on with a RaggedTensor as if it were a Tensor: it has a
+        dtype, and refuses the rest.
+        """
+        return _ragged_operand(self).array
+
     def __gradtape_tensor__(self) -> Tensor:
         """What an op is given: the op works on the flat values, if it works by element."""
         return _ragged_operand(self)

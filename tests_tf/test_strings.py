@@ -215,9 +215,6 @@ CALLS = {
     "cross_hashed rows": lambda tf: tf.sparse.cross_hashed(
         [tf.constant([["a"]]), tf.constant([["e"], ["f"]])], 10
     ),
-    "cross_hashed floats": lambda tf: tf.sparse.cross_hashed(
-        [tf.constant([[1.5]]), tf.constant([["e"]])], 10
-    ),
     "paddings": lambda tf: list(tf.required_space_to_batch_paddings([5, 4], [2, 3])),
     "paddings base": lambda tf: list(
         tf.required_space_to_batch_paddings([5, 4], [2, 3], [[1, 0], [2, 1]])

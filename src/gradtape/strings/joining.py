@@ -169,7 +169,7 @@ def as_string(
     width: int = -1,
     fill: str = "",
     name: str | None = None,
-) -> Any:
+) -> Tensor | RaggedTensor:
     """Numbers and truth values as strings, in the way of C's `printf`.
 
     >>> import gradtape as tf

@@ -8,7 +8,7 @@ imported when they are first used.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -24,26 +24,14 @@ from gradtape.core.late import imported_when_called
 from gradtape.core.tensor import Reference, Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
-from gradtape.ops import arithmetic, operators
 from gradtape.published import published
 from gradtape.ragged import partitions
+from gradtape.ragged.operators import RaggedOperators
 from gradtape.shapes import TensorShape
-
-Method = Callable[..., Any]
-
-
-def _operator(function: Method) -> Method:
-    """A Python operator that is a function of tensors."""
-    return lambda self, *others: function(self, *others)
-
-
-def _both(function: Method) -> tuple[Method, Method]:
-    """An operator, and the one for a RaggedTensor on its right."""
-    return _operator(function), lambda self, other: function(other, self)
 
 
 @published("RaggedTensor")
-class RaggedTensor:
+class RaggedTensor(RaggedOperators):
     """A tensor with rows of different lengths: row i is
     `values[row_splits[i]:row_splits[i + 1]]`.
 
@@ -507,9 +495,6 @@ class RaggedTensor:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.asarray(self.numpy(), dtype)
 
-    def __hash__(self) -> int:
-        raise TypeError("RaggedTensor is unhashable: use ragged.ref() as the key.")
-
     def ref(self) -> Reference:
         """A hashable reference, for sets and dict keys."""
         return Reference(self)
@@ -550,25 +535,6 @@ class RaggedTensor:
         for level, split in zip(reversed(self.levels()), reversed(splits), strict=True):
             found = RaggedTensor(found, split, level._uniform_row_length)
         return found
-
-    # Operators
-
-    __add__, __radd__ = _both(operators.add)
-    __sub__, __rsub__ = _both(operators.subtract)
-    __mul__, __rmul__ = _both(operators.multiply)
-    __truediv__, __rtruediv__ = _both(operators.divide)
-    __floordiv__, __rfloordiv__ = _both(operators.floordiv)
-    __mod__, __rmod__ = _both(operators.floormod)
-    __pow__, __rpow__ = _both(operators.power)
-    __and__, __rand__ = _both(operators.and_)
-    __or__, __ror__ = _both(operators.or_)
-    __xor__, __rxor__ = _both(operators.xor)
-    __invert__ = _operator(operators.invert)
-    __neg__, __abs__ = _operator(arithmetic.negative), _operator(arithmetic.absolute)
-    __lt__, __le__ = _operator(arithmetic.less), _operator(arithmetic.less_equal)
-    __gt__, __ge__ = _operator(arithmetic.greater), _operator(arithmetic.greater_equal)
-    __eq__ = imported_when_called("gradtape.ragged.elementwise", "equal")
-    __ne__ = imported_when_called("gradtape.ragged.elementwise", "not_equal")
 
 
 _ragged_operand = imported_when_called("gradtape.ragged.elementwise", "operand_of")

@@ -34,8 +34,8 @@ def cross_hashed(
     >>> import gradtape as tf
     >>> crossed = tf.sparse.cross_hashed([[["a"], ["b"]], [[1], [2]]], num_buckets=10)
     >>> tf.sparse.to_dense(crossed).numpy()
-    array([[1],
-           [4]])
+    array([[5],
+           [7]])
     """
     buckets = as_int(num_buckets, "cross_hashed: num_buckets")
     if buckets < 0:
